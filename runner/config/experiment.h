@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config/option.h"
+
+namespace ddp::config {
+
+struct Distributed {
+  std::string backend = "auto";
+  std::string init_method = "env://";
+  double timeout = 600;
+  std::optional<double> bucket_cap_mb;
+  bool find_unused_parameters = false;
+  bool static_graph = false;
+  bool gradient_as_bucket_view = false;
+  bool broadcast_buffers = true;
+  void fields(Fields& f);
+};
+
+struct Loader {
+  bool shuffle = true;
+  bool drop_last = false;
+  std::int64_t workers = 2;
+  std::int64_t sampler_seed = 0;
+  void fields(Fields& f);
+};
+
+struct Validation {
+  double split = 0;
+  std::int64_t seed = 0;
+  std::int64_t every = 1;
+  void fields(Fields& f);
+};
+
+struct Checkpoint {
+  std::int64_t save_every = 0;
+  std::optional<std::int64_t> save_every_steps;
+  std::int64_t keep_last = 2;
+  std::int64_t keep_best = 1;
+  std::string metric;  // empty: val_loss where there is validation, else train_loss
+  void fields(Fields& f);
+};
+
+struct Log {
+  std::int64_t every = 1;
+  void fields(Fields& f);
+};
+
+// An experiment file as plain structs; its fields' defaults are the file's defaults.
+struct Experiment {
+  std::string name;
+  std::int64_t seed = 42;
+  std::optional<std::int64_t> threads;
+  bool deterministic = false;
+  Component model;
+  Component dataset;
+  Component loss;
+  Component optimizer{.name = "sgd"};
+  Component scheduler{.name = "constant"};
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> batch_size;
+  std::optional<std::int64_t> global_batch_size;
+  std::int64_t accumulate = 1;
+  Value device_pool = "auto";  // "auto", a count, or a list: launch::DevicePool reads it
+  std::int64_t devices_per_rank = 1;
+  std::string parallel = "ddp";
+  Distributed distributed;
+  Loader loader;
+  Validation validation;
+  Checkpoint checkpoint;
+  Log log;
+  void fields(Fields& f);
+};
+
+}  // namespace ddp::config

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/components.h"
+#include "config/experiment.h"
+
+namespace ddp::config {
+
+// An experiment together with where each of its keys was written, for errors that only a later check finds.
+class Loaded {
+ public:
+  Experiment experiment;
+
+  // An error about the key `path` ("distributed.backend"), shown with the line that set it. A key that was
+  // not given is shown by its name and the file's.
+  Error error(const std::string& path, const std::string& what, const std::string& remedy = "") const;
+  // Was the key given, in the file, in one it extends or by --set?
+  bool given(const std::string& path) const;
+
+  // What `error` shows above the message: "file:line:column" and the source line with a caret.
+  struct Place { std::string file; std::string excerpt; };
+  std::map<std::string, Place> places;
+  std::string file;
+};
+
+// Reads an experiment file, what it extends, and the --set assignments, and checks all of it against the
+// known keys and components; the options of components are filled in with their defaults.
+// Throws one ddp::Error (usage) that shows every mistake with file:line:column, source line, what is wrong,
+// what is allowed and the nearest known name.
+Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components);
+
+// The experiment as a file that load reads back to the same experiment: every key, defaults included.
+std::string to_toml(const Experiment& experiment);
+
+// The JSON Schema (draft 4: what taplo and editors read) of experiment files.
+Value schema(const Components& components);
+
+}  // namespace ddp::config
