@@ -1,0 +1,120 @@
+# Fetches the pinned wheels into the cache. Each layer has its list in scripts/requirements and a marker file that is
+# written last and holds that list's checksum: what has no fitting marker does not exist.
+#   libtorch   $libtorch                   torch and the two libraries that it cannot start without
+#   cuda       into the same folder        what a GPU needs, and what Python's `import torch` loads
+#   python     $cache/python-<version>     the other packages that the parity tests import
+# shellcheck shell=bash
+
+marker() { printf '%s/.complete-%s' "$1" "$2"; }
+
+# layer_complete FOLDER LAYER: its marker is there and is that of today's list.
+layer_complete() {
+  local file
+  file=$(marker "$1" "$2")
+  [[ -e "$file" && "$(<"$file")" == "$(cksum <"$requirements/$2.txt")" ]]
+}
+
+fetch_libtorch() {
+  [[ -n "${DDP_LIBTORCH:-}" ]] && { check_given_libtorch; return; }
+  layer_complete "$libtorch" libtorch && return
+  lock "$cache/lock"
+  if ! layer_complete "$libtorch" libtorch; then
+    begin_layer 3000 "fetching LibTorch 2.11.0: 545 MB, once, into $libtorch"
+    download libtorch
+    unpack_wheels
+    cksum <"$requirements/libtorch.txt" >"$(marker "$work/tree" libtorch)"
+    # Only a folder of another list of wheels can be in the way. It goes by one rename as well.
+    [[ -e "$libtorch" ]] && mv "$libtorch" "$work/old"
+    mv "$work/tree" "$libtorch"
+    end_layer
+  fi
+  unlock
+}
+
+# The libraries of the GPU belong next to torch's, where its RUNPATH looks. They are moved in file by file, each by a
+# rename; until the marker is written they do not count.
+fetch_cuda() {
+  [[ -n "${DDP_LIBTORCH:-}" ]] && return
+  layer_complete "$libtorch" cuda && return
+  lock "$cache/lock"
+  if ! layer_complete "$libtorch" cuda; then
+    begin_layer 9000 "fetching ${1:-the GPU libraries}: 2.0 GB, once, into $libtorch"
+    download cuda
+    unpack_wheels
+    rm -f "$(marker "$libtorch" cuda)"
+    "$python" -I "$root/scripts/setup/wheels.py" merge "$work/tree" "$libtorch"
+    cksum <"$requirements/cuda.txt" >"$work/marker"
+    mv "$work/marker" "$(marker "$libtorch" cuda)"
+    end_layer
+  fi
+  unlock
+}
+
+# Sets python_layer, the folder of the packages for this Python.
+fetch_python() {
+  python_layer="$cache/python-$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  layer_complete "$python_layer" python && return
+  lock "$cache/lock"
+  if ! layer_complete "$python_layer" python; then
+    begin_layer 300 "fetching the Python packages of the parity tests: 28 MB, once, into $python_layer"
+    download python
+    unpack_wheels
+    cksum <"$requirements/python.txt" >"$(marker "$work/tree" python)"
+    [[ -e "$python_layer" ]] && mv "$python_layer" "$work/old"
+    mv "$work/tree" "$python_layer"
+    end_layer
+  fi
+  unlock
+}
+
+fetch_digits() {
+  [[ -e "$digits" ]] && return
+  lock "$cache/lock"
+  if [[ ! -e "$digits" ]]; then
+    begin_layer 100 "fetching the handwritten digits: 10 MB, once, into $digits"
+    download digits
+    unpack_wheels sklearn/datasets/data/digits.csv.gz
+    mkdir -p "$(dirname "$digits")"
+    mv "$work/tree/sklearn/datasets/data/digits.csv.gz" "$digits"
+    end_layer
+  fi
+  unlock
+}
+
+# begin_layer MEGABYTES LINE: under the lock nobody else works here, so what lies there was left by a killed set-up.
+begin_layer() {
+  rm -rf "$cache"/tmp.*
+  work=$(mktemp -d "$cache/tmp.XXXXXX")
+  local free
+  free=$(df --output=avail -BM "$cache" | tail -n 1)
+  free=${free//[!0-9]/}
+  ((free >= $1)) || fail 2 "$2" "that takes $1 MB while it unpacks, and only $free MB are free there"
+  say "$2"
+}
+
+end_layer() {
+  rm -rf "$work"
+  say "done, $SECONDS s since the start"
+}
+
+# download LAYER: into $work/wheels, each checked against its pinned hash by pip. --isolated would drop pip's own
+# settings, and with them a mirror or a folder of wheels that the user's site needs; -I only drops Python's.
+download() {
+  mkdir "$work/wheels" "$work/pip"
+  TMPDIR="$work/pip" PIP_REQUIRE_VIRTUALENV=0 PIP_NO_INPUT=1 "$python" -I -m pip download \
+    --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes \
+    -r "$requirements/$1.txt" -d "$work/wheels" </dev/null >&2 ||
+    fail 1 "could not fetch the packages of $requirements/$1.txt (pip's own lines above say why)" \
+      "pip's settings are obeyed: a mirror, a proxy, or PIP_NO_INDEX=1 with PIP_FIND_LINKS=<folder of wheels>"
+  rmdir "$work/pip" 2>/dev/null || true
+}
+
+# unpack_wheels [MEMBER]: $work/wheels into $work/tree, all of it or one file. Each wheel is deleted as it is done.
+unpack_wheels() { "$python" -I "$root/scripts/setup/wheels.py" unpack "$work/wheels" "$work/tree" "$@"; }
+
+check_given_libtorch() {
+  [[ -e "$libtorch/torch/lib/libtorch_cpu.so" ]] ||
+    fail 2 "DDP_LIBTORCH=$libtorch holds no torch/lib/libtorch_cpu.so: name the folder that holds torch/ and nvidia/"
+  grep -qs "__version__ = '2\.11\.0" "$libtorch/torch/version.py" ||
+    fail 2 "DDP_LIBTORCH=$libtorch is not torch 2.11.0, the only version that ddp-exp builds with"
+}

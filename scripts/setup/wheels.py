@@ -1,0 +1,50 @@
+"""Unpacks wheels, and merges one unpacked folder into another.
+
+    wheels.py unpack WHEELS TREE [MEMBER]   every wheel of a folder into TREE; each is deleted when it is done
+    wheels.py merge TREE TARGET             moves every file of TREE into TARGET, each by one rename
+
+pip would do the first too, but it compiles and records what is only linked here, in twice the time and space.
+"""
+
+import os
+import pathlib
+import sys
+import zipfile
+
+
+def unpack(wheels, tree, member=None):
+    files = sorted(pathlib.Path(wheels).glob("*.whl"))
+    sizes = {file: file.stat().st_size for file in files}
+    total, done = sum(sizes.values()), 0
+    pathlib.Path(tree).mkdir()
+    for file in files:
+        report(f"unpacking {file.name.split('-')[0]}: {sizes[file] / 1e6:.0f} MB, {100 * done / total:.0f} % done")
+        with zipfile.ZipFile(file) as archive:
+            for info in archive.infolist():
+                if member is None or info.filename == member:
+                    extract(archive, info, tree)
+        file.unlink()
+        done += sizes[file]
+
+
+def extract(archive, info, tree):
+    path = archive.extract(info, tree)
+    mode = info.external_attr >> 16 & 0o777
+    if mode & 0o100 and not info.is_dir():
+        os.chmod(path, 0o755)
+
+
+def merge(tree, target):
+    for folder, _, names in os.walk(tree):
+        into = os.path.join(target, os.path.relpath(folder, tree))
+        os.makedirs(into, exist_ok=True)
+        for name in names:
+            os.replace(os.path.join(folder, name), os.path.join(into, name))
+
+
+def report(line):
+    print(f"ddp-exp: {line}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    {"unpack": unpack, "merge": merge}[sys.argv[1]](*sys.argv[2:])
