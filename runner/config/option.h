@@ -13,8 +13,8 @@ enum class Type { boolean, integer, number, text, list, table };
 
 // The range that a number must lie in. `number > minimum` where minimum_excluded.
 struct Range {
-  std::optional<double> minimum;
-  std::optional<double> maximum;
+  std::optional<double> minimum = {};
+  std::optional<double> maximum = {};
   bool minimum_excluded = false;
   bool maximum_excluded = false;
 };
@@ -33,33 +33,33 @@ struct Spec;
 // the help need. A struct's `fields` function fills name, doc and the limits; the rest follows from the
 // C++ type of the field.
 struct Option {
-  std::string name;
-  std::string doc;
-  Range range;                       // of a number, or of each number of a list
-  std::vector<std::string> choices;  // of a text: the only values
+  std::string name = {};
+  std::string doc = {};
+  Range range = {};                       // of a number, or of each number of a list
+  std::vector<std::string> choices = {};  // of a text: the only values
   bool required = false;
-  bool path = false;                  // a file: relative to the experiment file that names it
-  std::optional<std::size_t> length;  // of a list
-  std::vector<Type> types;            // what the value may be; several where PyTorch takes an int or a list
-  std::optional<Type> item;           // of a list: what each of its values is
-  Value default_value;                // null: none
-  std::vector<Spec> variants;         // of a list of tables: one of these each, told by the table's "type"
-  std::string component_kind;         // of a section that names a component: "model", "dataset", …
-  std::vector<Option> section;        // of a section: its keys
+  bool path = false;                       // a file: relative to the experiment file that names it
+  std::optional<std::size_t> length = {};  // of a list
+  std::vector<Type> types = {};      // what the value may be; several where PyTorch takes an int or a list
+  std::optional<Type> item = {};     // of a list: what each of its values is
+  Value default_value = {};          // null: none
+  std::vector<Spec> variants = {};   // of a list of tables: one of these each, told by the table's "type"
+  std::string component_kind = {};   // of a section that names a component: "model", "dataset", …
+  std::vector<Option> section = {};  // of a section: its keys
 };
 
 // A component's name and options: "mlp", and what may stand in its [model] table.
 struct Spec {
-  std::string name;
-  std::string doc;
-  std::vector<Option> options;
+  std::string name = {};
+  std::string doc = {};
+  std::vector<Option> options = {};
   Value traits = Value::object();  // facts for checks without tensors: a dataset's {"loss": "mse"}
 };
 
 // What a file chose under a name: `[model] name = "mlp", hidden = [64]`. Options hold only what was given
 // until `resolve` has filled in the defaults; afterwards every option that has a default is there.
 struct Component {
-  std::string name;
+  std::string name = {};
   Value options = Value::object();
 };
 
@@ -112,7 +112,8 @@ void read(const Value& table, void (*visit)(void*, Fields&), void* section);
 template <class Section>
 Section read(const Value& table) {
   Section section;
-  read(table, [](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
+  read(
+      table, [](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
   return section;
 }
 

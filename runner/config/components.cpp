@@ -1,0 +1,67 @@
+#include "config/components.h"
+
+#include <fstream>
+
+#include "base/error.h"
+
+namespace ddp::config {
+namespace {
+
+constexpr int kVersion = 1;
+
+}  // namespace
+
+void Components::add(const std::string& kind, Spec spec) {
+  const std::string name = spec.name;
+  if (!by_kind_[kind].emplace(name, std::move(spec)).second) {
+    throw usage_error("there are two components called " + kind + " \"" + name + "\"");
+  }
+}
+
+const Spec* Components::find(const std::string& kind, const std::string& name) const {
+  const std::map<std::string, Spec>& specs = of(kind);
+  const auto it = specs.find(name);
+  return it == specs.end() ? nullptr : &it->second;
+}
+
+const std::map<std::string, Spec>& Components::of(const std::string& kind) const {
+  static const std::map<std::string, Spec> none;
+  const auto it = by_kind_.find(kind);
+  return it == by_kind_.end() ? none : it->second;
+}
+
+Value Components::to_json() const {
+  Value json = Value::object();
+  json["version"] = kVersion;
+  for (const auto& [kind, specs] : by_kind_) {
+    json[kind] = Value::array();
+    for (const auto& [name, spec] : specs) json[kind].push_back(config::to_json(spec));
+  }
+  return json;
+}
+
+Components Components::from_json(const Value& json) {
+  if (json.value("version", 0) != kVersion) {
+    throw usage_error("components.json is of another version than this program", "", "build both again");
+  }
+  Components components;
+  for (const auto& [kind, specs] : json.items()) {
+    if (kind == "version") continue;
+    for (const Value& spec : specs) components.add(kind, spec_from_json(spec));
+  }
+  return components;
+}
+
+Components Components::installed() {
+  const std::filesystem::path file =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "components.json";
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw usage_error("cannot read it", file.string(), "the build writes it: build again");
+  try {
+    return from_json(Value::parse(stream));
+  } catch (const Value::exception& error) {
+    throw usage_error(error.what(), file.string(), "the build writes it: build again");
+  }
+}
+
+}  // namespace ddp::config
