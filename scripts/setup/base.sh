@@ -7,13 +7,19 @@ if [[ -z "${XDG_CACHE_HOME:-}" && -z "${HOME:-}" ]]; then
   exit 2
 fi
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/ddp-exp"
-libtorch="${DDP_LIBTORCH:-$cache/libtorch-2.11.0}"
+libtorch="$cache/libtorch-2.11.0"
+if [[ -n "${DDP_LIBTORCH:-}" ]]; then libtorch=$(realpath -m "$DDP_LIBTORCH"); fi
+# Set by fetch_python, to the folder of the packages for this Python.
+python_layer=""
 digits="$cache/data/digits.csv.gz"
 build="$root/build/release"
 requirements="$root/scripts/requirements"
 # The system's Python, not the first one in PATH: it is the one that the packages below install, and the wheels that
 # are fetched fit this one.
 python="${DDP_PYTHON:-/usr/bin/python3}"
+
+# What is killed by ^C must not look as if a step had failed by itself.
+trap 'exit 130' INT
 
 # stdout belongs to the program, so everything that the set-up has to say goes to stderr.
 say() { printf 'ddp-exp: %s\n' "$*" >&2; }
@@ -41,3 +47,10 @@ unlock() { exec {lock_descriptor}>&-; }
 
 # A GPU that can be used: the driver is there, whether or not a CUDA toolkit is.
 has_nvidia_driver() { [[ -e /proc/driver/nvidia/version || -e /dev/nvidiactl ]]; }
+
+# shellcheck source=packages.sh
+. "$root/scripts/setup/packages.sh"
+# shellcheck source=fetch.sh
+. "$root/scripts/setup/fetch.sh"
+# shellcheck source=build.sh
+. "$root/scripts/setup/build.sh"

@@ -15,8 +15,11 @@ layer_complete() {
 }
 
 fetch_libtorch() {
-  [[ -n "${DDP_LIBTORCH:-}" ]] && { check_given_libtorch; return; }
-  layer_complete "$libtorch" libtorch && return
+  if [[ -n "${DDP_LIBTORCH:-}" ]]; then
+    check_given_libtorch
+    return
+  fi
+  if layer_complete "$libtorch" libtorch; then return; fi
   lock "$cache/lock"
   if ! layer_complete "$libtorch" libtorch; then
     begin_layer 3000 "fetching LibTorch 2.11.0: 545 MB, once, into $libtorch"
@@ -24,7 +27,7 @@ fetch_libtorch() {
     unpack_wheels
     cksum <"$requirements/libtorch.txt" >"$(marker "$work/tree" libtorch)"
     # Only a folder of another list of wheels can be in the way. It goes by one rename as well.
-    [[ -e "$libtorch" ]] && mv "$libtorch" "$work/old"
+    if [[ -e "$libtorch" ]]; then mv "$libtorch" "$work/old"; fi
     mv "$work/tree" "$libtorch"
     end_layer
   fi
@@ -34,8 +37,8 @@ fetch_libtorch() {
 # The libraries of the GPU belong next to torch's, where its RUNPATH looks. They are moved in file by file, each by a
 # rename; until the marker is written they do not count.
 fetch_cuda() {
-  [[ -n "${DDP_LIBTORCH:-}" ]] && return
-  layer_complete "$libtorch" cuda && return
+  if [[ -n "${DDP_LIBTORCH:-}" ]]; then return; fi
+  if layer_complete "$libtorch" cuda; then return; fi
   lock "$cache/lock"
   if ! layer_complete "$libtorch" cuda; then
     begin_layer 9000 "fetching ${1:-the GPU libraries}: 2.0 GB, once, into $libtorch"
@@ -50,17 +53,17 @@ fetch_cuda() {
   unlock
 }
 
-# Sets python_layer, the folder of the packages for this Python.
+# Sets python_layer.
 fetch_python() {
   python_layer="$cache/python-$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
-  layer_complete "$python_layer" python && return
+  if layer_complete "$python_layer" python; then return; fi
   lock "$cache/lock"
   if ! layer_complete "$python_layer" python; then
     begin_layer 300 "fetching the Python packages of the parity tests: 28 MB, once, into $python_layer"
     download python
     unpack_wheels
     cksum <"$requirements/python.txt" >"$(marker "$work/tree" python)"
-    [[ -e "$python_layer" ]] && mv "$python_layer" "$work/old"
+    if [[ -e "$python_layer" ]]; then mv "$python_layer" "$work/old"; fi
     mv "$work/tree" "$python_layer"
     end_layer
   fi
@@ -68,7 +71,7 @@ fetch_python() {
 }
 
 fetch_digits() {
-  [[ -e "$digits" ]] && return
+  if [[ -e "$digits" ]]; then return; fi
   lock "$cache/lock"
   if [[ ! -e "$digits" ]]; then
     begin_layer 100 "fetching the handwritten digits: 10 MB, once, into $digits"
@@ -85,6 +88,7 @@ fetch_digits() {
 begin_layer() {
   rm -rf "$cache"/tmp.*
   work=$(mktemp -d "$cache/tmp.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
   local free
   free=$(df --output=avail -BM "$cache" | tail -n 1)
   free=${free//[!0-9]/}
@@ -105,6 +109,7 @@ download() {
     --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes \
     -r "$requirements/$1.txt" -d "$work/wheels" </dev/null >&2 ||
     fail 1 "could not fetch the packages of $requirements/$1.txt (pip's own lines above say why)" \
+      "the list is for Python 3.11 to 3.14, this is $("$python" -V)" \
       "pip's settings are obeyed: a mirror, a proxy, or PIP_NO_INDEX=1 with PIP_FIND_LINKS=<folder of wheels>"
   rmdir "$work/pip" 2>/dev/null || true
 }

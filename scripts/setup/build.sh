@@ -1,0 +1,77 @@
+# Configures and builds into $build, and knows without asking ninja when nothing has to be done.
+# shellcheck shell=bash
+
+# Written last, with the time at which the build began: all that changed since then is not in it.
+stamp="$build/.set-up"
+# Written when cmake has ended well, with what it was told.
+configured="$build/.configured"
+
+# What the stamp says for a build of this checkout, with this LibTorch, with or without the GPU libraries.
+stamp_text() { printf '%s\n%s\ncuda=%s' "$root" "$libtorch" "$1"; }
+
+# up_to_date CUDA: the program of the last call is still the right one. It runs before every run of the program, so it
+# costs milliseconds: two or three files to look for, and one `find` over the sources. Status change times, unlike
+# modification times, also tell of files that were copied here with their old dates, and a folder's tells of deletions.
+up_to_date() {
+  local text changed
+  [[ -e "$stamp" && -x "$build/bin/ddp-exp" && -e "$libtorch/torch/lib/libtorch_cpu.so" && -e "$digits" ]] || return 1
+  text=$(<"$stamp")
+  [[ "$text" == "$(stamp_text 1)" ]] || { [[ "$1" == 0 && "$text" == "$(stamp_text 0)" ]] || return 1; }
+  changed=$(cd "$root" && find CMakeLists.txt CMakePresets.json cmake runner models datasets scripts/requirements \
+    scripts/setup -cnewer "$stamp" -print -quit 2>&1)
+  [[ -z "$changed" ]]
+}
+
+# build_program PRESET TARGET...
+build_program() {
+  local preset=$1 cuda=0
+  shift
+  [[ -e "$(marker "$libtorch" cuda)" || -n "${DDP_LIBTORCH:-}" ]] && cuda=1
+  lock "$root/build/.lock"
+  mkdir -p "$build"
+  touch "$build/.set-up.new"
+  configure "$preset" "$cuda"
+  compile "$@"
+  stamp_text "$cuda" >"$build/.set-up.text"
+  # The content of now with the time of before the build, in place by one rename.
+  touch -r "$build/.set-up.new" "$build/.set-up.text"
+  mv "$build/.set-up.text" "$stamp"
+  rm -f "$build/.set-up.new"
+  unlock
+}
+
+# configure PRESET CUDA. Ninja itself runs cmake again when CMake's files or the list of sources change. It is run from
+# here the first time, when LibTorch has moved or has got its GPU libraries, and when the tests are first wanted.
+configure() {
+  local text before="" log="$build/configure.log" fresh=()
+  text=$(stamp_text "$2")
+  if [[ -e "$configured" ]]; then before=$(<"$configured"); fi
+  if [[ "$before" == "$text" ]] && { [[ "$1" != test ]] || grep -q '^DDP_TESTS:.*=ON' "$build/CMakeCache.txt"; }; then
+    return
+  fi
+  # A cmake that was interrupted, or that ran in a checkout that has moved since, has left nothing to go on from.
+  if [[ "${before%%$'\n'*}" != "$root" ]]; then fresh=(--fresh); fi
+  say "configuring (cmake), in $build"
+  rm -f "$configured"
+  if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "-DDDP_LIBTORCH=$libtorch" -U 'DDP_CUDA_*' -U DDP_NCCL_INCLUDE \
+    </dev/null >"$log" 2>&1); then
+    cat "$log" >&2
+    fail 1 "cmake failed"
+  fi
+  printf '%s' "$text" >"$configured"
+}
+
+# A file that includes torch's headers takes 15 s and 1.5 GB to compile: so as many at once as there are cores, and
+# memory.
+compile() {
+  local jobs cores memory todo
+  cores=$(nproc)
+  memory=$(awk '/^MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
+  jobs=$((memory < cores ? (memory > 1 ? memory : 1) : cores))
+  # Objects of another clone of the same sources are good here as well.
+  export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
+  export NINJA_STATUS="[%f/%t, %e s] "
+  todo=$(cd "$build" && { ninja -n "$@" 2>/dev/null || true; } | grep -c '^\[') || true
+  if ((todo > 2)); then say "building: $todo steps, $jobs at once, about $((todo * 8 / jobs / 60 + 1)) min"; fi
+  (cd "$build" && ninja -j "$jobs" "$@" </dev/null >&2) || fail 1 "the build failed; the compiler's lines above say why"
+}

@@ -1,0 +1,74 @@
+# The Debian and Ubuntu packages that building takes.
+# shellcheck shell=bash
+
+packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
+  catch2 libxxhash-dev zlib1g-dev python3 python3-pip ca-certificates git)
+
+install_packages() {
+  [[ "$(uname -sm)" == "Linux x86_64" ]] || fail 2 "LibTorch's wheel is for Linux on x86-64; this is $(uname -sm)"
+  local missing=()
+  find_missing_packages
+  if ((${#missing[@]} > 0)); then
+    command -v apt-get >/dev/null || refuse "this system has no apt-get"
+    ((EUID == 0)) || refuse "installing them takes root"
+    say "installing ${#missing[@]} packages: ${missing[*]}"
+    apt_install || refuse "apt-get could not install them"
+  fi
+  check_compiler
+}
+
+# Sets `missing`, of install_packages.
+find_missing_packages() {
+  if command -v dpkg-query >/dev/null; then
+    local installed
+    # dpkg-query fails when it does not know one of the names; what it does know it prints all the same.
+    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+    for package in "${packages[@]}"; do
+      [[ $'\n'"$installed"$'\n' == *$'\n'"$package installed"$'\n'* ]] || missing+=("$package")
+    done
+  else
+    find_missing_programs
+  fi
+}
+
+# Elsewhere packages have other names, but the programs and pkg-config's modules do not.
+find_missing_programs() {
+  local program module
+  for program in g++ cmake ninja pkg-config python3 git; do
+    command -v "$program" >/dev/null || missing+=("$program")
+  done
+  for module in tomlplusplus spdlog nlohmann_json libxxhash zlib; do
+    pkg-config --exists "$module" 2>/dev/null || missing+=("$module")
+  done
+  "$python" -I -m pip --version >/dev/null 2>&1 || missing+=("pip for $python")
+}
+
+refuse() {
+  local sudo=""
+  ((EUID == 0)) || sudo="sudo "
+  if command -v apt-get >/dev/null; then
+    fail 2 "$1: please run this, then start again:" \
+      "    ${sudo}apt-get update && ${sudo}apt-get install -y --no-install-recommends ${missing[*]}"
+  fi
+  fail 2 "$1: please install what is missing, then start again:" "    ${missing[*]}" \
+    "(on Debian 12 and Ubuntu 24.04 it would be: apt-get install --no-install-recommends ${packages[*]})"
+}
+
+# The lists of a fresh system are empty, those of an old one name files that are gone: so update once, when it fails.
+apt_install() {
+  local apt=(apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=900)
+  export DEBIAN_FRONTEND=noninteractive
+  if "${apt[@]}" install --simulate --no-install-recommends "${missing[@]}" >/dev/null 2>&1; then
+    "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2 && return
+  fi
+  say "reading the lists of packages anew (apt-get update)"
+  "${apt[@]}" update </dev/null >&2 && "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2
+}
+
+# C++20 as it is used here, and the ABI of LibTorch's wheel.
+check_compiler() {
+  local compiler=${CXX:-g++} version
+  version=$("$compiler" -dumpversion 2>/dev/null) || fail 2 "there is no compiler $compiler"
+  [[ "$compiler" != *g++* ]] || ((${version%%.*} >= 12)) ||
+    fail 2 "$compiler is version $version; ddp-exp needs g++ 12 or newer (set CXX to another one)"
+}

@@ -1,0 +1,100 @@
+# A small checkout that the set-up scripts can really set up, in seconds and without a network: the real scripts and
+# presets, wheels of a few bytes, and a program that is a shell script. Sourced by the tests.
+#   $checkout   its root, $checkout/scripts/ddp-exp the command     $cache   where it fetches to
+# shellcheck shell=bash
+set -euo pipefail
+
+source_root=${DDP_SOURCE:-$(dirname "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")")}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+chmod 755 "$scratch"
+checkout=$scratch/checkout
+cache=$scratch/cache/ddp-exp
+
+unset DDP_LIBTORCH DDP_PYTHON DDP_PYTHONPATH
+export XDG_CACHE_HOME=$scratch/cache
+export PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS=$scratch/wheels
+
+die() {
+  printf 'FAILED: %s\n' "$@"
+  exit 1
+}
+
+# expect WHAT COMMAND...: the command succeeds.
+expect() {
+  local what=$1
+  shift
+  "$@" || die "$what"
+}
+
+expect_text() { grep -qF -- "$2" "$1" || die "'$2' is missing in:" "$(cat "$1")"; }
+
+# wheel NAME VERSION LAYER FILE...: a wheel that holds these files, pinned in a layer's list.
+wheel() {
+  local file=$scratch/wheels/${1//-/_}-$2-py3-none-any.whl
+  /usr/bin/python3 -I - "$file" "${1//-/_}-$2.dist-info" "$1" "$2" "${@:4}" <<'PYTHON'
+import sys, zipfile
+path, info, name, version, *files = sys.argv[1:]
+with zipfile.ZipFile(path, "w") as wheel:
+    for file in files:
+        wheel.writestr(file, f"__version__ = '{version}'\n")
+    wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    wheel.writestr(f"{info}/RECORD", "")
+PYTHON
+  printf '%s==%s --hash=sha256:%s\n' "$1" "$2" "$(sha256sum "$file" | cut -d ' ' -f 1)" \
+    >>"$checkout/scripts/requirements/$3.txt"
+}
+
+make_checkout() {
+  mkdir -p "$checkout"/{cmake,runner,models,datasets,scripts/requirements} "$scratch/wheels"
+  cp -r "$source_root/scripts/setup" "$source_root/scripts/ddp-exp" "$source_root/scripts/test" "$checkout/scripts"
+  cp "$source_root/CMakePresets.json" "$checkout"
+  wheel torch 2.11.0 libtorch torch/lib/libtorch_cpu.so torch/version.py
+  wheel nvidia-cuda-runtime 13.0.96 libtorch nvidia/cu13/lib/libcudart.so.13
+  wheel nvidia-nccl 2.28.9 cuda nvidia/nccl/lib/libnccl.so.2 nvidia/cu13/lib/libcublas.so.13
+  wheel numpy 2.4.6 python numpy/__init__.py
+  wheel scikit-learn 1.7.2 digits sklearn/datasets/data/digits.csv.gz
+  cat >"$checkout/models/model.txt" <<<"linear"
+  # The program: it says what it is made of and how it was called.
+  cat >"$checkout/cmake/program.sh" <<'PROGRAM'
+#!/bin/sh
+echo "models: MODELS"
+echo "called in $PWD with $# arguments:"
+[ $# -eq 0 ] || printf '[%s]\n' "$@"
+[ "${1:-}" != fail ] || exit 7
+PROGRAM
+  cat >"$checkout/cmake/build.sh" <<'BUILD'
+echo "compiler ran"
+[ ! -e "$2/kill-build" ] || { echo broken >"$1"; kill -9 0; }
+sed "s/MODELS/$(cat "$2"/models/*.txt | tr '\n' ' ')/" "$2/cmake/program.sh" >"$1"
+chmod +x "$1"
+BUILD
+  cat >"$checkout/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(ddp-exp LANGUAGES NONE)
+if(NOT EXISTS "${DDP_LIBTORCH}/torch/lib/libtorch_cpu.so")
+  message(FATAL_ERROR "no LibTorch in ${DDP_LIBTORCH}")
+endif()
+file(GLOB models CONFIGURE_DEPENDS models/*.txt)
+add_custom_command(OUTPUT bin/ddp-exp COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/build.sh bin/ddp-exp ${CMAKE_SOURCE_DIR} ${models}
+  DEPENDS ${models} cmake/build.sh cmake/program.sh)
+add_custom_target(program ALL DEPENDS bin/ddp-exp)
+CMAKE
+}
+
+# A Python that does what $1 (shell code; "$@" = Python's arguments) says before the real one starts.
+python_that() {
+  printf '#!/bin/bash\n%s\nexec /usr/bin/python3 "$@"\n' "$1" >"$scratch/python"
+  chmod +x "$scratch/python"
+  export DDP_PYTHON=$scratch/python
+}
+
+# ddp_exp ARGUMENTS...: the command, with its output in $out and $err; status in $status.
+out=$scratch/out err=$scratch/err
+ddp_exp() {
+  status=0
+  "$checkout/scripts/ddp-exp" "$@" >"$out" 2>"$err" || status=$?
+}
+
+make_checkout

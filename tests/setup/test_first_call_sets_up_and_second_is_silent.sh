@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# From nothing to a running program with one command, and from then on only the program is heard.
+. "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
+
+cd "$scratch"
+ddp_exp --setup-only ignored
+expect "--setup-only succeeds: $(cat "$err")" test "$status" = 0
+expect "--setup-only runs nothing and leaves stdout alone" test ! -s "$out"
+expect_text "$err" "fetching LibTorch 2.11.0"
+expect_text "$err" "$cache/libtorch-2.11.0"
+expect_text "$err" "compiler ran"
+expect "the digits are there" test -s "$cache/data/digits.csv.gz"
+expect "nothing but what is used stays" test -z "$(find "$cache" -name '*.whl' -o -name 'tmp.*')"
+
+ddp_exp run "two words" '' '*'
+expect "the program ran: $(cat "$err")" test "$status" = 0
+expect "the second call says nothing: $(cat "$err")" test ! -s "$err"
+printf '%s\n' "models: linear " "called in $scratch with 4 arguments:" "[run]" "[two words]" "[]" "[*]" |
+  cmp - "$out" || die "the program did not get its arguments as they were given"
+
+ddp_exp fail
+expect "the program's exit code is the command's" test "$status" = 7
+
+ln -s "$checkout/scripts/ddp-exp" "$scratch/link"
+expect "it can be called by a symbolic link" "$scratch/link" run >"$out" 2>&1
