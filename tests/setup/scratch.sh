@@ -73,6 +73,7 @@ BUILD
   cat >"$checkout/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(ddp-exp LANGUAGES NONE)
+file(WRITE "${CMAKE_BINARY_DIR}/compile_commands.json" "[]")
 if(NOT EXISTS "${DDP_LIBTORCH}/torch/lib/libtorch_cpu.so")
   message(FATAL_ERROR "no LibTorch in ${DDP_LIBTORCH}")
 endif()
