@@ -1,0 +1,69 @@
+#include "config/load.h"
+
+#include "config/check.h"
+#include "config/compose.h"
+#include "config/rules.h"
+
+namespace ddp::config {
+namespace {
+
+// The key itself for a table, whose value has no place of its own.
+void note_places(const Node& node, const std::string& path, std::map<std::string, Loaded::Place>& places) {
+  if (!path.empty()) {
+    const Place& place = node.is_table() ? node.key : node.place;
+    places[path] = {.file = where(place), .excerpt = excerpt(place)};
+  }
+  for (const auto& [key, entry] : node.entries)
+    note_places(entry, path.empty() ? key : path + "." + key, places);
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    if (node.items[i].is_table()) note_places(node.items[i], path + "[" + std::to_string(i) + "]", places);
+  }
+}
+
+// A file that names no loss gets the one that fits its dataset's targets.
+void supply_loss(Node& root, const Components& components, Problems& problems) {
+  const Node* dataset = root.at_path("dataset.name");
+  const Spec* spec = dataset && dataset->text() ? components.find("dataset", *dataset->text()) : nullptr;
+  if (!spec || root.at_path("loss.name")) return;
+  if (!spec->traits.contains("loss")) {
+    if (!root.find("loss"))
+      problems.add(root.place, "\"loss\" is missing",
+                   "dataset \"" + spec->name + "\" does not tell which fits");
+    return;
+  }
+  const Place place = dataset->place;
+  Node& loss = root.entries.try_emplace("loss", Node{.key = place, .place = place}).first->second;
+  if (!loss.is_table()) return;
+  loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
+}
+
+}  // namespace
+
+Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
+  const auto place = places.find(path);
+  if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, remedy);
+  return usage_error(what + "\n" + place->second.excerpt, place->second.file, remedy);
+}
+
+bool Loaded::given(const std::string& path) const { return places.count(path) > 0; }
+
+Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets,
+            const Components& components) {
+  Problems problems;
+  const std::vector<Option> options = describe<Experiment>();
+  std::optional<Node> root = compose(file, sets, options, problems);
+  if (!root) throw problems.error();
+
+  Loaded loaded;
+  loaded.file = file.string();
+  note_places(*root, "", loaded.places);
+  supply_loss(*root, components, problems);
+  Value values = Checker(options, components, problems).check(*root);
+  if (!root->find("name")) values["name"] = file.stem().string();
+  loaded.experiment = read<Experiment>(values);
+  check_rules(*root, loaded.experiment, components, problems);
+  if (!problems.empty()) throw problems.error();
+  return loaded;
+}
+
+}  // namespace ddp::config

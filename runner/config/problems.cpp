@@ -1,0 +1,33 @@
+#include "config/problems.h"
+
+#include <algorithm>
+
+namespace ddp::config {
+namespace {
+
+constexpr std::size_t kShown = 50;
+
+}  // namespace
+
+void Problems::add(Place place, std::string what, std::string remedy) {
+  all_.push_back({std::move(place), std::move(what), std::move(remedy)});
+}
+
+Error Problems::error() const {
+  std::vector<const Problem*> sorted;
+  for (const Problem& problem : all_) sorted.push_back(&problem);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Problem* a, const Problem* b) { return before(a->place, b->place); });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, sorted.size()); ++i) {
+    const Problem& problem = *sorted[i];
+    if (i > 0) text += "\n";
+    text += where(problem.place) + ": " + problem.what;
+    if (const std::string lines = excerpt(problem.place); !lines.empty()) text += "\n" + lines;
+    if (!problem.remedy.empty()) text += "\n  " + problem.remedy;
+  }
+  if (sorted.size() > kShown) text += "\nand " + std::to_string(sorted.size() - kShown) + " more";
+  return usage_error(text);
+}
+
+}  // namespace ddp::config

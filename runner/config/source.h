@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddp::config {
+
+// A text that settings are read from: an experiment file, or one --set assignment.
+class Source {
+ public:
+  // `rank` orders the errors of several sources: the file, what it extends, then the assignments.
+  static std::shared_ptr<const Source> file(std::filesystem::path path, std::string text, int rank);
+  static std::shared_ptr<const Source> assignment(int number, std::string text);
+
+  const std::string& label() const { return label_; }
+  const std::string& text() const { return text_; }
+  // What relative paths in it are relative to.
+  const std::filesystem::path& folder() const { return folder_; }
+  bool is_file() const { return is_file_; }
+  int rank() const { return rank_; }
+  // Line `number`, from 1, without its end; empty where there is no such line.
+  std::string_view line(std::uint32_t number) const;
+
+ private:
+  Source(std::string label, std::filesystem::path folder, std::string text, bool is_file, int rank);
+
+  std::string label_;
+  std::filesystem::path folder_;
+  std::string text_;
+  bool is_file_;
+  int rank_;
+  std::vector<std::size_t> line_starts_;
+};
+
+// Some characters of a source. Line and column count from 1, columns in code points; line 0 is the source
+// as a whole: where a key is missing.
+struct Place {
+  std::shared_ptr<const Source> source = {};
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  std::uint32_t width = 1;
+};
+
+bool before(const Place& a, const Place& b);
+
+// "experiments/x.toml:3:1", or "--set 2".
+std::string where(const Place& place);
+
+// The source line with carets under the place; a long line is clipped around it. Empty for line 0.
+//      3 | batchsize = 32
+//        | ^~~~~~~~~
+std::string excerpt(const Place& place);
+
+// Text from a file, in quotes and fit for a terminal: no control characters, no more than 60 characters.
+std::string in_quotes(std::string_view text);
+
+}  // namespace ddp::config
