@@ -70,6 +70,14 @@ fetch_python() {
   unlock
 }
 
+# What it takes to run PyTorch's Python, which loads the GPU libraries even where there is no GPU. Exports DDP_PYTHON
+# and DDP_PYTHONPATH, for: PYTHONPATH=$DDP_PYTHONPATH $DDP_PYTHON …
+fetch_pytorch() {
+  fetch_cuda "the GPU libraries, which Python's 'import torch' loads even without a GPU"
+  fetch_python
+  export DDP_PYTHON="$python" DDP_PYTHONPATH="$libtorch:$python_layer"
+}
+
 fetch_digits() {
   if [[ -e "$digits" ]]; then return; fi
   lock "$cache/lock"

@@ -18,7 +18,8 @@ def unpack(wheels, tree, member=None):
     total, done = sum(sizes.values()), 0
     pathlib.Path(tree).mkdir()
     for file in files:
-        report(f"unpacking {file.name.split('-')[0]}: {sizes[file] / 1e6:.0f} MB, {100 * done / total:.0f} % done")
+        if sizes[file] > 5e6:
+            report(f"unpacking {file.name.split('-')[0]}: {sizes[file] / 1e6:.0f} MB, {100 * done / total:.0f} % done")
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
                 if member is None or info.filename == member:
