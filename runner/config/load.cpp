@@ -7,14 +7,13 @@
 namespace ddp::config {
 namespace {
 
-// The key itself for a table, whose value has no place of its own.
-void note_places(const Node& node, const std::string& path, std::map<std::string, Loaded::Place>& places) {
-  if (!path.empty()) {
-    const Place& place = node.is_table() ? node.key : node.place;
-    places[path] = {.file = where(place), .excerpt = excerpt(place)};
-  }
-  for (const auto& [key, entry] : node.entries)
+// Where each key's value is; of a table, which has no place of its own, its key. Tables in lists count as
+// keys too: "model.layers[2]".
+void note_places(const Node& node, const std::string& path, std::map<std::string, Place>& places) {
+  if (!path.empty()) places[path] = node.is_table() ? node.key : node.place;
+  for (const auto& [key, entry] : node.entries) {
     note_places(entry, path.empty() ? key : path + "." + key, places);
+  }
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     if (node.items[i].is_table()) note_places(node.items[i], path + "[" + std::to_string(i) + "]", places);
   }
@@ -42,7 +41,7 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
 Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
   const auto place = places.find(path);
   if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, remedy);
-  return usage_error(what + "\n" + place->second.excerpt, place->second.file, remedy);
+  return usage_error(what + "\n" + excerpt(place->second), where(place->second), remedy);
 }
 
 bool Loaded::given(const std::string& path) const { return places.count(path) > 0; }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/components.h"
 #include "config/experiment.h"
+#include "config/source.h"
 
 namespace ddp::config {
 
@@ -22,8 +23,6 @@ class Loaded {
   // Was the key given, in the file, in one it extends or by --set?
   bool given(const std::string& path) const;
 
-  // What `error` shows above the message: "file:line:column" and the source line with a caret.
-  struct Place { std::string file; std::string excerpt; };
   std::map<std::string, Place> places;
   std::string file;
 };
@@ -32,7 +31,8 @@ class Loaded {
 // known keys and components; the options of components are filled in with their defaults.
 // Throws one ddp::Error (usage) that shows every mistake with file:line:column, source line, what is wrong,
 // what is allowed and the nearest known name.
-Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components);
+Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets,
+            const Components& components);
 
 // The experiment as a file that load reads back to the same experiment: every key, defaults included.
 std::string to_toml(const Experiment& experiment);

@@ -114,9 +114,12 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
   std::string best;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(lower(name), lower(candidate));
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    const std::size_t shorter = std::min(name.size(), candidate.size());
     // A third of the letters may be wrong, so that short names do not match everything.
-    if (3 * distance > std::max(name.size(), candidate.size()) + 1) continue;
+    if (3 * (longer - shorter) > longer + 1) continue;
+    const std::size_t distance = edit_distance(lower(name), lower(candidate));
+    if (3 * distance > longer + 1) continue;
     if (best.empty() || distance < best_distance) {
       best = candidate;
       best_distance = distance;
