@@ -1,0 +1,139 @@
+"""What an experiment file can name, written the way a PyTorch user writes it."""
+
+import csv
+import gzip
+import math
+import os
+
+import torch
+from torch import nn
+from torch.utils.data import Dataset
+
+ACTIVATIONS = {
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "gelu": nn.GELU,
+    "sigmoid": nn.Sigmoid,
+    "silu": nn.SiLU,
+    "leaky_relu": nn.LeakyReLU,
+}
+
+
+class ToyModel(nn.Module):
+    """The model of PyTorch's DDP tutorial."""
+
+    def __init__(self):
+        super().__init__()
+        self.net1 = nn.Linear(10, 10)
+        self.relu = nn.ReLU()
+        self.net2 = nn.Linear(10, 5)
+
+    def forward(self, x):
+        return self.net2(self.relu(self.net1(x)))
+
+
+def mlp(in_features, hidden, out_features, activation="relu", dropout=0):
+    layers = []
+    for width in hidden:
+        layers += [nn.Linear(in_features, width), ACTIVATIONS[activation]()]
+        if dropout > 0:
+            layers.append(nn.Dropout(dropout))
+        in_features = width
+    return nn.Sequential(*layers, nn.Linear(in_features, out_features))
+
+
+def sequential(layers):
+    modules = []
+    for layer in layers:
+        arguments = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in layer.items() if key != "type"
+        }
+        modules.append(getattr(nn, layer["type"])(**arguments))
+    return nn.Sequential(*modules)
+
+
+def linear(in_features=20, out_features=1):
+    return nn.Linear(in_features, out_features)
+
+
+MODELS = {"toy": ToyModel, "linear": linear, "mlp": mlp, "sequential": sequential}
+
+
+class RandomPairs(Dataset):
+    """MyTrainDataset of PyTorch's DDP tutorial series, with its sizes as arguments."""
+
+    def __init__(self, size=2048, features=20, targets=1):
+        self.data = [(torch.rand(features), torch.rand(targets)) for _ in range(size)]
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, index):
+        return self.data[index]
+
+
+class Digits(Dataset):
+    """scikit-learn's handwritten digits: 64 values 0..16 and a class a line."""
+
+    def __init__(self):
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ["HOME"], ".cache")
+        with gzip.open(os.path.join(cache, "ddp-exp", "data", "digits.csv.gz"), "rt") as file:
+            rows = [[int(float(value)) for value in row] for row in csv.reader(file)]
+        self.x = torch.tensor([row[:-1] for row in rows], dtype=torch.float32) / 16
+        self.y = torch.tensor([row[-1] for row in rows])
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, index):
+        return self.x[index], self.y[index]
+
+
+class RandomBatch:
+    """Not a Dataset: the tutorial's one step draws its inputs, then its labels, where it needs them."""
+
+    def __init__(self, inputs=10, targets=5):
+        self.inputs, self.targets = inputs, targets
+
+    def draw(self, batch_size):
+        x = torch.randn(batch_size, self.inputs)
+        return x, torch.randn(batch_size, self.targets)
+
+
+DATASETS = {"random_pairs": RandomPairs, "random_batch": RandomBatch, "digits": Digits}
+
+LOSSES = {"mse": nn.functional.mse_loss, "cross_entropy": nn.functional.cross_entropy}
+
+OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+
+
+def named(table, section, **kinds):
+    """The component that [section] names, built with the rest of the section as its arguments."""
+    arguments = dict(section)
+    return table[arguments.pop("name")](**kinds, **arguments)
+
+
+def make_optimizer(section, parameters):
+    options = {"name": "sgd", "lr": 1e-3, "fused": True} | section
+    if "betas" in options:
+        options["betas"] = tuple(options["betas"])
+    if not options["fused"]:
+        options["foreach"] = False  # the plain loop over parameters
+    return named(OPTIMIZERS, options, params=parameters)
+
+
+def learning_rate(section, lr, step, total):
+    """The rate of optimizer step `step` (from 0) of `total`."""
+    options = {"name": "constant", "warmup_steps": 0} | section
+    warmup = options["warmup_steps"]
+    if step < warmup:
+        return lr * (step + 1) / warmup
+    p = (step - warmup) / max(1, total - warmup)
+    if options["name"] == "step":
+        return lr * options.get("gamma", 0.1) ** ((step - warmup) // options["step_size"])
+    if options["name"] == "cosine":
+        low = options.get("min_lr", 0)
+        return low + (lr - low) * (1 + math.cos(math.pi * p)) / 2
+    if options["name"] == "linear":
+        return lr * (1 + (options.get("end_factor", 0) - 1) * p)
+    return lr

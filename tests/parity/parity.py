@@ -1,0 +1,65 @@
+"""ddp-exp against the same script in PyTorch's Python, bit for bit: what each test_*.py says its cases with.
+
+    python test_models.py             every case of the file
+    python test_models.py conv drop   only those whose title has one of these words
+
+DDP_EXP names the binary. Every case is one line; a case that differs says where.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy starts no thread in the process that ranks.py forks
+
+from program import run_program  # noqa: E402
+from ranks import run_reference  # noqa: E402
+from result import differences  # noqa: E402
+
+
+@dataclass
+class Case:
+    title: str
+    world: int
+    first: dict  # what a first, shorter run has instead, before `resume`; None for a run in one go
+    experiment: dict  # the keys of an experiment file
+
+
+def case(title, *, world=2, first=None, **experiment):
+    """An experiment is 96 random pairs in batches of 8 over two epochs, but for what is given here."""
+    defaults = {"loss": "mse", "batch_size": 8}
+    if "dataset" not in experiment:
+        defaults["dataset"] = {"name": "random_pairs", "size": 96, "features": 20, "targets": 4}
+    if "model" not in experiment:
+        defaults["model"] = {"name": "mlp", "in_features": 20, "hidden": [16], "out_features": 4}
+    if "optimizer" not in experiment:
+        defaults["optimizer"] = {"name": "sgd", "lr": 0.05}
+    if "steps" not in experiment:
+        defaults["epochs"] = 2
+    return Case(title, world, first, defaults | experiment)
+
+
+def check(cases):
+    """Runs the cases that the command line asks for; the process's exit status."""
+    chosen = [c for c in cases if not sys.argv[1:] or any(word in c.title for word in sys.argv[1:])]
+    failed = 0
+    for one in chosen:
+        start = time.monotonic()
+        found = run_case(one)
+        failed += bool(found)
+        print(f"{'DIFFERS' if found else 'same':8}{one.title} ({time.monotonic() - start:.1f} s)", flush=True)
+        for line in found:
+            print(f"        {line}", flush=True)
+    print(f"{len(chosen) - failed} of {len(chosen)} cases are the same bit for bit")
+    return 1 if failed or not chosen else 0
+
+
+def run_case(one):
+    with tempfile.TemporaryDirectory(prefix="ddp-exp-parity-") as folder:
+        try:
+            reference = run_reference(one.experiment, one.world, folder)
+            return differences(run_program(one.experiment, one.world, folder, one.first), reference)
+        except RuntimeError as error:
+            return str(error).splitlines()

@@ -1,0 +1,68 @@
+"""The other side: the same experiment as a file, run by the ddp-exp binary, and what it wrote."""
+
+import json
+import os
+import subprocess
+
+from safetensors.numpy import load_file
+
+from result import Result
+
+
+def run_program(experiment, world, folder, first=None):
+    """Runs `experiment` and returns its Result. With `first`, keys that a first run has in place of the
+    experiment's: that run ends there, and `resume --set` with the experiment's own values goes on with it."""
+    results = os.path.join(folder, "results")
+    file = os.path.join(folder, "case.toml")
+    with open(file, "w") as out:
+        out.write(to_toml(complete(experiment | (first or {}), world)))
+    call("run", file, "--results", results, "--run-id", "r")
+    if first:
+        sets = [f"{key}={toml_value(experiment[key])}" for key in first]
+        call("resume", "case/r", "--results", results, *(word for text in sets for word in ("--set", text)))
+    return read_run(os.path.join(results, "case", "r"))
+
+
+def complete(experiment, world):
+    return experiment | {
+        "threads": 1,
+        "device_pool": ["cpu"] * world,
+        "distributed": {"backend": "gloo"} | experiment.get("distributed", {}),
+    }
+
+
+def call(*arguments):
+    done = subprocess.run([os.environ["DDP_EXP"], *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"ddp-exp {' '.join(arguments)} exited with {done.returncode}:\n{done.stdout}{done.stderr}")
+
+
+def read_run(run):
+    result = Result(tensors=load_file(os.path.join(run, "checkpoints", "latest", "model.safetensors")))
+    with open(os.path.join(run, "metrics.jsonl")) as file:
+        events = [json.loads(line) for line in file]
+    for event in events:
+        if event["event"] == "step":
+            result.losses.append(event["loss"])
+            result.samples.append(event["samples"])
+            result.rates.append(event["lr"])
+        elif event["event"] == "epoch":
+            epoch = event["epoch"]
+            result.train_losses[epoch] = event["train_loss"]
+            if "val_loss" in event:
+                result.validation_losses[epoch] = event["val_loss"]
+            if "val_accuracy" in event:
+                result.accuracies[epoch] = event["val_accuracy"]
+    return result
+
+
+def to_toml(experiment):
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in experiment.items())
+
+
+def toml_value(value):
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value)  # text, numbers and booleans are written the same in TOML

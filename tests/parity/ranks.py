@@ -1,0 +1,85 @@
+"""Forks the ranks of a reference run out of one process that has imported torch, and puts their answers together.
+
+The parent never runs a tensor operation and never has a second thread: forking it is then safe, and a case costs
+some milliseconds instead of the seconds that `import torch` takes.
+"""
+
+import functools
+import json
+import multiprocessing
+import operator
+import os
+import signal
+import sys
+import traceback
+from multiprocessing.connection import wait
+
+import torch._dynamo  # noqa: F401 (the first optimizer of each forked rank would import it: 0.8 s)
+from safetensors.numpy import load_file
+
+import reference
+from result import Result
+
+
+def run_reference(experiment, world, folder):
+    """Trains `experiment` on `world` forked ranks, whose files go to `folder`, and returns their Result."""
+    assert len(os.listdir("/proc/self/task")) == 1, "forking a process with threads"
+    fork = multiprocessing.get_context("fork")
+    ranks = [fork.Process(target=run_rank, args=(experiment, rank, world, folder)) for rank in range(world)]
+    for process in ranks:
+        process.start()
+    alive = {process.sentinel: process for process in ranks}
+    while alive:
+        for sentinel in wait(list(alive)):
+            alive.pop(sentinel).join()
+        if any(process.exitcode for process in ranks):
+            for process in alive.values():  # they wait for a rank that is gone
+                os.kill(process.pid, signal.SIGKILL)
+    for rank, process in enumerate(ranks):
+        if process.exitcode not in (0, -signal.SIGKILL):
+            with open(os.path.join(folder, f"rank-{rank}.log")) as log:
+                raise RuntimeError(f"the reference's rank {rank} failed:\n{log.read()}")
+    return gather(world, folder)
+
+
+def run_rank(experiment, rank, world, folder):
+    log = os.open(os.path.join(folder, f"rank-{rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    try:
+        reference.train(experiment, rank, world, folder)
+    except Exception:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def gather(world, folder):
+    answers = []
+    for rank in range(world):
+        with open(os.path.join(folder, f"rank-{rank}.json")) as file:
+            answers.append(json.load(file))
+    result = Result(tensors=load_file(os.path.join(folder, "model.safetensors")))
+    epochs, whole = {}, answers[0]["whole_epochs"]
+    for ranks in zip(*(answer["steps"] for answer in answers)):
+        epoch, lr = ranks[0][0], ranks[0][3]
+        summed, samples = in_rank_order(rank[1] for rank in ranks), sum(rank[2] for rank in ranks)
+        result.losses.append(summed / samples)
+        result.samples.append(samples)
+        result.rates.append(lr)
+        of_epoch = epochs.setdefault(epoch, [0.0, 0])
+        of_epoch[0] += summed
+        of_epoch[1] += samples
+    result.train_losses = {epoch: summed / samples for epoch, (summed, samples) in epochs.items() if epoch < whole}
+    for ranks in zip(*(answer["evaluations"] for answer in answers)):
+        epoch, samples = ranks[0][0], sum(rank[3] for rank in ranks)
+        result.validation_losses[epoch] = in_rank_order(rank[1] for rank in ranks) / samples
+        if ranks[0][2] is not None:
+            result.accuracies[epoch] = sum(rank[2] for rank in ranks) / samples
+    return result
+
+
+def in_rank_order(losses):
+    """Plain addition: from Python 3.12 on, sum() compensates its rounding."""
+    return functools.reduce(operator.add, losses)

@@ -1,0 +1,64 @@
+"""What a run leaves behind, from either side, and where two of them differ."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy
+
+
+@dataclass
+class Result:
+    tensors: dict  # state_dict: name -> array
+    losses: list = field(default_factory=list)  # of each optimizer step, over all ranks
+    samples: list = field(default_factory=list)
+    rates: list = field(default_factory=list)
+    train_losses: dict = field(default_factory=dict)  # by epoch, of whole epochs
+    validation_losses: dict = field(default_factory=dict)
+    accuracies: dict = field(default_factory=dict)  # only where targets are classes
+
+
+def differences(ours, reference):
+    """Every difference as a line of text; none where the two runs are the same."""
+    # An epoch that `steps` cuts short may have a line or not.
+    train_losses = {epoch: loss for epoch, loss in ours.train_losses.items() if epoch in reference.train_losses}
+    return [
+        *tensor_differences(ours.tensors, reference.tensors),
+        *step_differences("loss", ours.losses, reference.losses),
+        *step_differences("samples", ours.samples, reference.samples),
+        *step_differences("lr", ours.rates, reference.rates),
+        # Sums over many steps or samples, whose order the contract leaves open.
+        *epoch_differences("train_loss", train_losses, reference.train_losses, 1e-12),
+        *epoch_differences("val_loss", ours.validation_losses, reference.validation_losses, 1e-6),
+        *epoch_differences("val_accuracy", ours.accuracies, reference.accuracies, 0),
+    ]
+
+
+def tensor_differences(ours, reference):
+    if list(sorted(ours)) != list(sorted(reference)):
+        yield f"tensors: {sorted(ours)} instead of {sorted(reference)}"
+        return
+    for name, expected in reference.items():
+        got = ours[name]
+        if (got.dtype, got.shape) != (expected.dtype, expected.shape):
+            yield f"{name}: {got.dtype}{list(got.shape)} instead of {expected.dtype}{list(expected.shape)}"
+        elif got.tobytes() != expected.tobytes():
+            gap = numpy.abs(got.astype(numpy.float64) - expected.astype(numpy.float64))
+            yield f"{name}: {numpy.count_nonzero(gap)} of {gap.size} values differ, by {gap.max():.3g} at most"
+
+
+def step_differences(what, ours, reference):
+    for step, (got, expected) in enumerate(zip(ours, reference), start=1):
+        if got != expected:
+            yield f"{what}: first differs in step {step} of {len(reference)}: {got!r} instead of {expected!r}"
+            break
+    if len(ours) != len(reference):
+        yield f"{what}: {len(ours)} steps instead of {len(reference)}"
+
+
+def epoch_differences(what, ours, reference, tolerance):
+    if list(ours) != list(reference):
+        yield f"{what}: in epochs {list(ours)} instead of {list(reference)}"
+        return
+    for epoch, expected in reference.items():
+        if not math.isclose(ours[epoch], expected, rel_tol=tolerance, abs_tol=0):
+            yield f"{what}: {ours[epoch]!r} instead of {expected!r} in epoch {epoch}"

@@ -1,0 +1,50 @@
+"""Every optimizer, fused and as the plain loop over parameters, and every scheduler."""
+
+import sys
+
+from parity import case, check
+
+OPTIMIZERS = [
+    {"name": "sgd", "lr": 0.1},
+    {"name": "sgd", "lr": 0.05, "momentum": 0.9},
+    {"name": "sgd", "lr": 0.05, "momentum": 0.9, "nesterov": True},
+    {"name": "sgd", "lr": 0.05, "momentum": 0.9, "dampening": 0.3},
+    {"name": "sgd", "lr": 0.05, "weight_decay": 0.01},
+    {"name": "sgd", "lr": 0.05, "momentum": 0.8, "weight_decay": 0.01, "nesterov": True},
+    {"name": "adam", "lr": 0.01},
+    {"name": "adam", "lr": 0.01, "betas": [0.8, 0.95], "eps": 1e-6},
+    {"name": "adam", "lr": 0.01, "weight_decay": 0.1},
+    {"name": "adam", "lr": 0.01, "amsgrad": True},
+    {"name": "adamw", "lr": 0.01},
+    {"name": "adamw", "lr": 0.01, "weight_decay": 0.2, "betas": [0.85, 0.9]},
+    {"name": "adamw", "lr": 0.01, "amsgrad": True},
+]
+
+SCHEDULERS = [
+    {"name": "constant", "warmup_steps": 5},
+    {"name": "step", "step_size": 4},
+    {"name": "step", "step_size": 3, "gamma": 0.7, "warmup_steps": 2},
+    {"name": "cosine"},
+    {"name": "cosine", "min_lr": 0.001, "warmup_steps": 3},
+    {"name": "linear"},
+    {"name": "linear", "end_factor": 0.2, "warmup_steps": 4},
+]
+
+
+def described(section):
+    return " ".join([section["name"], *(f"{key}={value}" for key, value in section.items() if key not in ("name", "lr"))])
+
+
+CASES = [
+    *(case(f"{described(o)} {'fused' if fused else 'loop'}", optimizer=o | {"fused": fused}, epochs=4)
+      for o in OPTIMIZERS for fused in (True, False)),
+    case("the defaults", optimizer={"name": "sgd"}),
+    case("adam, 400 steps in a loop", optimizer={"name": "adam", "lr": 0.01, "fused": False}, steps=400),
+    case("adamw, 400 steps fused", optimizer={"name": "adamw", "lr": 0.01}, steps=400),
+    *(case(f"scheduler {described(s)}", scheduler=s, epochs=3) for s in SCHEDULERS),
+    case("scheduler cosine with adamw", scheduler={"name": "cosine", "warmup_steps": 2}, optimizer={"name": "adamw"}),
+    case("scheduler linear over steps", scheduler={"name": "linear"}, steps=15),
+    case("scheduler cosine, accumulate", scheduler={"name": "cosine"}, accumulate=4, epochs=3),
+]  # fmt: skip
+
+sys.exit(check(CASES))
