@@ -48,9 +48,11 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Proble
   }
   Problems not_toml;
   std::optional<Node> table = parse_toml(source, line, not_toml);
-  if (!table && is_bare_word(value)) return with_bare_word(source, line.substr(0, equals), value, problems);
-  if (!table) return parse_toml(source, line, problems);
-  if (table->entries.count("extends") > 0) {
+  if (!table) {
+    table = is_bare_word(value) ? with_bare_word(source, line.substr(0, equals), value, problems)
+                                : parse_toml(source, line, problems);
+  }
+  if (table && table->find("extends")) {
     problems.add(place, "\"extends\" stands in a file, not in --set");
     return std::nullopt;
   }

@@ -52,7 +52,9 @@ void check_needs(const Node& root, const Component& dataset, const Components& c
 void check_metric(const Node& root, const Experiment& experiment, Problems& problems) {
   const Node* metric = root.at_path("checkpoint.metric");
   if (!metric || !experiment.checkpoint.metric.starts_with("val_")) return;
-  if (experiment.validation.split > 0 || root.at_path("validation.split")) return;
+  const Node* split = root.at_path("validation.split");
+  const bool is_wrong = split && !split->scalar.is_number();  // the check has said so
+  if (experiment.validation.split > 0 || is_wrong) return;
   problems.add(metric->place, "\"" + experiment.checkpoint.metric + "\" needs samples that are held out",
                "give validation.split, such as 0.1");
 }

@@ -1,0 +1,142 @@
+#include "catch.h"
+#include "scratch.h"
+
+namespace ddp::config {
+namespace {
+
+// The experiment of "x.toml" over "base.toml".
+Experiment over(const std::string& base, const std::string& text, const std::vector<std::string>& sets = {}) {
+  const Scratch scratch;
+  scratch.write("base.toml", kModelAndDataset + base);
+  scratch.write("x.toml", "extends = \"base.toml\"\n" + text);
+  return load("x.toml", sets, sample_components()).experiment;
+}
+
+}  // namespace
+
+TEST_CASE("a file inherits what it does not say, and tables merge") {
+  const Experiment e = over("epochs = 3\nseed = 7\n[loader]\nworkers = 0\nshuffle = false\n",
+                            "seed = 8\n[loader]\nworkers = 1\n");
+  CHECK(e.epochs == 3);
+  CHECK(e.seed == 8);
+  CHECK(e.loader.workers == 1);
+  CHECK_FALSE(e.loader.shuffle);
+  CHECK(e.name == "x");
+}
+
+TEST_CASE("a short form or another name replaces an inherited section whole") {
+  const std::string base = "optimizer = { name = \"sgd\", lr = 0.5, momentum = 0.9 }\n";
+  CHECK(over(base, "optimizer.lr = 0.25\n").optimizer.options == Value{{"lr", 0.25}, {"momentum", 0.9}});
+  CHECK(over(base, "optimizer = { name = \"sgd\", lr = 0.25 }\n").optimizer.options ==
+        Value{{"lr", 0.25}, {"momentum", 0.9}});
+  CHECK(over(base, "optimizer = \"sgd\"\n").optimizer.options == Value{{"lr", 1e-3}, {"momentum", 0.0}});
+  CHECK(over(base, "optimizer.name = \"adam\"\n").optimizer.options["lr"] == 1e-3);
+  CHECK(over("optimizer.momentum = 0.9\n", "optimizer.name = \"adam\"\n").optimizer.name == "adam");
+  CHECK(over("optimizer.momentum = 0.9\n", "optimizer.name = \"sgd\"\n").optimizer.options["momentum"] ==
+        0.9);
+}
+
+TEST_CASE("a later form of a key overrides an inherited one, whichever form it takes") {
+  CHECK(over("backend = \"gloo\"\n", "distributed.backend = \"nccl\"\n").distributed.backend == "nccl");
+  CHECK(over("distributed.backend = \"gloo\"\n", "", {"backend=nccl"}).distributed.backend == "nccl");
+  CHECK(over("checkpoint.save_every = 1\n", "save_every = 2\n", {"checkpoint.save_every=3"})
+            .checkpoint.save_every == 3);
+}
+
+TEST_CASE("steps take the place of inherited epochs, and the other way round") {
+  const Experiment e = over("epochs = 3\nbatch_size = 4\n", "steps = 5\n", {"global_batch_size=8"});
+  CHECK_FALSE(e.epochs);
+  CHECK(e.steps == 5);
+  CHECK_FALSE(e.batch_size);
+  CHECK(e.global_batch_size == 8);
+}
+
+TEST_CASE("extends is relative to the file that says it, through several files") {
+  const Scratch scratch;
+  scratch.write("a/one.toml", "extends = \"../b/two.toml\"\nseed = 1\n");
+  scratch.write("b/two.toml", "extends = \"three.toml\"\nseed = 2\nepochs = 2\n");
+  scratch.write("b/three.toml", kModelAndDataset + "epochs = 3\naccumulate = 3\n");
+  const Experiment e = load("a/one.toml", {}, sample_components()).experiment;
+  CHECK(e.seed == 1);
+  CHECK(e.epochs == 2);
+  CHECK(e.accumulate == 3);
+}
+
+TEST_CASE("a mistake in an inherited file is shown in that file") {
+  const Scratch scratch;
+  scratch.write("base.toml", kModelAndDataset + "epoch = 3\n");
+  scratch.write("x.toml", "extends = \"base.toml\"\nseeds = 1\n");
+  const std::string said = mistakes_of("x.toml");
+  CHECK(contains(said, "x.toml:2:1: unknown key \"seeds\""));
+  CHECK(contains(said, "base.toml:3:1: unknown key \"epoch\""));
+}
+
+TEST_CASE("files that extend each other, or none, are an error at the key") {
+  const Scratch scratch;
+  scratch.write("a.toml", "extends = \"b.toml\"\n");
+  scratch.write("b.toml", "seed = 1\nextends = \"a.toml\"\n");
+  scratch.write("self.toml", "extends = \"./self.toml\"\n");
+  scratch.write("gone.toml", "extends = \"nowhere.toml\"\n");
+  scratch.write("number.toml", "extends = 3\n");
+  scratch.write("here.toml", "extends = \".\"\n");
+  CHECK(contains(mistakes_of("a.toml"), "b.toml:2:11: this file extends itself"));
+  CHECK(contains(mistakes_of("a.toml"), "a.toml -> b.toml -> a.toml"));
+  CHECK(contains(mistakes_of("self.toml"), "self.toml:1:11: this file extends itself"));
+  CHECK(contains(mistakes_of("gone.toml"),
+                 "gone.toml:1:11: cannot read \"nowhere.toml\": there is no such file"));
+  CHECK(contains(mistakes_of("number.toml"), "\"extends\" must be the name of a file, not 3"));
+  CHECK(contains(mistakes_of("here.toml"), "it is a directory"));
+  for (int i = 0; i < 40; ++i) {
+    scratch.write("c" + std::to_string(i) + ".toml", "extends = \"c" + std::to_string(i + 1) + ".toml\"\n");
+  }
+  CHECK(contains(mistakes_of("c0.toml"), "more than 16 files extend each other"));
+}
+
+TEST_CASE("--set changes a key as a file that extends it would") {
+  const Experiment e =
+      load_text(kModelAndDataset + "optimizer = \"sgd\"\n",
+                {"optimizer.lr=0.1", "model.in_features=3", "name=run-1", "distributed.init_method=tcp://h:1",
+                 "device_pool=[0, 1]", "loader.shuffle=false", "scheduler=cosine", "seed = 5"})
+          .experiment;
+  CHECK(e.optimizer.name == "sgd");
+  CHECK(e.optimizer.options["lr"] == 0.1);
+  CHECK(e.model.options["in_features"] == 3);
+  CHECK(e.name == "run-1");
+  CHECK(e.distributed.init_method == "tcp://h:1");
+  CHECK(e.device_pool == Value::array({0, 1}));
+  CHECK_FALSE(e.loader.shuffle);
+  CHECK(e.scheduler.name == "cosine");
+  CHECK(e.seed == 5);
+}
+
+TEST_CASE("--set of a component's name replaces its section whole") {
+  const std::string file = "dataset = \"random_pairs\"\nmodel = { name = \"linear\", out_features = 3 }\n";
+  CHECK(load_text(file, {"model=mlp", "model.in_features=2"}).experiment.model.name == "mlp");
+  CHECK(load_text(file, {"model.in_features=2", "model.name=mlp"}).experiment.model.options["in_features"] ==
+        2);
+  CHECK(load_text(file, {"model=linear"}).experiment.model.options["out_features"] == 1);
+  CHECK(load_text(file, {"model.hidden=[1]", "model=linear"}).experiment.model.name == "linear");
+}
+
+TEST_CASE("the last --set of a key holds") {
+  const Experiment e = load_text(kModelAndDataset, {"seed=1", "seed=2", "epochs=1", "steps=2"}).experiment;
+  CHECK(e.seed == 2);
+  CHECK(e.steps == 2);
+  CHECK_FALSE(e.epochs);
+}
+
+TEST_CASE("an assignment that is none is an error that shows it") {
+  const auto said = [](const std::string& set) { return mistakes(kModelAndDataset, {"seed=1", set}); };
+  for (const std::string set : {"seed", "=1", "", "# x=1", "seed=1\nepochs=2"}) {
+    CHECK(contains(said(set), "--set 2: not an assignment"));
+  }
+  CHECK(contains(said("seed="), "--set 2: there is no value"));
+  CHECK(contains(said("device_pool=[0,"), "--set 2: not TOML"));
+  CHECK(contains(said("a b=1"), "--set 2: not TOML"));
+  CHECK(contains(said("extends=x.toml"), "--set 2: \"extends\" stands in a file"));
+  CHECK(contains(said("optimizer.lr=x"), "--set 2: \"optimizer.lr\" must be a number"));
+  CHECK(contains(said("optimizer.lr=x"), "     | optimizer.lr=x\n     |              ^"));
+  CHECK(contains(said(std::string("a.") + std::string(2000, '.') + "=1"), "--set 2: "));
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,73 @@
+#include "catch.h"
+#include "scratch.h"
+
+namespace ddp::config {
+namespace {
+
+std::string said(const std::string& lines) { return mistakes(kModelAndDataset + lines + "\n"); }
+
+}  // namespace
+
+TEST_CASE("epochs or steps, batch_size or global_batch_size, but not both in a file") {
+  CHECK(contains(said("epochs = 1\nsteps = 2"), "x.toml:4:1: \"epochs\" and \"steps\" are both given"));
+  CHECK(contains(said("global_batch_size = 1\nbatch_size = 2"),
+                 "x.toml:4:1: \"batch_size\" and \"global_batch_size\" are both given"));
+}
+
+TEST_CASE("device_pool takes auto, a count, devices, or equal groups of them") {
+  for (const std::string pool : {"\"auto\"", "1", "[0]", "[1, 5, 6]", "[\"cpu\", \"cpu\"]",
+                                 "[[0, 1], [2, 3]]", "[[\"cpu\"], [\"cpu\"]]"}) {
+    CHECK(said("device_pool = " + pool) == "");
+  }
+  CHECK(contains(said("device_pool = \"gpu\""), "x.toml:3:15: \"device_pool\" must be \"auto\""));
+  CHECK(contains(said("device_pool = 0"), "not 0"));
+  CHECK(contains(said("device_pool = true"), "not true"));
+  CHECK(contains(said("device_pool = 1.5"), "not 1.5"));
+  CHECK(contains(said("device_pool = []"), "the list is empty"));
+  CHECK(contains(said("device_pool = [[]]"), "the group is empty"));
+  CHECK(contains(said("device_pool = [[0], [1, 2]]"),
+                 "x.toml:3:21: \"device_pool\": every group must have as many"));
+  CHECK(contains(said("device_pool = [0, [1]]"), "side by side"));
+  CHECK(contains(said("device_pool = [0, \"cpu\"]"), "CPUs and GPUs stand in one pool"));
+  CHECK(contains(said("device_pool = [0, 1, 0]"), "x.toml:3:22: \"device_pool\": GPU 0 is named twice"));
+  CHECK(contains(said("device_pool = [[0, 1], [1, 2]]"), "GPU 1 is named twice"));
+  CHECK(contains(said("device_pool = [-1]"), "not -1"));
+  CHECK(contains(said("device_pool = [true]"), "not true"));
+  CHECK(contains(said("device_pool = [\"cuda:0\"]"), "a device is a GPU's index or \"cpu\""));
+}
+
+TEST_CASE("a name that would leave the results root is refused") {
+  CHECK(said("name = \"lr-0.1_b\"") == "");
+  for (const std::string name : {"", "..", ".x", "a/b", "/a", "a b", "é"}) {
+    CHECK(contains(said("name = \"" + name + "\""), "cannot be the name of an experiment"));
+  }
+  const Scratch scratch;
+  scratch.write("my file.toml", kModelAndDataset);
+  CHECK(contains(mistakes_of("my file.toml"),
+                 "\"my file\" cannot be the name of an experiment: it is the file's"));
+  CHECK(mistakes_of("my file.toml", {"name=mine"}) == "");
+}
+
+TEST_CASE("a dataset without an end needs steps") {
+  const std::string endless = "model = \"linear\"\ndataset = \"random_batch\"\n";
+  CHECK(contains(mistakes(endless), "x.toml:2:11: dataset \"random_batch\" needs \"steps\""));
+  CHECK(mistakes(endless + "steps = 3\n") == "");
+}
+
+TEST_CASE("a metric of held out samples needs some") {
+  CHECK(contains(said("checkpoint.metric = \"val_loss\""),
+                 "x.toml:3:21: \"val_loss\" needs samples that are held out"));
+  CHECK(contains(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0"),
+                 "needs samples that are held out"));
+  CHECK(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0.1") == "");
+  CHECK(said("checkpoint.metric = \"train_loss\"") == "");
+}
+
+TEST_CASE("the short and the long form of one key in a file are an error") {
+  CHECK(contains(said("backend = \"gloo\"\ndistributed.backend = \"gloo\""),
+                 "x.toml:4:13: \"backend\" is given twice: it is short for \"distributed.backend\""));
+  CHECK(contains(said("save_every = 1\n[checkpoint]\nsave_every = 2"),
+                 "x.toml:5:1: \"save_every\" is given twice"));
+}
+
+}  // namespace ddp::config
