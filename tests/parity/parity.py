@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from dataclasses import dataclass
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy starts no thread in the process that ranks.py forks
@@ -61,5 +62,5 @@ def run_case(one):
         try:
             reference = run_reference(one.experiment, one.world, folder)
             return differences(run_program(one.experiment, one.world, folder, one.first), reference)
-        except RuntimeError as error:
-            return str(error).splitlines()
+        except Exception:  # the other cases still have something to say
+            return traceback.format_exc().splitlines()

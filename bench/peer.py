@@ -1,0 +1,96 @@
+"""The peer: a DDP script as PyTorch's tutorials write it, started by torchrun (the bench runs it; see sides.py).
+
+peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp    DATA: drawn (as the tutorials do), kept (one batch in memory)
+
+Rank 0 prints "first step" as soon as it is done, and at the end the seconds that all but the first STEADY steps took.
+"""
+
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, Dataset
+from torch.utils.data.distributed import DistributedSampler
+
+
+class ToyModel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net1 = nn.Linear(10, 10)
+        self.relu = nn.ReLU()
+        self.net2 = nn.Linear(10, 5)
+
+    def forward(self, x):
+        return self.net2(self.relu(self.net1(x)))
+
+
+class MyTrainDataset(Dataset):
+    def __init__(self, size, features, targets):
+        self.data = [(torch.rand(features), torch.rand(targets)) for _ in range(size)]
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, index):
+        return self.data[index]
+
+
+def toy():
+    def batches():
+        while True:
+            yield torch.randn(20, 10), torch.randn(20, 5)
+
+    return ToyModel(), batches
+
+
+def mlp():
+    dataset = MyTrainDataset(8192, 784, 10)
+    loader = DataLoader(dataset, batch_size=64, shuffle=False, sampler=DistributedSampler(dataset))
+    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+
+    def batches():
+        epoch = 0
+        while True:
+            loader.sampler.set_epoch(epoch)
+            yield from loader
+            epoch += 1
+
+    return model, batches
+
+
+def keep_one(batches):
+    batch = next(batches)
+    while True:
+        yield batch
+
+
+def main(model, data, steps, steady):
+    dist.init_process_group("gloo")
+    torch.manual_seed(42)
+    model, batches = {"toy": toy, "mlp": mlp}[model]()
+    ddp_model = DDP(model)
+    optimizer = torch.optim.SGD(ddp_model.parameters(), lr=1e-3)
+    loss_fn = nn.MSELoss()
+    source = batches() if data == "drawn" else keep_one(batches())
+    for step in range(steps):
+        x, y = next(source)
+        optimizer.zero_grad()
+        loss_fn(ddp_model(x), y).backward()
+        optimizer.step()
+        if step == 0 and dist.get_rank() == 0:
+            print("first step", flush=True)
+        if step == steady - 1:
+            start = time.perf_counter()
+    if steps > steady and dist.get_rank() == 0:
+        print(time.perf_counter() - start, flush=True)
+    dist.barrier()
+    # The destructor of DDP's Reducer can wait forever for a Gloo thread that wants the interpreter's lock.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

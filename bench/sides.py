@@ -1,0 +1,80 @@
+"""How both sides are started: two CPU ranks with one thread each, Gloo over loopback, the same LibTorch."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+RANKS = 2
+STEADY = 20  # steps that a rate leaves out: sockets, allocator and buckets still settle
+
+# Each a model, its data and how it is trained, as ddp-exp reads it; peer.py says the same in Python.
+EXPERIMENTS = {
+    "toy": """
+model = "toy"
+dataset = "random_batch"
+batch_size = 20
+""",
+    "mlp": """
+model = { name = "mlp", in_features = 784, hidden = [256, 256], out_features = 10 }
+dataset = { name = "random_pairs", size = 8192, features = 784, targets = 10 }
+batch_size = 64
+""",
+}
+
+COMMON = """
+loss = "mse"
+optimizer = { name = "sgd", lr = 1e-3 }
+threads = 1
+device_pool = ["cpu", "cpu"]
+[distributed]
+backend = "gloo"
+"""
+
+
+def run_ddp_exp(program, experiment, steps):
+    """Runs `program run` to its end and returns the lines of its metrics.jsonl."""
+    with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
+        file = os.path.join(folder, "bench.toml")
+        with open(file, "w") as out:
+            out.write(f"steps = {steps}\n{EXPERIMENTS[experiment]}{COMMON}")
+        command = [program, "run", file, "--results", folder, "--run-id", "r"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
+        with open(os.path.join(folder, "bench", "r", "metrics.jsonl")) as metrics:
+            return [json.loads(line) for line in metrics]
+
+
+class Peer:
+    """peer.py under torchrun. Its lines on stdout can be read as they come; leaving the block waits for its end."""
+
+    def __init__(self, experiment, data, steps):
+        environment = dict(os.environ)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment |= {
+            "PYTHONPATH": os.environ["DDP_PYTHONPATH"],
+            # Compiled modules are kept between runs, as in an installed PyTorch, but out of the shared cache.
+            "PYTHONPYCACHEPREFIX": os.path.join(ROOT, "build", "bench", "pycache"),
+            "OMP_NUM_THREADS": "1",
+            "GLOO_SOCKET_IFNAME": "lo",
+        }
+        command = [
+            os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS),
+            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(STEADY)]  # fmt: skip
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True)  # fmt: skip
+
+    def __enter__(self):
+        return self.process.stdout
+
+    def __exit__(self, *_):
+        self.process.stdout.read()
+        self.process.stdout.close()
+        if self.process.wait() != 0:
+            self.errors.seek(0)
+            raise RuntimeError(f"torchrun exited with {self.process.returncode}:\n{self.errors.read()}")
+        self.errors.close()

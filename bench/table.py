@@ -1,0 +1,55 @@
+"""A table of measurements that were taken in turn, so that a noisy minute is noisy for every row."""
+
+import json
+import os
+import statistics
+import time
+from dataclasses import dataclass, field
+
+WIDTH = 44
+
+
+@dataclass
+class Table:
+    name: str
+    title: str
+    better: str  # "less" or "more"
+    rows: dict  # what is measured -> a call that measures it once; ddp-exp first
+    values: dict = field(default_factory=dict)
+
+    def measure(self, repeat):
+        """One round that nobody counts (disk caches, compiled modules), then `repeat` rounds over all rows."""
+        self.values = {row: [] for row in self.rows}
+        for one in range(repeat + 1):
+            for row, call in self.rows.items():
+                value = call()
+                if one > 0:
+                    self.values[row].append(value)
+
+    def ratio(self, row):
+        """How many times better the first row's median is than this row's."""
+        ours, theirs = (statistics.median(self.values[name]) for name in (next(iter(self.rows)), row))
+        return theirs / ours if self.better == "less" else ours / theirs
+
+    def print(self):
+        print(f"\n{self.title}: {self.better} is better")
+        print(f"{'':{WIDTH}}{'median':>10}{'min':>10}{'max':>10}{'ddp-exp is':>16}")
+        for number, (row, values) in enumerate(self.values.items()):
+            shown = "".join(f"{f(values):>10.4g}" for f in (statistics.median, min, max))
+            print(f"  {row:{WIDTH - 2}}{shown}" + (f"{self.ratio(row):>9.2f}x better" if number else ""), flush=True)
+
+    def save(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        saved = {
+            "title": self.title,
+            "better": self.better,
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            "cores": len(os.sched_getaffinity(0)),
+            "rows": [
+                {"what": row, "values": values, "median": statistics.median(values), "ddp_exp_better_by": self.ratio(row)}
+                for row, values in self.values.items()
+            ],
+        }
+        with open(os.path.join(folder, f"{self.name}.json"), "w") as file:
+            json.dump(saved, file, indent=2)
+            file.write("\n")
