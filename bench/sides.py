@@ -66,7 +66,8 @@ class Peer:
             os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(STEADY)]  # fmt: skip
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True)  # fmt: skip
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True
+        )
 
     def __enter__(self):
         return self.process.stdout

@@ -46,7 +46,7 @@ class Table:
             "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
             "cores": len(os.sched_getaffinity(0)),
             "rows": [
-                {"what": row, "values": values, "median": statistics.median(values), "ddp_exp_better_by": self.ratio(row)}
+                {"what": row, "median": statistics.median(values), "ratio": self.ratio(row), "values": values}
                 for row, values in self.values.items()
             ],
         }

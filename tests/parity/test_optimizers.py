@@ -32,7 +32,8 @@ SCHEDULERS = [
 
 
 def described(section):
-    return " ".join([section["name"], *(f"{key}={value}" for key, value in section.items() if key not in ("name", "lr"))])
+    options = (f"{key}={value}" for key, value in section.items() if key not in ("name", "lr"))
+    return " ".join([section["name"], *options])
 
 
 CASES = [

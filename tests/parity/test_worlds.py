@@ -21,6 +21,7 @@ OVER_25_MIB = {
     "batch_size": 4,
     "steps": 3,
 }
+TOY = {"model": {"name": "toy"}, "dataset": {"name": "random_batch"}}
 DROPOUT = {"name": "mlp", "in_features": 20, "hidden": [24], "out_features": 4, "dropout": 0.2}
 
 WORLDS = [
@@ -32,7 +33,7 @@ WORLDS = [
         case(f"{world} ranks, 97 samples, drop_last", world=world, dataset=pairs(97), loader={"drop_last": True}),
         case(f"{world} ranks, 97 samples, accumulate 3", world=world, dataset=pairs(97), accumulate=3, model=DROPOUT),
         case(f"{world} ranks, more than 1 MiB", world=world, **OVER_1_MIB),
-        case(f"{world} ranks, random_batch", world=world, model={"name": "toy"}, dataset={"name": "random_batch"}, steps=10),
+        case(f"{world} ranks, random_batch", world=world, **TOY, steps=10),
     )
 ]
 
@@ -45,7 +46,7 @@ CASES = [
     case("accumulate more than an epoch has", world=2, accumulate=50),
     case("accumulate without a left-over", world=2, accumulate=3, epochs=3),
     case("accumulate, left-over of a short batch", world=3, dataset=pairs(100), accumulate=2, model=DROPOUT, epochs=3),
-    case("accumulate, random_batch", world=2, model={"name": "toy"}, dataset={"name": "random_batch"}, accumulate=3, steps=8),
+    case("accumulate, random_batch", world=2, **TOY, accumulate=3, steps=8),
     case("steps that end inside an epoch", world=2, steps=15, model=DROPOUT),
     case("steps, accumulate and a left-over", world=2, steps=11, accumulate=4, model=DROPOUT),
     case("a single process without DDP", world=1, parallel="single", model=DROPOUT, dataset=pairs(97)),
