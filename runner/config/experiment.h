@@ -40,6 +40,7 @@ struct Checkpoint {
   std::optional<std::int64_t> save_every_steps;
   std::int64_t keep_last = 2;
   std::int64_t keep_best = 1;
+  bool rehearse = false;
   std::string metric;  // empty: val_loss where there is validation, else train_loss
   void fields(Fields& f);
 };

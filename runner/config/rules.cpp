@@ -53,8 +53,7 @@ void check_metric(const Node& root, const Experiment& experiment, Problems& prob
   const Node* metric = root.at_path("checkpoint.metric");
   if (!metric || !experiment.checkpoint.metric.starts_with("val_")) return;
   const Node* split = root.at_path("validation.split");
-  const bool is_wrong = split && !split->scalar.is_number();  // the check has said so
-  if (experiment.validation.split > 0 || is_wrong) return;
+  if (split && split->scalar != 0) return;  // some, or a mistake that the check has told
   problems.add(metric->place, "\"" + experiment.checkpoint.metric + "\" needs samples that are held out",
                "give validation.split, such as 0.1");
 }

@@ -1,0 +1,10 @@
+#include "datasets/dataset.h"
+
+namespace ddp::datasets {
+
+Registry& registry() {
+  static Registry instance("dataset");
+  return instance;
+}
+
+}  // namespace ddp::datasets

@@ -1,0 +1,84 @@
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/empty.h>
+#include <zlib.h>
+
+#include "base/error.h"
+#include "datasets/in_memory.h"
+
+namespace ddp::datasets {
+namespace {
+
+constexpr std::int64_t kPixels = 64;
+constexpr std::size_t kLargestFile = 64u << 20;
+
+struct DigitsOptions {
+  std::string path;
+  void fields(config::Fields& f) {
+    f({.name = "path", .doc = "digits.csv.gz; default: what the set-up fetched", .path = true}, path);
+  }
+};
+
+std::string default_path() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  const std::string root = cache && *cache ? cache : std::string(home ? home : "") + "/.cache";
+  return root + "/ddp-exp/data/digits.csv.gz";
+}
+
+std::string unzip(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    throw usage_error("the digits dataset is not there", path,
+                      "fetch it: scripts/ddp-exp --setup-only; or give its place: dataset.path");
+  }
+  std::string text;
+  char piece[1 << 16];
+  int read = 0;
+  while ((read = gzread(file, piece, sizeof piece)) > 0 && text.size() < kLargestFile) text.append(piece, read);
+  gzclose(file);
+  if (read != 0) throw usage_error("is damaged, or too large for the digits dataset", path);
+  return text;
+}
+
+// Lines of 64 pixel values 0..16 and the class 0..9, between commas.
+std::unique_ptr<Dataset> parse(const std::string& text, const std::string& path) {
+  std::vector<double> values;
+  const char* next = text.data();
+  const char* const end = next + text.size();
+  while (next < end) {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(next, end, value);
+    if (error != std::errc{} || value < 0 || value > 16) throw usage_error("is not the digits dataset", path);
+    values.push_back(value);
+    for (next = rest; next < end && (*next == ',' || *next == '\n' || *next == '\r');) ++next;
+  }
+  const auto rows = static_cast<std::int64_t>(values.size()) / (kPixels + 1);
+  if (rows == 0 || values.size() % (kPixels + 1) != 0) throw usage_error("is not the digits dataset", path);
+  at::Tensor inputs = at::empty({rows, kPixels}, at::kFloat);
+  at::Tensor targets = at::empty({rows}, at::kLong);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const double* row = values.data() + r * (kPixels + 1);
+    for (std::int64_t p = 0; p < kPixels; ++p) {
+      inputs.mutable_data_ptr<float>()[r * kPixels + p] = static_cast<float>(row[p]) / 16;
+    }
+    if (row[kPixels] > 9) throw usage_error("is not the digits dataset", path);
+    targets.mutable_data_ptr<std::int64_t>()[r] = static_cast<std::int64_t>(row[kPixels]);
+  }
+  return std::make_unique<InMemory>(inputs, targets);
+}
+
+const bool registered = registry().add<DigitsOptions>(
+    "digits", "scikit-learn's 1797 handwritten digits: 64 values 0..1, class 0..9",
+    [](const DigitsOptions& o) {
+      const std::string path = o.path.empty() ? default_path() : o.path;
+      return parse(unzip(path), path);
+    },
+    {{"loss", "cross_entropy"}});
+
+}  // namespace
+}  // namespace ddp::datasets

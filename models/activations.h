@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <torch/nn/modules/container/any.h>
+
+namespace ddp::models {
+
+// The names that `activation` options take: relu, tanh, gelu, sigmoid, silu, leaky_relu.
+std::vector<std::string> activation_names();
+
+// The module of that name, with PyTorch's defaults. Throws ddp::Error (usage) for another name.
+torch::nn::AnyModule make_activation(const std::string& name);
+
+}  // namespace ddp::models

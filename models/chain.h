@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/container/any.h>
+
+namespace ddp::models {
+
+// torch.nn.Sequential: modules one after the other, named "0", "1", …. (torch::nn::Sequential's own forward
+// is a template, which AnyModule cannot hold.)
+struct ChainImpl : torch::nn::Module {
+  void append(torch::nn::AnyModule layer) {
+    register_module(std::to_string(layers.size()), layer.ptr());
+    layers.push_back(std::move(layer));
+  }
+  at::Tensor forward(at::Tensor x) {
+    for (auto& layer : layers) x = layer.forward(x);
+    return x;
+  }
+  std::vector<torch::nn::AnyModule> layers;
+};
+
+}  // namespace ddp::models

@@ -1,0 +1,48 @@
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+#include "models/activations.h"
+#include "models/chain.h"
+#include "models/model.h"
+
+namespace ddp::models {
+namespace {
+
+struct MlpOptions {
+  std::int64_t in_features = 0;
+  std::vector<std::int64_t> hidden;
+  std::int64_t out_features = 0;
+  std::string activation = "relu";
+  double dropout = 0;
+  void fields(config::Fields& f) {
+    f({.name = "in_features", .doc = "values of a sample", .range = config::at_least(1), .required = true},
+      in_features);
+    f({.name = "hidden", .doc = "widths of the hidden layers", .range = config::at_least(1), .required = true},
+      hidden);
+    f({.name = "out_features", .doc = "values of its prediction", .range = config::at_least(1), .required = true},
+      out_features);
+    f({.name = "activation", .doc = "behind each hidden layer", .choices = activation_names()}, activation);
+    f({.name = "dropout", .doc = "share of values dropped behind each activation",
+       .range = config::from_below(0, 1)},
+      dropout);
+  }
+};
+
+torch::nn::AnyModule make_mlp(const MlpOptions& o, const Placement&) {
+  auto chain = std::make_shared<ChainImpl>();
+  std::int64_t width = o.in_features;
+  for (const std::int64_t hidden : o.hidden) {
+    chain->append(torch::nn::AnyModule(torch::nn::Linear(width, hidden)));
+    chain->append(make_activation(o.activation));
+    if (o.dropout > 0) chain->append(torch::nn::AnyModule(torch::nn::Dropout(o.dropout)));
+    width = hidden;
+  }
+  chain->append(torch::nn::AnyModule(torch::nn::Linear(width, o.out_features)));
+  return torch::nn::AnyModule(chain);
+}
+
+const bool registered = registry().add<MlpOptions>(
+    "mlp", "multi-layer perceptron: Linear, activation, dropout where > 0, …, Linear", make_mlp);
+
+}  // namespace
+}  // namespace ddp::models

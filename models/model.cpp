@@ -1,0 +1,10 @@
+#include "models/model.h"
+
+namespace ddp::models {
+
+Registry& registry() {
+  static Registry instance("model");
+  return instance;
+}
+
+}  // namespace ddp::models

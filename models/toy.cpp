@@ -1,0 +1,29 @@
+#include <ATen/ops/relu.h>
+#include <torch/nn/modules/linear.h>
+
+#include "models/model.h"
+
+namespace ddp::models {
+namespace {
+
+struct ToyOptions {
+  void fields(config::Fields&) {}
+};
+
+struct ToyImpl : torch::nn::Module {
+  ToyImpl() {
+    net1 = register_module("net1", torch::nn::Linear(10, 10));
+    net2 = register_module("net2", torch::nn::Linear(10, 5));
+  }
+  at::Tensor forward(at::Tensor x) { return net2(at::relu(net1(x))); }
+
+  torch::nn::Linear net1{nullptr};
+  torch::nn::Linear net2{nullptr};
+};
+
+const bool registered = registry().add<ToyOptions>(
+    "toy", "ToyModel of PyTorch's DDP tutorial: Linear(10, 10), ReLU, Linear(10, 5)",
+    [](const ToyOptions&, const Placement&) { return torch::nn::AnyModule(std::make_shared<ToyImpl>()); });
+
+}  // namespace
+}  // namespace ddp::models

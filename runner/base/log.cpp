@@ -1,0 +1,54 @@
+#include "base/log.h"
+
+#include <cstdlib>
+#include <memory>
+#include <unistd.h>
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/spdlog.h>
+
+namespace ddp::log {
+namespace {
+
+// The level as the rest of the Unix world writes it: nothing for plain lines.
+class LevelWord : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    static const std::string warning = "warning: ";
+    static const std::string failure = "error: ";
+    if (message.level == spdlog::level::warn) out.append(warning.data(), warning.data() + warning.size());
+    if (message.level == spdlog::level::err) out.append(failure.data(), failure.data() + failure.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<LevelWord>(); }
+};
+
+void set_pattern(spdlog::logger& logger, const std::string& pattern) {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<LevelWord>('*').set_pattern(pattern);
+  logger.set_formatter(std::move(formatter));
+}
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    const char* no_color = std::getenv("NO_COLOR");
+    const bool colored = isatty(STDERR_FILENO) && (no_color == nullptr || *no_color == '\0');
+    auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
+        colored ? spdlog::color_mode::always : spdlog::color_mode::never);
+    auto made = std::make_shared<spdlog::logger>("ddp-exp", sink);
+    set_pattern(*made, "%^%*%$%v");
+    made->flush_on(spdlog::level::info);
+    return made;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+void info(const std::string& line) { logger().info(line); }
+void warn(const std::string& line) { logger().warn(line); }
+void error(const std::string& line) { logger().error(line); }
+
+void become_rank(int rank) { set_pattern(logger(), "%H:%M:%S.%e rank " + std::to_string(rank) + " | %*%v"); }
+
+}  // namespace ddp::log

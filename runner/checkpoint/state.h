@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "dist/distributed_model.h"
+
+namespace ddp::checkpoint {
+
+// All of a run but its tensors: state.json. What a run that goes on must know to give the same bits.
+struct State {
+  std::int64_t epoch = 0;     // the epoch that comes next, or that is under way
+  std::int64_t position = 0;  // micro-batches of that epoch that are done
+  std::int64_t step = 0;      // optimizer steps done
+  int world_size = 1;
+  std::vector<std::string> rng;      // of each rank: the CPU generator's state, base64
+  std::vector<std::string> gpu_rng;  // of each rank: its first GPU's; empty on the CPU
+  dist::Buckets buckets;             // the reducer's rebuilt buckets
+  double seconds = 0;                // training time so far
+  double loss_sum = 0;               // of the epoch under way: sum over samples, and samples
+  std::int64_t loss_samples = 0;
+  std::string metric_name;
+  double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint
+  std::string config_hash;
+  std::map<std::string, Digest> files;
+};
+
+std::string to_text(const State& state);
+// The text is data from outside. Throws ddp::Error (training) where it is damaged; `name` says whose it is.
+State parse_state(const std::string& text, const std::string& name);
+
+}  // namespace ddp::checkpoint

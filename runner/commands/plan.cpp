@@ -1,0 +1,30 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "commands/commands.h"
+#include "commands/prepare.h"
+#include "commands/show_plan.h"
+
+namespace ddp::commands {
+
+void add_plan(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::string file;
+    std::vector<std::string> sets;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("plan", "show ranks, devices, steps and memory; train nothing");
+  verb->add_option("FILE", o->file, "the experiment")->required();
+  add_sets(*verb, o->sets);
+  verb->add_flag("--json", o->json, "as JSON");
+  verb->callback([o, &exit_code] {
+    const Prepared prepared = prepare(config::load(o->file, o->sets, config::Components::installed()));
+    show_plan(prepared.plan, prepared.workload, prepared.probe, o->json);
+    exit_code = 0;
+  });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,93 @@
+#include "commands/resume.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "base/log.h"
+#include "commands/commands.h"
+#include "commands/prepare.h"
+#include "launch/training.h"
+#include "record/checkpoint_index.h"
+#include "record/metrics_log.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+// The checkpoint that `--from` names; empty: there is none yet, and the run starts over.
+fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
+  const auto newest_first = record::complete_checkpoints(directory.checkpoints());
+  if (from == "latest") return newest_first.empty() ? fs::path() : newest_first.front();
+  if (from == "best") {
+    if (const auto best = record::best_checkpoint(newest_first); !best.empty()) return best;
+    throw usage_error("no checkpoint has a metric yet", "--from best", "use --from latest, or a step");
+  }
+  std::string steps;
+  for (const auto& folder : newest_first) {
+    const std::string step = std::to_string(record::position_of(folder).step);
+    if (step == from) return folder;
+    steps = step + (steps.empty() ? "" : ", ") + steps;
+  }
+  throw usage_error("there is no complete checkpoint of step " + from, "--from",
+                    "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));
+}
+
+void require_same_world(const fs::path& checkpoint, int world_size) {
+  const int saved = record::position_of(checkpoint).world_size;
+  if (saved == world_size) return;
+  throw usage_error("was saved by " + std::to_string(saved) + " ranks and cannot go on with " +
+                        std::to_string(world_size),
+                    checkpoint.string(), "keep the run's device_pool, or start a new run with --init-from");
+}
+
+}  // namespace
+
+int resume_run(const record::RunDirectory& directory, const std::vector<std::string>& sets, const std::string& from) {
+  FileDescriptor lock = directory.lock();
+  config::Loaded loaded = config::load(directory.config(), sets, config::Components::installed());
+  const fs::path checkpoint = choose_checkpoint(directory, from);
+  const Prepared prepared = prepare(std::move(loaded));
+  record::Position position;
+  if (!checkpoint.empty()) {
+    require_same_world(checkpoint, prepared.plan.world_size());
+    position = record::position_of(checkpoint);
+    if (position.step >= prepared.workload.length.steps) {
+      log::info("nothing to do: this run has done its " + std::to_string(position.step) +
+                " steps; give it more with --set epochs=… or --set steps=…");
+      std::cout << directory.path().string() << std::endl;
+      return 0;
+    }
+  }
+  record::rewind_metrics(directory.metrics(), position.step, position.epoch);
+  const int code = launch::train({.plan = prepared.plan,
+                                  .library = *prepared.library,
+                                  .directory = directory,
+                                  .lock = std::move(lock),
+                                  .experiment_folder = fs::current_path(),
+                                  .resumed = true,
+                                  .resume_from = checkpoint,
+                                  .init_from = {}});
+  std::cout << directory.path().string() << std::endl;
+  return code;
+}
+
+void add_resume(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::string run;
+    std::vector<std::string> sets;
+    std::string results = "results";
+    std::string from = "latest";
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("resume", "go on with a run");
+  verb->add_option("RUN", o->run, "a run directory, name, name/run-id, or latest")->required();
+  add_sets(*verb, o->sets);
+  verb->add_option("--results", o->results, "the results root")->capture_default_str();
+  verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  verb->callback(
+      [o, &exit_code] { exit_code = resume_run(record::RunDirectory::find(o->results, o->run), o->sets, o->from); });
+}
+
+}  // namespace ddp::commands

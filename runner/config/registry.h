@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "config/option.h"
+
+namespace ddp::config {
+
+// The components of one kind that registered themselves: a model's file holds
+//
+//   const bool registered = registry().add<ToyOptions>("toy", "what it is", [](const ToyOptions& o, …) {…});
+//
+// and nothing else names it. Product is what it builds, from its own options and the context.
+template <class Product, class... Context>
+class Registry {
+ public:
+  using Build = std::function<Product(const Value& options, Context...)>;
+
+  explicit Registry(std::string kind) : kind_(std::move(kind)) {}
+
+  // Options is a struct with defaults and `void fields(Fields&)`.
+  template <class Options, class Make>
+  bool add(const std::string& name, const std::string& doc, Make make, Value traits = Value::object()) {
+    Spec spec{.name = name, .doc = doc, .options = describe<Options>(), .traits = std::move(traits)};
+    Build build = [make](const Value& options, Context... context) {
+      return make(read<Options>(options), std::forward<Context>(context)...);
+    };
+    return entries_.emplace(name, Entry{std::move(spec), std::move(build)}).second;
+  }
+
+  // Throws ddp::Error (usage) where there is no such component.
+  Product build(const std::string& name, const Value& options, Context... context) const {
+    const auto entry = entries_.find(name);
+    if (entry == entries_.end()) throw usage_error("there is no " + kind_ + " \"" + name + "\"");
+    return entry->second.build(options, std::forward<Context>(context)...);
+  }
+
+  const std::string& kind() const { return kind_; }
+
+  std::vector<Spec> specs() const {
+    std::vector<Spec> list;
+    for (const auto& [name, entry] : entries_) list.push_back(entry.spec);
+    return list;
+  }
+
+ private:
+  struct Entry {
+    Spec spec;
+    Build build;
+  };
+  std::string kind_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace ddp::config

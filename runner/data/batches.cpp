@@ -1,0 +1,99 @@
+#include "data/batches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/randperm.h>
+#include <ATen/ops/sort.h>
+
+#include "data/prefetch.h"
+
+namespace ddp::data {
+namespace {
+
+// Batches of samples in the sampler's order; the last one of an epoch may be short.
+class SampledBatches : public Batches {
+ public:
+  SampledBatches(const datasets::MapDataset& dataset, at::Tensor samples, const Sharding& sharding,
+                 const config::Loader& options)
+      : dataset_(dataset),
+        samples_(std::move(samples)),
+        batch_size_(sharding.batch_size),
+        workers_(dataset.in_memory() ? 0 : options.workers),
+        sampler_{.size = samples_.size(0),
+                 .rank = sharding.rank,
+                 .world_size = sharding.world_size,
+                 .shuffle = options.shuffle,
+                 .drop_last = options.drop_last,
+                 .seed = options.sampler_seed} {}
+
+  std::int64_t per_epoch() const override { return (sampler_.length() + batch_size_ - 1) / batch_size_; }
+
+  void start_epoch(std::int64_t epoch, std::int64_t position) override {
+    prefetch_.reset();
+    if (position == 0) at::empty({}, at::kLong).random_();
+    order_ = samples_.index_select(0, sampler_.indices(epoch));
+    next_ = position;
+    if (workers_ > 0) {
+      prefetch_ = std::make_unique<Prefetch>(workers_, position, per_epoch(), [this](auto i) { return gather(i); });
+    }
+  }
+
+  datasets::Batch next() override {
+    const std::int64_t index = next_++;
+    return prefetch_ ? prefetch_->next() : gather(index);
+  }
+
+ private:
+  datasets::Batch gather(std::int64_t index) const {
+    const std::int64_t begin = index * batch_size_;
+    return dataset_.gather(order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin)));
+  }
+
+  const datasets::MapDataset& dataset_;
+  const at::Tensor samples_;
+  const std::int64_t batch_size_;
+  const std::int64_t workers_;
+  const DistributedSampler sampler_;
+  at::Tensor order_;  // this epoch's samples of this rank
+  std::int64_t next_ = 0;
+  std::unique_ptr<Prefetch> prefetch_;  // last: its threads read the members above
+};
+
+// Batches without end, drawn on the training thread: the order of draws is the result.
+class DrawnBatches : public Batches {
+ public:
+  DrawnBatches(const datasets::DrawnDataset& dataset, std::int64_t batch_size)
+      : dataset_(dataset), batch_size_(batch_size) {}
+
+  std::int64_t per_epoch() const override { return 0; }
+  void start_epoch(std::int64_t, std::int64_t) override {}
+  datasets::Batch next() override { return dataset_.draw(batch_size_); }
+
+ private:
+  const datasets::DrawnDataset& dataset_;
+  const std::int64_t batch_size_;
+};
+
+}  // namespace
+
+Split split(std::int64_t size, const config::Validation& options) {
+  const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(options.seed));
+  const at::Tensor order = at::randperm(size, generator, at::TensorOptions().dtype(at::kLong));
+  const auto held_out = static_cast<std::int64_t>(std::floor(options.split * static_cast<double>(size)));
+  return {.train = std::get<0>(order.narrow(0, held_out, size - held_out).sort()),
+          .validation = order.narrow(0, 0, held_out).contiguous()};
+}
+
+std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
+                                      const Sharding& sharding, const config::Loader& options) {
+  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) {
+    return std::make_unique<DrawnBatches>(*drawn, sharding.batch_size);
+  }
+  return std::make_unique<SampledBatches>(dynamic_cast<const datasets::MapDataset&>(dataset), train_samples, sharding,
+                                          options);
+}
+
+}  // namespace ddp::data

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "config/experiment.h"
+#include "data/distributed_sampler.h"
+#include "datasets/dataset.h"
+
+namespace ddp::data {
+
+// The micro-batches of a rank, epoch by epoch, in the order that Python's DataLoader gives them.
+class Batches {
+ public:
+  virtual ~Batches() = default;
+  // Micro-batches of an epoch; 0: as many as one likes.
+  virtual std::int64_t per_epoch() const = 0;
+  // The next call of next() gives micro-batch `position` of the epoch. A new epoch (position 0) draws one
+  // number from the global generator, as making a DataLoader iterator does in Python.
+  virtual void start_epoch(std::int64_t epoch, std::int64_t position) = 0;
+  virtual datasets::Batch next() = 0;
+};
+
+struct Sharding {
+  int rank = 0;
+  int world_size = 1;
+  std::int64_t batch_size = 32;
+};
+
+// The samples of a MapDataset that a run trains on and those it holds out: of randperm(n) from a generator
+// with that seed, the first floor(split * n) are held out; the others train, in their order in the dataset.
+struct Split {
+  at::Tensor train;       // int64 [n - held out], ascending
+  at::Tensor validation;  // int64 [held out]
+};
+Split split(std::int64_t size, const config::Validation& options);
+
+// Batches of a dataset's training samples; of what it draws, where it has no samples of its own. The dataset
+// must outlive them.
+std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
+                                      const Sharding& sharding, const config::Loader& options);
+
+}  // namespace ddp::data

@@ -1,0 +1,27 @@
+#include "data/distributed_sampler.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randperm.h>
+
+namespace ddp::data {
+
+std::int64_t DistributedSampler::length() const {
+  const std::int64_t whole = size / world_size;
+  return drop_last || size % world_size == 0 ? whole : whole + 1;
+}
+
+at::Tensor DistributedSampler::indices(std::int64_t epoch) const {
+  const auto options = at::TensorOptions().dtype(at::kLong);
+  at::Tensor order;
+  if (shuffle) {
+    order = at::randperm(size, at::detail::createCPUGenerator(static_cast<std::uint64_t>(seed + epoch)), options);
+  } else {
+    order = at::arange(size, options);
+  }
+  // Position p of the padded order is order[p % size]: wrapping around as often as it takes.
+  const at::Tensor positions = at::arange(rank, length() * world_size, world_size, options).remainder(size);
+  return order.index_select(0, positions);
+}
+
+}  // namespace ddp::data

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace ddp::data {
+
+// Threads that fetch batches begin, begin + 1, …, end - 1 ahead of the one who trains, who gets them in that
+// order. At most two batches a thread wait, as in Python's DataLoader (prefetch_factor = 2).
+class Prefetch {
+ public:
+  using Fetch = std::function<datasets::Batch(std::int64_t index)>;
+
+  // `fetch` is called from several threads at once.
+  Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch);
+  ~Prefetch();
+
+  // The next batch; rethrows what fetching it threw.
+  datasets::Batch next();
+
+ private:
+  struct Result {
+    datasets::Batch batch;
+    std::exception_ptr failure;
+  };
+  void work();
+
+  const Fetch fetch_;
+  const std::int64_t end_;
+  const std::int64_t ahead_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::int64_t to_fetch_;
+  std::int64_t to_give_;
+  bool closing_ = false;
+  std::map<std::int64_t, Result> ready_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace ddp::data

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace c10d {
+class ProcessGroup;
+}
+
+namespace ddp::dist {
+
+// A process group; null: a world of one rank. A shared_ptr, since c10's own pointer needs the whole type, whose
+// header is large, in every file that names it.
+using Group = std::shared_ptr<c10d::ProcessGroup>;
+
+// Each returns when it is done on this rank.
+
+// Returns once all ranks have called it.
+void barrier(const Group& group);
+
+// Every rank's tensor (same shape and dtype on each), in rank order.
+std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine);
+
+// Rank 0's values go into every rank's tensors, in place.
+void broadcast_from_rank_0(const Group& group, std::vector<at::Tensor> tensors);
+
+}  // namespace ddp::dist

@@ -1,0 +1,111 @@
+#include "launch/child.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace ddp::launch {
+namespace {
+
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned first = 3;
+  for (const int fd : kept) {
+    if (fd < static_cast<int>(first)) continue;
+    if (fd > static_cast<int>(first)) syscall(SYS_close_range, first, fd - 1, 0);
+    first = static_cast<unsigned>(fd) + 1;
+  }
+  syscall(SYS_close_range, first, ~0u, 0);
+}
+
+void redirect(const std::string& log) {
+  const int in = open("/dev/null", O_RDONLY);
+  const int out = open(log.empty() ? "/dev/null" : log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (in >= 0) dup2(in, STDIN_FILENO);
+  if (out >= 0) {
+    dup2(out, STDOUT_FILENO);
+    dup2(out, STDERR_FILENO);
+  }
+}
+
+// In the child: what it must be before anything of the rank runs.
+void become_child(const ChildSetup& setup, pid_t parent) {
+  redirect(setup.log);
+  close_all_but(setup.descriptors);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // the parent went before it could take us along
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) ::signal(signal, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void require_one_thread() {
+  const auto threads = std::filesystem::directory_iterator("/proc/self/task");
+  if (std::distance(begin(threads), end(threads)) != 1) {
+    throw training_error("this process has several threads and must not fork", "launch",
+                         "this is a bug: please report it");
+  }
+}
+
+}  // namespace
+
+Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
+  require_one_thread();
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) throw training_error("cannot start a process: " + errno_text(errno));
+  if (pid == 0) {
+    become_child(setup, parent);
+    // Not exit(): destructors and atexit handlers belong to the parent's state.
+    _exit(body());
+  }
+  Child child{.pid = pid, .pidfd = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)))};
+  if (!child.pidfd) {
+    const int error = errno;
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    throw training_error("cannot watch a process: " + errno_text(error));
+  }
+  return child;
+}
+
+std::string ask_child(const std::string& what, const std::function<void(int pipe)>& body) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw training_error("cannot make a pipe: " + errno_text(errno));
+  FileDescriptor from(ends[0]);
+  FileDescriptor to(ends[1]);
+  const Child child = fork_child({.descriptors = {to.get()}, .log = ""}, [&] {
+    body(to.get());
+    return 0;
+  });
+  to.close();
+  std::string answer;
+  char piece[4096];
+  for (;;) {
+    const ssize_t size = read(from.get(), piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    answer.append(piece, static_cast<std::size_t>(size));
+  }
+  int status = 0;
+  waitpid(child.pid, &status, 0);
+  if (WIFSIGNALED(status)) {
+    throw training_error(what + " ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+                         strsignal(WTERMSIG(status)) + ")");
+  }
+  if (WEXITSTATUS(status) != 0) throw training_error(what + " failed");
+  return answer;
+}
+
+}  // namespace ddp::launch

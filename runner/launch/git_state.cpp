@@ -1,0 +1,55 @@
+#include "launch/git_state.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace ddp::launch {
+
+GitState::GitState(const std::filesystem::path& folder) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  // "# branch.oid <commit>" first, then a line for each change; new files that git does not know do not count.
+  const std::string where = folder.empty() ? "." : folder.string();
+  const char* command[] = {"git", "--no-optional-locks", "-C", where.c_str(), "status", "--porcelain=v2", "--branch",
+                           "--untracked-files=no", nullptr};
+  if (posix_spawnp(&pid_, "git", &actions, nullptr, const_cast<char**>(command), environ) != 0) pid_ = -1;
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  output_ = ends[0];
+}
+
+GitState::~GitState() {
+  if (output_ >= 0) close(output_);
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+}
+
+config::Value GitState::result() {
+  std::string text;
+  char piece[4096];
+  for (ssize_t size; output_ >= 0 && (size = read(output_, piece, sizeof piece)) > 0;) {
+    text.append(piece, static_cast<std::size_t>(size));
+  }
+  const std::string label = "# branch.oid ";
+  const std::size_t at = text.find(label);
+  if (at == std::string::npos) return nullptr;
+  const std::size_t begin = at + label.size();
+  const bool dirty = text.rfind("\n1 ") != std::string::npos || text.rfind("\n2 ") != std::string::npos ||
+                     text.rfind("\nu ") != std::string::npos;
+  return {{"commit", text.substr(begin, text.find('\n', begin) - begin)}, {"dirty", dirty}};
+}
+
+}  // namespace ddp::launch

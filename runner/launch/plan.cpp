@@ -1,0 +1,118 @@
+#include "launch/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sched.h>
+
+#include "launch/device_pool.h"
+#include "record/hash.h"
+
+namespace ddp::launch {
+namespace {
+
+// The cores that this process may use, which taskset and cgroup cpusets limit.
+std::int64_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+std::string resolve_backend(const config::Loaded& loaded, const Plan& plan) {
+  const std::string& asked = loaded.experiment.distributed.backend;
+  const bool all_gpus = std::all_of(plan.groups.begin(), plan.groups.end(),
+                                    [](const auto& group) { return group.front() != "cpu"; });
+  if (asked == "auto") return all_gpus ? "nccl" : "gloo";
+  if (asked == "nccl" && !all_gpus) {
+    throw loaded.error("distributed.backend", "nccl carries tensors between GPUs, and device_pool has CPU ranks",
+                       "use backend = \"gloo\" (or \"auto\")");
+  }
+  return asked;
+}
+
+std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan) {
+  const auto& e = loaded.experiment;
+  if (!e.global_batch_size) return e.batch_size.value_or(32);
+  const std::int64_t global = *e.global_batch_size;
+  const std::int64_t parts = plan.world_size() * e.accumulate;
+  if (global % parts != 0) {
+    const std::int64_t below = global / parts * parts;
+    const std::string nearest = (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + parts);
+    throw loaded.error("global_batch_size",
+                       std::to_string(global) + " samples cannot be divided over " + std::to_string(plan.world_size()) +
+                           " ranks x " + std::to_string(e.accumulate) + " micro-batches",
+                       "the nearest that can: " + nearest);
+  }
+  return global / parts;
+}
+
+config::Value pool_of(const Plan& plan) {
+  const auto entry = [](const std::string& device) {
+    return device == "cpu" ? config::Value(device) : config::Value(std::stoll(device.substr(5)));
+  };
+  config::Value pool = config::Value::array();
+  for (const auto& group : plan.groups) {
+    config::Value list = config::Value::array();
+    for (const auto& device : group) list.push_back(entry(device));
+    pool.push_back(group.size() == 1 ? list.front() : list);
+  }
+  return pool;
+}
+
+}  // namespace
+
+bool Plan::uses_gpus() const {
+  return std::any_of(groups.begin(), groups.end(), [](const auto& group) {
+    return std::any_of(group.begin(), group.end(), [](const std::string& device) { return device != "cpu"; });
+  });
+}
+
+std::string Plan::device_name(int rank) const {
+  std::string text;
+  for (const auto& device : groups[rank]) {
+    if (!text.empty()) text += " + ";
+    text += device;
+    if (device == "cpu") continue;
+    const Gpu& gpu = gpus.at(std::stoul(device.substr(5)));
+    text += " " + gpu.name + " (" + gpu.pci + ", " + gpu.uuid + ")";
+  }
+  return text;
+}
+
+std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(experiment)); }
+
+Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
+  Plan plan{.experiment = loaded.experiment, .groups = {}, .gpus = std::move(gpus)};
+  plan.groups = device_groups(loaded, plan.gpus);
+  auto& e = plan.experiment;
+  e.devices_per_rank = static_cast<std::int64_t>(plan.groups.front().size());
+  e.device_pool = pool_of(plan);
+  e.distributed.backend = resolve_backend(loaded, plan);
+  e.batch_size = resolve_batch_size(loaded, plan);
+  e.global_batch_size.reset();
+  if (!e.threads) e.threads = std::max<std::int64_t>(1, usable_cores() / plan.world_size());
+  if (!e.epochs && !e.steps) e.epochs = 1;
+  return plan;
+}
+
+Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
+  const auto& e = plan.experiment;
+  Workload w;
+  std::int64_t per_epoch = 0;
+  if (probe.samples > 0) {
+    w.validation_samples =
+        static_cast<std::int64_t>(std::floor(e.validation.split * static_cast<double>(probe.samples)));
+    w.train_samples = probe.samples - w.validation_samples;
+    const std::int64_t ranks = plan.world_size();
+    if (e.loader.drop_last && w.train_samples < ranks) {
+      throw loaded.error("loader.drop_last", "drops everything: " + std::to_string(w.train_samples) +
+                                                 " samples for " + std::to_string(ranks) + " ranks",
+                         "use fewer ranks, or drop_last = false");
+    }
+    const std::int64_t of_rank = e.loader.drop_last ? w.train_samples / ranks : (w.train_samples + ranks - 1) / ranks;
+    per_epoch = (of_rank + *e.batch_size - 1) / *e.batch_size;
+  }
+  w.length = config::length_of(e, per_epoch);
+  return w;
+}
+
+}  // namespace ddp::launch

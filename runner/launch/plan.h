@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/length.h"
+#include "config/load.h"
+#include "launch/gpus.h"
+#include "rank/task.h"
+
+namespace ddp::launch {
+
+// Who runs where: the experiment with everything resolved, and each rank's devices.
+struct Plan {
+  config::Experiment experiment;                 // backend, threads, batch_size and device_pool are set
+  std::vector<std::vector<std::string>> groups;  // by rank: "cpu" or "cuda:3", the first one leads
+  std::vector<Gpu> gpus;                         // of this machine
+
+  int world_size() const { return static_cast<int>(groups.size()); }
+  bool uses_gpus() const;
+  // A rank's devices for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)".
+  std::string device_name(int rank) const;
+  std::string config_hash() const;
+};
+
+// Resolves what the file leaves open. Throws ddp::Error (usage) with the file's place where this machine
+// cannot do what it asks.
+Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus);
+
+// What follows from the number of samples: steps and their like.
+struct Workload {
+  std::int64_t train_samples = 0;  // 0: endless
+  std::int64_t validation_samples = 0;
+  config::Length length;
+};
+
+// Throws ddp::Error (usage) where too few samples are left to train on.
+Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe);
+
+}  // namespace ddp::launch

@@ -1,0 +1,70 @@
+#include "launch/rank_library.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/child.h"
+
+namespace ddp::launch {
+namespace {
+
+void* load(const std::string& name, const std::string& remedy) {
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+  void* library = dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) throw usage_error(std::string("cannot be loaded: ") + dlerror(), name, remedy);
+  return library;
+}
+
+template <class Function>
+Function* find(void* library, const char* name) {
+  void* symbol = dlsym(library, name);
+  if (symbol == nullptr) throw usage_error(std::string("is of another build: it has no ") + name, "libddp_rank.so");
+  return reinterpret_cast<Function*>(symbol);
+}
+
+nlohmann::json to_json(const rank::Probe& p) {
+  return {{"error", p.error},
+          {"warnings", p.warnings},
+          {"parameters", p.parameters},
+          {"parameter_bytes", p.parameter_bytes},
+          {"buffer_bytes", p.buffer_bytes},
+          {"optimizer_bytes", p.optimizer_bytes},
+          {"samples", p.samples}};
+}
+
+rank::Probe from_json(const nlohmann::json& json) {
+  rank::Probe p;
+  json.at("error").get_to(p.error);
+  json.at("warnings").get_to(p.warnings);
+  json.at("parameters").get_to(p.parameters);
+  json.at("parameter_bytes").get_to(p.parameter_bytes);
+  json.at("buffer_bytes").get_to(p.buffer_bytes);
+  json.at("optimizer_bytes").get_to(p.optimizer_bytes);
+  json.at("samples").get_to(p.samples);
+  return p;
+}
+
+}  // namespace
+
+RankLibrary::RankLibrary(bool gpus) {
+  void* library = load("libddp_rank.so", "build it again: scripts/ddp-exp --setup-only");
+  train_ = find<std::remove_pointer_t<decltype(train_)>>(library, "ddp_rank_train");
+  probe_ = find<std::remove_pointer_t<decltype(probe_)>>(library, "ddp_rank_probe");
+  if (gpus) load("libddp_nccl.so", "fetch the GPU libraries and build it: scripts/ddp-exp --cuda --setup-only");
+}
+
+rank::Probe RankLibrary::probe(const Plan& plan) const {
+  const std::string answer = ask_child("trying the model on one batch", [&](int pipe) {
+    rank::Probe probe;
+    probe_(&plan.experiment, &probe);
+    const std::string json = to_json(probe).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    write_all(pipe, json.data(), json.size(), "pipe");
+  });
+  const rank::Probe probe = from_json(nlohmann::json::parse(answer));
+  if (!probe.error.empty()) throw usage_error(probe.error, "this experiment cannot be trained");
+  return probe;
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/plan.h"
+#include "rank/task.h"
+
+namespace ddp::launch {
+
+// libddp_rank.so, which needs LibTorch: loaded only when there is something to train, once, before the forks.
+class RankLibrary {
+ public:
+  // `gpus`: also libddp_nccl.so, which brings libtorch_cuda. Throws ddp::Error (usage) where one cannot be
+  // loaded. Loading takes about 0.2 s each: LibTorch's static initialisers.
+  explicit RankLibrary(bool gpus);
+
+  // As one rank; in a forked child. Returns its exit code.
+  int train(const rank::Task& task) const { return train_(&task); }
+
+  // What only tensors can tell of an experiment, from a throw-away child. Throws ddp::Error (usage) where the
+  // experiment cannot be trained.
+  rank::Probe probe(const Plan& plan) const;
+
+ private:
+  decltype(&rank::ddp_rank_train) train_;
+  decltype(&rank::ddp_rank_probe) probe_;
+};
+
+}  // namespace ddp::launch

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "launch/plan.h"
+#include "launch/rank_library.h"
+#include "record/run_directory.h"
+
+namespace ddp::launch {
+
+// A planned run and the directory that it writes, which this process has locked.
+struct Training {
+  const Plan& plan;
+  const RankLibrary& library;
+  record::RunDirectory directory;
+  FileDescriptor lock;
+  std::filesystem::path experiment_folder;  // whose git state is recorded
+  bool resumed = false;
+  std::filesystem::path resume_from;  // the complete checkpoint to go on from; empty: from the start
+  std::filesystem::path init_from;    // a checkpoint or a .safetensors file to take weights from
+};
+
+// Trains: writes config.toml and summary.json, forks the ranks, watches them to their end. Returns the
+// program's exit code: 0 done, 1 failed, 130 or 143 stopped by a signal after saving.
+int train(Training training);
+
+}  // namespace ddp::launch

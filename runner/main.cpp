@@ -1,0 +1,41 @@
+#include <exception>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "commands/commands.h"
+
+namespace {
+
+// CLI11 has exit codes of its own; ours is 2 for every wrong command line, 0 for --help.
+int explain(const CLI::App& app, const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 2; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's own distributed "
+               "data parallelism");
+  app.name("ddp-exp");
+  app.require_subcommand(1);
+  int exit_code = 0;
+  ddp::commands::add_run(app, exit_code);
+  ddp::commands::add_resume(app, exit_code);
+  ddp::commands::add_plan(app, exit_code);
+  ddp::commands::add_validate(app, exit_code);
+  ddp::commands::add_models(app, exit_code);
+  ddp::commands::add_datasets(app, exit_code);
+  ddp::commands::add_schema(app, exit_code);
+  try {
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  } catch (const ddp::Error& error) {
+    ddp::log::error(error.what());
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    ddp::log::error(error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,68 @@
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <string>
+
+#include <c10/util/Exception.h>
+
+#include "base/log.h"
+#include "datasets/dataset.h"
+#include "models/model.h"
+#include "rank/run.h"
+#include "rank/task.h"
+#include "train/loss.h"
+#include "train/optimizer.h"
+#include "train/scheduler.h"
+
+namespace {
+
+using ddp::record::RankProgress;
+
+// What a collective says when another rank has gone: an effect, not the cause.
+bool says_peer_lost(const std::string& what) {
+  for (const char* words : {"Connection closed by peer", "Connection reset by peer", "Broken pipe"}) {
+    if (what.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Tells the parent, through the page, why this rank ends.
+int fail(const ddp::rank::Task& task, const std::string& what) {
+  ddp::log::error(what);
+  RankProgress& progress = task.progress->rank(task.rank);
+  std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
+  progress.peer_lost = says_peer_lost(what);
+  progress.failed = true;
+  // The parent hears of the rank that went first and ends this one: it must not be mistaken for the culprit.
+  const timespec moment{.tv_sec = 2, .tv_nsec = 0};
+  if (progress.peer_lost) nanosleep(&moment, nullptr);
+  return 1;
+}
+
+template <class Registry>
+void list(const Registry& registry, ddp::config::Components& components) {
+  for (auto& spec : registry.specs()) components.add(registry.kind(), spec);
+}
+
+}  // namespace
+
+extern "C" int ddp_rank_train(const ddp::rank::Task* task) {
+  try {
+    ddp::log::become_rank(task->rank);
+    ddp::rank::run(*task);
+    return 0;
+  } catch (const c10::Error& error) {
+    return fail(*task, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(*task, error.what());
+  }
+}
+
+extern "C" void ddp_rank_components(ddp::config::Components* components) {
+  list(ddp::models::registry(), *components);
+  list(ddp::datasets::registry(), *components);
+  list(ddp::train::losses(), *components);
+  list(ddp::train::optimizers(), *components);
+  list(ddp::train::schedulers(), *components);
+}

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <torch/nn/module.h>
+
+#include "base/error.h"
+#include "data/batches.h"
+#include "models/model.h"
+#include "rank/task.h"
+#include "train/loss.h"
+#include "train/optimizer.h"
+
+namespace ddp::rank {
+namespace {
+
+std::int64_t bytes_of(const train::NamedTensors& tensors) {
+  std::int64_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  return bytes;
+}
+
+train::NamedTensors named(const torch::OrderedDict<std::string, at::Tensor>& tensors) {
+  train::NamedTensors list;
+  for (const auto& item : tensors) list.emplace_back(item.key(), item.value());
+  return list;
+}
+
+// A batch as training will see it.
+datasets::Batch first_batch(const datasets::Dataset& dataset, const config::Experiment& e, Probe& probe) {
+  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) return drawn->draw(*e.batch_size);
+  const auto& map = dynamic_cast<const datasets::MapDataset&>(dataset);
+  probe.samples = map.size();
+  return map.gather(at::arange(std::min(*e.batch_size, map.size()), at::kLong));
+}
+
+at::Tensor forward(torch::nn::AnyModule& model, const config::Experiment& e, const at::Tensor& inputs) {
+  try {
+    return model.forward(inputs);
+  } catch (const c10::Error& error) {
+    throw usage_error("the model \"" + e.model.name + "\" does not take what the dataset \"" + e.dataset.name +
+                          "\" gives, inputs of shape " + c10::str(inputs.sizes()) + ": " + error.msg(),
+                      "model");
+  }
+}
+
+void measure(const config::Experiment& e, Probe& probe) {
+  at::manual_seed(static_cast<std::uint64_t>(e.seed));
+  const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options);
+  const models::Placement placement{.devices = std::vector<c10::Device>(e.devices_per_rank, c10::kCPU)};
+  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
+  const auto parameters = named(model.ptr()->named_parameters());
+  const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
+  const auto loss = train::losses().build(e.loss.name, e.loss.options);
+  for (const auto& [name, tensor] : parameters) probe.parameters += tensor.numel();
+  probe.parameter_bytes = bytes_of(parameters);
+  probe.optimizer_bytes = optimizer->copies() * probe.parameter_bytes;
+  probe.buffer_bytes = bytes_of(named(model.ptr()->named_buffers()));
+
+  const datasets::Batch batch = first_batch(*dataset, e, probe);
+  const at::NoGradGuard no_grad;
+  const at::Tensor output = forward(model, e, batch.inputs);
+  try {
+    loss(output, batch.targets);
+  } catch (const c10::Error& error) {
+    throw usage_error("the loss \"" + e.loss.name + "\" does not take outputs of shape " + c10::str(output.sizes()) +
+                          " with targets of shape " + c10::str(batch.targets.sizes()) + ": " + error.msg(),
+                      "loss");
+  }
+  if (e.loss.name == "cross_entropy" && output.dim() > 1 && output.size(1) == 1) {
+    probe.warnings.push_back(
+        "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
+        "model as many outputs as there are classes");
+  }
+}
+
+}  // namespace
+}  // namespace ddp::rank
+
+extern "C" void ddp_rank_probe(const ddp::config::Experiment* experiment, ddp::rank::Probe* probe) {
+  try {
+    ddp::rank::measure(*experiment, *probe);
+  } catch (const c10::Error& error) {
+    probe->error = error.msg();
+  } catch (const std::exception& error) {
+    probe->error = error.what();
+  }
+}

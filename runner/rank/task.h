@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/components.h"
+#include "config/experiment.h"
+#include "record/progress_page.h"
+
+// What crosses from the parent, which knows no torch, to the rank library, which the parent loads just before
+// it forks the ranks.
+namespace ddp::rank {
+
+// Everything a rank needs to know about its place in the run.
+struct Task {
+  const config::Experiment* experiment = nullptr;  // resolved: threads, batch_size and backend are set
+  std::string config_hash;
+  int rank = 0;
+  int world_size = 1;
+  std::vector<std::string> devices;  // this rank's group: "cpu" or "cuda:3"
+  std::filesystem::path run_directory;
+  bool resumed = false;               // goes on in a run directory that was there
+  std::filesystem::path resume_from;  // the complete checkpoint to go on from; empty: from the start
+  std::filesystem::path init_from;    // a checkpoint or a .safetensors file to take weights from
+  std::string store_host = "127.0.0.1";
+  std::uint16_t store_port = 0;
+  int store_listener = -1;  // rank 0: a socket that listens on that port
+  int console = -1;         // a pipe: whole lines for the parent to show
+  record::ProgressPage* progress = nullptr;
+};
+
+// What only tensors can tell, from a throw-away child.
+struct Probe {
+  std::string error;  // why this experiment cannot be trained; empty: it can
+  std::vector<std::string> warnings;
+  std::int64_t parameters = 0;
+  std::int64_t parameter_bytes = 0;
+  std::int64_t buffer_bytes = 0;
+  std::int64_t optimizer_bytes = 0;
+  std::int64_t samples = 0;  // of the whole dataset; 0: endless
+};
+
+// The entry points of libddp_rank.so, found by dlsym.
+extern "C" {
+// Trains as one rank. Returns the process's exit code: 0 done, 1 failed (told on the progress page).
+int ddp_rank_train(const Task* task);
+// Builds the model and one batch on the CPU, and runs forward and loss.
+void ddp_rank_probe(const config::Experiment* experiment, Probe* probe);
+// Lists every component that registered itself.
+void ddp_rank_components(config::Components* components);
+}
+
+}  // namespace ddp::rank

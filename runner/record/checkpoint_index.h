@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ddp::record {
+
+// What can be told of checkpoints without torch: the parent picks the one that a run goes on from.
+
+// The file whose presence says that all others are there, whole.
+inline constexpr const char* kComplete = "COMPLETE";
+
+// Is the checkpoint there whole: COMPLETE, and state.json as COMPLETE says it was?
+bool is_complete(const std::filesystem::path& folder);
+
+// The complete checkpoints of a run, newest first.
+std::vector<std::filesystem::path> complete_checkpoints(const std::filesystem::path& checkpoints);
+
+// Where a run stood at a checkpoint.
+struct Position {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  int world_size = 1;
+};
+// Throws ddp::Error (usage) where its state.json is damaged.
+Position position_of(const std::filesystem::path& checkpoint);
+
+// Is a greater value of this metric the better one?
+bool greater_is_better(const std::string& metric);
+
+// The one of these with the best metric; empty where none has one.
+std::filesystem::path best_checkpoint(const std::vector<std::filesystem::path>& checkpoints);
+
+// hash_hex of a file's bytes.
+std::string hash_hex_of(const std::filesystem::path& file);
+
+}  // namespace ddp::record

@@ -1,0 +1,18 @@
+#include "record/console.h"
+
+#include <climits>
+#include <unistd.h>
+
+#include "base/log.h"
+
+namespace ddp::record {
+
+void Console::line(const std::string& text) const {
+  log::info(text);
+  if (pipe_ < 0) return;
+  // One write of at most PIPE_BUF bytes is never mixed with another rank's. A parent that is gone needs no line.
+  const std::string whole = text.substr(0, PIPE_BUF - 1) + "\n";
+  [[maybe_unused]] const auto written = write(pipe_, whole.data(), whole.size());
+}
+
+}  // namespace ddp::record

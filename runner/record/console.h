@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace ddp::record {
+
+// How a rank speaks to the person at the terminal: whole lines through a pipe to the parent, which shows them
+// without tearing its live line; and each in the rank's own log.
+class Console {
+ public:
+  explicit Console(int pipe) : pipe_(pipe) {}
+  void line(const std::string& text) const;
+
+ private:
+  int pipe_;
+};
+
+}  // namespace ddp::record

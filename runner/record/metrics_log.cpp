@@ -1,0 +1,74 @@
+#include "record/metrics_log.h"
+
+#include <cerrno>
+#include <chrono>
+#include <fcntl.h>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "record/atomic_file.h"
+
+namespace ddp::record {
+
+MetricsLog::MetricsLog(const std::filesystem::path& file)
+    : name_(file.string()), file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+  if (!file_) throw training_error("cannot open: " + errno_text(errno), name_);
+  writer_ = std::thread(&MetricsLog::write_in_background, this);
+}
+
+MetricsLog::~MetricsLog() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_one();
+  writer_.join();
+}
+
+void MetricsLog::append(const std::string& line) {
+  std::lock_guard lock(mutex_);
+  waiting_ += line;
+}
+
+void MetricsLog::flush() {
+  std::unique_lock lock(mutex_);
+  write_waiting(lock);
+  if (!failure_.empty()) throw training_error(std::exchange(failure_, ""));
+}
+
+void MetricsLog::write_waiting(std::unique_lock<std::mutex>&) {
+  if (waiting_.empty()) return;
+  try {
+    write_all(file_.get(), waiting_.data(), waiting_.size(), name_);
+  } catch (const Error& error) {
+    if (failure_.empty()) log::error(error.what());
+    failure_ = error.what();
+  }
+  waiting_.clear();
+}
+
+void MetricsLog::write_in_background() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    wake_.wait_for(lock, std::chrono::milliseconds(400), [this] { return closing_; });
+    write_waiting(lock);
+  }
+}
+
+void rewind_metrics(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) {
+  if (!std::filesystem::exists(file)) return;
+  std::ifstream in(file);
+  std::string kept;
+  for (std::string line; std::getline(in, line);) {
+    const auto event = nlohmann::json::parse(line, nullptr, false);
+    if (!event.is_object() || event.value("step", std::int64_t{0}) > step) continue;
+    if (event.value("event", "") == "epoch" && event.value("epoch", std::int64_t{0}) >= epoch) continue;
+    kept += line + '\n';
+  }
+  write_atomically(file, kept);
+}
+
+}  // namespace ddp::record

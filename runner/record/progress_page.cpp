@@ -1,0 +1,40 @@
+#include "record/progress_page.h"
+
+#include <cerrno>
+#include <limits>
+#include <new>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+
+namespace ddp::record {
+
+const char* to_string(Phase phase) {
+  switch (phase) {
+    case Phase::starting: return "starting";
+    case Phase::loading: return "loading data";
+    case Phase::forward: return "forward";
+    case Phase::backward: return "backward (all-reduce of gradients)";
+    case Phase::optimizer: return "optimizer step";
+    case Phase::validating: return "validation";
+    case Phase::saving: return "saving a checkpoint";
+    case Phase::finished: return "finished";
+  }
+  return "?";
+}
+
+ProgressPage::ProgressPage(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + sizeof(RankProgress) * ranks) {
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw training_error("cannot map shared memory: " + errno_text(errno));
+  header_ = new (memory) Header;
+  rank_ = reinterpret_cast<RankProgress*>(static_cast<char*>(memory) + sizeof(Header));
+  for (int r = 0; r < ranks; ++r) new (rank_ + r) RankProgress;
+  for (auto* metric : {&run().train_loss, &run().val_loss, &run().val_accuracy, &run().best}) {
+    metric->store(std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
+ProgressPage::~ProgressPage() { munmap(header_, bytes_); }
+
+}  // namespace ddp::record

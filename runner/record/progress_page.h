@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace ddp::record {
+
+// What a rank is doing; the parent shows it, and names it when the rank dies or hangs.
+enum class Phase : std::int32_t { starting, loading, forward, backward, optimizer, validating, saving, finished };
+const char* to_string(Phase phase);
+
+// One step's loss of one rank, before it is averaged over ranks.
+struct LossEntry {
+  std::atomic<std::int64_t> step{0};  // written last: the entry is of this step once it says so
+  double loss_sum = 0;                // sum over samples
+  std::int64_t samples = 0;
+};
+
+// How many steps of losses a rank's ring holds. Ranks are never more than one step apart (each step ends in
+// an all-reduce), so a few are plenty.
+constexpr std::size_t kLossRing = 8;
+
+// One rank's part of the page; written by that rank alone, on cache lines of its own.
+struct alignas(64) RankProgress {
+  std::atomic<Phase> phase{Phase::starting};
+  std::atomic<std::int64_t> step{0};  // optimizer steps done
+  LossEntry losses[kLossRing];
+  std::atomic<bool> failed{false};     // `error` is whole
+  std::atomic<bool> peer_lost{false};  // the failure is that another rank went away
+  char error[2000] = {};
+};
+
+// What rank 0 tells the parent for the live line and summary.json.
+struct alignas(64) RunProgress {
+  std::atomic<std::int64_t> epoch{0};
+  std::atomic<std::int64_t> step{0};
+  std::atomic<std::int64_t> steps_in_all{0};
+  std::atomic<std::int64_t> epochs_done{0};
+  std::atomic<double> loss{0};
+  std::atomic<double> samples_per_second{0};
+  std::atomic<double> seconds{0};
+  // The newest of each, NaN where there is none yet.
+  std::atomic<double> train_loss;
+  std::atomic<double> val_loss;
+  std::atomic<double> val_accuracy;
+  std::atomic<double> best;
+  std::atomic<std::int64_t> best_step{0};
+};
+
+// The memory that a group's ranks and their parent share: anonymous, made by the parent just before the
+// forks. It carries progress, losses (so that averaging them needs no collective) and the agreed stop.
+class ProgressPage {
+ public:
+  // Maps zeroed shared memory for that many ranks. Throws ddp::Error.
+  explicit ProgressPage(int ranks);
+  ~ProgressPage();
+  ProgressPage(const ProgressPage&) = delete;
+  ProgressPage& operator=(const ProgressPage&) = delete;
+
+  int ranks() const { return ranks_; }
+  RunProgress& run() { return header_->run; }
+  RankProgress& rank(int r) { return rank_[r]; }
+
+  // The parent asks for a stop. Rank 0 answers, at the end of a step, with the step after which all ranks
+  // stop: no rank has finished that step yet, since its all-reduce needs rank 0.
+  std::atomic<bool>& stop_requested() { return header_->stop_requested; }
+  std::atomic<std::int64_t>& stop_after_step() { return header_->stop_after_step; }
+
+ private:
+  struct Header {
+    RunProgress run;
+    alignas(64) std::atomic<bool> stop_requested{false};
+    std::atomic<std::int64_t> stop_after_step{0};  // 0: go on
+  };
+  int ranks_;
+  std::size_t bytes_;
+  Header* header_;
+  RankProgress* rank_;
+};
+
+}  // namespace ddp::record

@@ -1,0 +1,99 @@
+#include "record/run_directory.h"
+
+#include <cerrno>
+#include <ctime>
+#include <fcntl.h>
+#include <random>
+#include <regex>
+#include <sys/file.h>
+
+#include "base/error.h"
+#include "record/atomic_file.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+namespace {
+
+std::string new_run_id() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S-", &local);
+  static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::random_device entropy;
+  std::string id = text;
+  for (int i = 0; i < 4; ++i) id += kDigits[entropy() % (sizeof kDigits - 1)];
+  return id;
+}
+
+bool is_run(const fs::path& folder) { return fs::exists(folder / "config.toml"); }
+
+// The newest run under the results root: where the youngest of the `latest` links points.
+fs::path newest(const fs::path& results) {
+  fs::path found;
+  std::string youngest;
+  std::error_code ignored;
+  for (const auto& name : fs::directory_iterator(results, ignored)) {
+    const fs::path link = name.path() / "latest";
+    if (!fs::is_symlink(link) || !is_run(link)) continue;
+    const fs::path run = name.path() / fs::read_symlink(link);
+    const std::string started = std::to_string(fs::last_write_time(run / "config.toml").time_since_epoch().count());
+    if (found.empty() || started > youngest) {
+      found = run;
+      youngest = started;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(const fs::path& results, const std::string& name, std::string run_id) {
+  const bool given = !run_id.empty();
+  static const std::regex allowed("[A-Za-z0-9_-][A-Za-z0-9._-]*");
+  if (given && (!std::regex_match(run_id, allowed) || run_id == "latest")) {
+    throw usage_error("\"" + run_id + "\" cannot be a run id", "--run-id",
+                      "use letters, digits, '.', '_' and '-', and not the word latest");
+  }
+  std::error_code error;
+  fs::create_directories(results / name, error);
+  if (error) throw usage_error("cannot make the results folder: " + error.message(), (results / name).string());
+  for (;;) {
+    if (!given) run_id = new_run_id();
+    const fs::path path = results / name / run_id;
+    if (fs::create_directory(path, error)) {
+      fs::create_directory(path / "checkpoints");
+      fs::create_directory(path / "logs");
+      link_atomically(results / name / "latest", run_id);
+      return RunDirectory(path);
+    }
+    if (error) throw usage_error("cannot make the run directory: " + error.message(), path.string());
+    if (given) throw usage_error("this run exists", path.string(), "go on with it: ddp-exp resume " + path.string());
+  }
+}
+
+RunDirectory RunDirectory::find(const fs::path& results, const std::string& run) {
+  if (run == "latest") {
+    if (fs::path found = newest(results); !found.empty()) return RunDirectory(found);
+    throw usage_error("there is no run yet", results.string(), "start one: ddp-exp run FILE");
+  }
+  for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
+    if (!is_run(candidate)) continue;
+    // A run is named by its own folder, not by a link that moves on with the next run.
+    return RunDirectory(fs::is_symlink(candidate) ? candidate.parent_path() / fs::read_symlink(candidate) : candidate);
+  }
+  throw usage_error("no such run: \"" + run + "\"", results.string(),
+                    "a run is a run directory, or name or name/run-id under " + results.string() + ", or latest");
+}
+
+FileDescriptor RunDirectory::lock() const {
+  FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) throw usage_error("cannot lock the run: " + errno_text(errno), path_.string());
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    throw usage_error("another process is writing this run", path_.string(), "wait for it, or stop it first");
+  }
+  return lock;
+}
+
+}  // namespace ddp::record

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/file_descriptor.h"
+
+namespace ddp::record {
+
+// Where a run keeps what it leaves: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json,
+// checkpoints/, logs/}.
+class RunDirectory {
+ public:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  // Makes results/<name>/<run-id>/ for this run alone, and points results/<name>/latest at it. An empty id
+  // gets a new one, YYYYmmdd-HHMMSS-xxxx. Throws ddp::Error (usage) where it cannot be made.
+  static RunDirectory create(const std::filesystem::path& results, const std::string& name, std::string run_id);
+
+  // Finds RUN as a user names it: a run directory, "name", "name/run-id" or "latest" under the results root.
+  static RunDirectory find(const std::filesystem::path& results, const std::string& run);
+
+  // An exclusive lock that lasts until the descriptor and its copies in the ranks are closed. Throws
+  // ddp::Error (usage) where another process holds it.
+  FileDescriptor lock() const;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "config.toml"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace ddp::record

@@ -1,0 +1,118 @@
+#include "record/run_recorder.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "record/checkpoint_index.h"
+#include "record/json_line.h"
+
+namespace ddp::record {
+namespace {
+
+std::string labelled(const char* label, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, " | %s %.6g", label, value);
+  return text;
+}
+
+double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
+
+}  // namespace
+
+RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console,
+                         std::int64_t every, double seconds)
+    : log_(metrics),
+      page_(page),
+      console_(console),
+      every_(every),
+      seconds_before_(seconds),
+      last_line_(seconds),
+      epoch_started_(seconds) {}
+
+double RunRecorder::seconds() const {
+  return seconds_before_ + std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+void RunRecorder::step(const StepRecord& r) {
+  const double now = seconds();
+  samples_since_ += r.samples;
+  epoch_samples_ += r.samples;
+  auto& run = page_.run();
+  run.epoch.store(r.epoch, std::memory_order_relaxed);
+  run.step.store(r.step, std::memory_order_relaxed);
+  run.loss.store(r.loss, std::memory_order_relaxed);
+  run.seconds.store(now, std::memory_order_relaxed);
+  if (r.step % every_ != 0) return;
+  const double per_second = rate(samples_since_, now - last_line_);
+  run.samples_per_second.store(per_second, std::memory_order_relaxed);
+  log_.append(JsonLine("step")
+                  .add("epoch", r.epoch)
+                  .add("step", r.step)
+                  .add("loss", r.loss)
+                  .add("lr", r.lr)
+                  .add("samples", r.samples)
+                  .add("samples_per_second", per_second)
+                  .add("seconds", now)
+                  .finish());
+  last_line_ = now;
+  samples_since_ = 0;
+}
+
+void RunRecorder::epoch(const EpochRecord& r) {
+  const double now = seconds();
+  const double per_second = rate(epoch_samples_, now - epoch_started_);
+  JsonLine line("epoch");
+  line.add("epoch", r.epoch).add("step", r.step).add("train_loss", r.train_loss);
+  std::string text = "Epoch " + std::to_string(r.epoch) + " done" + labelled("train_loss", r.train_loss);
+  auto& run = page_.run();
+  run.train_loss = r.train_loss;
+  if (!std::isnan(r.val_loss)) {
+    run.val_loss = r.val_loss;
+    line.add("val_loss", r.val_loss);
+    text += labelled("val_loss", r.val_loss);
+  }
+  if (!std::isnan(r.val_accuracy)) {
+    run.val_accuracy = r.val_accuracy;
+    line.add("val_accuracy", r.val_accuracy);
+    text += labelled("val_accuracy", r.val_accuracy);
+  }
+  line.add("samples", epoch_samples_).add("samples_per_second", per_second).add("seconds", now);
+  log_.append(line.finish());
+  char tail[48];
+  std::snprintf(tail, sizeof tail, " | %.0f samples/s", per_second);
+  console_.line(text + tail);
+  epoch_started_ = now;
+  epoch_samples_ = 0;
+}
+
+void RunRecorder::best(const std::string& metric, double value, std::int64_t step) {
+  auto& run = page_.run();
+  const double best = run.best;
+  const bool better = greater_is_better(metric) ? value > best : value < best;
+  if (std::isnan(value) || (!std::isnan(best) && !better)) return;
+  run.best = value;
+  run.best_step = step;
+}
+
+void RunRecorder::checkpoint(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder) {
+  log_.append(JsonLine("checkpoint")
+                  .add("epoch", epoch)
+                  .add("step", step)
+                  .add("path", std::string_view("checkpoints/" + folder.filename().string()))
+                  .add("seconds", seconds())
+                  .finish());
+  console_.line("Epoch " + std::to_string(epoch) + " | Training checkpoint saved at " + folder.string());
+}
+
+void RunRecorder::resumed(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder) {
+  const std::string from = folder.empty() ? "" : "checkpoints/" + folder.filename().string();
+  log_.append(JsonLine("resume")
+                  .add("epoch", epoch)
+                  .add("step", step)
+                  .add("checkpoint", std::string_view(from))
+                  .add("seconds", seconds())
+                  .finish());
+  console_.line("going on after step " + std::to_string(step) + (from.empty() ? "" : ", from " + from));
+}
+
+}  // namespace ddp::record

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "record/console.h"
+#include "record/metrics_log.h"
+#include "record/progress_page.h"
+
+namespace ddp::record {
+
+// One optimizer step, as metrics.jsonl tells it.
+struct StepRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  double loss = 0;
+  double lr = 0;
+  std::int64_t samples = 0;  // of all ranks
+};
+
+// An epoch's end. NaN: not measured.
+struct EpochRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  double train_loss = 0;
+  double val_loss = 0;
+  double val_accuracy = 0;
+};
+
+// Rank 0's hand: metrics.jsonl, the progress page's part about the whole run, and lines for the terminal.
+class RunRecorder {
+ public:
+  // `seconds`: training time before this process, of a run that goes on. A line is written every `every` steps.
+  RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
+              double seconds);
+
+  void step(const StepRecord& record);
+  void epoch(const EpochRecord& record);
+  // Keeps the best value that an epoch's metric had. NaN: the epoch has none.
+  void best(const std::string& metric, double value, std::int64_t step);
+  void checkpoint(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
+  void resumed(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
+  // Returns once all lines are in the file.
+  void flush() { log_.flush(); }
+  // Training time of the run so far.
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  MetricsLog log_;
+  ProgressPage& page_;
+  const Console console_;
+  const std::int64_t every_;
+  const double seconds_before_;
+  const Clock::time_point started_ = Clock::now();
+  double last_line_;               // seconds() at the last line
+  std::int64_t samples_since_ = 0;  // samples of all ranks since then
+  double epoch_started_;
+  std::int64_t epoch_samples_ = 0;
+};
+
+}  // namespace ddp::record

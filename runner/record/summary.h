@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+#include "record/run_directory.h"
+
+namespace ddp::record {
+
+// What went wrong: which rank, what, and where to look.
+struct Failure {
+  int rank = -1;  // -1: no single rank
+  std::string what;
+  std::string log;
+};
+
+// summary.json: how a run ended, or that it is running.
+struct Summary {
+  std::string status = "running";  // running | completed | failed | interrupted
+  std::string name;
+  std::int64_t epochs = 0;
+  std::int64_t steps = 0;
+  config::Value final_metrics = config::Value::object();  // train_loss, val_loss, val_accuracy: those there are
+  config::Value best = config::Value::object();           // metric, value, step
+  double seconds = 0;
+  int world_size = 0;
+  std::vector<std::string> devices;
+  std::string backend;
+  config::Value versions = config::Value::object();
+  config::Value git = nullptr;  // commit, dirty; null outside a git checkout
+  std::string config_hash;
+  int restarts = 0;
+  std::optional<Failure> error;
+};
+
+// Puts summary.json in place, whole. Throws ddp::Error (training).
+void write_summary(const RunDirectory& run, const Summary& summary);
+
+}  // namespace ddp::record

@@ -1,0 +1,113 @@
+#include "train/checkpointer.h"
+
+#include <map>
+
+#include <ATen/core/grad_mode.h>
+#include <torch/nn/module.h>
+
+#include "base/error.h"
+#include "checkpoint/rng.h"
+
+namespace ddp::train {
+namespace fs = std::filesystem;
+namespace {
+
+// The rehearsal's checkpoint lies beside the others, under a name that no step has.
+fs::path rehearsal_folder(const fs::path& checkpoints) { return checkpoints / ".rehearsal"; }
+
+std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; }
+
+}  // namespace
+
+void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& module, const std::string& where) {
+  const at::NoGradGuard no_grad;
+  std::map<std::string, at::Tensor> targets;
+  for (const auto& item : module.named_parameters()) targets[item.key()] = item.value();
+  for (const auto& item : module.named_buffers()) targets[item.key()] = item.value();
+  for (const auto& [name, tensor] : tensors) {
+    const auto target = targets.find(name);
+    if (target == targets.end()) throw training_error("has \"" + name + "\", which the model has not", where);
+    if (target->second.sizes() != tensor.sizes() || target->second.scalar_type() != tensor.scalar_type()) {
+      throw training_error("\"" + name + "\" is " + c10::str(tensor.scalar_type(), tensor.sizes()) + ", in the model " +
+                               c10::str(target->second.scalar_type(), target->second.sizes()),
+                           where);
+    }
+    target->second.copy_(tensor);
+    targets.erase(target);
+  }
+  if (!targets.empty()) throw training_error("lacks \"" + targets.begin()->first + "\" of the model", where);
+}
+
+checkpoint::NamedTensors Checkpointer::model_state() const {
+  checkpoint::NamedTensors tensors = p_.model.parameters();
+  tensors.insert(tensors.end(), p_.model.buffers().begin(), p_.model.buffers().end());
+  return tensors;
+}
+
+checkpoint::NamedTensors Checkpointer::gather_buffers() const {
+  checkpoint::NamedTensors all;
+  if (!p_.own_buffers || !p_.group) return all;
+  for (const auto& [name, buffer] : p_.model.buffers()) {
+    const auto of_ranks = dist::all_gather(p_.group, buffer);
+    for (std::size_t r = 0; r < of_ranks.size(); ++r) {
+      all.emplace_back(own_prefix(static_cast<int>(r)) + name, of_ranks[r]);
+    }
+  }
+  return all;
+}
+
+checkpoint::Checkpoint Checkpointer::snapshot(checkpoint::State state) {
+  checkpoint::gather_rng(p_.group, p_.device, state);
+  state.buckets = p_.model.rebuilt_buckets();
+  return {.state = std::move(state),
+          .model = model_state(),
+          .optimizer = p_.optimizer.state(),
+          .buffers = gather_buffers()};
+}
+
+void Checkpointer::save(checkpoint::State state) {
+  if (state.step == saved_step_) return;
+  saved_step_ = state.step;
+  const std::int64_t epoch = state.position == 0 && state.epoch > 0 ? state.epoch - 1 : state.epoch;
+  const checkpoint::Checkpoint taken = snapshot(std::move(state));
+  if (p_.rank != 0) return;
+  p_.recorder->flush();
+  const fs::path folder = checkpoint::save(p_.folder, taken);
+  p_.recorder->checkpoint(epoch, taken.state.step, folder);
+  checkpoint::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
+}
+
+void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
+  const at::NoGradGuard no_grad;
+  p_.optimizer.load(loaded.optimizer);
+  const std::string prefix = own_prefix(p_.rank);
+  for (const auto& [name, own] : p_.model.buffers()) {
+    for (const auto& [key, tensor] : loaded.buffers) {
+      if (key == prefix + name) own.copy_(tensor);
+    }
+  }
+  checkpoint::restore_rng(p_.rank, p_.device, loaded.state);
+  saved_step_ = loaded.state.step;
+}
+
+void Checkpointer::rehearse(checkpoint::State state) {
+  const checkpoint::Checkpoint taken = snapshot(std::move(state));
+  const fs::path root = rehearsal_folder(p_.folder);
+  if (p_.rank == 0) {
+    fs::create_directories(root);
+    checkpoint::save(root, taken);
+  }
+  // No rank may load before rank 0 has saved.
+  dist::barrier(p_.group);
+  const auto loaded = checkpoint::load(checkpoint::folder_of(root, taken.state.step));
+  load_into(loaded.model, *p_.model.module().ptr(), root.string());
+  restore(loaded);
+  saved_step_ = -1;
+}
+
+void Checkpointer::end_rehearsal() {
+  // The step's all-reduce came after every rank's load: nobody reads it any more.
+  if (p_.rank == 0) fs::remove_all(rehearsal_folder(p_.folder));
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "checkpoint/store.h"
+#include "config/experiment.h"
+#include "dist/distributed_model.h"
+#include "record/run_recorder.h"
+#include "train/optimizer.h"
+
+namespace ddp::train {
+
+// Whose state it is, and where it goes.
+struct CheckpointerParts {
+  std::filesystem::path folder;  // checkpoints/ of the run
+  config::Checkpoint options;
+  bool own_buffers = false;  // ranks keep buffers of their own: broadcast_buffers is off
+  int rank = 0;
+  std::string device;
+  dist::Group group;
+  dist::DistributedModel& model;
+  Optimizer& optimizer;
+  record::RunRecorder* recorder = nullptr;  // on rank 0
+};
+
+// Saves a run's state and takes it back. Rank 0 alone writes; the others send what only they know.
+class Checkpointer {
+ public:
+  explicit Checkpointer(CheckpointerParts parts) : p_(std::move(parts)) {}
+
+  // Saves the state, unless its step is saved already, and removes what retention does not keep. `state` is
+  // completed with generators and buckets. Collective.
+  void save(checkpoint::State state);
+
+  // Puts a loaded checkpoint's optimizer state, generators and own buffers in place; its model went into the
+  // module before the DistributedModel was built.
+  void restore(const checkpoint::Checkpoint& loaded);
+
+  // The tutorial's demo_checkpoint: rank 0 saves, all wait, every rank loads onto its own device. Returns the
+  // folder, which end_rehearsal removes after the first step. Collective.
+  void rehearse(checkpoint::State state);
+  void end_rehearsal();
+
+ private:
+  checkpoint::Checkpoint snapshot(checkpoint::State state);
+  checkpoint::NamedTensors model_state() const;
+  checkpoint::NamedTensors gather_buffers() const;
+
+  CheckpointerParts p_;
+  std::int64_t saved_step_ = -1;
+};
+
+// Copies tensors into a module's parameters and buffers by name, onto the devices they are on. Throws
+// ddp::Error (training) where names, shapes or dtypes differ.
+void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& module, const std::string& where);
+
+}  // namespace ddp::train

@@ -1,0 +1,10 @@
+#include "train/loss.h"
+
+namespace ddp::train {
+
+LossRegistry& losses() {
+  static LossRegistry instance("loss");
+  return instance;
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "config/registry.h"
+
+namespace ddp::train {
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+// Changes parameters by their gradients: torch.optim's optimizers with one parameter group, bit for bit.
+class Optimizer {
+ public:
+  // One parameter and what the optimizer keeps for it, by the names of Python's optimizer state.
+  struct Slot {
+    std::string name;
+    at::Tensor parameter;
+    std::map<std::string, at::Tensor> state;
+  };
+
+  Optimizer(const NamedTensors& parameters, double lr);
+  virtual ~Optimizer() = default;
+
+  // Changes every parameter that has a gradient.
+  void step(double lr);
+  // The lr that schedulers start from.
+  double lr() const { return lr_; }
+
+  // How many tensors of a parameter's size it keeps for each parameter.
+  virtual int copies() const = 0;
+
+  // The state as a checkpoint keeps it: "state.<parameter>.<what>", as PyTorch's distributed checkpoints do.
+  NamedTensors state() const;
+  // Takes it back. Throws ddp::Error (training) where it does not fit the parameters.
+  void load(const NamedTensors& state);
+
+ protected:
+  // The slots given have gradients; they are of one device and dtype.
+  virtual void update(const std::vector<Slot*>& slots, double lr) = 0;
+
+  static std::vector<at::Tensor> parameters(const std::vector<Slot*>& slots);
+  static std::vector<at::Tensor> gradients(const std::vector<Slot*>& slots);
+  static std::vector<at::Tensor> states(const std::vector<Slot*>& slots, const std::string& what);
+
+ private:
+  std::vector<Slot> slots_;
+  std::vector<std::vector<Slot*>> groups_;  // by device and dtype, in the parameters' order
+  double lr_;
+};
+
+using OptimizerRegistry = config::Registry<std::unique_ptr<Optimizer>, const NamedTensors&>;
+OptimizerRegistry& optimizers();
+
+}  // namespace ddp::train

@@ -1,0 +1,21 @@
+#include "train/scheduler.h"
+
+#include <algorithm>
+
+namespace ddp::train {
+
+SchedulerRegistry& schedulers() {
+  static SchedulerRegistry instance("scheduler");
+  return instance;
+}
+
+Scheduler with_warmup(const Warmup& warmup, const Horizon& horizon,
+                      std::function<double(std::int64_t since, double progress)> after) {
+  return [warm = warmup.warmup_steps, horizon, after](std::int64_t step) {
+    if (step < warm) return horizon.lr * static_cast<double>(step + 1) / static_cast<double>(warm);
+    const auto left = static_cast<double>(std::max<std::int64_t>(1, horizon.steps - warm));
+    return after(step - warm, static_cast<double>(step - warm) / left);
+  };
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config/experiment.h"
+#include "data/batches.h"
+#include "dist/distributed_model.h"
+#include "record/progress_page.h"
+#include "record/run_recorder.h"
+#include "train/checkpointer.h"
+#include "train/evaluate.h"
+#include "config/length.h"
+#include "train/loss.h"
+#include "train/loss_board.h"
+#include "train/optimizer.h"
+#include "train/scheduler.h"
+
+namespace ddp::train {
+
+// What a trainer works with; all of it outlives the trainer.
+struct TrainerParts {
+  const config::Experiment& experiment;
+  int rank = 0;
+  std::string label;  // "CPU0": the seeds' word for a rank's device
+  c10::Device device = c10::kCPU;
+  dist::Group group;
+  dist::DistributedModel& model;
+  Optimizer& optimizer;
+  Loss loss;
+  Scheduler scheduler;
+  config::Length length;
+  data::Batches& batches;
+  std::optional<Holdout> holdout;  // where there is validation
+  Checkpointer& checkpointer;
+  record::ProgressPage& page;
+  record::Console console;
+  record::RunRecorder* recorder = nullptr;  // on rank 0
+};
+
+// Trains: epochs of steps of micro-batches, with validation, checkpoints, and an agreed stop.
+class Trainer {
+ public:
+  // `state`: where to begin; a new run's is all zeros.
+  Trainer(TrainerParts parts, checkpoint::State state);
+
+  // Returns when all steps are done, or when all ranks stopped after the same step; the state is saved.
+  void run();
+
+ private:
+  void run_epoch();
+  void run_step();
+  LossSum run_micro_batch(std::int64_t of_step, bool last, LossSum so_far);
+  void record_step(double lr);
+  void end_epoch();
+  bool stop_agreed();
+  bool finished() const { return state_.step >= p_.length.steps; }
+  bool epoch_finished() const { return state_.position >= p_.length.micro_batches_per_epoch; }
+  std::string checkpoint_metric() const;
+  void enter(record::Phase phase) { p_.page.rank(p_.rank).phase.store(phase, std::memory_order_relaxed); }
+
+  TrainerParts p_;
+  checkpoint::State state_;
+  LossBoard board_;
+  bool stopping_ = false;
+};
+
+}  // namespace ddp::train
