@@ -93,7 +93,7 @@ class LayerReader {
     for (auto it = std::find(seen_.begin(), seen_.end(), again); it != seen_.end(); ++it) {
       text += it->filename().string() + " -> ";
     }
-    return text + again.filename().string();
+    return printable(text + again.filename().string());
   }
 
   std::nullopt_t fail(const std::string& what, const std::string& remedy = "") {

@@ -9,8 +9,8 @@ constexpr std::size_t kShown = 50;
 
 }  // namespace
 
-void Problems::add(Place place, std::string what, std::string remedy) {
-  all_.push_back({std::move(place), std::move(what), std::move(remedy)});
+void Problems::add(Place place, const std::string& what, std::string remedy) {
+  all_.push_back({std::move(place), printable(what), std::move(remedy)});
 }
 
 Error Problems::error() const {

@@ -11,7 +11,7 @@ namespace ddp::config {
 // Collects the mistakes of an experiment, so that all are told at once.
 class Problems {
  public:
-  void add(Place place, std::string what, std::string remedy = "");
+  void add(Place place, const std::string& what, std::string remedy = "");
   bool empty() const { return all_.empty(); }
 
   // One error with every mistake, in the order of the files; of very many, the first.

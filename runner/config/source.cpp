@@ -61,8 +61,8 @@ Source::Source(std::string label, std::filesystem::path folder, std::string text
       line_starts_(find_lines(text_)) {}
 
 std::shared_ptr<const Source> Source::file(std::filesystem::path path, std::string text, int rank) {
-  return std::shared_ptr<const Source>(
-      new Source(path.string(), path.parent_path(), std::move(text), true, rank));
+  const std::string label = path.empty() ? "\"\"" : printable(path.string());
+  return std::shared_ptr<const Source>(new Source(label, path.parent_path(), std::move(text), true, rank));
 }
 
 std::shared_ptr<const Source> Source::assignment(int number, std::string text) {
@@ -110,6 +110,12 @@ std::string excerpt(const Place& place) {
   std::string number = place.source->is_file() ? std::to_string(place.line) : "";
   number.insert(0, number.size() < 4 ? 4 - number.size() : 0, ' ');
   return number + " | " + shown + "\n" + std::string(number.size(), ' ') + " | " + carets;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) shown += take_character(text);
+  return shown;
 }
 
 std::string in_quotes(std::string_view text) {

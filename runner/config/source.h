@@ -56,7 +56,10 @@ std::string where(const Place& place);
 //        | ^~~~~~~~~
 std::string excerpt(const Place& place);
 
-// Text from a file, in quotes and fit for a terminal: no control characters, no more than 60 characters.
+// Text from outside, fit for a terminal: control characters and what is not UTF-8 shown as "?".
+std::string printable(std::string_view text);
+
+// The same in quotes, no more than 60 characters of it.
 std::string in_quotes(std::string_view text);
 
 }  // namespace ddp::config

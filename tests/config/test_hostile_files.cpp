@@ -72,6 +72,8 @@ TEST_CASE("a long line is clipped around the mistake, and a terminal is not fed 
   const std::string colored = mistakes("\"\\u001b[31m\\u009b\" = 1\n# \n");
   CHECK(contains(colored, "unknown key \"?[31m?\""));
   CHECK_FALSE(contains(colored, "\x1b"));
+  CHECK(contains(mistakes("deterministic = tr\x1b\xff\n"), "not TOML"));
+  CHECK_FALSE(contains(mistakes("deterministic = tr\x1b\xff\n"), "\x1b"));
   const std::string raw = mistakes(kModelAndDataset +
                                    "seed = \"\xC2\x9B"
                                    "31m\"\n");
