@@ -26,7 +26,10 @@ class Registry {
   // Options is a struct with defaults and `void fields(Fields&)`.
   template <class Options, class Make>
   bool add(const std::string& name, const std::string& doc, Make make, Value traits = Value::object()) {
-    Spec spec{.name = name, .doc = doc, .options = describe<Options>(), .traits = std::move(traits)};
+    // Described when asked, not now: options may tell of other components, which may not have registered yet.
+    auto spec = [name, doc, traits = std::move(traits)] {
+      return Spec{.name = name, .doc = doc, .options = describe<Options>(), .traits = traits};
+    };
     Build build = [make](const Value& options, Context... context) {
       return make(read<Options>(options), std::forward<Context>(context)...);
     };
@@ -44,13 +47,13 @@ class Registry {
 
   std::vector<Spec> specs() const {
     std::vector<Spec> list;
-    for (const auto& [name, entry] : entries_) list.push_back(entry.spec);
+    for (const auto& [name, entry] : entries_) list.push_back(entry.spec());
     return list;
   }
 
  private:
   struct Entry {
-    Spec spec;
+    std::function<Spec()> spec;
     Build build;
   };
   std::string kind_;

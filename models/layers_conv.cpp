@@ -1,0 +1,70 @@
+#include <torch/nn/modules/conv.h>
+
+#include "models/layers.h"
+
+namespace ddp::models {
+namespace {
+
+using config::at_least;
+using config::Value;
+using torch::nn::AnyModule;
+
+// What all convolutions take, with PyTorch's defaults.
+struct ConvOptions {
+  std::int64_t in_channels = 0;
+  std::int64_t out_channels = 0;
+  Value kernel_size;
+  Value stride = 1;
+  Value padding = 0;
+  Value dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  void fields(config::Fields& f) {
+    f({.name = "in_channels", .doc = "channels of a sample", .range = at_least(1), .required = true}, in_channels);
+    f({.name = "out_channels", .doc = "channels of its output", .range = at_least(1), .required = true}, out_channels);
+    f(size_option("kernel_size", "size of the kernel", 1, /*required=*/true), kernel_size);
+    f(size_option("stride", "step of the kernel", 1), stride);
+    f(size_option("padding", "zeros around a sample", 0), padding);
+    f(size_option("dilation", "distance of the kernel's elements", 1), dilation);
+    f({.name = "groups", .doc = "groups of channels that do not mix", .range = at_least(1)}, groups);
+    f({.name = "bias", .doc = "add a learnt bias"}, bias);
+  }
+};
+
+struct ConvTransposeOptions : ConvOptions {
+  Value output_padding = 0;
+  void fields(config::Fields& f) {
+    ConvOptions::fields(f);
+    f(size_option("output_padding", "added to one side of the output", 0), output_padding);
+  }
+};
+
+// Torch's options are one class template for each kind, with the same setters.
+template <std::size_t Dimensions, class TorchOptions>
+TorchOptions common(const ConvOptions& o) {
+  return TorchOptions(o.in_channels, o.out_channels, spread<Dimensions>(o.kernel_size, "kernel_size"))
+      .stride(spread<Dimensions>(o.stride, "stride"))
+      .padding(spread<Dimensions>(o.padding, "padding"))
+      .dilation(spread<Dimensions>(o.dilation, "dilation"))
+      .groups(o.groups)
+      .bias(o.bias);
+}
+
+const bool registered =
+    layers().add<ConvOptions>("Conv1d", "convolution over [n, channels, length]",
+                              [](const ConvOptions& o) {
+                                return AnyModule(torch::nn::Conv1d(common<1, torch::nn::Conv1dOptions>(o)));
+                              }) &&
+    layers().add<ConvOptions>("Conv2d", "convolution over [n, channels, height, width]",
+                              [](const ConvOptions& o) {
+                                return AnyModule(torch::nn::Conv2d(common<2, torch::nn::Conv2dOptions>(o)));
+                              }) &&
+    layers().add<ConvTransposeOptions>(
+        "ConvTranspose2d", "transposed convolution over [n, channels, height, width]", [](const ConvTransposeOptions& o) {
+          return AnyModule(
+              torch::nn::ConvTranspose2d(common<2, torch::nn::ConvTranspose2dOptions>(o).output_padding(
+                  spread<2>(o.output_padding, "output_padding"))));
+        });
+
+}  // namespace
+}  // namespace ddp::models

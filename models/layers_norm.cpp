@@ -1,0 +1,82 @@
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/normalization.h>
+
+#include "models/layers.h"
+
+namespace ddp::models {
+namespace {
+
+using config::at_least;
+using torch::nn::AnyModule;
+
+struct BatchNormOptions {
+  std::int64_t num_features = 0;
+  double eps = 1e-5;
+  double momentum = 0.1;
+  bool affine = true;
+  bool track_running_stats = true;
+  void fields(config::Fields& f) {
+    f({.name = "num_features", .doc = "channels of a sample", .range = at_least(1), .required = true}, num_features);
+    f({.name = "eps", .doc = "added to the variance", .range = at_least(0)}, eps);
+    f({.name = "momentum", .doc = "share of a batch in the running statistics", .range = config::between(0, 1)},
+      momentum);
+    f({.name = "affine", .doc = "learn weight and bias"}, affine);
+    f({.name = "track_running_stats", .doc = "keep running statistics, for evaluation"}, track_running_stats);
+  }
+};
+
+struct LayerNormOptions {
+  config::Value normalized_shape;
+  double eps = 1e-5;
+  bool elementwise_affine = true;
+  void fields(config::Fields& f) {
+    f(size_option("normalized_shape", "the last dimensions of a sample", 1, /*required=*/true), normalized_shape);
+    f({.name = "eps", .doc = "added to the variance", .range = at_least(0)}, eps);
+    f({.name = "elementwise_affine", .doc = "learn weight and bias"}, elementwise_affine);
+  }
+  std::vector<std::int64_t> shape() const {
+    if (normalized_shape.is_number()) return {normalized_shape.get<std::int64_t>()};
+    return normalized_shape.get<std::vector<std::int64_t>>();
+  }
+};
+
+struct GroupNormOptions {
+  std::int64_t num_groups = 0;
+  std::int64_t num_channels = 0;
+  double eps = 1e-5;
+  bool affine = true;
+  void fields(config::Fields& f) {
+    f({.name = "num_groups", .doc = "groups of channels", .range = at_least(1), .required = true}, num_groups);
+    f({.name = "num_channels", .doc = "channels of a sample", .range = at_least(1), .required = true}, num_channels);
+    f({.name = "eps", .doc = "added to the variance", .range = at_least(0)}, eps);
+    f({.name = "affine", .doc = "learn weight and bias"}, affine);
+  }
+};
+
+template <class Module>
+AnyModule batch_norm(const BatchNormOptions& o) {
+  return AnyModule(Module(torch::nn::BatchNormOptions(o.num_features)
+                              .eps(o.eps)
+                              .momentum(o.momentum)
+                              .affine(o.affine)
+                              .track_running_stats(o.track_running_stats)));
+}
+
+const bool registered =
+    layers().add<BatchNormOptions>("BatchNorm1d", "batch normalisation of [n, channels] or [n, channels, length]",
+                                   batch_norm<torch::nn::BatchNorm1d>) &&
+    layers().add<BatchNormOptions>("BatchNorm2d", "batch normalisation of [n, channels, height, width]",
+                                   batch_norm<torch::nn::BatchNorm2d>) &&
+    layers().add<LayerNormOptions>("LayerNorm", "normalisation over the last dimensions",
+                                   [](const LayerNormOptions& o) {
+                                     return AnyModule(torch::nn::LayerNorm(
+                                         torch::nn::LayerNormOptions(o.shape()).eps(o.eps).elementwise_affine(
+                                             o.elementwise_affine)));
+                                   }) &&
+    layers().add<GroupNormOptions>("GroupNorm", "normalisation over groups of channels", [](const GroupNormOptions& o) {
+      return AnyModule(torch::nn::GroupNorm(
+          torch::nn::GroupNormOptions(o.num_groups, o.num_channels).eps(o.eps).affine(o.affine)));
+    });
+
+}  // namespace
+}  // namespace ddp::models

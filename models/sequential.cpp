@@ -1,0 +1,39 @@
+#include "models/chain.h"
+#include "models/layers.h"
+#include "models/model.h"
+
+namespace ddp::models {
+namespace {
+
+struct SequentialOptions {
+  config::Value layers = config::Value::array();
+  void fields(config::Fields& f) {
+    f({.name = "layers",
+       .doc = "the layers, in order: {type = \"Linear\", in_features = 64, out_features = 10}, …",
+       .required = true,
+       .types = {config::Type::list},
+       .item = config::Type::table,
+       .variants = models::layers().specs()},
+      layers);
+  }
+};
+
+torch::nn::AnyModule make_sequential(const SequentialOptions& o, const Placement&) {
+  if (o.layers.empty()) throw usage_error("sequential needs at least one layer", "model.layers");
+  auto chain = std::make_shared<ChainImpl>();
+  for (std::size_t i = 0; i < o.layers.size(); ++i) {
+    const std::string type = o.layers[i].at("type");
+    try {
+      chain->append(layers().build(type, o.layers[i]));
+    } catch (const std::exception& error) {
+      throw usage_error(error.what(), "model.layers[" + std::to_string(i) + "] " + type);
+    }
+  }
+  return torch::nn::AnyModule(chain);
+}
+
+const bool registered = registry().add<SequentialOptions>(
+    "sequential", "torch.nn.Sequential of PyTorch's layers, given in the file", make_sequential);
+
+}  // namespace
+}  // namespace ddp::models
