@@ -19,6 +19,7 @@ struct ConvOptions {
   Value dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
+  std::string padding_mode = "zeros";
   void fields(config::Fields& f) {
     f({.name = "in_channels", .doc = "channels of a sample", .range = at_least(1), .required = true}, in_channels);
     f({.name = "out_channels", .doc = "channels of its output", .range = at_least(1), .required = true}, out_channels);
@@ -28,16 +29,27 @@ struct ConvOptions {
     f(size_option("dilation", "distance of the kernel's elements", 1), dilation);
     f({.name = "groups", .doc = "groups of channels that do not mix", .range = at_least(1)}, groups);
     f({.name = "bias", .doc = "add a learnt bias"}, bias);
+    f({.name = "padding_mode", .doc = "what stands around a sample", .choices = padding_modes}, padding_mode);
   }
+  std::vector<std::string> padding_modes{"zeros", "reflect", "replicate", "circular"};
 };
 
 struct ConvTransposeOptions : ConvOptions {
+  ConvTransposeOptions() { padding_modes = {"zeros"}; }
   Value output_padding = 0;
   void fields(config::Fields& f) {
     ConvOptions::fields(f);
     f(size_option("output_padding", "added to one side of the output", 0), output_padding);
   }
 };
+
+template <class TorchOptions>
+TorchOptions with_padding_mode(TorchOptions options, const std::string& mode) {
+  if (mode == "reflect") return options.padding_mode(torch::kReflect);
+  if (mode == "replicate") return options.padding_mode(torch::kReplicate);
+  if (mode == "circular") return options.padding_mode(torch::kCircular);
+  return options;
+}
 
 // Torch's options are one class template for each kind, with the same setters.
 template <std::size_t Dimensions, class TorchOptions>
@@ -53,11 +65,13 @@ TorchOptions common(const ConvOptions& o) {
 const bool registered =
     layers().add<ConvOptions>("Conv1d", "convolution over [n, channels, length]",
                               [](const ConvOptions& o) {
-                                return AnyModule(torch::nn::Conv1d(common<1, torch::nn::Conv1dOptions>(o)));
+                                return AnyModule(torch::nn::Conv1d(
+                                    with_padding_mode(common<1, torch::nn::Conv1dOptions>(o), o.padding_mode)));
                               }) &&
     layers().add<ConvOptions>("Conv2d", "convolution over [n, channels, height, width]",
                               [](const ConvOptions& o) {
-                                return AnyModule(torch::nn::Conv2d(common<2, torch::nn::Conv2dOptions>(o)));
+                                return AnyModule(torch::nn::Conv2d(
+                                    with_padding_mode(common<2, torch::nn::Conv2dOptions>(o), o.padding_mode)));
                               }) &&
     layers().add<ConvTransposeOptions>(
         "ConvTranspose2d", "transposed convolution over [n, channels, height, width]", [](const ConvTransposeOptions& o) {

@@ -83,6 +83,11 @@ const bool registered =
                                    return AnyModule(torch::nn::AvgPool2d(avg_pool<2, torch::nn::AvgPool2dOptions>(o)));
                                  }) &&
     layers().add<AdaptiveAvgPoolOptions>(
+        "AdaptiveAvgPool1d", "mean over windows that give an output of that length",
+        [](const AdaptiveAvgPoolOptions& o) {
+          return AnyModule(torch::nn::AdaptiveAvgPool1d(spread<1>(o.output_size, "output_size")));
+        }) &&
+    layers().add<AdaptiveAvgPoolOptions>(
         "AdaptiveAvgPool2d", "mean over windows that give an output of that size", [](const AdaptiveAvgPoolOptions& o) {
           const auto size = spread<2>(o.output_size, "output_size");
           return AnyModule(torch::nn::AdaptiveAvgPool2d(
