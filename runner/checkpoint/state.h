@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "dist/distributed_model.h"
+#include "dist/buckets.h"
 
 namespace ddp::checkpoint {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,11 +10,11 @@
 #include <torch/nn/modules/container/any.h>
 
 #include "config/experiment.h"
+#include "dist/buckets.h"
 #include "dist/collectives.h"
 
 namespace ddp::dist {
 
-using Buckets = std::vector<std::vector<std::size_t>>;
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 // A model whose gradients are averaged over the ranks of a group while backward runs, by c10d::Reducer: what

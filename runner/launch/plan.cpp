@@ -91,6 +91,11 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
   e.global_batch_size.reset();
   if (!e.threads) e.threads = std::max<std::int64_t>(1, usable_cores() / plan.world_size());
   if (!e.epochs && !e.steps) e.epochs = 1;
+  if (e.distributed.static_graph && e.accumulate > 1) {
+    // The first backward would be one without a sync, which the reducer's static graph does not know.
+    throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
+                       "use accumulate = 1, or leave static_graph off");
+  }
   return plan;
 }
 

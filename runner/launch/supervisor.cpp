@@ -129,12 +129,10 @@ void Supervisor::end_all() {
 
 record::Failure Supervisor::blame() const {
   // Ranks that only saw another one go are effects; the cause was killed, or failed by itself.
-  const Ended* culprit = nullptr;
-  for (const auto& ended : ended_) {
-    if (ended.status == 0) continue;
-    const bool effect = WIFEXITED(ended.status) && page_.rank(ended.rank).peer_lost;
-    if (culprit == nullptr || (!effect && page_.rank(culprit->rank).peer_lost)) culprit = &ended;
-  }
+  const auto failed = [](const Ended& e) { return e.status != 0; };
+  const auto is_cause = [&](const Ended& e) { return failed(e) && !page_.rank(e.rank).peer_lost; };
+  auto culprit = std::find_if(ended_.begin(), ended_.end(), is_cause);
+  if (culprit == ended_.end()) culprit = std::find_if(ended_.begin(), ended_.end(), failed);
   return {.rank = culprit->rank, .what = describe(*culprit), .log = directory_.log(culprit->rank).string()};
 }
 

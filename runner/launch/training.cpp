@@ -113,14 +113,21 @@ int train(Training t) {
   record::write_atomically(t.directory.config(), config::to_toml(t.plan.experiment));
   record::Summary summary = summary_of(t.plan);
   record::write_summary(t.directory, summary);
-  record::ProgressPage page(t.plan.world_size());
-  Supervisor supervisor(page, t.directory);
-  start_ranks(t, supervisor, page, summary.config_hash);
-  GitState git(t.experiment_folder);
-  const Outcome outcome = supervisor.watch();
-  summary.git = git.result();
-  add_progress(summary, page.run(), t.plan.experiment);
-  return conclude(t, outcome, page.run(), summary);
+  try {
+    record::ProgressPage page(t.plan.world_size());
+    Supervisor supervisor(page, t.directory);
+    start_ranks(t, supervisor, page, summary.config_hash);
+    GitState git(t.experiment_folder);
+    const Outcome outcome = supervisor.watch();
+    summary.git = git.result();
+    add_progress(summary, page.run(), t.plan.experiment);
+    return conclude(t, outcome, page.run(), summary);
+  } catch (const Error& error) {
+    summary.status = "failed";
+    summary.error = {.rank = -1, .what = error.what(), .log = ""};
+    record::write_summary(t.directory, summary);
+    throw;
+  }
 }
 
 }  // namespace ddp::launch
