@@ -9,7 +9,7 @@ LayerRegistry& layers() {
 
 config::Option size_option(const std::string& name, const std::string& doc, double minimum, bool required) {
   return {.name = name,
-          .doc = doc + "; an integer, or one a dimension",
+          .doc = doc,
           .range = config::at_least(minimum),
           .required = required,
           .types = {config::Type::integer, config::Type::list},

@@ -7,7 +7,7 @@ void Distributed::fields(Fields& f) {
      .doc = "who carries the gradients; auto: nccl between GPUs, gloo between CPU ranks",
      .choices = {"auto", "gloo", "nccl"}},
     backend);
-  f({.name = "init_method", .doc = "where ranks meet: env://, tcp://host:port or file:///path"}, init_method);
+  f({.name = "init_method", .doc = "where ranks meet; env://: where the launcher says"}, init_method);
   f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = above(0)},
     timeout);
   f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = above(0)},

@@ -58,6 +58,19 @@ config::Value pool_of(const Plan& plan) {
   return pool;
 }
 
+void refuse_what_cannot_be(const config::Loaded& loaded) {
+  const auto& d = loaded.experiment.distributed;
+  if (d.init_method != "env://") {
+    throw loaded.error("distributed.init_method", "this version's ranks meet where their launcher says",
+                       "use init_method = \"env://\", or leave it out");
+  }
+  if (d.static_graph && loaded.experiment.accumulate > 1) {
+    // The first backward would be one without a sync, which the reducer's static graph does not know.
+    throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
+                       "use accumulate = 1, or leave static_graph off");
+  }
+}
+
 }  // namespace
 
 bool Plan::uses_gpus() const {
@@ -91,11 +104,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
   e.global_batch_size.reset();
   if (!e.threads) e.threads = std::max<std::int64_t>(1, usable_cores() / plan.world_size());
   if (!e.epochs && !e.steps) e.epochs = 1;
-  if (e.distributed.static_graph && e.accumulate > 1) {
-    // The first backward would be one without a sync, which the reducer's static graph does not know.
-    throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
-                       "use accumulate = 1, or leave static_graph off");
-  }
+  refuse_what_cannot_be(loaded);
   return plan;
 }
 
