@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <set>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -12,6 +13,24 @@
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;
+namespace {
+
+// COMPLETE goes first: what a kill leaves of the rest is never taken for a checkpoint.
+void remove_checkpoint(const fs::path& folder) {
+  std::error_code error;
+  fs::remove(folder / record::kComplete, error);
+  if (!error) fs::remove_all(folder, error);
+  if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
+}
+
+// A run that went back to an earlier step (resume --from) has given up what came after it.
+void remove_later(const fs::path& checkpoints, std::int64_t step) {
+  for (const auto& folder : record::complete_checkpoints(checkpoints)) {
+    if (record::step_of(folder) > step) remove_checkpoint(folder);
+  }
+}
+
+}  // namespace
 
 fs::path folder_of(const fs::path& checkpoints, std::int64_t step) {
   char name[32];
@@ -41,6 +60,7 @@ fs::path save(const fs::path& checkpoints, const Checkpoint& checkpoint) {
   if (error) throw training_error("cannot put the checkpoint in place: " + error.message(), folder.string());
   record::sync_folder(checkpoints);
   record::link_atomically(checkpoints / "latest", folder.filename().string());
+  remove_later(checkpoints, checkpoint.state.step);
   return folder;
 }
 
@@ -78,9 +98,7 @@ void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t ke
   for (std::size_t i = 0; i < newest_first.size() && i < std::size_t(keep_last); ++i) kept.insert(newest_first[i]);
   for (std::size_t i = 0; i < ranked.size() && i < std::size_t(keep_best); ++i) kept.insert(ranked[i].second);
   for (const auto& folder : newest_first) {
-    std::error_code error;
-    if (!kept.contains(folder)) fs::remove_all(folder, error);
-    if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
+    if (!kept.contains(folder)) remove_checkpoint(folder);
   }
 }
 

@@ -20,7 +20,8 @@ struct Checkpoint {
 std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::int64_t step);
 
 // Writes a checkpoint so that it is there whole or not at all: into a temporary folder, each file fsynced,
-// COMPLETE last, then renamed, then `latest` moved. One that is there for the step is replaced.
+// COMPLETE last, then renamed, then `latest` moved. One that is there for the step is replaced; those of later steps,
+// which a run that went back has given up, go.
 // Throws ddp::Error (training); what was there before stays. Returns the folder.
 std::filesystem::path save(const std::filesystem::path& checkpoints, const Checkpoint& checkpoint);
 

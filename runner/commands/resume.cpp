@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "commands/prepare.h"
 #include "launch/training.h"
+#include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
 #include "record/metrics_log.h"
 
@@ -19,7 +20,7 @@ namespace {
 // The checkpoint that `--from` names; empty: there is none yet, and the run starts over.
 fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
   const auto newest_first = record::complete_checkpoints(directory.checkpoints());
-  if (from == "latest") return newest_first.empty() ? fs::path() : newest_first.front();
+  if (from == "latest") return record::latest_checkpoint(directory.checkpoints());
   if (from == "best") {
     if (const auto best = record::best_checkpoint(newest_first); !best.empty()) return best;
     throw usage_error("no checkpoint has a metric yet", "--from best", "use --from latest, or a step");
@@ -59,6 +60,10 @@ int resume_run(const record::RunDirectory& directory, const std::vector<std::str
       std::cout << directory.path().string() << std::endl;
       return 0;
     }
+  }
+  if (!checkpoint.empty()) {
+    // From now on this is the newest: also for a resume after a kill before the first new checkpoint.
+    record::link_atomically(directory.checkpoints() / "latest", checkpoint.filename().string());
   }
   record::rewind_metrics(directory.metrics(), position.step, position.epoch);
   const int code = launch::train({.plan = prepared.plan,

@@ -34,7 +34,7 @@ void require_weights(const std::string& init_from) {
 int run(const RunOptions& o) {
   require_weights(o.init_from);
   std::vector<std::string> sets = o.sets;
-  if (!o.name.empty()) sets.push_back("name=" + o.name);
+  if (!o.name.empty()) sets.push_back("name=" + config::Value(o.name).dump(-1, ' ', false, config::Value::error_handler_t::replace));
   config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
   const fs::path own = fs::path(o.results) / loaded.experiment.name / o.run_id;
   if (!o.run_id.empty() && !o.dry_run && fs::exists(own / "config.toml")) {

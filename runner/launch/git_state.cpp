@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string>
+#include <utility>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,12 +38,22 @@ GitState::~GitState() {
   }
 }
 
-config::Value GitState::result() {
-  std::string text;
+bool GitState::read() {
   char piece[4096];
-  for (ssize_t size; output_ >= 0 && (size = read(output_, piece, sizeof piece)) > 0;) {
-    text.append(piece, static_cast<std::size_t>(size));
+  const ssize_t size = output_ >= 0 ? ::read(output_, piece, sizeof piece) : 0;
+  if (size > 0) {
+    text_.append(piece, static_cast<std::size_t>(size));
+    return true;
   }
+  // It has ended: while a run goes on for hours, it must not stay as a zombie.
+  if (pid_ > 0) waitpid(std::exchange(pid_, -1), nullptr, 0);
+  return false;
+}
+
+config::Value GitState::result() {
+  while (read()) {
+  }
+  const std::string& text = text_;
   const std::string label = "# branch.oid ";
   const std::size_t at = text.find(label);
   if (at == std::string::npos) return nullptr;

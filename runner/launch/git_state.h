@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "config/value.h"
 
@@ -16,10 +17,15 @@ class GitState {
   GitState(const GitState&) = delete;
   GitState& operator=(const GitState&) = delete;
 
+  // Where git's answer comes from. When there is some to read, read() takes it, and returns whether there is more to
+  // come: who watches it leaves no zombie of git.
+  int output() const { return output_; }
+  bool read();
   // Waits for git's answer.
   config::Value result();
 
  private:
+  std::string text_;
   int pid_ = -1;
   int output_ = -1;
 };

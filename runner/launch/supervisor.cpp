@@ -52,6 +52,11 @@ void Supervisor::start(int rank, std::vector<int> kept, const std::function<int(
                             [&] { return body(console); });
 }
 
+void Supervisor::watch_also(int descriptor, std::function<bool()> readable) {
+  also_ = descriptor;
+  also_readable_ = std::move(readable);
+}
+
 bool Supervisor::any_running() const {
   return std::any_of(ranks_.begin(), ranks_.end(), [](const Child& rank) { return rank.pid > 0; });
 }
@@ -62,12 +67,13 @@ Outcome Supervisor::watch() {
   print_ = [&](const std::string& line) { live.print(line); };
   Outcome outcome;
   while (any_running()) {
-    std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_from_.get(), POLLIN, 0}};
+    std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_from_.get(), POLLIN, 0}, {also_, POLLIN, 0}};
     for (const auto& rank : ranks_) watched.push_back({rank.pid > 0 ? rank.pidfd.get() : -1, POLLIN, 0});
     poll(watched.data(), watched.size(), live.shown() ? kRefreshMilliseconds : -1);
     if (watched[0].revents != 0) handle_signal();
     // A closed pipe (all ranks gone) would be ready for ever; the ranks' ends are told by their pidfds.
     if (watched[1].revents & POLLIN) show_console();
+    if (watched[2].revents != 0 && !also_readable_()) also_ = -1;
     reap();
     if (!outcome.failure && failed_) {
       outcome.failure = blame();

@@ -30,6 +30,9 @@ class Supervisor {
   // Forks one rank. `kept`: descriptors that stay open in it; `body` gets the pipe to speak through.
   void start(int rank, std::vector<int> kept, const std::function<int(int console)>& body);
 
+  // While the ranks are watched, calls `readable` whenever that descriptor is, until it returns false.
+  void watch_also(int descriptor, std::function<bool()> readable);
+
   // Returns when every rank has ended; none is left, and none is a zombie.
   Outcome watch();
 
@@ -54,6 +57,8 @@ class Supervisor {
   std::string console_text_;  // what came so far of a line
   std::vector<Child> ranks_;
   std::vector<Ended> ended_;  // in the order in which they were found, until the others were killed
+  int also_ = -1;             // another descriptor to watch, and what to call
+  std::function<bool()> also_readable_;
   bool failed_ = false;
   int stop_signal_ = 0;
   std::function<void(const std::string&)> print_;

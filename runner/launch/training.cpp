@@ -12,6 +12,7 @@
 #include "launch/supervisor.h"
 #include "launch/version.h"
 #include "record/atomic_file.h"
+#include "record/epoch_history.h"
 #include "record/summary.h"
 
 namespace ddp::launch {
@@ -37,6 +38,20 @@ void add_metric(config::Value& metrics, const char* name, double value) {
   if (!std::isnan(value)) metrics[name] = value;
 }
 
+std::string metric_of(const config::Experiment& e) {
+  if (!e.checkpoint.metric.empty()) return e.checkpoint.metric;
+  return e.validation.split > 0 ? "val_loss" : "train_loss";
+}
+
+// A run that goes on has the epochs behind it too.
+void remember_epochs(record::RunProgress& run, const record::EpochHistory& history) {
+  run.train_loss = history.train_loss;
+  run.val_loss = history.val_loss;
+  run.val_accuracy = history.val_accuracy;
+  run.best = history.best;
+  run.best_step = history.best_step;
+}
+
 void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {
   s.epochs = run.epochs_done;
   s.steps = run.step;
@@ -45,10 +60,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   add_metric(s.final_metrics, "val_loss", run.val_loss);
   add_metric(s.final_metrics, "val_accuracy", run.val_accuracy);
   if (std::isnan(run.best)) return;
-  const std::string metric = !e.checkpoint.metric.empty() ? e.checkpoint.metric
-                             : e.validation.split > 0     ? "val_loss"
-                                                          : "train_loss";
-  s.best = {{"metric", metric}, {"value", run.best.load()}, {"step", run.best_step.load()}};
+  s.best = {{"metric", metric_of(e)}, {"value", run.best.load()}, {"step", run.best_step.load()}};
 }
 
 std::string last_lines(const std::string& file) {
@@ -92,8 +104,9 @@ void start_ranks(const Training& t, Supervisor& supervisor, record::ProgressPage
 
 int conclude(const Training& t, const Outcome& outcome, const record::RunProgress& run, record::Summary& s) {
   const bool done = !outcome.failure && run.step >= run.steps_in_all;
-  s.status = outcome.stop_signal != 0 && !done ? "interrupted" : outcome.failure ? "failed" : "completed";
-  if (outcome.failure && outcome.stop_signal == 0) s.error = outcome.failure;
+  // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
+  s.status = outcome.failure ? "failed" : outcome.stop_signal != 0 && !done ? "interrupted" : "completed";
+  s.error = outcome.failure;
   record::write_summary(t.directory, s);
   if (s.status == "interrupted") {
     log::info("stopped after step " + std::to_string(run.step) + "; go on: ddp-exp resume " + t.directory.path().string());
@@ -115,9 +128,13 @@ int train(Training t) {
   record::write_summary(t.directory, summary);
   try {
     record::ProgressPage page(t.plan.world_size());
+    if (t.resumed) {
+      remember_epochs(page.run(), record::epoch_history(t.directory.metrics(), metric_of(t.plan.experiment)));
+    }
     Supervisor supervisor(page, t.directory);
     start_ranks(t, supervisor, page, summary.config_hash);
     GitState git(t.experiment_folder);
+    supervisor.watch_also(git.output(), [&git] { return git.read(); });
     const Outcome outcome = supervisor.watch();
     summary.git = git.result();
     add_progress(summary, page.run(), t.plan.experiment);

@@ -28,10 +28,13 @@ void write_atomically(const fs::path& file, const std::string& text) {
 void link_atomically(const fs::path& link, const std::string& target) {
   fs::path temporary = link;
   temporary += ".tmp";
-  unlink(temporary.c_str());
-  if (symlink(target.c_str(), temporary.c_str()) != 0 || rename(temporary.c_str(), link.c_str()) != 0) {
-    throw training_error("cannot link: " + errno_text(errno), link.string());
+  // Runs that start at the same moment link the same name: who finds that another was quicker tries again.
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    unlink(temporary.c_str());
+    if (symlink(target.c_str(), temporary.c_str()) == 0 && rename(temporary.c_str(), link.c_str()) == 0) return;
+    if (errno != EEXIST && errno != ENOENT) break;
   }
+  throw training_error("cannot link: " + errno_text(errno), link.string());
 }
 
 void sync_folder(const fs::path& folder) {

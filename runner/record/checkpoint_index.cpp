@@ -28,9 +28,22 @@ std::vector<fs::path> complete_checkpoints(const fs::path& checkpoints) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("step-") && !entry.is_symlink() && is_complete(entry.path())) list.push_back(entry.path());
   }
-  const auto step = [](const fs::path& folder) { return std::strtoll(folder.filename().c_str() + 5, nullptr, 10); };
-  std::sort(list.begin(), list.end(), [&](const fs::path& a, const fs::path& b) { return step(a) > step(b); });
+  std::sort(list.begin(), list.end(), [](const fs::path& a, const fs::path& b) { return step_of(a) > step_of(b); });
   return list;
+}
+
+std::int64_t step_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name.starts_with("step-") ? std::strtoll(name.c_str() + 5, nullptr, 10) : 0;
+}
+
+fs::path latest_checkpoint(const fs::path& checkpoints) {
+  std::error_code no_link;
+  const fs::path named = fs::read_symlink(checkpoints / "latest", no_link);
+  for (const auto& folder : complete_checkpoints(checkpoints)) {
+    if (no_link || step_of(folder) <= step_of(named)) return folder;
+  }
+  return {};
 }
 
 Position position_of(const fs::path& checkpoint) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,6 +17,14 @@ bool is_complete(const std::filesystem::path& folder);
 
 // The complete checkpoints of a run, newest first.
 std::vector<std::filesystem::path> complete_checkpoints(const std::filesystem::path& checkpoints);
+
+// The step in a checkpoint's name.
+std::int64_t step_of(const std::filesystem::path& folder);
+
+// The checkpoint that a run goes on from: the newest complete one that is not after the one that the link `latest`
+// names. (Those after it were given up by a run that went back, and was stopped before it saved.) Empty where there
+// is none.
+std::filesystem::path latest_checkpoint(const std::filesystem::path& checkpoints);
 
 // Where a run stood at a checkpoint.
 struct Position {

@@ -32,13 +32,13 @@ bool is_run(const fs::path& folder) { return fs::exists(folder / "config.toml");
 // The newest run under the results root: where the youngest of the `latest` links points.
 fs::path newest(const fs::path& results) {
   fs::path found;
-  std::string youngest;
+  fs::file_time_type youngest;
   std::error_code ignored;
   for (const auto& name : fs::directory_iterator(results, ignored)) {
     const fs::path link = name.path() / "latest";
     if (!fs::is_symlink(link) || !is_run(link)) continue;
     const fs::path run = name.path() / fs::read_symlink(link);
-    const std::string started = std::to_string(fs::last_write_time(run / "config.toml").time_since_epoch().count());
+    const fs::file_time_type started = fs::last_write_time(run / "config.toml");
     if (found.empty() || started > youngest) {
       found = run;
       youngest = started;
@@ -62,7 +62,8 @@ RunDirectory RunDirectory::create(const fs::path& results, const std::string& na
   for (;;) {
     if (!given) run_id = new_run_id();
     const fs::path path = results / name / run_id;
-    if (fs::create_directory(path, error)) {
+    // A given one may be there already, left by a run that was killed before its first file.
+    if (fs::create_directory(path, error) || (given && !error && !is_run(path))) {
       fs::create_directory(path / "checkpoints");
       fs::create_directory(path / "logs");
       link_atomically(results / name / "latest", run_id);

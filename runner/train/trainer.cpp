@@ -29,8 +29,7 @@ void Trainer::run_epoch() {
     run_step();
     if (std::exchange(first, false) && e.checkpoint.rehearse && state_.step == 1) p_.checkpointer.end_rehearsal();
     stopping_ = stop_agreed();
-    const bool due = e.checkpoint.save_every_steps && state_.step % *e.checkpoint.save_every_steps == 0;
-    if (due && !epoch_finished() && !finished()) {
+    if (due_after_step() && !epoch_finished() && !finished()) {
       enter(Phase::saving);
       if (p_.recorder) state_.seconds = p_.recorder->seconds();
       p_.checkpointer.save(state_);
@@ -111,7 +110,7 @@ void Trainer::end_epoch() {
     state_.loss_samples = 0;
   }
   const std::int64_t save_every = p_.experiment.checkpoint.save_every;
-  if (finished() || (save_every > 0 && epoch % save_every == 0)) {
+  if (finished() || due_after_step() || (save_every > 0 && epoch % save_every == 0)) {
     enter(Phase::saving);
     p_.checkpointer.save(state_);
   }
@@ -120,6 +119,11 @@ void Trainer::end_epoch() {
     p_.recorder->best(state_.metric_name, state_.metric, state_.step);
   }
   state_.metric = nan;
+}
+
+bool Trainer::due_after_step() const {
+  const auto& every = p_.experiment.checkpoint.save_every_steps;
+  return every && state_.step % *every == 0;
 }
 
 bool Trainer::stop_agreed() {

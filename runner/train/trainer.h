@@ -54,6 +54,7 @@ class Trainer {
   LossSum run_micro_batch(std::int64_t of_step, bool last, LossSum so_far);
   void record_step(double lr);
   void end_epoch();
+  bool due_after_step() const;
   bool stop_agreed();
   bool finished() const { return state_.step >= p_.length.steps; }
   bool epoch_finished() const { return state_.position >= p_.length.micro_batches_per_epoch; }
