@@ -1,0 +1,170 @@
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include <stdlib.h>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/randn.h>
+
+#include "base/error.h"
+#include "catch.h"
+#include "checkpoint/safetensors.h"
+
+namespace ddp::checkpoint {
+namespace fs = std::filesystem;
+namespace {
+
+// One file in a folder of its own.
+class ScratchFile {
+ public:
+  ScratchFile() {
+    std::string name = (fs::temp_directory_path() / "ddp-safetensors-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+  }
+  ~ScratchFile() { fs::remove_all(folder_); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  fs::path path() const { return folder_ / "x.safetensors"; }
+  void write(const std::string& bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
+  std::string read() const {
+    std::ifstream in(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+ private:
+  fs::path folder_;
+};
+
+// A file with this header and so many bytes of data.
+std::string bytes_of(const std::string& header, std::size_t data) {
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xff);
+  return bytes + header + std::string(data, '\1');
+}
+
+// Is it refused with an error that names the file?
+bool is_refused(const ScratchFile& file, const std::string& bytes) {
+  file.write(bytes);
+  try {
+    read_safetensors(file.path());
+    return false;
+  } catch (const Error& error) {
+    return std::string(error.what()).find("x.safetensors") != std::string::npos;
+  }
+}
+
+NamedTensors sample() {
+  return {{"0.weight", at::randn({3, 5})},
+          {"0.bias", at::randn({3}).to(at::kHalf)},
+          {"tracked", at::arange(1, at::kLong).squeeze()},
+          {"mask", at::arange(4, at::kLong).gt(1)},
+          {"empty", at::empty({0, 7})},
+          {"name \"with\" \xc3\xa4", at::randn({2}, at::kDouble)},
+          {"bf", at::randn({4}).to(at::kBFloat16)}};
+}
+
+}  // namespace
+
+TEST_CASE("tensors of every kind come back from a safetensors file bit for bit") {
+  const ScratchFile file;
+  const NamedTensors written = sample();
+  const Digest digest_written = write_safetensors(file.path(), written);
+  CHECK(digest_written == digest(file.path()));
+  CHECK(digest_written.bytes == fs::file_size(file.path()));
+  const NamedTensors read = read_safetensors(file.path());
+  REQUIRE(read.size() == written.size());
+  for (const auto& [name, tensor] : written) {
+    INFO(name);
+    const auto found = std::find_if(read.begin(), read.end(), [&](const auto& item) { return item.first == name; });
+    REQUIRE(found != read.end());
+    CHECK(found->second.scalar_type() == tensor.scalar_type());
+    CHECK(found->second.sizes() == tensor.sizes());
+    CHECK(at::equal(found->second, tensor));
+  }
+}
+
+TEST_CASE("a strided tensor is written as its values stand") {
+  const ScratchFile file;
+  const at::Tensor strided = at::arange(6, at::kFloat).view({2, 3}).t();
+  write_safetensors(file.path(), {{"x", strided}});
+  CHECK(at::equal(read_safetensors(file.path()).at(0).second, strided));
+}
+
+TEST_CASE("data starts at a multiple of 8 bytes and the header says what Python expects") {
+  const ScratchFile file;
+  write_safetensors(file.path(), {{"x", at::arange(2, at::kFloat)}});
+  const std::string bytes = file.read();
+  const std::string header =
+      "{\"__metadata__\":{\"format\":\"pt\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
+  CHECK(bytes.substr(8, header.size()) == header);
+  CHECK((bytes.size() - 8) % 8 == 0);
+}
+
+TEST_CASE("a safetensors file that is cut off anywhere is refused") {
+  const ScratchFile file;
+  write_safetensors(file.path(), sample());
+  const std::string whole = file.read();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    INFO(size << " of " << whole.size() << " bytes");
+    REQUIRE(is_refused(file, whole.substr(0, size)));
+  }
+}
+
+TEST_CASE("flipped bits in a safetensors header give an error or tensors but never a crash") {
+  const ScratchFile file;
+  write_safetensors(file.path(), sample());
+  const std::string whole = file.read();
+  std::uint64_t header = 0;
+  std::memcpy(&header, whole.data(), 8);
+  std::mt19937 random(17);
+  int refused = 0;
+  for (int time = 0; time < 4000; ++time) {
+    std::string bytes = whole;
+    for (int flips = 1 + time % 3; flips > 0; --flips) {
+      bytes[random() % (8 + header)] ^= static_cast<char>(1 << random() % 8);
+    }
+    file.write(bytes);
+    try {
+      std::uint64_t size = 0;
+      for (const auto& [name, tensor] : read_safetensors(file.path())) size += tensor.nbytes();
+      // Offsets may overlap after a flip; each tensor is still within the file.
+      CHECK(size <= 16 * bytes.size());
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("sizes that a safetensors file claims but does not have are refused without memory for them") {
+  const ScratchFile file;
+  const auto tensor = [](const std::string& shape, const std::string& offsets, const std::string& dtype = "F32") {
+    return bytes_of("{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}", 16);
+  };
+  CHECK_FALSE(is_refused(file, tensor("[4]", "[0,16]")));
+  CHECK(is_refused(file, tensor("[5]", "[0,16]")));
+  CHECK(is_refused(file, tensor("[4]", "[0,20]")));
+  CHECK(is_refused(file, tensor("[4]", "[4,20]")));
+  CHECK(is_refused(file, tensor("[4]", "[16,0]")));
+  CHECK(is_refused(file, tensor("[4]", "[-16,0]")));
+  CHECK(is_refused(file, tensor("[-4]", "[0,16]")));
+  CHECK(is_refused(file, tensor("[1099511627776]", "[0,4398046511104]")));
+  CHECK(is_refused(file, tensor("[4611686018427387904,4]", "[0,0]")));
+  CHECK(is_refused(file, tensor("[9223372036854775807,9223372036854775807]", "[0,16]")));
+  CHECK(is_refused(file, tensor("[18446744073709551615]", "[0,16]")));
+  CHECK(is_refused(file, tensor("[4.0]", "[0.5,16]")));
+  CHECK(is_refused(file, tensor("4", "[0,16]")));
+  CHECK(is_refused(file, tensor("[4]", "[0]")));
+  CHECK(is_refused(file, tensor("[4]", "[0,16]", "F31")));
+  CHECK(is_refused(file, std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)));
+  CHECK(is_refused(file, bytes_of("[]", 0)));
+  CHECK(is_refused(file, bytes_of("{\"x\":3}", 0)));
+  CHECK(is_refused(file, bytes_of(std::string(1 << 20, '['), 0)));
+}
+
+}  // namespace ddp::checkpoint

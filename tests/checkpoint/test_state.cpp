@@ -1,0 +1,69 @@
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "catch.h"
+#include "checkpoint/state.h"
+
+namespace ddp::checkpoint {
+namespace {
+
+State sample() {
+  State s;
+  s.epoch = 3;
+  s.position = 4;
+  s.step = 77;
+  s.world_size = 2;
+  s.rng = {"AAAA", "BBBB"};
+  s.buckets = {{1, 0}, {2}};
+  s.seconds = 0.1;
+  s.loss_sum = 1.0 / 3;
+  s.loss_samples = 64;
+  s.metric_name = "val_loss";
+  s.metric = 0.7;
+  s.config_hash = "d27eb70a10e34130";
+  s.files = {{"model.safetensors", {.bytes = 244, .hash = "18542210dc119f80"}}};
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("a state comes back from its text whole and with the same bits") {
+  const State s = parse_state(to_text(sample()), "state.json");
+  CHECK(s.epoch == 3);
+  CHECK(s.position == 4);
+  CHECK(s.step == 77);
+  CHECK(s.world_size == 2);
+  CHECK(s.rng == sample().rng);
+  CHECK(s.buckets == sample().buckets);
+  CHECK(s.loss_sum == 1.0 / 3);
+  CHECK(s.metric == 0.7);
+  CHECK(s.files == sample().files);
+  CHECK(to_text(s) == to_text(sample()));
+}
+
+TEST_CASE("a metric that was not measured comes back so") {
+  State s = sample();
+  s.metric = std::nan("");
+  CHECK(std::isnan(parse_state(to_text(s), "state.json").metric));
+}
+
+TEST_CASE("a state that is cut off or has flipped bits is an error or a state but never a crash") {
+  const std::string whole = to_text(sample());
+  for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
+    CHECK_THROWS_AS(parse_state(whole.substr(0, size), "state.json"), Error);
+  }
+  std::mt19937 random(3);
+  for (int time = 0; time < 4000; ++time) {
+    std::string text = whole;
+    text[random() % text.size()] ^= static_cast<char>(1 << random() % 8);
+    try {
+      const State s = parse_state(text, "state.json");
+      CHECK(s.step >= 0);
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find("state.json") != std::string::npos);
+    }
+  }
+}
+
+}  // namespace ddp::checkpoint

@@ -1,0 +1,86 @@
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randperm.h>
+
+#include "catch.h"
+#include "data/distributed_sampler.h"
+
+namespace ddp::data {
+namespace {
+
+std::vector<std::int64_t> list(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr<std::int64_t>(), tensor.const_data_ptr<std::int64_t>() + tensor.numel()};
+}
+
+std::vector<std::int64_t> indices(DistributedSampler sampler, std::int64_t epoch = 0) {
+  const auto found = list(sampler.indices(epoch));
+  CHECK(static_cast<std::int64_t>(found.size()) == sampler.length());
+  return found;
+}
+
+using Indices = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("each rank takes every world-th sample and the order wraps around where it does not divide") {
+  DistributedSampler s{.size = 7, .rank = 0, .world_size = 3, .shuffle = false};
+  CHECK(indices(s) == Indices{0, 3, 6});
+  s.rank = 1;
+  CHECK(indices(s) == Indices{1, 4, 0});
+  s.rank = 2;
+  CHECK(indices(s) == Indices{2, 5, 1});
+}
+
+TEST_CASE("with fewer samples than ranks the order wraps around as often as it takes") {
+  for (int rank = 0; rank < 5; ++rank) {
+    CHECK(indices({.size = 2, .rank = rank, .world_size = 5, .shuffle = false}) == Indices{rank % 2});
+  }
+  CHECK(indices({.size = 1, .rank = 3, .world_size = 4, .shuffle = true}) == Indices{0});
+}
+
+TEST_CASE("drop_last drops what does not divide over the ranks") {
+  DistributedSampler s{.size = 8, .rank = 0, .world_size = 3, .shuffle = false, .drop_last = true};
+  CHECK(indices(s) == Indices{0, 3});
+  s.rank = 2;
+  CHECK(indices(s) == Indices{2, 5});
+  s.size = 9;
+  CHECK(indices(s) == Indices{2, 5, 8});
+  s.size = 2;
+  CHECK(indices(s).empty());
+}
+
+TEST_CASE("shuffled samples are randperm of the seed plus the epoch shared out over the ranks") {
+  for (std::int64_t epoch : {0, 1, 5}) {
+    const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(11 + epoch));
+    Indices order = list(at::randperm(10, generator, at::TensorOptions().dtype(at::kLong)));
+    order.insert(order.end(), {order[0], order[1]});  // 10 samples over 4 ranks: 12
+    for (int rank = 0; rank < 4; ++rank) {
+      Indices expected;
+      for (std::size_t p = static_cast<std::size_t>(rank); p < order.size(); p += 4) expected.push_back(order[p]);
+      CHECK(indices({.size = 10, .rank = rank, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11}, epoch) ==
+            expected);
+    }
+  }
+}
+
+TEST_CASE("the order of an epoch is the one that PyTorch's DistributedSampler gives in Python") {
+  // list(DistributedSampler(range(n), world, rank, seed=…, drop_last=…)) after set_epoch.
+  CHECK(indices({.size = 6, .rank = 0, .world_size = 2}) == Indices{2, 3, 1});
+  CHECK(indices({.size = 6, .rank = 1, .world_size = 2}) == Indices{5, 0, 4});
+  const std::vector<Indices> ten{{1, 5, 0}, {9, 2, 4}, {3, 6, 1}, {8, 7, 9}};
+  const std::vector<Indices> three{{1}, {0}, {2}, {1}, {0}};
+  for (int r = 0; r < 4; ++r) {
+    DistributedSampler s{.size = 10, .rank = r, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11};
+    CHECK(indices(s, 5) == ten[static_cast<std::size_t>(r)]);
+    s.drop_last = true;
+    const Indices& whole = ten[static_cast<std::size_t>(r)];
+    CHECK(indices(s, 5) == Indices{whole[0], whole[1]});
+  }
+  for (int r = 0; r < 5; ++r) {
+    CHECK(indices({.size = 3, .rank = r, .world_size = 5, .shuffle = true, .drop_last = false, .seed = 7}, 2) ==
+          three[static_cast<std::size_t>(r)]);
+  }
+}
+
+}  // namespace ddp::data

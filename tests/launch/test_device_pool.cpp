@@ -1,0 +1,146 @@
+#include "base/error.h"
+#include "catch.h"
+#include "launch/device_pool.h"
+#include "launch/plan.h"
+
+namespace ddp::launch {
+namespace {
+
+using Groups = std::vector<std::vector<std::string>>;
+using config::Value;
+
+std::vector<Gpu> gpus(int count) {
+  std::vector<Gpu> list;
+  for (int g = 0; g < count; ++g) {
+    list.push_back({.name = "Fake", .pci = "0000:0" + std::to_string(g) + ":00.0", .uuid = "GPU-" + std::to_string(g)});
+  }
+  return list;
+}
+
+// An experiment with this pool, as if it had been read from a file.
+config::Loaded experiment(const Value& pool, std::int64_t devices_per_rank = 1, const std::string& parallel = "ddp") {
+  config::Loaded loaded;
+  loaded.file = "x.toml";
+  loaded.experiment.device_pool = pool;
+  loaded.experiment.devices_per_rank = devices_per_rank;
+  loaded.experiment.parallel = parallel;
+  return loaded;
+}
+
+// What is said of an experiment that cannot be planned; "" where it can.
+template <class Function>
+std::string refusal(Function function) {
+  try {
+    function();
+    return "";
+  } catch (const Error& error) {
+    return error.exit_code() == 2 ? error.what() : "the exit code is not 2";
+  }
+}
+
+bool is_refused(const config::Loaded& loaded, int gpu_count, const std::string& said) {
+  return refusal([&] { device_groups(loaded, gpus(gpu_count)); }).find(said) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("auto takes every GPU and two CPU ranks where there is none") {
+  CHECK(device_groups(experiment("auto"), gpus(3)) == Groups{{"cuda:0"}, {"cuda:1"}, {"cuda:2"}});
+  CHECK(device_groups(experiment("auto"), {}) == Groups{{"cpu"}, {"cpu"}});
+  CHECK(device_groups(experiment("auto", 2), gpus(5)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
+  CHECK(device_groups(experiment("auto", 1, "single"), gpus(3)) == Groups{{"cuda:0"}});
+  CHECK(device_groups(experiment("auto", 1, "single"), {}) == Groups{{"cpu"}});
+  CHECK(is_refused(experiment("auto", 4), 3, "needs 4 devices, this machine has 3"));
+}
+
+TEST_CASE("a number asks for so many groups of GPUs and for CPU ranks where there is no GPU") {
+  CHECK(device_groups(experiment(2), gpus(4)) == Groups{{"cuda:0"}, {"cuda:1"}});
+  CHECK(device_groups(experiment(2, 2), gpus(4)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
+  CHECK(device_groups(experiment(3), {}) == Groups{{"cpu"}, {"cpu"}, {"cpu"}});
+  CHECK(is_refused(experiment(5), 4, "needs 5 devices, this machine has 4"));
+  CHECK(is_refused(experiment(3, 2), 4, "needs 6 devices, this machine has 4"));
+}
+
+TEST_CASE("a list of numbers takes those GPUs in that order") {
+  CHECK(device_groups(experiment({1, 5, 6, 7}), gpus(8)) == Groups{{"cuda:1"}, {"cuda:5"}, {"cuda:6"}, {"cuda:7"}});
+  CHECK(device_groups(experiment({1, 5, 6, 7}, 2), gpus(8)) == Groups{{"cuda:1", "cuda:5"}, {"cuda:6", "cuda:7"}});
+  CHECK(is_refused(experiment({1, 5, 6, 7}), 7, "there is no GPU 7: this machine has 7"));
+  CHECK(is_refused(experiment({1, 5, 6, 7}), 2, "needs 4 devices, this machine has 2"));
+  CHECK(is_refused(experiment({1, 5, 6}, 2), 8, "3 devices cannot be divided into groups of 2"));
+  CHECK(is_refused(experiment({0}), 0, "no visible GPU"));
+}
+
+TEST_CASE("nested lists are the groups themselves") {
+  CHECK(device_groups(experiment({{0, 1}, {2, 3}}), gpus(4)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
+  CHECK(is_refused(experiment({{0, 1}, {2, 3}}), 3, "needs 4 devices, this machine has 3"));
+  config::Loaded both = experiment({{0, 1}, {2, 3}}, 4);
+  both.places["devices_per_rank"] = {.source = config::Source::file("x.toml", "", 0)};
+  CHECK(is_refused(both, 4, "devices_per_rank says 4"));
+}
+
+TEST_CASE("CPUs are named as often as there are ranks") {
+  CHECK(device_groups(experiment({"cpu", "cpu", "cpu"}), {}) == Groups{{"cpu"}, {"cpu"}, {"cpu"}});
+  CHECK(device_groups(experiment({"cpu", "cpu"}), gpus(4)) == Groups{{"cpu"}, {"cpu"}});
+  CHECK(is_refused(experiment({"cpu", "cpu"}, 1, "single"), 0, "single trains on one device"));
+}
+
+TEST_CASE("a plan says everything that the file left open") {
+  const Plan cpu = make_plan(experiment("auto"), {});
+  CHECK(cpu.world_size() == 2);
+  CHECK_FALSE(cpu.uses_gpus());
+  CHECK(cpu.experiment.device_pool == Value{"cpu", "cpu"});
+  CHECK(cpu.experiment.distributed.backend == "gloo");
+  CHECK(cpu.experiment.batch_size == 32);
+  CHECK(cpu.experiment.epochs == 1);
+  CHECK(*cpu.experiment.threads >= 1);
+  CHECK(cpu.device_name(1) == "cpu");
+
+  const Plan gpu = make_plan(experiment({{1, 2}, {3, 0}}), gpus(4));
+  CHECK(gpu.uses_gpus());
+  CHECK(gpu.experiment.device_pool == Value{{1, 2}, {3, 0}});
+  CHECK(gpu.experiment.devices_per_rank == 2);
+  CHECK(gpu.experiment.distributed.backend == "nccl");
+  CHECK(gpu.device_name(0) == "cuda:1 Fake (0000:01:00.0, GPU-1) + cuda:2 Fake (0000:02:00.0, GPU-2)");
+}
+
+TEST_CASE("a global batch is divided over ranks and micro-batches or the nearest that can be are named") {
+  config::Loaded loaded = experiment({"cpu", "cpu", "cpu"});
+  loaded.experiment.accumulate = 2;
+  loaded.experiment.global_batch_size = 48;
+  const Plan plan = make_plan(loaded, {});
+  CHECK(plan.experiment.batch_size == 8);
+  CHECK_FALSE(plan.experiment.global_batch_size.has_value());
+  loaded.experiment.global_batch_size = 50;
+  CHECK(refusal([&] { make_plan(loaded, {}); }).find("48 and 54") != std::string::npos);
+  loaded.experiment.global_batch_size = 5;
+  CHECK(refusal([&] { make_plan(loaded, {}); }).find("the nearest that can: 6") != std::string::npos);
+}
+
+TEST_CASE("nccl is refused where a rank has no GPU") {
+  config::Loaded loaded = experiment({"cpu", "cpu"});
+  loaded.experiment.distributed.backend = "nccl";
+  CHECK(refusal([&] { make_plan(loaded, gpus(2)); }).find("nccl") != std::string::npos);
+}
+
+TEST_CASE("steps of an epoch follow from samples and ranks and batch and accumulation") {
+  config::Loaded loaded = experiment({"cpu", "cpu"});
+  loaded.experiment.batch_size = 8;
+  loaded.experiment.epochs = 3;
+  loaded.experiment.validation.split = 0.1;
+  rank::Probe probe;
+  probe.samples = 101;
+  Workload w = workload_of(loaded, make_plan(loaded, {}), probe);
+  CHECK(w.validation_samples == 10);
+  CHECK(w.train_samples == 91);
+  CHECK(w.length.steps_per_epoch == 6);
+  CHECK(w.length.steps == 18);
+  loaded.experiment.accumulate = 4;
+  w = workload_of(loaded, make_plan(loaded, {}), probe);
+  CHECK(w.length.steps_per_epoch == 2);
+  loaded.experiment.loader.drop_last = true;
+  probe.samples = 1;
+  loaded.experiment.validation.split = 0;
+  CHECK(refusal([&] { workload_of(loaded, make_plan(loaded, {}), probe); }).find("drops everything") != std::string::npos);
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,109 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "record/epoch_history.h"
+#include "record/json_line.h"
+#include "record/metrics_log.h"
+#include "scratch.h"
+
+namespace ddp::record {
+namespace {
+
+const std::string kStep1 = "{\"event\":\"step\",\"epoch\":0,\"step\":1,\"loss\":0.5}\n";
+const std::string kStep2 = "{\"event\":\"step\",\"epoch\":0,\"step\":2,\"loss\":0.25}\n";
+const std::string kEpoch0 = "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":0.375}\n";
+const std::string kSaved2 = "{\"event\":\"checkpoint\",\"epoch\":0,\"step\":2}\n";
+const std::string kStep3 = "{\"event\":\"step\",\"epoch\":1,\"step\":3,\"loss\":0.125}\n";
+
+std::string rewound(const std::string& text, std::int64_t step, std::int64_t epoch) {
+  const Scratch scratch;
+  scratch.write("metrics.jsonl", text);
+  rewind_metrics(scratch.folder() / "metrics.jsonl", step, epoch);
+  return scratch.read("metrics.jsonl");
+}
+
+}  // namespace
+
+TEST_CASE("doubles in a line read back the same") {
+  std::mt19937_64 random(5);
+  for (int time = 0; time < 20000; ++time) {
+    std::uint64_t bits = random();
+    double value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!std::isfinite(value)) continue;
+    const double back = nlohmann::json::parse(JsonLine("step").add("loss", value).finish()).at("loss");
+    REQUIRE(std::memcmp(&back, &value, sizeof value) == 0);
+  }
+  for (const double value : {0.1, 1e-320, 1e308, 123456789012345678.0, -0.0}) {
+    CHECK(nlohmann::json::parse(JsonLine("step").add("loss", value).finish()).at("loss").get<double>() == value);
+  }
+}
+
+TEST_CASE("a number that is not finite is null and the line says so once") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(JsonLine("step").add("loss", std::nan("")).add("lr", -infinity).add("step", std::int64_t{3}).finish() ==
+        "{\"event\":\"step\",\"loss\":null,\"lr\":null,\"step\":3,\"finite\":false}\n");
+  CHECK(JsonLine("step").add("loss", 1.5).finish() == "{\"event\":\"step\",\"loss\":1.5}\n");
+}
+
+TEST_CASE("text in a line is escaped whatever its bytes are") {
+  const std::string line = JsonLine("checkpoint").add("path", std::string_view("a\"\\\n\xff z")).finish();
+  CHECK(line.find('\n') == line.size() - 1);
+  CHECK(nlohmann::json::parse(line).at("path").is_string());
+}
+
+TEST_CASE("rewinding takes what came after the checkpoint and a line that was not finished") {
+  const std::string all = kStep1 + kStep2 + kEpoch0 + kSaved2 + kStep3;
+  CHECK(rewound(all, 3, 1) == all);
+  CHECK(rewound(all, 2, 1) == kStep1 + kStep2 + kEpoch0 + kSaved2);
+  CHECK(rewound(all, 1, 0) == kStep1);
+  CHECK(rewound(all, 0, 0).empty());
+  CHECK(rewound(all + "{\"event\":\"step\",\"epoch\":1,\"st", 3, 1) == all);
+  CHECK(rewound(kStep1 + "\n[]\nnonsense\n" + kStep2, 2, 1) == kStep1 + kStep2);
+}
+
+TEST_CASE("rewinding into an epoch takes the line of that epoch") {
+  // A run of a given number of steps wrote it at its end, in the middle of the epoch.
+  CHECK(rewound(kStep1 + kStep2 + kEpoch0, 2, 0) == kStep1 + kStep2);
+}
+
+TEST_CASE("rewinding a file that is not there leaves none") {
+  const Scratch scratch;
+  rewind_metrics(scratch.folder() / "metrics.jsonl", 1, 0);
+  CHECK_FALSE(std::filesystem::exists(scratch.folder() / "metrics.jsonl"));
+}
+
+TEST_CASE("lines that were appended are in the file when flush returns and when the log ends") {
+  const Scratch scratch;
+  {
+    MetricsLog log(scratch.folder() / "metrics.jsonl");
+    log.append(kStep1);
+    log.flush();
+    CHECK(scratch.read("metrics.jsonl") == kStep1);
+    log.append(kStep2);
+  }
+  CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2);
+}
+
+TEST_CASE("the history of a run is its last epoch and its best") {
+  const Scratch scratch;
+  scratch.write("metrics.jsonl",
+                kStep1 + "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":3.0,\"val_accuracy\":0.5}\n" +
+                    "{\"event\":\"epoch\",\"epoch\":1,\"step\":4,\"train_loss\":1.0,\"val_accuracy\":0.25}\n" +
+                    "{\"event\":\"epoch\",\"epoch\":2,\"step\":6,\"train_loss\":2.0}\n" + "{\"event\":\"epoch\",\"ep");
+  const EpochHistory loss = epoch_history(scratch.folder() / "metrics.jsonl", "train_loss");
+  CHECK(loss.train_loss == 2.0);
+  CHECK(loss.val_accuracy == 0.25);
+  CHECK(std::isnan(loss.val_loss));
+  CHECK(loss.best == 1.0);
+  CHECK(loss.best_step == 4);
+  CHECK(epoch_history(scratch.folder() / "metrics.jsonl", "val_accuracy").best_step == 2);
+  CHECK(std::isnan(epoch_history(scratch.folder() / "gone", "train_loss").best));
+}
+
+}  // namespace ddp::record

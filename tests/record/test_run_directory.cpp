@@ -1,0 +1,123 @@
+#include <regex>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "catch.h"
+#include "record/atomic_file.h"
+#include "record/checkpoint_index.h"
+#include "record/run_directory.h"
+#include "scratch.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+namespace {
+
+// The error's text; "" where there is none.
+template <class Function>
+std::string error_of(Function function) {
+  try {
+    function();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+RunDirectory started(const fs::path& results, const std::string& name, const std::string& id) {
+  const RunDirectory run = RunDirectory::create(results, name, id);
+  write_atomically(run.config(), "name = \"" + name + "\"\n");
+  return run;
+}
+
+// A complete checkpoint, as the index sees one.
+fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::string& metric) {
+  const fs::path folder = scratch.folder() / ("step-" + step);
+  scratch.write("step-" + step + "/state.json", "{\"step\":" + std::to_string(std::stoi(step)) + ",\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
+  scratch.write("step-" + step + "/COMPLETE", hash_hex_of(folder / "state.json") + "\n");
+  return folder;
+}
+
+}  // namespace
+
+TEST_CASE("a run is found by its directory or name or name and id or as the latest") {
+  const Scratch scratch;
+  const fs::path results = scratch.folder() / "results";
+  const RunDirectory first = started(results, "a", "1");
+  const RunDirectory second = started(results, "a", "2");
+  const RunDirectory other = started(results, "b", "x");
+  // Which one is the latest is told by when each began.
+  const auto now = fs::file_time_type::clock::now();
+  fs::last_write_time(second.config(), now - std::chrono::seconds(10));
+  fs::last_write_time(other.config(), now - std::chrono::seconds(20));
+  CHECK(RunDirectory::find(results, "a").path() == second.path());
+  CHECK(RunDirectory::find(results, "a/1").path() == first.path());
+  CHECK(RunDirectory::find(results, "b").path() == other.path());
+  CHECK(RunDirectory::find(results, first.path().string()).path() == first.path());
+  CHECK(RunDirectory::find(results, "latest").path() == second.path());
+  CHECK(RunDirectory::find(results, (results / "a/latest").string()).path() == second.path());
+  CHECK(error_of([&] { RunDirectory::find(results, "c"); }).find("no such run: \"c\"") != std::string::npos);
+  CHECK(error_of([&] { RunDirectory::find(results, "a/3"); }).find("no such run") != std::string::npos);
+  CHECK(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }).find("no run yet") != std::string::npos);
+}
+
+TEST_CASE("two runs never share a directory") {
+  const Scratch scratch;
+  started(scratch.folder(), "a", "1");
+  CHECK(error_of([&] { RunDirectory::create(scratch.folder(), "a", "1"); }).find("this run exists") != std::string::npos);
+  const RunDirectory one = RunDirectory::create(scratch.folder(), "a", "");
+  const RunDirectory two = RunDirectory::create(scratch.folder(), "a", "");
+  CHECK(one.path() != two.path());
+  CHECK(std::regex_match(one.path().filename().string(), std::regex("[0-9]{8}-[0-9]{6}-[0-9a-z]{4}")));
+  CHECK(fs::read_symlink(scratch.folder() / "a/latest") == two.path().filename());
+  for (const char* id : {"latest", "..", "a/b", ".hidden", "a b"}) {
+    INFO(id);
+    CHECK(error_of([&] { RunDirectory::create(scratch.folder(), "a", id); }).find("cannot be a run id") != std::string::npos);
+  }
+}
+
+TEST_CASE("many who link one name at the same moment all succeed") {
+  const Scratch scratch;
+  std::vector<std::thread> threads;
+  std::vector<std::string> failures(4);
+  for (std::size_t t = 0; t < failures.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int time = 0; time < 300; ++time) {
+        failures[t] += error_of([&] { link_atomically(scratch.folder() / "latest", "run-" + std::to_string(t)); });
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(failures == std::vector<std::string>(failures.size()));
+  CHECK(fs::read_symlink(scratch.folder() / "latest").string().starts_with("run-"));
+  CHECK_FALSE(fs::is_symlink(scratch.folder() / "latest.tmp"));
+}
+
+TEST_CASE("a locked run is refused to a second writer until the first lets go") {
+  const Scratch scratch;
+  const RunDirectory run = RunDirectory::create(scratch.folder(), "a", "1");
+  FileDescriptor lock = run.lock();
+  CHECK(error_of([&] { run.lock(); }).find("another process is writing this run") != std::string::npos);
+  lock.close();
+  CHECK(error_of([&] { run.lock(); }).empty());
+}
+
+TEST_CASE("only whole checkpoints count and the newest and the best are told apart") {
+  const Scratch scratch;
+  const fs::path first = checkpoint(scratch, "00000005", "0.5");
+  const fs::path best = checkpoint(scratch, "00000010", "0.25");
+  const fs::path last = checkpoint(scratch, "00000015", "null");
+  scratch.write("step-00000020/state.json", "{}");
+  scratch.write(".step-00000025.tmp/state.json", "{}");
+  const auto list = complete_checkpoints(scratch.folder());
+  CHECK(list == std::vector<fs::path>{last, best, first});
+  CHECK(best_checkpoint(list) == best);
+  CHECK(latest_checkpoint(scratch.folder()) == last);
+  link_atomically(scratch.folder() / "latest", "step-00000010");
+  CHECK(latest_checkpoint(scratch.folder()) == best);
+  scratch.write("step-00000010/COMPLETE", "other\n");
+  CHECK(latest_checkpoint(scratch.folder()) == first);
+  CHECK(complete_checkpoints(scratch.folder() / "none").empty());
+}
+
+}  // namespace ddp::record

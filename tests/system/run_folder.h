@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace ddp::system_test {
+
+using Json = nlohmann::json;
+
+std::string text_of(const std::filesystem::path& file);
+// The object in a JSON file. Throws with the file's name.
+Json json_of(const std::filesystem::path& file);
+bool contains(const std::string& text, const std::string& part);
+
+// A run directory, read as another program would.
+class RunFolder {
+ public:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  bool exists() const { return std::filesystem::exists(path_); }
+  Json summary() const { return json_of(path_ / "summary.json"); }
+  // The lines of metrics.jsonl that are whole: of one event, or all.
+  std::vector<Json> events(const std::string& event = "") const;
+  std::int64_t last_step() const;
+  // Is each step from 1 to `steps` there exactly once, in order?
+  bool has_each_step_once(std::int64_t steps) const;
+  // "epoch step loss lr samples" of each step: all that must be the same when a run is repeated.
+  std::string training() const;
+  std::filesystem::path checkpoint(std::int64_t step) const;
+  // model.safetensors of the newest checkpoint.
+  std::string model() const { return text_of(path_ / "checkpoints" / "latest" / "model.safetensors"); }
+  std::string log(int rank) const { return text_of(path_ / "logs" / ("rank-" + std::to_string(rank) + ".log")); }
+  // All that is in it, sorted: "checkpoints/", "config.toml", "checkpoints/latest@".
+  std::vector<std::string> listing() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace ddp::system_test

@@ -1,0 +1,116 @@
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
+
+struct Mistake {
+  std::string what;
+  std::string file;   // of the experiment
+  std::string said;   // on stderr
+};
+
+// Exit 2, said on stderr, nothing on stdout, nothing started and nothing written.
+void check_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said) {
+  const Outcome run = w.run(arguments);
+  INFO(run.err);
+  CHECK(run.code == 2);
+  CHECK(contains(run.err, said));
+  CHECK(run.out.empty());
+  CHECK_FALSE(run.left);
+  CHECK_FALSE(fs::exists(w.results()));
+}
+
+}  // namespace
+
+TEST_CASE("what is wrong with a file ends with exit 2 before anything is started") {
+  const Workspace w;
+  for (const auto& [what, file, said] : std::vector<Mistake>{
+           {"unknown key", kPair + "batchsize = 3\n", "did you mean \"batch_size\""},
+           {"wrong type", kPair + "batch_size = \"many\"\n", "x.toml:4:14"},
+           {"bool for integer", kPair + "epochs = true\n", "epochs"},
+           {"no TOML", kPair + "epochs = [1\n", "x.toml:"},
+           {"no model", "dataset = \"random_pairs\"\n", "\"model\" is missing"},
+           {"a GPU that is not there", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [0]\n", "device_pool"},
+           {"too many GPUs", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[0, 1], [2, 3]]\n",
+            "needs 4 devices, this machine has 0"},
+           {"nccl between CPUs", kPair + "backend = \"nccl\"\n", "nccl"},
+           {"indivisible global batch", kPair + "global_batch_size = 7\n", "6 and 8"},
+       }) {
+    INFO(what);
+    w.write("x.toml", file);
+    check_refused(w, {"run", "x.toml"}, said);
+  }
+}
+
+TEST_CASE("what only tensors can tell ends with exit 2 before any run directory exists") {
+  const Workspace w;
+  const std::string digits = DDP_SOURCE "/no-digits-here.csv.gz";
+  for (const auto& [what, file, said] : std::vector<Mistake>{
+           {"the model does not fit the data", "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n",
+            "inputs of shape [32, 20]"},
+           {"outputs do not fit the targets", "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n",
+            "[32, 3]"},
+           {"drop_last drops all",
+            "model = \"linear\"\ndataset = { name = \"random_pairs\", size = 1 }\nloader = { drop_last = true }\n"
+            "device_pool = [\"cpu\", \"cpu\"]\n", "drops everything: 1 samples for 2 ranks"},
+           {"the data is not there", "model = \"linear\"\ndataset = { name = \"digits\", path = \"" + digits + "\" }\n",
+            "no-digits-here.csv.gz"},
+       }) {
+    INFO(what);
+    w.write("x.toml", file);
+    check_refused(w, {"run", "x.toml"}, said);
+  }
+}
+
+TEST_CASE("mse against classes ends with exit 2 and names cross_entropy") {
+  const Workspace w;
+  std::string rows;
+  for (int row = 0; row < 20; ++row) {
+    for (int pixel = 0; pixel < 64; ++pixel) rows += std::to_string((row + pixel) % 17) + ",";
+    rows += std::to_string(row % 10) + "\n";
+  }
+  // zlib reads what is not compressed as it is.
+  w.write("digits.csv", rows);
+  w.write("x.toml",
+          "model = { name = \"linear\", in_features = 64, out_features = 10 }\nloss = \"mse\"\n"
+          "dataset = { name = \"digits\", path = \"digits.csv\" }\n");
+  check_refused(w, {"run", "x.toml"}, "cross_entropy");
+}
+
+TEST_CASE("a wrong command line ends with exit 2") {
+  const Workspace w;
+  w.write("x.toml", kPair);
+  check_refused(w, {"run", "gone.toml"}, "gone.toml");
+  check_refused(w, {"run", "."}, ".");
+  check_refused(w, {"run"}, "FILE");
+  check_refused(w, {"run", "x.toml", "--sett", "a=1"}, "--sett");
+  check_refused(w, {"run", "x.toml", "--set"}, "--set");
+  check_refused(w, {"run", "x.toml", "--set", "epochs"}, "epochs");
+  check_refused(w, {"run", "x.toml", "--run-id", "../up"}, "../up");
+  check_refused(w, {"run", "x.toml", "--run-id", "latest"}, "latest");
+  check_refused(w, {"run", "x.toml", "--init-from", "gone"}, "gone");
+  check_refused(w, {"run", "x.toml", "--name", "../up"}, "name");
+  check_refused(w, {"run", "x.toml", "--results", "x.toml"}, "x.toml");
+  check_refused(w, {"resume", "gone"}, "gone");
+  check_refused(w, {"resume", "latest"}, "no run yet");
+  check_refused(w, {"resume"}, "RUN");
+  check_refused(w, {"trian", "x.toml"}, "trian");
+  check_refused(w, {}, "A subcommand is required");
+}
+
+TEST_CASE("help goes to stdout and exits with 0") {
+  const Workspace w;
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"--help"}, {"run", "--help"}, {"resume", "--help"}}) {
+    const Outcome help = w.run(arguments);
+    CHECK(help.code == 0);
+    CHECK(contains(help.out, "--help"));
+    CHECK(help.err.empty());
+  }
+  CHECK(contains(w.run({"--help"}).out, "resume"));
+}
+
+}  // namespace ddp::system_test

@@ -1,0 +1,128 @@
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// The sockets, by inode, that these processes hold.
+std::set<std::string> sockets_of(const std::vector<Member>& members) {
+  std::set<std::string> inodes;
+  std::error_code ignored;
+  for (const auto& member : members) {
+    for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(member.pid) + "/fd", ignored)) {
+      const std::string target = fs::read_symlink(entry.path(), ignored).string();
+      if (target.starts_with("socket:[")) inodes.insert(target.substr(8, target.size() - 9));
+    }
+  }
+  return inodes;
+}
+
+// The hexadecimal local addresses on which one of these sockets listens.
+std::vector<std::string> listening(const std::set<std::string>& inodes) {
+  std::vector<std::string> addresses;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream in(table);
+    std::string line;
+    std::getline(in, line);
+    while (std::getline(in, line)) {
+      std::istringstream fields(line);
+      std::vector<std::string> field;
+      for (std::string text; fields >> text;) field.push_back(text);
+      if (field.size() > 9 && field[3] == "0A" && inodes.contains(field[9])) {
+        addresses.push_back(field[1].substr(0, field[1].find(':')));
+      }
+    }
+  }
+  return addresses;
+}
+
+bool is_loopback(const std::string& address) {
+  return address == "0100007F" || address == "00000000000000000000000001000000" ||
+         address == "0000000000000000FFFF00000100007F";
+}
+
+std::set<std::string> shared_places() {
+  std::set<std::string> names;
+  std::error_code ignored;
+  for (const char* place : {"/tmp", "/dev/shm", "/var/tmp"}) {
+    for (const auto& entry : fs::directory_iterator(place, ignored)) names.insert(entry.path().string());
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a run listens on loopback alone") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
+  std::set<std::string> seen;
+  // From its start on: sockets of the start may be gone later.
+  const auto watch = [&] {
+    for (const auto& address : listening(sockets_of(process->members()))) seen.insert(address);
+    return fs::exists(w.results() / "small/latest") && RunFolder(w.results() / "small/latest").last_step() > 0;
+  };
+  REQUIRE(wait_until(watch, process->pid()));
+  CHECK_FALSE(seen.empty());
+  for (const auto& address : seen) {
+    INFO(address);
+    CHECK(is_loopback(address));
+  }
+}
+
+TEST_CASE("a run leaves nothing in temporary folders or shared memory") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  fs::create_directory(w.folder() / "tmp");
+  // Others use these folders too: a run that leaves something would do so each time.
+  bool clean = false;
+  for (int attempt = 0; attempt < 10 && !clean; ++attempt) {
+    const auto before = shared_places();
+    const Outcome run = w.run({"run", "small.toml"}, {{"TMPDIR", (w.folder() / "tmp").string()}});
+    REQUIRE(run.code == 0);
+    const auto after = shared_places();
+    clean = std::includes(before.begin(), before.end(), after.begin(), after.end());
+  }
+  CHECK(clean);
+  CHECK(fs::is_empty(w.folder() / "tmp"));
+}
+
+TEST_CASE("runs of one experiment at the same time do not collide") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  std::vector<std::unique_ptr<Process>> processes;
+  for (int i = 0; i < 6; ++i) processes.push_back(w.start({"run", "small.toml"}));
+  std::set<std::string> directories;
+  std::set<std::string> models;
+  for (const auto& process : processes) {
+    const Outcome run = w.finish(*process);
+    INFO(run.err);
+    REQUIRE(run.code == 0);
+    CHECK_FALSE(run.left);
+    CHECK(run.run.has_each_step_once(28));
+    directories.insert(run.out);
+    models.insert(run.run.model());
+  }
+  CHECK(directories.size() == 6);
+  CHECK(models.size() == 1);
+  CHECK(directories.contains("results/small/" + fs::read_symlink(w.results() / "small/latest").string() + "\n"));
+}
+
+TEST_CASE("while a run trains none of its processes is a zombie") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
+  w.running(*process, "small", 20);
+  CHECK(wait_until([&] {
+    std::size_t zombies = 0;
+    for (const auto& member : process->members()) zombies += member.state == 'Z';
+    return zombies == 0;
+  }, process->pid()));
+}
+
+}  // namespace ddp::system_test

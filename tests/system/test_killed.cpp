@@ -1,0 +1,78 @@
+#include "catch.h"
+#include "long_run.h"
+
+namespace ddp::system_test {
+namespace {
+
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+}  // namespace
+
+TEST_CASE("a rank that is killed ends the command at once and is named and leaves no process") {
+  for (const int rank : {0, 1, 2}) {
+    const LongRun run({"--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
+    REQUIRE(run.process().wait_for_ranks(3));
+    const auto killed = Clock::now();
+    kill(run.process().ranks().at(rank), SIGKILL);
+    const Outcome outcome = run.finish();
+    const double seconds = seconds_since(killed);
+    WARN("rank " << rank << " killed: the command ended " << seconds << " s later");
+    INFO(outcome.err);
+    CHECK(seconds < 10);
+    CHECK(outcome.code == 1);
+    CHECK_FALSE(outcome.left);
+    const std::string name = "rank-" + std::to_string(rank) + ".log";
+    CHECK(contains(outcome.err, "rank " + std::to_string(rank)));
+    CHECK(contains(outcome.err, "killed by SIGKILL after step"));
+    CHECK(contains(outcome.err, name));
+    CHECK(contains(outcome.err, "| [CPU" + std::to_string(rank) + "] Epoch "));
+    const Json summary = run.folder().summary();
+    CHECK(summary.at("status") == "failed");
+    CHECK(summary.at("error").at("rank") == rank);
+    CHECK(contains(summary.at("error").at("what"), "SIGKILL"));
+    CHECK(contains(summary.at("error").at("log"), name));
+  }
+}
+
+TEST_CASE("a rank that is killed while the others are starting ends the command too") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
+  REQUIRE(process->wait_for_ranks(2));
+  kill(process->ranks().at(1), SIGKILL);
+  const Outcome outcome = w.finish(*process);
+  CHECK(outcome.code == 1);
+  CHECK_FALSE(outcome.left);
+  CHECK(contains(outcome.err, "rank 1"));
+}
+
+TEST_CASE("a run whose rank was killed goes on and ends with the bits of one never interrupted") {
+  LongRun run({});
+  kill(run.process().ranks().at(1), SIGKILL);
+  REQUIRE(run.finish().code == 1);
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("when the parent is killed its ranks go and the run goes on to the bits of one never interrupted") {
+  for (const char* ranks : {"[\"cpu\", \"cpu\"]", "[\"cpu\", \"cpu\", \"cpu\"]"}) {
+    LongRun run({"--set", std::string("device_pool=") + ranks});
+    const auto killed = Clock::now();
+    run.process().signal(SIGKILL);
+    REQUIRE(wait_until([&] { return run.process().all_gone(); }));
+    WARN("parent killed: its ranks were gone " << seconds_since(killed) << " s later");
+    CHECK(run.folder().summary().at("status") == "running");
+    run.check_resumes_to_the_same_bits();
+  }
+}
+
+TEST_CASE("a run killed again and again ends with the bits of one never interrupted") {
+  LongRun run({});
+  for (int time = 0; time < 3; ++time) {
+    run.process().signal(SIGKILL);
+    REQUIRE(wait_until([&] { return run.process().all_gone(); }));
+    if (time < 2) run.resume_and_wait();
+  }
+  run.check_resumes_to_the_same_bits();
+}
+
+}  // namespace ddp::system_test

@@ -1,0 +1,224 @@
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+const std::string kSavesOften = kSmall + "[checkpoint]\nsave_every_steps = 5\nkeep_last = 100\n";
+
+// A workspace with a finished run of 28 steps, saved every 5.
+struct Finished {
+  Finished() {
+    workspace.write("small.toml", kSavesOften);
+    const Outcome outcome = workspace.run({"run", "small.toml"});
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    run = outcome.run;
+    model = run.model();
+    training = run.training();
+  }
+  Outcome resume(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "resume");
+    return workspace.run(arguments);
+  }
+  void flip_a_byte(const fs::path& file) const {
+    std::string bytes = text_of(file);
+    bytes.at(bytes.size() - 3) ^= 1;
+    workspace.write(fs::relative(file, workspace.folder()), bytes);
+  }
+  const Workspace workspace;
+  RunFolder run{""};
+  std::string model;
+  std::string training;
+};
+
+}  // namespace
+
+TEST_CASE("a finished run has nothing to do however it is named") {
+  const Finished f;
+  const std::string id = f.run.path().filename();
+  for (const std::string& name : std::vector<std::string>{"small", "small/" + id, "latest", f.run.path(),
+                                                          "results/small/latest", "results/small/" + id + "/"}) {
+    INFO(name);
+    const Outcome again = f.resume({name});
+    INFO(again.err);
+    CHECK(again.code == 0);
+    CHECK(contains(again.err, "nothing to do"));
+    CHECK(fs::canonical(again.run.path()) == fs::canonical(f.run.path()));
+    CHECK_FALSE(again.left);
+  }
+  CHECK(f.run.model() == f.model);
+  CHECK(f.run.training() == f.training);
+  CHECK(f.run.summary().at("status") == "completed");
+}
+
+TEST_CASE("set epochs extends a finished run to the bits of one that had them from the start") {
+  const Finished f;
+  const Outcome longer = f.resume({"small", "--set", "epochs=6"});
+  INFO(longer.err);
+  REQUIRE(longer.code == 0);
+  CHECK(contains(longer.err, "going on after step 28"));
+  CHECK(f.run.events("resume").size() == 1);
+  CHECK(f.run.summary().at("epochs") == 6);
+  CHECK(contains(text_of(f.run.path() / "config.toml"), "epochs = 6\n"));
+  const Outcome whole = f.workspace.run({"run", "small.toml", "--set", "epochs=6", "--name", "whole"});
+  REQUIRE(whole.code == 0);
+  CHECK(f.run.training() == whole.run.training());
+  CHECK(f.run.model() == whole.run.model());
+}
+
+TEST_CASE("set steps extends a run whose file gave epochs") {
+  const Finished f;
+  const Outcome longer = f.resume({"small", "--set", "steps=31"});
+  INFO(longer.err);
+  REQUIRE(longer.code == 0);
+  CHECK(f.run.has_each_step_once(31));
+}
+
+TEST_CASE("seconds go on and the best value of an extended run is the best of all its epochs") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const Outcome run = w.run({"run", "small.toml", "--set", "epochs=2"});
+  REQUIRE(run.code == 0);
+  const Json before = run.run.summary();
+  REQUIRE(w.run({"resume", "small", "--set", "epochs=4", "--set", "optimizer.lr=1e3"}).code == 0);
+  const Json after = run.run.summary();
+  CHECK(after.at("seconds").get<double>() > before.at("seconds").get<double>());
+  double best = 1e300;
+  std::int64_t step = 0;
+  for (const auto& line : run.run.events("epoch")) {
+    if (line.at("train_loss").is_null() || line.at("train_loss").get<double>() >= best) continue;
+    best = line.at("train_loss");
+    step = line.at("step");
+  }
+  REQUIRE(step <= 14);
+  CHECK(after.at("best").at("value") == best);
+  CHECK(after.at("best").at("step") == step);
+}
+
+TEST_CASE("from a step goes back to it and ends with the same bits") {
+  const Finished f;
+  const Outcome again = f.resume({"small", "--from", "10"});
+  INFO(again.err);
+  REQUIRE(again.code == 0);
+  CHECK(f.run.has_each_step_once(28));
+  CHECK(f.run.training() == f.training);
+  CHECK(f.run.model() == f.model);
+}
+
+TEST_CASE("from a step leaves none of the checkpoints of the way that is given up") {
+  const Finished f;
+  const Outcome other = f.resume({"small", "--from", "10", "--set", "steps=17", "--set", "checkpoint.save_every_steps=3"});
+  INFO(other.err);
+  REQUIRE(other.code == 0);
+  CHECK(f.run.has_each_step_once(17));
+  for (int step : {5, 10, 12, 15, 17}) CHECK(fs::exists(f.run.checkpoint(step)));
+  for (int step : {20, 25, 28}) CHECK_FALSE(fs::exists(f.run.checkpoint(step)));
+  // What goes on from there goes on from the new way.
+  CHECK(contains(f.resume({"small"}).err, "has done its 17 steps"));
+}
+
+TEST_CASE("a resume from a step that is killed before it saves goes on from that step") {
+  const Finished f;
+  const auto process = f.workspace.start(
+      {"resume", "small", "--from", "10", "--set", "epochs=1000000", "--set", "checkpoint.save_every_steps=100000000"});
+  REQUIRE(wait_until([&] { return f.run.last_step() > 12 && !f.run.events("resume").empty(); }, process->pid()));
+  process->signal(SIGKILL);
+  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  const Outcome again = f.resume({"small", "--set", "epochs=4"});
+  INFO(again.err);
+  REQUIRE(again.code == 0);
+  CHECK(f.run.has_each_step_once(28));
+  CHECK(f.run.model() == f.model);
+}
+
+TEST_CASE("from best goes back to the checkpoint with the best metric") {
+  const Workspace w;
+  w.write("small.toml", kSmall + "[checkpoint]\nsave_every = 1\nkeep_last = 9\n");
+  const Outcome run = w.run({"run", "small.toml", "--set", "epochs=2"});
+  REQUIRE(run.code == 0);
+  REQUIRE(w.run({"resume", "small", "--set", "epochs=4", "--set", "optimizer.lr=1e3"}).code == 0);
+  const int best = run.run.summary().at("best").at("step");
+  REQUIRE(best <= 14);
+  const Outcome again = w.run({"resume", "small", "--from", "best"});
+  CHECK(again.code == 0);
+  CHECK(contains(again.err, "going on after step " + std::to_string(best) + ","));
+  CHECK(run.run.has_each_step_once(28));
+}
+
+TEST_CASE("a step that has no checkpoint is refused and those there are named") {
+  const Finished f;
+  const Outcome refused = f.resume({"small", "--from", "11"});
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "5, 10, 15, 20, 25, 28"));
+  CHECK(f.run.training() == f.training);
+}
+
+TEST_CASE("a run that is being written is refused with exit 2 and goes on undisturbed") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start({"run", "small.toml", "--run-id", "busy", "--set", "epochs=1000000"});
+  const RunFolder run = w.running(*process, "small", 3);
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"resume", "small"}, {"run", "small.toml", "--run-id", "busy"}}) {
+    const Outcome refused = w.run(arguments);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "another process is writing this run"));
+    CHECK_FALSE(refused.left);
+  }
+  process->signal(SIGTERM);
+  CHECK(w.finish(*process).code == 143);
+  CHECK(run.has_each_step_once(run.last_step()));
+}
+
+TEST_CASE("a checkpoint that is not complete is passed over") {
+  const Finished f;
+  fs::remove(f.run.checkpoint(28) / "COMPLETE");
+  f.flip_a_byte(f.run.checkpoint(25) / "state.json");
+  f.workspace.write(fs::relative(f.run.path(), f.workspace.folder()) / "checkpoints/.step-00000030.tmp/model.safetensors", "half");
+  const Outcome again = f.resume({"small"});
+  INFO(again.err);
+  REQUIRE(again.code == 0);
+  CHECK(contains(again.err, "going on after step 20, from checkpoints/step-00000020"));
+  CHECK(f.run.has_each_step_once(28));
+  CHECK(f.run.training() == f.training);
+  CHECK(f.run.model() == f.model);
+}
+
+TEST_CASE("a run without a checkpoint starts over in place") {
+  const Finished f;
+  fs::remove_all(f.run.path() / "checkpoints");
+  const Outcome again = f.resume({"small"});
+  INFO(again.err);
+  REQUIRE(again.code == 0);
+  CHECK(f.run.has_each_step_once(28));
+  CHECK(f.run.model() == f.model);
+}
+
+TEST_CASE("a flipped byte in a checkpoint is refused by the name of its file") {
+  const Finished f;
+  for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
+    const fs::path file = f.run.checkpoint(28) / name;
+    f.flip_a_byte(file);
+    const Outcome refused = f.resume({"small", "--set", "epochs=5"});
+    INFO(refused.err);
+    CHECK(refused.code != 0);
+    CHECK(contains(refused.err, std::string("step-00000028/") + name));
+    CHECK(contains(refused.err, "damaged"));
+    CHECK_FALSE(refused.left);
+    CHECK(f.run.training() == f.training);
+    f.flip_a_byte(file);
+  }
+  CHECK(f.resume({"small", "--set", "epochs=5"}).code == 0);
+}
+
+TEST_CASE("another number of ranks is refused before anything is changed") {
+  const Finished f;
+  const std::string before = text_of(f.run.path() / "config.toml");
+  const Outcome refused = f.resume({"small", "--set", "device_pool=[\"cpu\"]", "--set", "epochs=5"});
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "2 ranks"));
+  CHECK(text_of(f.run.path() / "config.toml") == before);
+}
+
+}  // namespace ddp::system_test

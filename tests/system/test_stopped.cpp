@@ -1,0 +1,72 @@
+#include <fstream>
+
+#include "catch.h"
+#include "long_run.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+
+TEST_CASE("SIGTERM stops all ranks after the same step and saves and a resume gives the bits of one never stopped") {
+  LongRun run({});
+  run.process().signal(SIGTERM);
+  const Outcome stopped = run.finish();
+  INFO(stopped.err);
+  CHECK(stopped.code == 143);
+  CHECK_FALSE(stopped.left);
+  CHECK(stopped.out.starts_with("results/small/"));
+  CHECK(contains(stopped.err, "ddp-exp resume " + stopped.run.path().lexically_relative(run.workspace().folder()).string()));
+  const Json summary = run.folder().summary();
+  CHECK(summary.at("status") == "interrupted");
+  CHECK(summary.at("error").is_null());
+  // The last step in metrics.jsonl is the one that was saved, of both ranks.
+  CHECK(fs::read_symlink(run.folder().path() / "checkpoints/latest") ==
+        run.folder().checkpoint(run.folder().last_step()).filename());
+  CHECK(summary.at("steps") == run.folder().last_step());
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("control-C on the whole group stops the run after saving with exit 130") {
+  LongRun run({"--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
+  kill(-run.process().pid(), SIGINT);
+  const Outcome stopped = run.finish();
+  INFO(stopped.err);
+  CHECK(stopped.code == 130);
+  CHECK_FALSE(stopped.left);
+  CHECK(run.folder().summary().at("status") == "interrupted");
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("a second control-C ends a run at once even where a rank hangs") {
+  LongRun run({});
+  REQUIRE(run.process().wait_for_ranks(2));
+  kill(run.process().ranks().at(1), SIGSTOP);
+  run.process().signal(SIGINT);
+  REQUIRE(wait_until([&] { return contains(run.process().err(), "stopping after this step"); }, run.process().pid()));
+  CHECK_FALSE(run.process().ended());
+  run.process().signal(SIGINT);
+  const Outcome stopped = run.finish();
+  CHECK(stopped.code == 130);
+  CHECK_FALSE(stopped.left);
+  CHECK(run.folder().summary().at("status") == "interrupted");
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("a run that cannot save when it is stopped says that it failed") {
+  LongRun run({});
+  REQUIRE(run.process().wait_for_ranks(2));
+  // All stand still while their folder becomes one that nothing can be saved in.
+  for (const pid_t rank : run.process().ranks()) kill(rank, SIGSTOP);
+  fs::rename(run.folder().path() / "checkpoints", run.folder().path() / "moved");
+  std::ofstream(run.folder().path() / "checkpoints") << "in the way";
+  run.process().signal(SIGTERM);
+  for (const pid_t rank : run.process().ranks()) kill(rank, SIGCONT);
+  const Outcome stopped = run.finish();
+  INFO(stopped.err);
+  CHECK(stopped.code == 1);
+  CHECK_FALSE(stopped.left);
+  CHECK(run.folder().summary().at("status") == "failed");
+  CHECK(run.folder().summary().at("error").at("rank") == 0);
+  CHECK(contains(stopped.err, "checkpoints"));
+}
+
+}  // namespace ddp::system_test

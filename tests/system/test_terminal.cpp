@@ -1,0 +1,52 @@
+#include <regex>
+
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace {
+
+const std::vector<std::string> kEndless{"run", "small.toml", "--set", "epochs=1000000", "--set", "log.every=50"};
+
+}  // namespace
+
+TEST_CASE("on a terminal a live line shows epoch and step and loss and samples a second and the time left") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start(kEndless, {}, /*terminal=*/true);
+  const std::regex line("\r\033\\[Kepoch [0-9]+ \\| step [0-9]+/7000000 \\| loss [0-9.e-]+ \\| [0-9]+ samples/s \\| [0-9:]+ left");
+  CHECK(wait_until([&] { return std::regex_search(process->err(), line); }, process->pid()));
+  process->signal(SIGINT);
+  CHECK(w.finish(*process).code == 130);
+  // Nothing half is left on the last line.
+  const std::string shown = process->err();
+  CHECK(shown.ends_with("\n"));
+  CHECK(contains(shown, "[CPU0] Epoch 0 | Batchsize: 8 | Steps: 7"));
+}
+
+TEST_CASE("with NO_COLOR or a dumb terminal there is no live line and no escape code") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  for (const auto& environment : std::vector<std::map<std::string, std::string>>{{{"NO_COLOR", "1"}}, {{"TERM", "dumb"}}}) {
+    const auto process = w.start({"run", "small.toml"}, environment, /*terminal=*/true);
+    const Outcome run = w.finish(*process);
+    CHECK(run.code == 0);
+    CHECK(contains(run.err, "[CPU0] Epoch 0 | Batchsize: 8 | Steps: 7"));
+    CHECK_FALSE(contains(run.err, "\033"));
+    CHECK_FALSE(contains(run.err, "samples/s |"));
+  }
+}
+
+TEST_CASE("mistakes are plain where NO_COLOR is set and have no escape code in a file") {
+  const Workspace w;
+  w.write("bad.toml", "model = 3\n");
+  for (const bool terminal : {false, true}) {
+    const auto process = w.start({"run", "bad.toml"}, {{"NO_COLOR", "1"}}, terminal);
+    const Outcome run = w.finish(*process);
+    CHECK(run.code == 2);
+    CHECK(contains(run.err, "bad.toml:1"));
+    CHECK_FALSE(contains(run.err, "\033"));
+  }
+}
+
+}  // namespace ddp::system_test

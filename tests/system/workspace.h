@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "process.h"
+#include "run_folder.h"
+
+namespace ddp::system_test {
+
+// How a process ended.
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+  RunFolder run;      // the run directory that stdout names
+  bool left = false;  // a process, or a zombie, is still there
+};
+
+// A folder for one test, in which the program is run; it goes when the test ends.
+class Workspace {
+ public:
+  Workspace();
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path results() const { return folder_ / "results"; }
+  // Writes a file; returns its name.
+  std::string write(const std::string& name, const std::string& text) const;
+
+  // Starts ddp-exp with these arguments; runs it to its end.
+  std::unique_ptr<Process> start(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {},
+                                 bool terminal = false) const;
+  Outcome run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) const;
+  // Waits for a process's end.
+  Outcome finish(Process& process) const;
+  // The only run under results/NAME, once it has done that many steps; waits for it.
+  RunFolder running(Process& process, const std::string& name, std::int64_t steps) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// Small and quick, but with all that a resume must carry: dropout draws from the generator, momentum is state of the
+// optimizer, an epoch ends with a short batch. 2 ranks, 7 steps an epoch.
+inline const std::string kSmall = R"(
+dataset     = { name = "random_pairs", size = 101, features = 6, targets = 2 }
+optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 8
+epochs      = 4
+threads     = 1
+[model]
+name = "mlp"
+in_features = 6
+hidden = [8]
+out_features = 2
+dropout = 0.25
+)";
+
+}  // namespace ddp::system_test
