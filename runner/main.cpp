@@ -1,15 +1,29 @@
+#include <algorithm>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "commands/commands.h"
+#include "config/phrases.h"
+#include "config/source.h"
 
 namespace {
 
 // CLI11 has exit codes of its own; ours is 2 for every wrong command line, 0 for --help.
 int explain(const CLI::App& app, const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 2; }
+
+// CLI11 would only say that a command is missing.
+void require_known_verb(const CLI::App& app, const std::string& verb) {
+  std::vector<std::string> names;
+  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(known->get_name());
+  if (verb.starts_with("-") || std::find(names.begin(), names.end(), verb) != names.end()) return;
+  throw ddp::usage_error("unknown command " + ddp::config::in_quotes(verb), "",
+                         ddp::config::suggestion(verb, names, "commands"));
+}
 
 }  // namespace
 
@@ -27,6 +41,7 @@ int main(int argc, char** argv) {
   ddp::commands::add_datasets(app, exit_code);
   ddp::commands::add_schema(app, exit_code);
   try {
+    if (argc > 1) require_known_verb(app, argv[1]);
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {

@@ -77,18 +77,26 @@ std::string header_of(const NamedTensors& tensors) {
   return text;
 }
 
+// A number of bytes or elements: nlohmann would take 0.5 for 0.
+std::uint64_t whole_number(const nlohmann::json& value) {
+  if (!value.is_number_unsigned()) throw std::out_of_range("a number");
+  return value.get<std::uint64_t>();
+}
+
 at::Tensor read_tensor(const nlohmann::json& entry, const char* data, std::uint64_t size) {
   const at::ScalarType type = dtypes().at(entry.at("dtype").get<std::string>());
   std::vector<std::int64_t> shape;
   std::uint64_t bytes = c10::elementSize(type);
-  for (const auto& extent : entry.at("shape")) {
-    shape.push_back(static_cast<std::int64_t>(extent.get<std::uint64_t>()));
+  const auto& extents = entry.at("shape");
+  if (!extents.is_array()) throw std::out_of_range("shape");
+  for (const auto& extent : extents) {
+    shape.push_back(static_cast<std::int64_t>(whole_number(extent)));
     if (shape.back() < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape.back()), &bytes)) {
       throw std::out_of_range("shape");
     }
   }
-  const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
-  const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
+  const auto begin = whole_number(entry.at("data_offsets").at(0));
+  const auto end = whole_number(entry.at("data_offsets").at(1));
   if (begin > end || end > size || end - begin != bytes) throw std::out_of_range("data_offsets");
   at::Tensor tensor = at::empty(shape, type);
   if (bytes > 0) std::memcpy(tensor.mutable_data_ptr(), data + begin, bytes);

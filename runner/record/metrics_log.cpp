@@ -56,6 +56,8 @@ void MetricsLog::write_in_background() {
     wake_.wait_for(lock, std::chrono::milliseconds(400), [this] { return closing_; });
     write_waiting(lock);
   }
+  // What came between the last look and the end, also where this thread had no time for a first one.
+  write_waiting(lock);
 }
 
 void rewind_metrics(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) {
