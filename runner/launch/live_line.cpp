@@ -44,7 +44,7 @@ std::string LiveLine::text() const {
   char text[200];
   std::snprintf(text, sizeof text, "epoch %lld | step %lld/%lld | loss %.5g | %.0f samples/s",
                 static_cast<long long>(run.epoch), static_cast<long long>(step), static_cast<long long>(steps),
-                run.loss.load(), run.samples_per_second.load());
+                run.loss.load(), rate_);
   std::string line = text;
   if (first_seconds_ >= 0 && step > first_step_) {
     const double per_step = (run.seconds - first_seconds_) / static_cast<double>(step - first_step_);
@@ -53,12 +53,24 @@ std::string LiveLine::text() const {
   return line;
 }
 
+void LiveLine::update_rate() {
+  const auto& run = page_.run();
+  const double elapsed = run.seconds - rate_seconds_;
+  if (elapsed < (rate_ == 0 ? 0.1 : 1.0)) return;
+  rate_ = static_cast<double>(run.samples - rate_samples_) / elapsed;
+  rate_seconds_ = run.seconds;
+  rate_samples_ = run.samples;
+}
+
 void LiveLine::refresh() {
   if (!terminal_ || page_.run().step == 0) return;
   if (first_seconds_ < 0) {
     first_seconds_ = page_.run().seconds;
     first_step_ = page_.run().step;
+    rate_seconds_ = first_seconds_;
+    rate_samples_ = page_.run().samples;
   }
+  update_rate();
   const std::string line = "\r\033[K" + text().substr(0, terminal_width() - 1);
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
   drawn_ = true;

@@ -22,12 +22,18 @@ class LiveLine {
 
  private:
   std::string text() const;
+  void update_rate();
 
   record::ProgressPage& page_;
   const bool terminal_;
   bool drawn_ = false;
-  double first_seconds_ = -1;  // of the first step seen, and that step: for the time left
+  // Where the run stood when first seen: the time left follows from the steps since.
+  double first_seconds_ = -1;
   std::int64_t first_step_ = 0;
+  // The rate over the last second or so; that of a single step jumps.
+  double rate_ = 0;
+  double rate_seconds_ = 0;
+  std::int64_t rate_samples_ = 0;
 };
 
 }  // namespace ddp::launch

@@ -38,7 +38,7 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> steps_in_all{0};
   std::atomic<std::int64_t> epochs_done{0};
   std::atomic<double> loss{0};
-  std::atomic<double> samples_per_second{0};
+  std::atomic<std::int64_t> samples{0};  // of this process's steps, all ranks
   std::atomic<double> seconds{0};
   // The newest of each, NaN where there is none yet.
   std::atomic<double> train_loss;

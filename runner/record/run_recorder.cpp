@@ -41,10 +41,10 @@ void RunRecorder::step(const StepRecord& r) {
   run.epoch.store(r.epoch, std::memory_order_relaxed);
   run.step.store(r.step, std::memory_order_relaxed);
   run.loss.store(r.loss, std::memory_order_relaxed);
+  run.samples.store(run.samples.load(std::memory_order_relaxed) + r.samples, std::memory_order_relaxed);
   run.seconds.store(now, std::memory_order_relaxed);
   if (r.step % every_ != 0) return;
   const double per_second = rate(samples_since_, now - last_line_);
-  run.samples_per_second.store(per_second, std::memory_order_relaxed);
   log_.append(JsonLine("step")
                   .add("epoch", r.epoch)
                   .add("step", r.step)

@@ -1,0 +1,33 @@
+#include "dist/attentive_group.h"
+
+#include <chrono>
+#include <sched.h>
+
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/graph_task.h>
+
+namespace ddp::dist {
+namespace {
+
+// Long enough for buckets of a few MiB; a rank that is further behind is worth a sleep.
+constexpr std::chrono::milliseconds kLongestOffer{5};
+
+void offer_core_until_done(c10d::Work& work) {
+  const auto deadline = std::chrono::steady_clock::now() + kLongestOffer;
+  while (!work.isCompleted() && std::chrono::steady_clock::now() < deadline) sched_yield();
+}
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Work> AttentiveGroup::allreduce(std::vector<at::Tensor>& tensors,
+                                                         const c10d::AllreduceOptions& options) {
+  auto work = c10d::ProcessGroup::allreduce(tensors, options);
+  // Callbacks run when backward is through, in the order they were queued: this one before the reducer's, which
+  // sleeps until all sums are there.
+  if (torch::autograd::get_current_graph_task_id() != -1) {
+    torch::autograd::Engine::get_default_engine().queue_callback([work] { offer_core_until_done(*work); });
+  }
+  return work;
+}
+
+}  // namespace ddp::dist
