@@ -19,7 +19,8 @@ int explain(const CLI::App& app, const CLI::ParseError& error) { return app.exit
 // CLI11 would only say that a command is missing.
 void require_known_verb(const CLI::App& app, const std::string& verb) {
   std::vector<std::string> names;
-  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(known->get_name());
+  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(known->get_name());
   if (verb.starts_with("-") || std::find(names.begin(), names.end(), verb) != names.end()) return;
   throw ddp::usage_error("unknown command " + ddp::config::in_quotes(verb), "",
                          ddp::config::suggestion(verb, names, "commands"));
@@ -28,8 +29,9 @@ void require_known_verb(const CLI::App& app, const std::string& verb) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's own distributed "
-               "data parallelism");
+  CLI::App app(
+      "ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's own distributed "
+      "data parallelism");
   app.name("ddp-exp");
   app.require_subcommand(1);
   int exit_code = 0;

@@ -13,6 +13,10 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 // The error's text; "" where there is none.
 template <class Function>
 std::string error_of(Function function) {
@@ -33,7 +37,9 @@ RunDirectory started(const fs::path& results, const std::string& name, const std
 // A complete checkpoint, as the index sees one.
 fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::string& metric) {
   const fs::path folder = scratch.folder() / ("step-" + step);
-  scratch.write("step-" + step + "/state.json", "{\"step\":" + std::to_string(std::stoi(step)) + ",\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
+  const std::string number = std::to_string(std::stoi(step));
+  scratch.write("step-" + step + "/state.json",
+                "{\"step\":" + number + ",\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
   scratch.write("step-" + step + "/COMPLETE", hash_hex_of(folder / "state.json") + "\n");
   return folder;
 }
@@ -56,15 +62,15 @@ TEST_CASE("a run is found by its directory or name or name and id or as the late
   CHECK(RunDirectory::find(results, first.path().string()).path() == first.path());
   CHECK(RunDirectory::find(results, "latest").path() == second.path());
   CHECK(RunDirectory::find(results, (results / "a/latest").string()).path() == second.path());
-  CHECK(error_of([&] { RunDirectory::find(results, "c"); }).find("no such run: \"c\"") != std::string::npos);
-  CHECK(error_of([&] { RunDirectory::find(results, "a/3"); }).find("no such run") != std::string::npos);
-  CHECK(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }).find("no run yet") != std::string::npos);
+  CHECK(contains(error_of([&] { RunDirectory::find(results, "c"); }), "no such run: \"c\""));
+  CHECK(contains(error_of([&] { RunDirectory::find(results, "a/3"); }), "no such run"));
+  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }), "no run yet"));
 }
 
 TEST_CASE("two runs never share a directory") {
   const Scratch scratch;
   started(scratch.folder(), "a", "1");
-  CHECK(error_of([&] { RunDirectory::create(scratch.folder(), "a", "1"); }).find("this run exists") != std::string::npos);
+  CHECK(contains(error_of([&] { RunDirectory::create(scratch.folder(), "a", "1"); }), "this run exists"));
   const RunDirectory one = RunDirectory::create(scratch.folder(), "a", "");
   const RunDirectory two = RunDirectory::create(scratch.folder(), "a", "");
   CHECK(one.path() != two.path());
@@ -72,7 +78,7 @@ TEST_CASE("two runs never share a directory") {
   CHECK(fs::read_symlink(scratch.folder() / "a/latest") == two.path().filename());
   for (const char* id : {"latest", "..", "a/b", ".hidden", "a b"}) {
     INFO(id);
-    CHECK(error_of([&] { RunDirectory::create(scratch.folder(), "a", id); }).find("cannot be a run id") != std::string::npos);
+    CHECK(contains(error_of([&] { RunDirectory::create(scratch.folder(), "a", id); }), "cannot be a run id"));
   }
 }
 
@@ -83,7 +89,8 @@ TEST_CASE("many who link one name at the same moment all succeed") {
   for (std::size_t t = 0; t < failures.size(); ++t) {
     threads.emplace_back([&, t] {
       for (int time = 0; time < 300; ++time) {
-        failures[t] += error_of([&] { link_atomically(scratch.folder() / "latest", "run-" + std::to_string(t)); });
+        failures[t] +=
+            error_of([&] { link_atomically(scratch.folder() / "latest", "run-" + std::to_string(t)); });
       }
     });
   }
@@ -97,7 +104,7 @@ TEST_CASE("a locked run is refused to a second writer until the first lets go") 
   const Scratch scratch;
   const RunDirectory run = RunDirectory::create(scratch.folder(), "a", "1");
   FileDescriptor lock = run.lock();
-  CHECK(error_of([&] { run.lock(); }).find("another process is writing this run") != std::string::npos);
+  CHECK(contains(error_of([&] { run.lock(); }), "another process is writing this run"));
   lock.close();
   CHECK(error_of([&] { run.lock(); }).empty());
 }

@@ -8,9 +8,9 @@
 
 namespace ddp::system_test {
 
-// A run of kSmall that would go on for hours, saving every 5 steps, for tests that interrupt it. When it is made, the
-// run has saved a few times. That a run never interrupted has the same bits is checked afterwards, over as many
-// epochs as this one had time for: no test depends on how fast a machine is.
+// A run of kSmall that would go on for hours, saving every 5 steps, for tests that interrupt it. When it is
+// made, the run has saved a few times. That a run never interrupted has the same bits is checked afterwards,
+// over as many epochs as this one had time for: no test depends on how fast a machine is.
 class LongRun {
  public:
   // `arguments` follow those of `run`.

@@ -1,18 +1,18 @@
 #include "process.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <fcntl.h>
-#include <fstream>
 #include <poll.h>
 #include <pty.h>
-#include <sstream>
-#include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
@@ -33,8 +33,9 @@ std::vector<std::string> environment_of(const Launch& launch) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string pair = *entry;
     const std::string name = pair.substr(0, pair.find('='));
-    const bool launcher = name == "RANK" || name == "WORLD_SIZE" || name == "NO_COLOR" || name.starts_with("SLURM_") ||
-                          name.starts_with("TORCHELASTIC_") || name.starts_with("MASTER_");
+    const bool launcher = name == "RANK" || name == "WORLD_SIZE" || name == "NO_COLOR" ||
+                          name.starts_with("SLURM_") || name.starts_with("TORCHELASTIC_") ||
+                          name.starts_with("MASTER_");
     if (!launcher && !all.contains(name)) all[name] = pair.substr(name.size() + 1);
   }
   for (const auto& [name, value] : launch.environment) all[name] = value;

@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 // How long a test waits for what must happen: long, so that a loaded machine fails no test.
 inline constexpr std::chrono::seconds kPatience{60};
 
-// Waits until `true_now` is, looking again every few milliseconds, and at once when `pid` ends (where given). Returns
-// false when patience ends first.
+// Waits until `true_now` is, looking again every few milliseconds, and at once when `pid` ends (where given).
+// Returns false when patience ends first.
 bool wait_until(const std::function<bool()>& true_now, pid_t pid = -1);
 
 // One process of the program's session, as /proc tells it.
@@ -35,8 +35,8 @@ struct Launch {
   bool terminal = false;                           // stderr is one
 };
 
-// The program, started in a session of its own so that none of its processes can hide. Killed with all of them when
-// this goes.
+// The program, started in a session of its own so that none of its processes can hide. Killed with all of
+// them when this goes.
 class Process {
  public:
   explicit Process(const Launch& launch);
@@ -58,7 +58,8 @@ class Process {
   std::vector<Member> members() const;
   std::vector<pid_t> ranks() const;
   bool wait_for_ranks(std::size_t count);
-  // Is no process left? Where the program was killed, its ranks are now this process's, which takes their end.
+  // Is no process left? Where the program was killed, its ranks are now this process's, which takes their
+  // end.
   bool all_gone();
 
  private:

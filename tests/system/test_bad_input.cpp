@@ -5,12 +5,13 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
+const std::string kPair =
+    "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
 
 struct Mistake {
   std::string what;
-  std::string file;   // of the experiment
-  std::string said;   // on stderr
+  std::string file;  // of the experiment
+  std::string said;  // on stderr
 };
 
 // Exit 2, said on stderr, nothing on stdout, nothing started and nothing written.
@@ -34,8 +35,10 @@ TEST_CASE("what is wrong with a file ends with exit 2 before anything is started
            {"bool for integer", kPair + "epochs = true\n", "epochs"},
            {"no TOML", kPair + "epochs = [1\n", "x.toml:"},
            {"no model", "dataset = \"random_pairs\"\n", "\"model\" is missing"},
-           {"a GPU that is not there", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [0]\n", "device_pool"},
-           {"too many GPUs", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[0, 1], [2, 3]]\n",
+           {"a GPU that is not there", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [0]\n",
+            "device_pool"},
+           {"too many GPUs",
+            "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[0, 1], [2, 3]]\n",
             "needs 4 devices, this machine has 0"},
            {"nccl between CPUs", kPair + "backend = \"nccl\"\n", "nccl"},
            {"indivisible global batch", kPair + "global_batch_size = 7\n", "6 and 8"},
@@ -50,14 +53,18 @@ TEST_CASE("what only tensors can tell ends with exit 2 before any run directory 
   const Workspace w;
   const std::string digits = DDP_SOURCE "/no-digits-here.csv.gz";
   for (const auto& [what, file, said] : std::vector<Mistake>{
-           {"the model does not fit the data", "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n",
+           {"the model does not fit the data",
+            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n",
             "inputs of shape [32, 20]"},
-           {"outputs do not fit the targets", "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n",
-            "[32, 3]"},
+           {"outputs do not fit the targets",
+            "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n", "[32, 3]"},
            {"drop_last drops all",
-            "model = \"linear\"\ndataset = { name = \"random_pairs\", size = 1 }\nloader = { drop_last = true }\n"
-            "device_pool = [\"cpu\", \"cpu\"]\n", "drops everything: 1 samples for 2 ranks"},
-           {"the data is not there", "model = \"linear\"\ndataset = { name = \"digits\", path = \"" + digits + "\" }\n",
+            "model = \"linear\"\ndataset = { name = \"random_pairs\", size = 1 }\nloader = { drop_last = "
+            "true }\n"
+            "device_pool = [\"cpu\", \"cpu\"]\n",
+            "drops everything: 1 samples for 2 ranks"},
+           {"the data is not there",
+            "model = \"linear\"\ndataset = { name = \"digits\", path = \"" + digits + "\" }\n",
             "no-digits-here.csv.gz"},
        }) {
     INFO(what);
@@ -104,7 +111,9 @@ TEST_CASE("a wrong command line ends with exit 2") {
 
 TEST_CASE("help goes to stdout and exits with 0") {
   const Workspace w;
-  for (const auto& arguments : std::vector<std::vector<std::string>>{{"--help"}, {"run", "--help"}, {"resume", "--help"}}) {
+  using Arguments = std::vector<std::string>;
+  for (const auto& arguments :
+       {Arguments{"--help"}, Arguments{"run", "--help"}, Arguments{"resume", "--help"}}) {
     const Outcome help = w.run(arguments);
     CHECK(help.code == 0);
     CHECK(contains(help.out, "--help"));

@@ -12,7 +12,8 @@ const fs::path kExperiments = DDP_SOURCE "/experiments";
 fs::path digits_data() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  const std::string root = cache != nullptr && *cache != '\0' ? cache : std::string(home ? home : "") + "/.cache";
+  const std::string root =
+      cache != nullptr && *cache != '\0' ? cache : std::string(home ? home : "") + "/.cache";
   return root + "/ddp-exp/data/digits.csv.gz";
 }
 
@@ -21,7 +22,8 @@ fs::path digits_data() {
 TEST_CASE("cross-entropy over one class trains as written and warns that its loss is always 0") {
   const Workspace w;
   w.write("one_class.toml",
-          "model = \"linear\"\ndataset = \"random_pairs\"\nloss = \"cross_entropy\"\ndevice_pool = [\"cpu\", \"cpu\"]\n");
+          "model = \"linear\"\ndataset = \"random_pairs\"\nloss = \"cross_entropy\"\ndevice_pool = [\"cpu\", "
+          "\"cpu\"]\n");
   const Outcome run = w.run({"run", "one_class.toml"});
   INFO(run.err);
   CHECK(run.code == 0);

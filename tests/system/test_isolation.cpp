@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -46,12 +48,22 @@ bool is_loopback(const std::string& address) {
          address == "0000000000000000FFFF00000100007F";
 }
 
+// What is in the folders that all programs share, but for the workspaces of other tests.
 std::set<std::string> shared_places() {
   std::set<std::string> names;
   std::error_code ignored;
   for (const char* place : {"/tmp", "/dev/shm", "/var/tmp"}) {
-    for (const auto& entry : fs::directory_iterator(place, ignored)) names.insert(entry.path().string());
+    for (const auto& entry : fs::directory_iterator(place, ignored)) {
+      if (!entry.path().filename().string().starts_with(kWorkspacePrefix))
+        names.insert(entry.path().string());
+    }
   }
+  return names;
+}
+
+std::vector<std::string> difference(const std::set<std::string>& more, const std::set<std::string>& less) {
+  std::vector<std::string> names;
+  std::set_difference(more.begin(), more.end(), less.begin(), less.end(), std::back_inserter(names));
   return names;
 }
 
@@ -65,7 +77,8 @@ TEST_CASE("a run listens on loopback alone") {
   // From its start on: sockets of the start may be gone later.
   const auto watch = [&] {
     for (const auto& address : listening(sockets_of(process->members()))) seen.insert(address);
-    return fs::exists(w.results() / "small/latest") && RunFolder(w.results() / "small/latest").last_step() > 0;
+    return fs::exists(w.results() / "small/latest") &&
+           RunFolder(w.results() / "small/latest").last_step() > 0;
   };
   REQUIRE(wait_until(watch, process->pid()));
   CHECK_FALSE(seen.empty());
@@ -79,16 +92,20 @@ TEST_CASE("a run leaves nothing in temporary folders or shared memory") {
   const Workspace w;
   w.write("small.toml", kSmall);
   fs::create_directory(w.folder() / "tmp");
-  // Others use these folders too: a run that leaves something would do so each time.
-  bool clean = false;
-  for (int attempt = 0; attempt < 10 && !clean; ++attempt) {
+  // Others use these folders too. A run that leaves something would do so each time, and what it leaves would
+  // stay.
+  std::vector<std::string> left{"(no attempt)"};
+  for (int attempt = 0; attempt < 5 && !left.empty(); ++attempt) {
     const auto before = shared_places();
     const Outcome run = w.run({"run", "small.toml"}, {{"TMPDIR", (w.folder() / "tmp").string()}});
     REQUIRE(run.code == 0);
-    const auto after = shared_places();
-    clean = std::includes(before.begin(), before.end(), after.begin(), after.end());
+    left = difference(shared_places(), before);
   }
-  CHECK(clean);
+  CHECK(wait_until([&] {
+    std::erase_if(left, [](const std::string& name) { return !fs::exists(fs::symlink_status(name)); });
+    return left.empty();
+  }));
+  CHECK(left.empty());
   CHECK(fs::is_empty(w.folder() / "tmp"));
 }
 
@@ -110,7 +127,8 @@ TEST_CASE("runs of one experiment at the same time do not collide") {
   }
   CHECK(directories.size() == 6);
   CHECK(models.size() == 1);
-  CHECK(directories.contains("results/small/" + fs::read_symlink(w.results() / "small/latest").string() + "\n"));
+  CHECK(directories.contains("results/small/" + fs::read_symlink(w.results() / "small/latest").string() +
+                             "\n"));
 }
 
 TEST_CASE("while a run trains none of its processes is a zombie") {
@@ -118,11 +136,13 @@ TEST_CASE("while a run trains none of its processes is a zombie") {
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
   w.running(*process, "small", 20);
-  CHECK(wait_until([&] {
-    std::size_t zombies = 0;
-    for (const auto& member : process->members()) zombies += member.state == 'Z';
-    return zombies == 0;
-  }, process->pid()));
+  CHECK(wait_until(
+      [&] {
+        std::size_t zombies = 0;
+        for (const auto& member : process->members()) zombies += member.state == 'Z';
+        return zombies == 0;
+      },
+      process->pid()));
 }
 
 }  // namespace ddp::system_test

@@ -38,8 +38,9 @@ struct Finished {
 TEST_CASE("a finished run has nothing to do however it is named") {
   const Finished f;
   const std::string id = f.run.path().filename();
-  for (const std::string& name : std::vector<std::string>{"small", "small/" + id, "latest", f.run.path(),
-                                                          "results/small/latest", "results/small/" + id + "/"}) {
+  for (const std::string& name :
+       std::vector<std::string>{"small", "small/" + id, "latest", f.run.path(), "results/small/latest",
+                                "results/small/" + id + "/"}) {
     INFO(name);
     const Outcome again = f.resume({name});
     INFO(again.err);
@@ -109,7 +110,8 @@ TEST_CASE("from a step goes back to it and ends with the same bits") {
 
 TEST_CASE("from a step leaves none of the checkpoints of the way that is given up") {
   const Finished f;
-  const Outcome other = f.resume({"small", "--from", "10", "--set", "steps=17", "--set", "checkpoint.save_every_steps=3"});
+  const Outcome other =
+      f.resume({"small", "--from", "10", "--set", "steps=17", "--set", "checkpoint.save_every_steps=3"});
   INFO(other.err);
   REQUIRE(other.code == 0);
   CHECK(f.run.has_each_step_once(17));
@@ -121,9 +123,10 @@ TEST_CASE("from a step leaves none of the checkpoints of the way that is given u
 
 TEST_CASE("a resume from a step that is killed before it saves goes on from that step") {
   const Finished f;
-  const auto process = f.workspace.start(
-      {"resume", "small", "--from", "10", "--set", "epochs=1000000", "--set", "checkpoint.save_every_steps=100000000"});
-  REQUIRE(wait_until([&] { return f.run.last_step() > 12 && !f.run.events("resume").empty(); }, process->pid()));
+  const auto process = f.workspace.start({"resume", "small", "--from", "10", "--set", "epochs=1000000",
+                                          "--set", "checkpoint.save_every_steps=100000000"});
+  REQUIRE(
+      wait_until([&] { return f.run.last_step() > 12 && !f.run.events("resume").empty(); }, process->pid()));
   process->signal(SIGKILL);
   REQUIRE(wait_until([&] { return process->all_gone(); }));
   const Outcome again = f.resume({"small", "--set", "epochs=4"});
@@ -160,7 +163,9 @@ TEST_CASE("a run that is being written is refused with exit 2 and goes on undist
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--run-id", "busy", "--set", "epochs=1000000"});
   const RunFolder run = w.running(*process, "small", 3);
-  for (const auto& arguments : std::vector<std::vector<std::string>>{{"resume", "small"}, {"run", "small.toml", "--run-id", "busy"}}) {
+  using Arguments = std::vector<std::string>;
+  for (const auto& arguments :
+       {Arguments{"resume", "small"}, Arguments{"run", "small.toml", "--run-id", "busy"}}) {
     const Outcome refused = w.run(arguments);
     CHECK(refused.code == 2);
     CHECK(contains(refused.err, "another process is writing this run"));
@@ -175,7 +180,8 @@ TEST_CASE("a checkpoint that is not complete is passed over") {
   const Finished f;
   fs::remove(f.run.checkpoint(28) / "COMPLETE");
   f.flip_a_byte(f.run.checkpoint(25) / "state.json");
-  f.workspace.write(fs::relative(f.run.path(), f.workspace.folder()) / "checkpoints/.step-00000030.tmp/model.safetensors", "half");
+  const fs::path half = f.run.path() / "checkpoints/.step-00000030.tmp/model.safetensors";
+  f.workspace.write(fs::relative(half, f.workspace.folder()), "half");
   const Outcome again = f.resume({"small"});
   INFO(again.err);
   REQUIRE(again.code == 0);

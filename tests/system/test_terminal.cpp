@@ -6,7 +6,8 @@
 namespace ddp::system_test {
 namespace {
 
-const std::vector<std::string> kEndless{"run", "small.toml", "--set", "epochs=1000000", "--set", "log.every=50"};
+const std::vector<std::string> kEndless{"run",   "small.toml",  "--set", "epochs=1000000",
+                                        "--set", "log.every=50"};
 
 }  // namespace
 
@@ -14,7 +15,9 @@ TEST_CASE("on a terminal a live line shows epoch and step and loss and samples a
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto process = w.start(kEndless, {}, /*terminal=*/true);
-  const std::regex line("\r\033\\[Kepoch [0-9]+ \\| step [0-9]+/7000000 \\| loss [0-9.e-]+ \\| [0-9]+ samples/s \\| [0-9:]+ left");
+  const std::regex line(
+      "\r\033\\[Kepoch [0-9]+ \\| step [0-9]+/7000000 \\| loss [0-9.e-]+ \\| [0-9]+ samples/s \\| [0-9:]+ "
+      "left");
   CHECK(wait_until([&] { return std::regex_search(process->err(), line); }, process->pid()));
   process->signal(SIGINT);
   CHECK(w.finish(*process).code == 130);
@@ -27,7 +30,8 @@ TEST_CASE("on a terminal a live line shows epoch and step and loss and samples a
 TEST_CASE("with NO_COLOR or a dumb terminal there is no live line and no escape code") {
   const Workspace w;
   w.write("small.toml", kSmall);
-  for (const auto& environment : std::vector<std::map<std::string, std::string>>{{{"NO_COLOR", "1"}}, {{"TERM", "dumb"}}}) {
+  using Environment = std::map<std::string, std::string>;
+  for (const auto& environment : std::vector<Environment>{{{"NO_COLOR", "1"}}, {{"TERM", "dumb"}}}) {
     const auto process = w.start({"run", "small.toml"}, environment, /*terminal=*/true);
     const Outcome run = w.finish(*process);
     CHECK(run.code == 0);

@@ -9,7 +9,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 
 Workspace::Workspace() {
-  std::string name = (fs::temp_directory_path() / "ddp-system-XXXXXX").string();
+  std::string name = (fs::temp_directory_path() / (std::string(kWorkspacePrefix) + "XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder for the test");
   folder_ = fs::canonical(name);
 }
@@ -26,14 +26,16 @@ std::string Workspace::write(const std::string& name, const std::string& text) c
 }
 
 std::unique_ptr<Process> Workspace::start(std::vector<std::string> arguments,
-                                          std::map<std::string, std::string> environment, bool terminal) const {
+                                          std::map<std::string, std::string> environment,
+                                          bool terminal) const {
   return std::make_unique<Process>(Launch{.arguments = std::move(arguments),
                                           .folder = folder_,
                                           .environment = std::move(environment),
                                           .terminal = terminal});
 }
 
-Outcome Workspace::run(std::vector<std::string> arguments, std::map<std::string, std::string> environment) const {
+Outcome Workspace::run(std::vector<std::string> arguments,
+                       std::map<std::string, std::string> environment) const {
   const auto process = start(std::move(arguments), std::move(environment));
   return finish(*process);
 }
@@ -47,8 +49,11 @@ Outcome Workspace::finish(Process& process) const {
 
 RunFolder Workspace::running(Process& process, const std::string& name, std::int64_t steps) const {
   const fs::path latest = results() / name / "latest";
-  const auto far_enough = [&] { return fs::exists(latest / "metrics.jsonl") && RunFolder(latest).last_step() >= steps; };
-  if (!wait_until(far_enough, process.pid())) throw std::runtime_error("the run did not get there: " + process.err());
+  const auto far_enough = [&] {
+    return fs::exists(latest / "metrics.jsonl") && RunFolder(latest).last_step() >= steps;
+  };
+  if (!wait_until(far_enough, process.pid()))
+    throw std::runtime_error("the run did not get there: " + process.err());
   return RunFolder(latest.parent_path() / fs::read_symlink(latest));
 }
 

@@ -11,6 +11,9 @@
 
 namespace ddp::system_test {
 
+// How the folders of tests are named.
+inline constexpr const char* kWorkspacePrefix = "ddp-system-";
+
 // How a process ended.
 struct Outcome {
   int code = -1;
@@ -34,7 +37,8 @@ class Workspace {
   std::string write(const std::string& name, const std::string& text) const;
 
   // Starts ddp-exp with these arguments; runs it to its end.
-  std::unique_ptr<Process> start(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {},
+  std::unique_ptr<Process> start(std::vector<std::string> arguments,
+                                 std::map<std::string, std::string> environment = {},
                                  bool terminal = false) const;
   Outcome run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) const;
   // Waits for a process's end.
@@ -46,8 +50,8 @@ class Workspace {
   std::filesystem::path folder_;
 };
 
-// Small and quick, but with all that a resume must carry: dropout draws from the generator, momentum is state of the
-// optimizer, an epoch ends with a short batch. 2 ranks, 7 steps an epoch.
+// Small and quick, but with all that a resume must carry: dropout draws from the generator, momentum is state
+// of the optimizer, an epoch ends with a short batch. 2 ranks, 7 steps an epoch.
 inline const std::string kSmall = R"(
 dataset     = { name = "random_pairs", size = 101, features = 6, targets = 2 }
 optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
