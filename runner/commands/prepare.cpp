@@ -17,12 +17,12 @@ void refuse_foreign_launchers() {
 
 }  // namespace
 
-Prepared prepare(config::Loaded loaded) {
+Prepared prepare(config::Loaded loaded, launch::Start start) {
   refuse_foreign_launchers();
-  Prepared p{.loaded = std::move(loaded), .plan = {}, .library = nullptr, .probe = {}, .workload = {}};
+  Prepared p{.loaded = std::move(loaded), .plan = {}, .start = std::move(start), .library = nullptr, .probe = {}, .workload = {}};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus());
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
-  p.probe = p.library->probe(p.plan);
+  p.probe = p.library->probe(p.plan, p.start);
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
   for (const auto& warning : p.probe.warnings) log::warn(warning);
   return p;

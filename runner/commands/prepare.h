@@ -14,6 +14,7 @@ namespace ddp::commands {
 struct Prepared {
   config::Loaded loaded;
   launch::Plan plan;
+  launch::Start start;
   std::unique_ptr<launch::RankLibrary> library;
   rank::Probe probe;
   launch::Workload workload;
@@ -21,7 +22,7 @@ struct Prepared {
 
 // Plans the ranks, loads the rank library, and tries the model on one batch; says its warnings. Throws
 // ddp::Error (usage): nothing was started.
-Prepared prepare(config::Loaded loaded);
+Prepared prepare(config::Loaded loaded, launch::Start start = {});
 
 // The option --set, which may be given again and again.
 void add_sets(CLI::App& verb, std::vector<std::string>& sets);

@@ -49,7 +49,7 @@ int resume_run(const record::RunDirectory& directory, const std::vector<std::str
   FileDescriptor lock = directory.lock();
   config::Loaded loaded = config::load(directory.config(), sets, config::Components::installed());
   const fs::path checkpoint = choose_checkpoint(directory, from);
-  const Prepared prepared = prepare(std::move(loaded));
+  const Prepared prepared = prepare(std::move(loaded), {.resume_from = checkpoint, .init_from = {}});
   record::Position position;
   if (!checkpoint.empty()) {
     require_same_world(checkpoint, prepared.plan.world_size());
@@ -72,8 +72,7 @@ int resume_run(const record::RunDirectory& directory, const std::vector<std::str
                                   .lock = std::move(lock),
                                   .experiment_folder = fs::current_path(),
                                   .resumed = true,
-                                  .resume_from = checkpoint,
-                                  .init_from = {}});
+                                  .start = prepared.start});
   std::cout << directory.path().string() << std::endl;
   return code;
 }

@@ -24,23 +24,27 @@ struct RunOptions {
   bool dry_run = false;
 };
 
-void require_weights(const std::string& init_from) {
+// The file that --init-from names: itself, or the model of a checkpoint.
+fs::path weights_of(const std::string& init_from) {
   const fs::path file = fs::is_directory(init_from) ? fs::path(init_from) / "model.safetensors" : fs::path(init_from);
   if (!init_from.empty() && !fs::is_regular_file(file)) {
     throw usage_error("there are no weights", "--init-from " + init_from, "give a checkpoint or a .safetensors file");
   }
+  return file;
 }
 
 int run(const RunOptions& o) {
-  require_weights(o.init_from);
+  const fs::path weights = weights_of(o.init_from);
   std::vector<std::string> sets = o.sets;
-  if (!o.name.empty()) sets.push_back("name=" + config::Value(o.name).dump(-1, ' ', false, config::Value::error_handler_t::replace));
+  // Quoted, so that a name such as 7 stays a text.
+  using Handler = config::Value::error_handler_t;
+  if (!o.name.empty()) sets.push_back("name=" + config::Value(o.name).dump(-1, ' ', false, Handler::replace));
   config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
   const fs::path own = fs::path(o.results) / loaded.experiment.name / o.run_id;
   if (!o.run_id.empty() && !o.dry_run && fs::exists(own / "config.toml")) {
     return resume_run(record::RunDirectory(own), o.sets, "latest");
   }
-  const Prepared prepared = prepare(std::move(loaded));
+  const Prepared prepared = prepare(std::move(loaded), {.resume_from = {}, .init_from = weights});
   if (o.dry_run) {
     show_plan(prepared.plan, prepared.workload, prepared.probe, /*json=*/false);
     return 0;
@@ -52,8 +56,7 @@ int run(const RunOptions& o) {
                                   .lock = directory.lock(),
                                   .experiment_folder = fs::absolute(o.file).parent_path(),
                                   .resumed = false,
-                                  .resume_from = {},
-                                  .init_from = o.init_from});
+                                  .start = prepared.start});
   std::cout << directory.path().string() << std::endl;
   return code;
 }

@@ -104,4 +104,9 @@ void Experiment::fields(Fields& f) {
   f.section({.name = "log", .doc = "what is written down"}, log);
 }
 
+std::string Experiment::best_metric() const {
+  if (!checkpoint.metric.empty()) return checkpoint.metric;
+  return validation.split > 0 ? "val_loss" : "train_loss";
+}
+
 }  // namespace ddp::config

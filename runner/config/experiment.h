@@ -75,6 +75,9 @@ struct Experiment {
   Checkpoint checkpoint;
   Log log;
   void fields(Fields& f);
+
+  // What the best checkpoint is best by: checkpoint.metric, or what it stands for when it is not given.
+  std::string best_metric() const;
 };
 
 }  // namespace ddp::config

@@ -55,10 +55,14 @@ RankLibrary::RankLibrary(bool gpus) {
   if (gpus) load("libddp_nccl.so", "fetch the GPU libraries and build it: scripts/ddp-exp --cuda --setup-only");
 }
 
-rank::Probe RankLibrary::probe(const Plan& plan) const {
+rank::Probe RankLibrary::probe(const Plan& plan, const Start& start) const {
+  rank::Task task;
+  task.experiment = &plan.experiment;
+  task.resume_from = start.resume_from;
+  task.init_from = start.init_from;
   const std::string answer = ask_child("trying the model on one batch", [&](int pipe) {
     rank::Probe probe;
-    probe_(&plan.experiment, &probe);
+    probe_(&task, &probe);
     const std::string json = to_json(probe).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     write_all(pipe, json.data(), json.size(), "pipe");
   });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,12 @@
 #include "rank/task.h"
 
 namespace ddp::launch {
+
+// What a run's weights come from; both empty: from its seed.
+struct Start {
+  std::filesystem::path resume_from;  // a complete checkpoint, to go on from
+  std::filesystem::path init_from;    // a .safetensors file, for the weights alone
+};
 
 // libddp_rank.so, which needs LibTorch: loaded only when there is something to train, once, before the forks.
 class RankLibrary {
@@ -18,9 +25,9 @@ class RankLibrary {
   // As one rank; in a forked child. Returns its exit code.
   int train(const rank::Task& task) const { return train_(&task); }
 
-  // What only tensors can tell of an experiment, from a throw-away child. Throws ddp::Error (usage) where the
-  // experiment cannot be trained.
-  rank::Probe probe(const Plan& plan) const;
+  // What only tensors can tell of an experiment, and of what it goes on from, from a throw-away child. Throws
+  // ddp::Error (usage) where the experiment cannot be trained.
+  rank::Probe probe(const Plan& plan, const Start& start) const;
 
  private:
   decltype(&rank::ddp_rank_train) train_;

@@ -38,11 +38,6 @@ void add_metric(config::Value& metrics, const char* name, double value) {
   if (!std::isnan(value)) metrics[name] = value;
 }
 
-std::string metric_of(const config::Experiment& e) {
-  if (!e.checkpoint.metric.empty()) return e.checkpoint.metric;
-  return e.validation.split > 0 ? "val_loss" : "train_loss";
-}
-
 // A run that goes on has the epochs behind it too.
 void remember_epochs(record::RunProgress& run, const record::EpochHistory& history) {
   run.train_loss = history.train_loss;
@@ -60,7 +55,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   add_metric(s.final_metrics, "val_loss", run.val_loss);
   add_metric(s.final_metrics, "val_accuracy", run.val_accuracy);
   if (std::isnan(run.best)) return;
-  s.best = {{"metric", metric_of(e)}, {"value", run.best.load()}, {"step", run.best_step.load()}};
+  s.best = {{"metric", e.best_metric()}, {"value", run.best.load()}, {"step", run.best_step.load()}};
 }
 
 std::string last_lines(const std::string& file) {
@@ -85,8 +80,8 @@ void start_ranks(const Training& t, Supervisor& supervisor, record::ProgressPage
                     .devices = t.plan.groups[r],
                     .run_directory = t.directory.path(),
                     .resumed = t.resumed,
-                    .resume_from = t.resume_from,
-                    .init_from = t.init_from,
+                    .resume_from = t.start.resume_from,
+                    .init_from = t.start.init_from,
                     .store_host = meeting.host,
                     .store_port = meeting.port,
                     .store_listener = r == 0 ? meeting.listener.get() : -1,
@@ -129,7 +124,7 @@ int train(Training t) {
   try {
     record::ProgressPage page(t.plan.world_size());
     if (t.resumed) {
-      remember_epochs(page.run(), record::epoch_history(t.directory.metrics(), metric_of(t.plan.experiment)));
+      remember_epochs(page.run(), record::epoch_history(t.directory.metrics(), t.plan.experiment.best_metric()));
     }
     Supervisor supervisor(page, t.directory);
     start_ranks(t, supervisor, page, summary.config_hash);

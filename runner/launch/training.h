@@ -16,9 +16,8 @@ struct Training {
   record::RunDirectory directory;
   FileDescriptor lock;
   std::filesystem::path experiment_folder;  // whose git state is recorded
-  bool resumed = false;
-  std::filesystem::path resume_from;  // the complete checkpoint to go on from; empty: from the start
-  std::filesystem::path init_from;    // a checkpoint or a .safetensors file to take weights from
+  bool resumed = false;  // goes on in a directory that was there
+  Start start;
 };
 
 // Trains: writes config.toml and summary.json, forks the ranks, watches them to their end. Returns the

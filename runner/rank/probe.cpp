@@ -6,9 +6,11 @@
 #include <torch/nn/module.h>
 
 #include "base/error.h"
+#include "checkpoint/store.h"
 #include "data/batches.h"
 #include "models/model.h"
 #include "rank/task.h"
+#include "train/checkpointer.h"
 #include "train/loss.h"
 #include "train/optimizer.h"
 
@@ -45,7 +47,19 @@ at::Tensor forward(torch::nn::AnyModule& model, const config::Experiment& e, con
   }
 }
 
-void measure(const config::Experiment& e, Probe& probe) {
+// Does what was saved fit this model and optimizer, and is it whole?
+void try_saved(const Task& t, torch::nn::Module& model, train::Optimizer& optimizer) {
+  if (!t.resume_from.empty()) {
+    const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
+    train::load_into(saved.model, model, t.resume_from.string());
+    optimizer.load(saved.optimizer);
+  } else if (!t.init_from.empty()) {
+    train::load_into(checkpoint::read_safetensors(t.init_from), model, t.init_from.string());
+  }
+}
+
+void measure(const Task& t, Probe& probe) {
+  const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options);
   const models::Placement placement{.devices = std::vector<c10::Device>(e.devices_per_rank, c10::kCPU)};
@@ -57,6 +71,8 @@ void measure(const config::Experiment& e, Probe& probe) {
   probe.parameter_bytes = bytes_of(parameters);
   probe.optimizer_bytes = optimizer->copies() * probe.parameter_bytes;
   probe.buffer_bytes = bytes_of(named(model.ptr()->named_buffers()));
+
+  try_saved(t, *model.ptr(), *optimizer);
 
   const datasets::Batch batch = first_batch(*dataset, e, probe);
   const at::NoGradGuard no_grad;
@@ -78,9 +94,9 @@ void measure(const config::Experiment& e, Probe& probe) {
 }  // namespace
 }  // namespace ddp::rank
 
-extern "C" void ddp_rank_probe(const ddp::config::Experiment* experiment, ddp::rank::Probe* probe) {
+extern "C" void ddp_rank_probe(const ddp::rank::Task* task, ddp::rank::Probe* probe) {
   try {
-    ddp::rank::measure(*experiment, *probe);
+    ddp::rank::measure(*task, *probe);
   } catch (const c10::Error& error) {
     probe->error = error.msg();
   } catch (const std::exception& error) {

@@ -14,7 +14,6 @@
 #include "train/trainer.h"
 
 namespace ddp::rank {
-namespace fs = std::filesystem;
 namespace {
 
 dist::Membership membership(const Task& t) {
@@ -38,8 +37,7 @@ torch::nn::AnyModule build_model(const Task& t, const std::optional<checkpoint::
   if (loaded) {
     train::load_into(loaded->model, *model.ptr(), t.resume_from.string());
   } else if (!t.init_from.empty()) {
-    const fs::path file = fs::is_directory(t.init_from) ? t.init_from / "model.safetensors" : t.init_from;
-    train::load_into(checkpoint::read_safetensors(file), *model.ptr(), file.string());
+    train::load_into(checkpoint::read_safetensors(t.init_from), *model.ptr(), t.init_from.string());
   }
   return model;
 }
@@ -97,7 +95,6 @@ void run(const Task& t) {
   std::optional<record::RunRecorder> recorder;
   if (t.rank == 0) {
     recorder.emplace(directory.metrics(), *t.progress, console, e.log.every, resumed ? resumed->state.seconds : 0);
-    t.progress->run().steps_in_all = length.steps;
   }
   train::Checkpointer checkpointer({.folder = directory.checkpoints(),
                                     .options = e.checkpoint,
@@ -112,6 +109,13 @@ void run(const Task& t) {
   if (resumed) {
     checkpointer.restore(*resumed);
     state = resumed->state;
+  }
+  if (recorder) {
+    auto& run = t.progress->run();
+    run.steps_in_all = length.steps;
+    run.step = state.step;
+    run.epochs_done = state.epoch;
+    run.seconds = state.seconds;
   }
   state.world_size = t.world_size;
   state.config_hash = t.config_hash;

@@ -23,7 +23,7 @@ struct Task {
   std::filesystem::path run_directory;
   bool resumed = false;               // goes on in a run directory that was there
   std::filesystem::path resume_from;  // the complete checkpoint to go on from; empty: from the start
-  std::filesystem::path init_from;    // a checkpoint or a .safetensors file to take weights from
+  std::filesystem::path init_from;    // a .safetensors file to take weights from
   std::string store_host = "127.0.0.1";
   std::uint16_t store_port = 0;
   int store_listener = -1;  // rank 0: a socket that listens on that port
@@ -46,8 +46,9 @@ struct Probe {
 extern "C" {
 // Trains as one rank. Returns the process's exit code: 0 done, 1 failed (told on the progress page).
 int ddp_rank_train(const Task* task);
-// Builds the model and one batch on the CPU, and runs forward and loss.
-void ddp_rank_probe(const config::Experiment* experiment, Probe* probe);
+// Builds the model and one batch on the CPU, runs forward and loss, and tries the weights and the state that the
+// task goes on from. Of the task, only what is the same for all ranks is looked at.
+void ddp_rank_probe(const Task* task, Probe* probe);
 // Lists every component that registered itself.
 void ddp_rank_components(config::Components* components);
 }

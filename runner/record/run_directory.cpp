@@ -91,7 +91,14 @@ RunDirectory RunDirectory::find(const fs::path& results, const std::string& run)
 FileDescriptor RunDirectory::lock() const {
   FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock) throw usage_error("cannot lock the run: " + errno_text(errno), path_.string());
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  // The ranks of a run whose parent was killed hold the lock until they have gone too: a moment.
+  const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
+  int attempts = 50;
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (--attempts > 0 && errno == EWOULDBLOCK) {
+      nanosleep(&pause, nullptr);
+      continue;
+    }
     throw usage_error("another process is writing this run", path_.string(), "wait for it, or stop it first");
   }
   return lock;

@@ -58,7 +58,11 @@ void RunRecorder::step(const StepRecord& r) {
   samples_since_ = 0;
 }
 
-void RunRecorder::epoch(const EpochRecord& r) {
+double EpochRecord::metric(const std::string& name) const {
+  return name == "train_loss" ? train_loss : name == "val_loss" ? val_loss : val_accuracy;
+}
+
+void RunRecorder::epoch(const EpochRecord& r, const std::string& metric) {
   const double now = seconds();
   const double per_second = rate(epoch_samples_, now - epoch_started_);
   JsonLine line("epoch");
@@ -78,6 +82,7 @@ void RunRecorder::epoch(const EpochRecord& r) {
   }
   line.add("samples", epoch_samples_).add("samples_per_second", per_second).add("seconds", now);
   log_.append(line.finish());
+  keep_best(metric, r.metric(metric), r.step);
   char tail[48];
   std::snprintf(tail, sizeof tail, " | %.0f samples/s", per_second);
   console_.line(text + tail);
@@ -85,7 +90,7 @@ void RunRecorder::epoch(const EpochRecord& r) {
   epoch_samples_ = 0;
 }
 
-void RunRecorder::best(const std::string& metric, double value, std::int64_t step) {
+void RunRecorder::keep_best(const std::string& metric, double value, std::int64_t step) {
   auto& run = page_.run();
   const double best = run.best;
   const bool better = greater_is_better(metric) ? value > best : value < best;

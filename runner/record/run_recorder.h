@@ -28,6 +28,9 @@ struct EpochRecord {
   double train_loss = 0;
   double val_loss = 0;
   double val_accuracy = 0;
+
+  // The value of the metric of that name.
+  double metric(const std::string& name) const;
 };
 
 // Rank 0's hand: metrics.jsonl, the progress page's part about the whole run, and lines for the terminal.
@@ -38,9 +41,8 @@ class RunRecorder {
               double seconds);
 
   void step(const StepRecord& record);
-  void epoch(const EpochRecord& record);
-  // Keeps the best value that an epoch's metric had. NaN: the epoch has none.
-  void best(const std::string& metric, double value, std::int64_t step);
+  // `metric`: the one whose best value is kept.
+  void epoch(const EpochRecord& record, const std::string& metric);
   void checkpoint(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
   void resumed(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
   // Returns once all lines are in the file.
@@ -49,6 +51,8 @@ class RunRecorder {
   double seconds() const;
 
  private:
+  void keep_best(const std::string& metric, double value, std::int64_t step);
+
   using Clock = std::chrono::steady_clock;
 
   MetricsLog log_;

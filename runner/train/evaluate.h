@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "datasets/dataset.h"
 #include "dist/distributed_model.h"
@@ -8,9 +9,10 @@
 
 namespace ddp::train {
 
+// NaN: not measured.
 struct Evaluation {
-  double loss = 0;      // mean over samples
-  double accuracy = 0;  // share of samples whose class is right; NaN where targets are no class indices
+  double loss = std::numeric_limits<double>::quiet_NaN();      // mean over samples
+  double accuracy = std::numeric_limits<double>::quiet_NaN();  // share of right classes, where targets are classes
 };
 
 // What a model is measured on.

@@ -9,31 +9,23 @@ using record::Phase;
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)), state_(std::move(state)), board_(p_.page, p_.rank) {
-  state_.metric_name = checkpoint_metric();
+  state_.metric_name = p_.experiment.best_metric();
 }
 
 void Trainer::run() {
   if (p_.experiment.checkpoint.rehearse && state_.step == 0) p_.checkpointer.rehearse(state_);
   while (!finished() && !stopping_) run_epoch();
-  enter(Phase::saving);
-  if (p_.recorder) state_.seconds = p_.recorder->seconds();
-  p_.checkpointer.save(state_);
+  save();
   enter(Phase::finished);
 }
 
 void Trainer::run_epoch() {
-  const auto& e = p_.experiment;
   p_.batches.start_epoch(state_.epoch, state_.position);
-  bool first = true;
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
-    if (std::exchange(first, false) && e.checkpoint.rehearse && state_.step == 1) p_.checkpointer.end_rehearsal();
+    if (p_.experiment.checkpoint.rehearse && state_.step == 1) p_.checkpointer.end_rehearsal();
     stopping_ = stop_agreed();
-    if (due_after_step() && !epoch_finished() && !finished()) {
-      enter(Phase::saving);
-      if (p_.recorder) state_.seconds = p_.recorder->seconds();
-      p_.checkpointer.save(state_);
-    }
+    if (save_is_due_after_step() && !epoch_finished() && !finished()) save();
   }
   if (epoch_finished() || finished()) end_epoch();
 }
@@ -61,12 +53,7 @@ LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far
   enter(Phase::loading);
   const datasets::Batch batch = p_.batches.next();
   const at::Tensor inputs = batch.inputs.to(p_.device);
-  if (state_.position == 0 && so_far.samples == 0) {
-    // The line that the seeds print at each epoch's start.
-    const std::int64_t steps = std::min(p_.length.micro_batches_per_epoch, p_.length.steps * p_.experiment.accumulate);
-    p_.console.line("[" + p_.label + "] Epoch " + std::to_string(state_.epoch) + " | Batchsize: " +
-                    std::to_string(inputs.size(0)) + " | Steps: " + std::to_string(steps));
-  }
+  if (state_.position == 0 && so_far.samples == 0) announce_epoch(inputs.size(0));
   enter(Phase::forward);
   const at::Tensor output = p_.model.forward(inputs);
   const at::Tensor loss = p_.loss(output, batch.targets.to(output.device()));
@@ -78,6 +65,13 @@ LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far
   return so_far;
 }
 
+void Trainer::announce_epoch(std::int64_t batch_size) {
+  const std::int64_t batches =
+      std::min(p_.length.micro_batches_per_epoch, p_.length.steps * p_.experiment.accumulate);
+  p_.console.line("[" + p_.label + "] Epoch " + std::to_string(state_.epoch) + " | Batchsize: " +
+                  std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
+}
+
 void Trainer::record_step(double lr) {
   const LossSum all = board_.collect(state_.step);
   state_.loss_sum += all.sum;
@@ -86,42 +80,39 @@ void Trainer::record_step(double lr) {
 }
 
 void Trainer::end_epoch() {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::int64_t epoch = state_.epoch;
-  Evaluation evaluation{.loss = nan, .accuracy = nan};
-  const auto& every = p_.experiment.validation.every;
-  if (p_.holdout && ((epoch + 1) % every == 0 || finished())) {
-    enter(Phase::validating);
-    evaluation = evaluate(p_.model, p_.group, p_.loss, *p_.holdout);
-  }
   const LossSum train{.sum = state_.loss_sum, .samples = state_.loss_samples};
-  if (p_.recorder) {
-    p_.recorder->epoch({.epoch = epoch, .step = state_.step, .train_loss = train.mean(), .val_loss = evaluation.loss,
-                        .val_accuracy = evaluation.accuracy});
-    state_.seconds = p_.recorder->seconds();
-  }
-  state_.metric = state_.metric_name == "train_loss" ? train.mean()
-                  : state_.metric_name == "val_loss" ? evaluation.loss
-                                                     : evaluation.accuracy;
+  const Evaluation measured = validate();
+  const record::EpochRecord ended{.epoch = epoch, .step = state_.step, .train_loss = train.mean(),
+                                  .val_loss = measured.loss, .val_accuracy = measured.accuracy};
+  state_.metric = ended.metric(state_.metric_name);
+  if (p_.recorder) p_.recorder->epoch(ended, state_.metric_name);
   if (epoch_finished()) {
     ++state_.epoch;
     state_.position = 0;
     state_.loss_sum = 0;
     state_.loss_samples = 0;
   }
-  const std::int64_t save_every = p_.experiment.checkpoint.save_every;
-  if (finished() || due_after_step() || (save_every > 0 && epoch % save_every == 0)) {
-    enter(Phase::saving);
-    p_.checkpointer.save(state_);
-  }
-  if (p_.recorder) {
-    p_.page.run().epochs_done = state_.epoch;
-    p_.recorder->best(state_.metric_name, state_.metric, state_.step);
-  }
-  state_.metric = nan;
+  const std::int64_t every = p_.experiment.checkpoint.save_every;
+  if (finished() || save_is_due_after_step() || (every > 0 && epoch % every == 0)) save();
+  if (p_.recorder) p_.page.run().epochs_done = state_.epoch;
+  state_.metric = std::numeric_limits<double>::quiet_NaN();
 }
 
-bool Trainer::due_after_step() const {
+Evaluation Trainer::validate() {
+  const bool due = finished() || (state_.epoch + 1) % p_.experiment.validation.every == 0;
+  if (!p_.holdout || !due) return {};
+  enter(Phase::validating);
+  return evaluate(p_.model, p_.group, p_.loss, *p_.holdout);
+}
+
+void Trainer::save() {
+  enter(Phase::saving);
+  if (p_.recorder) state_.seconds = p_.recorder->seconds();
+  p_.checkpointer.save(state_);
+}
+
+bool Trainer::save_is_due_after_step() const {
   const auto& every = p_.experiment.checkpoint.save_every_steps;
   return every && state_.step % *every == 0;
 }
@@ -131,12 +122,6 @@ bool Trainer::stop_agreed() {
   // Rank 0 names the next step: no rank can have finished it, since its all-reduce needs rank 0.
   if (p_.rank == 0 && p_.page.stop_requested() && stop_after == 0 && !finished()) stop_after = state_.step + 1;
   return stop_after != 0 && state_.step >= stop_after;
-}
-
-std::string Trainer::checkpoint_metric() const {
-  const std::string& chosen = p_.experiment.checkpoint.metric;
-  if (!chosen.empty()) return chosen;
-  return p_.holdout ? "val_loss" : "train_loss";
 }
 
 }  // namespace ddp::train

@@ -52,13 +52,16 @@ class Trainer {
   void run_epoch();
   void run_step();
   LossSum run_micro_batch(std::int64_t of_step, bool last, LossSum so_far);
+  // The line that the seeds print at each epoch's start; their "steps" are the batches of a rank.
+  void announce_epoch(std::int64_t batch_size);
   void record_step(double lr);
   void end_epoch();
-  bool due_after_step() const;
+  Evaluation validate();
+  void save();
+  bool save_is_due_after_step() const;
   bool stop_agreed();
   bool finished() const { return state_.step >= p_.length.steps; }
   bool epoch_finished() const { return state_.position >= p_.length.micro_batches_per_epoch; }
-  std::string checkpoint_metric() const;
   void enter(record::Phase phase) { p_.page.rank(p_.rank).phase.store(phase, std::memory_order_relaxed); }
 
   TrainerParts p_;

@@ -92,7 +92,7 @@ TEST_CASE("files that extend each other, or none, are an error at the key") {
   CHECK(contains(mistakes_of("c0.toml"), "more than 16 files extend each other"));
 }
 
-TEST_CASE("--set changes a key as a file that extends it would") {
+TEST_CASE("an assignment by --set changes a key as a file that extends it would") {
   const Experiment e =
       load_text(kModelAndDataset + "optimizer = \"sgd\"\n",
                 {"optimizer.lr=0.1", "model.in_features=3", "name=run-1", "distributed.init_method=tcp://h:1",
@@ -109,7 +109,7 @@ TEST_CASE("--set changes a key as a file that extends it would") {
   CHECK(e.seed == 5);
 }
 
-TEST_CASE("--set of a component's name replaces its section whole") {
+TEST_CASE("an assignment by --set of a component's name replaces its section whole") {
   const std::string file = "dataset = \"random_pairs\"\nmodel = { name = \"linear\", out_features = 3 }\n";
   CHECK(load_text(file, {"model=mlp", "model.in_features=2"}).experiment.model.name == "mlp");
   CHECK(load_text(file, {"model.in_features=2", "model.name=mlp"}).experiment.model.options["in_features"] ==
