@@ -52,7 +52,9 @@ class Peer:
     """peer.py under torchrun. Its lines on stdout can be read as they come; leaving the block waits for its end."""
 
     def __init__(self, experiment, data, steps):
-        environment = dict(os.environ)
+        # torchrun leaves a folder of its own behind.
+        self.scratch = tempfile.TemporaryDirectory(prefix="ddp-exp-bench-")
+        environment = dict(os.environ, TMPDIR=self.scratch.name)
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment |= {
             "PYTHONPATH": os.environ["DDP_PYTHONPATH"],
@@ -79,3 +81,4 @@ class Peer:
             self.errors.seek(0)
             raise RuntimeError(f"torchrun exited with {self.process.returncode}:\n{self.errors.read()}")
         self.errors.close()
+        self.scratch.cleanup()

@@ -72,13 +72,13 @@ std::unique_ptr<Dataset> parse(const std::string& text, const std::string& path)
   return std::make_unique<InMemory>(inputs, targets);
 }
 
-const bool registered = registry().add<DigitsOptions>(
-    "digits", "scikit-learn's 1797 handwritten digits: 64 values 0..1, class 0..9",
-    [](const DigitsOptions& o) {
-      const std::string path = o.path.empty() ? default_path() : o.path;
-      return parse(unzip(path), path);
-    },
-    {{"loss", "cross_entropy"}});
+const bool registered =
+    registry().add<DigitsOptions>("digits", "scikit-learn's 1797 handwritten digits: 64 values 0..1, class 0..9",
+                                  [](const DigitsOptions& o) {
+                                    const std::string path = o.path.empty() ? default_path() : o.path;
+                                    return parse(unzip(path), path);
+                                  },
+                                  {{"loss", "cross_entropy"}});
 
 }  // namespace
 }  // namespace ddp::datasets

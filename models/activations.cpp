@@ -17,9 +17,9 @@ torch::nn::AnyModule make() {
 
 const std::map<std::string, std::function<torch::nn::AnyModule()>>& activations() {
   static const std::map<std::string, std::function<torch::nn::AnyModule()>> known{
-      {"relu", make<torch::nn::ReLU>},       {"tanh", make<torch::nn::Tanh>},
-      {"gelu", make<torch::nn::GELU>},       {"sigmoid", make<torch::nn::Sigmoid>},
-      {"silu", make<torch::nn::SiLU>},       {"leaky_relu", make<torch::nn::LeakyReLU>},
+      {"relu", make<torch::nn::ReLU>}, {"tanh", make<torch::nn::Tanh>},
+      {"gelu", make<torch::nn::GELU>}, {"sigmoid", make<torch::nn::Sigmoid>},
+      {"silu", make<torch::nn::SiLU>}, {"leaky_relu", make<torch::nn::LeakyReLU>},
   };
   return known;
 }

@@ -47,15 +47,14 @@ const bool registered =
                               [](const GeluOptions& o) {
                                 return AnyModule(torch::nn::GELU(torch::nn::GELUOptions().approximate(o.approximate)));
                               }) &&
-    layers().add<LeakyReluOptions>("LeakyReLU", "x, or negative_slope * x below 0",
-                                   [](const LeakyReluOptions& o) {
-                                     return AnyModule(torch::nn::LeakyReLU(
-                                         torch::nn::LeakyReLUOptions().negative_slope(o.negative_slope)));
-                                   }) &&
-    layers().add<EluOptions>("ELU", "x, or alpha * (exp(x) - 1) below 0",
-                             [](const EluOptions& o) {
-                               return AnyModule(torch::nn::ELU(torch::nn::ELUOptions().alpha(o.alpha)));
-                             }) &&
+    layers().add<LeakyReluOptions>(
+        "LeakyReLU", "x, or negative_slope * x below 0",
+        [](const LeakyReluOptions& o) {
+          return AnyModule(torch::nn::LeakyReLU(torch::nn::LeakyReLUOptions().negative_slope(o.negative_slope)));
+        }) &&
+    layers().add<EluOptions>(
+        "ELU", "x, or alpha * (exp(x) - 1) below 0",
+        [](const EluOptions& o) { return AnyModule(torch::nn::ELU(torch::nn::ELUOptions().alpha(o.alpha))); }) &&
     layers().add<SoftmaxOptions>("Softmax", "exp(x) over its sum", [](const SoftmaxOptions& o) {
       return AnyModule(torch::nn::Softmax(torch::nn::SoftmaxOptions(o.dim)));
     });

@@ -74,10 +74,10 @@ const bool registered =
                                     with_padding_mode(common<2, torch::nn::Conv2dOptions>(o), o.padding_mode)));
                               }) &&
     layers().add<ConvTransposeOptions>(
-        "ConvTranspose2d", "transposed convolution over [n, channels, height, width]", [](const ConvTransposeOptions& o) {
-          return AnyModule(
-              torch::nn::ConvTranspose2d(common<2, torch::nn::ConvTranspose2dOptions>(o).output_padding(
-                  spread<2>(o.output_padding, "output_padding"))));
+        "ConvTranspose2d", "transposed convolution over [n, channels, height, width]",
+        [](const ConvTransposeOptions& o) {
+          return AnyModule(torch::nn::ConvTranspose2d(common<2, torch::nn::ConvTranspose2dOptions>(o).output_padding(
+              spread<2>(o.output_padding, "output_padding"))));
         });
 
 }  // namespace

@@ -67,15 +67,15 @@ const bool registered =
                                    batch_norm<torch::nn::BatchNorm1d>) &&
     layers().add<BatchNormOptions>("BatchNorm2d", "batch normalisation of [n, channels, height, width]",
                                    batch_norm<torch::nn::BatchNorm2d>) &&
-    layers().add<LayerNormOptions>("LayerNorm", "normalisation over the last dimensions",
-                                   [](const LayerNormOptions& o) {
-                                     return AnyModule(torch::nn::LayerNorm(
-                                         torch::nn::LayerNormOptions(o.shape()).eps(o.eps).elementwise_affine(
-                                             o.elementwise_affine)));
-                                   }) &&
+    layers().add<LayerNormOptions>(
+        "LayerNorm", "normalisation over the last dimensions",
+        [](const LayerNormOptions& o) {
+          return AnyModule(torch::nn::LayerNorm(
+              torch::nn::LayerNormOptions(o.shape()).eps(o.eps).elementwise_affine(o.elementwise_affine)));
+        }) &&
     layers().add<GroupNormOptions>("GroupNorm", "normalisation over groups of channels", [](const GroupNormOptions& o) {
-      return AnyModule(torch::nn::GroupNorm(
-          torch::nn::GroupNormOptions(o.num_groups, o.num_channels).eps(o.eps).affine(o.affine)));
+      return AnyModule(
+          torch::nn::GroupNorm(torch::nn::GroupNormOptions(o.num_groups, o.num_channels).eps(o.eps).affine(o.affine)));
     });
 
 }  // namespace

@@ -90,8 +90,7 @@ const bool registered =
     layers().add<AdaptiveAvgPoolOptions>(
         "AdaptiveAvgPool2d", "mean over windows that give an output of that size", [](const AdaptiveAvgPoolOptions& o) {
           const auto size = spread<2>(o.output_size, "output_size");
-          return AnyModule(torch::nn::AdaptiveAvgPool2d(
-              torch::nn::AdaptiveAvgPool2dOptions({(*size)[0], (*size)[1]})));
+          return AnyModule(torch::nn::AdaptiveAvgPool2d(torch::nn::AdaptiveAvgPool2dOptions({(*size)[0], (*size)[1]})));
         });
 
 }  // namespace

@@ -17,13 +17,11 @@ struct MlpOptions {
   void fields(config::Fields& f) {
     f({.name = "in_features", .doc = "values of a sample", .range = config::at_least(1), .required = true},
       in_features);
-    f({.name = "hidden", .doc = "widths of the hidden layers", .range = config::at_least(1), .required = true},
-      hidden);
+    f({.name = "hidden", .doc = "widths of the hidden layers", .range = config::at_least(1), .required = true}, hidden);
     f({.name = "out_features", .doc = "values of its prediction", .range = config::at_least(1), .required = true},
       out_features);
     f({.name = "activation", .doc = "behind each hidden layer", .choices = activation_names()}, activation);
-    f({.name = "dropout", .doc = "share of values dropped behind each activation",
-       .range = config::from_below(0, 1)},
+    f({.name = "dropout", .doc = "share of values dropped behind each activation", .range = config::from_below(0, 1)},
       dropout);
   }
 };

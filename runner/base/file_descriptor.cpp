@@ -1,8 +1,8 @@
 #include "base/file_descriptor.h"
 
+#include <unistd.h>
 #include <cerrno>
 #include <system_error>
-#include <unistd.h>
 
 #include "base/error.h"
 

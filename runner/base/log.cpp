@@ -1,8 +1,8 @@
 #include "base/log.h"
 
+#include <unistd.h>
 #include <cstdlib>
 #include <memory>
-#include <unistd.h>
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
@@ -33,8 +33,8 @@ spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
     const char* no_color = std::getenv("NO_COLOR");
     const bool colored = isatty(STDERR_FILENO) && (no_color == nullptr || *no_color == '\0');
-    auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(
-        colored ? spdlog::color_mode::always : spdlog::color_mode::never);
+    auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(colored ? spdlog::color_mode::always
+                                                                                  : spdlog::color_mode::never);
     auto made = std::make_shared<spdlog::logger>("ddp-exp", sink);
     set_pattern(*made, "%^%*%$%v");
     made->flush_on(spdlog::level::info);

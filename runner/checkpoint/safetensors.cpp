@@ -1,13 +1,13 @@
 #include "checkpoint/safetensors.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
-#include <fstream>
-#include <map>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
 
 #include <ATen/ops/empty.h>
 #include <nlohmann/json.hpp>

@@ -11,7 +11,8 @@ namespace {
 // torchrun and mpirun start one process a rank. Forking ranks in each would train as often as they start it.
 void refuse_foreign_launchers() {
   if (std::getenv("RANK") == nullptr || std::getenv("WORLD_SIZE") == nullptr) return;
-  throw usage_error("this version starts its ranks itself and cannot be one of torchrun's", "RANK and WORLD_SIZE are set",
+  throw usage_error("this version starts its ranks itself and cannot be one of torchrun's",
+                    "RANK and WORLD_SIZE are set",
                     "call ddp-exp without torchrun: device_pool says how many ranks there are");
 }
 
@@ -19,7 +20,12 @@ void refuse_foreign_launchers() {
 
 Prepared prepare(config::Loaded loaded, launch::Start start) {
   refuse_foreign_launchers();
-  Prepared p{.loaded = std::move(loaded), .plan = {}, .start = std::move(start), .library = nullptr, .probe = {}, .workload = {}};
+  Prepared p{.loaded = std::move(loaded),
+             .plan = {},
+             .start = std::move(start),
+             .library = nullptr,
+             .probe = {},
+             .workload = {}};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus());
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
   p.probe = p.library->probe(p.plan, p.start);

@@ -38,9 +38,9 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
 void require_same_world(const fs::path& checkpoint, int world_size) {
   const int saved = record::position_of(checkpoint).world_size;
   if (saved == world_size) return;
-  throw usage_error("was saved by " + std::to_string(saved) + " ranks and cannot go on with " +
-                        std::to_string(world_size),
-                    checkpoint.string(), "keep the run's device_pool, or start a new run with --init-from");
+  throw usage_error(
+      "was saved by " + std::to_string(saved) + " ranks and cannot go on with " + std::to_string(world_size),
+      checkpoint.string(), "keep the run's device_pool, or start a new run with --init-from");
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ struct Arguments {
 };
 
 // The mistakes of one file as a person reads them, "" where there are none.
-std::string mistakes(const std::string& file, const Arguments& arguments,
-                     const config::Components& components) {
+std::string mistakes(const std::string& file, const Arguments& arguments, const config::Components& components) {
   try {
     config::load(file, arguments.sets, components);
     return "";
@@ -43,8 +42,7 @@ int validate(const Arguments& arguments) {
       std::cerr << found << "\n";
     }
   }
-  if (arguments.json)
-    std::cout << report.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  if (arguments.json) std::cout << report.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
   return all_good ? 0 : 2;
 }
 

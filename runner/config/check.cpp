@@ -15,8 +15,7 @@ const Option* find(const std::vector<Option>& options, const std::string& name) 
 }
 
 const Spec* find(const std::vector<Spec>& specs, const std::string& name) {
-  const auto it =
-      std::find_if(specs.begin(), specs.end(), [&](const Spec& spec) { return spec.name == name; });
+  const auto it = std::find_if(specs.begin(), specs.end(), [&](const Spec& spec) { return spec.name == name; });
   return it == specs.end() ? nullptr : &*it;
 }
 
@@ -26,9 +25,7 @@ std::vector<std::string> names_of(const std::map<std::string, Spec>& specs) {
   return names;
 }
 
-std::string under(const std::string& path, const std::string& key) {
-  return path.empty() ? key : path + "." + key;
-}
+std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 // What names a component, or a variant, is no option of it.
 Node without(const Node& table, const std::string& key) {
@@ -39,9 +36,7 @@ Node without(const Node& table, const std::string& key) {
 
 }  // namespace
 
-Value Checker::check(const Node& root) const {
-  return table(root, options_, {.path = "", .known_as = "keys"});
-}
+Value Checker::check(const Node& root) const { return table(root, options_, {.path = "", .known_as = "keys"}); }
 
 Value Checker::table(const Node& node, const std::vector<Option>& options, const Owner& owner) const {
   for (const auto* entry : in_file_order(node)) {
@@ -105,8 +100,7 @@ std::string Checker::elsewhere(const std::string& key) const {
 void Checker::missing(const Node& node, const Option& option, const std::string& path) const {
   std::string remedy = "it is " + expected(option) + (option.doc.empty() ? "" : ": " + option.doc);
   if (!option.component_kind.empty()) {
-    remedy =
-        suggestion("", names_of(components_.of(option.component_kind)), "every " + option.component_kind);
+    remedy = suggestion("", names_of(components_.of(option.component_kind)), "every " + option.component_kind);
   }
   problems_.add(node.place, "\"" + path + "\" is missing", remedy);
 }
@@ -140,8 +134,7 @@ std::optional<Value> Checker::value(const Node& node, const Option& option, cons
   return misfit(node, option, path);
 }
 
-std::optional<Value> Checker::component(const Node& node, const Option& option,
-                                        const std::string& path) const {
+std::optional<Value> Checker::component(const Node& node, const Option& option, const std::string& path) const {
   if (!node.is_table()) return misfit(node, option, path);
   const Node* name_node = node.find("name");
   std::optional<std::string> name = name_node ? name_node->text() : std::nullopt;
@@ -162,8 +155,7 @@ std::optional<Value> Checker::component(const Node& node, const Option& option,
   }
   Value values = Value::object();
   values["name"] = *name;
-  const Owner owner{
-      .path = path, .known_as = option.component_kind + " " + *name, .kind = option.component_kind};
+  const Owner owner{.path = path, .known_as = option.component_kind + " " + *name, .kind = option.component_kind};
   values.update(table(without(node, "name"), spec->options, owner));
   return values;
 }
@@ -181,8 +173,7 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
   if (!type) return misfit(*type_node, {.name = "type", .types = {Type::text}}, path + ".type");
   const Spec* spec = find(option.variants, *type);
   if (!spec) {
-    problems_.add(type_node->place, "there is no type " + in_quotes(*type),
-                  suggestion(*type, known, "every type"));
+    problems_.add(type_node->place, "there is no type " + in_quotes(*type), suggestion(*type, known, "every type"));
     return std::nullopt;
   }
   Value values = Value::object();

@@ -8,10 +8,8 @@ namespace ddp::config {
 namespace {
 
 bool contains(const Range& range, double number) {
-  if (range.minimum && (range.minimum_excluded ? number <= *range.minimum : number < *range.minimum))
-    return false;
-  if (range.maximum && (range.maximum_excluded ? number >= *range.maximum : number > *range.maximum))
-    return false;
+  if (range.minimum && (range.minimum_excluded ? number <= *range.minimum : number < *range.minimum)) return false;
+  if (range.maximum && (range.maximum_excluded ? number >= *range.maximum : number > *range.maximum)) return false;
   return true;
 }
 
@@ -32,8 +30,7 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
   }
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !contains(option.range, number)) return misfit(node, option, path);
-  const bool is_integer =
-      std::find(option.types.begin(), option.types.end(), Type::integer) != option.types.end();
+  const bool is_integer = std::find(option.types.begin(), option.types.end(), Type::integer) != option.types.end();
   return node.kind == Kind::integer && is_integer ? node.scalar : Value(number);
 }
 

@@ -53,8 +53,7 @@ Components Components::from_json(const Value& json) {
 }
 
 Components Components::installed() {
-  const std::filesystem::path file =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "components.json";
+  const std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "components.json";
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw usage_error("cannot read it", file.string(), "the build writes it: build again");
   try {

@@ -11,8 +11,7 @@ void expand_key(Node& root, const ShortForm& form, Problems& problems) {
   if (found == root.entries.end()) return;
   Node value = std::move(found->second);
   root.entries.erase(found);
-  Node& section =
-      root.entries.try_emplace(form.section, Node{.key = value.key, .place = value.key}).first->second;
+  Node& section = root.entries.try_emplace(form.section, Node{.key = value.key, .place = value.key}).first->second;
   if (!section.is_table()) return;  // a mistake that the check finds
   if (const Node* twice = section.find(form.key)) {
     const std::string long_form = std::string(form.section) + "." + form.key;

@@ -64,8 +64,7 @@ void check_device_pool(const Node& pool, Problems& problems) {
   const bool is_auto = pool.text() == "auto";
   const bool is_count = pool.kind == Kind::integer && pool.scalar.get<std::int64_t>() >= 1;
   if (is_auto || is_count || (pool.kind != Kind::text && pool.kind != Kind::integer)) return;
-  problems.add(pool.place,
-               "\"device_pool\" must be \"auto\", a number of ranks or a list, not " + shown(pool));
+  problems.add(pool.place, "\"device_pool\" must be \"auto\", a number of ranks or a list, not " + shown(pool));
 }
 
 }  // namespace ddp::config

@@ -8,31 +8,23 @@ void Distributed::fields(Fields& f) {
      .choices = {"auto", "gloo", "nccl"}},
     backend);
   f({.name = "init_method", .doc = "where ranks meet; env://: where the launcher says"}, init_method);
-  f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = above(0)},
-    timeout);
-  f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = above(0)},
-    bucket_cap_mb);
+  f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = above(0)}, timeout);
+  f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = above(0)}, bucket_cap_mb);
   f({.name = "find_unused_parameters", .doc = "parameters may stay without a gradient in a step"},
     find_unused_parameters);
   f({.name = "static_graph", .doc = "every step uses the same parameters"}, static_graph);
   f({.name = "gradient_as_bucket_view", .doc = "gradients are views into the buckets: less memory"},
     gradient_as_bucket_view);
-  f({.name = "broadcast_buffers", .doc = "rank 0's buffers go to every rank before a forward"},
-    broadcast_buffers);
+  f({.name = "broadcast_buffers", .doc = "rank 0's buffers go to every rank before a forward"}, broadcast_buffers);
 }
 
 void Loader::fields(Fields& f) {
   f({.name = "shuffle", .doc = "a new order in every epoch"}, shuffle);
-  f({.name = "drop_last",
-     .doc = "drop the samples that do not divide over the ranks, instead of repeating some"},
+  f({.name = "drop_last", .doc = "drop the samples that do not divide over the ranks, instead of repeating some"},
     drop_last);
-  f({.name = "workers",
-     .doc = "threads a rank that fetch batches ahead of training",
-     .range = between(0, 256)},
+  f({.name = "workers", .doc = "threads a rank that fetch batches ahead of training", .range = between(0, 256)},
     workers);
-  f({.name = "sampler_seed",
-     .doc = "the order in epoch e is drawn from sampler_seed + e",
-     .range = at_least(0)},
+  f({.name = "sampler_seed", .doc = "the order in epoch e is drawn from sampler_seed + e", .range = at_least(0)},
     sampler_seed);
 }
 
@@ -47,45 +39,35 @@ void Checkpoint::fields(Fields& f) {
      .doc = "save after each epoch e with e % save_every == 0; 0: at the end only",
      .range = at_least(0)},
     save_every);
-  f({.name = "save_every_steps", .doc = "also save after every so many steps", .range = at_least(1)},
-    save_every_steps);
+  f({.name = "save_every_steps", .doc = "also save after every so many steps", .range = at_least(1)}, save_every_steps);
   f({.name = "keep_last", .doc = "the newest so many checkpoints stay", .range = at_least(1)}, keep_last);
-  f({.name = "keep_best", .doc = "the best so many checkpoints by metric stay", .range = at_least(0)},
-    keep_best);
+  f({.name = "keep_best", .doc = "the best so many checkpoints by metric stay", .range = at_least(0)}, keep_best);
   f({.name = "metric",
      .doc = "what best means, smaller is better but for accuracies",
      .choices = {"", "val_loss", "val_accuracy", "train_loss"}},
     metric);
-  f({.name = "rehearse",
-     .doc = "before training: save, wait, load on every rank, and delete it after one step"},
+  f({.name = "rehearse", .doc = "before training: save, wait, load on every rank, and delete it after one step"},
     rehearse);
 }
 
 void Log::fields(Fields& f) {
-  f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = at_least(1)},
-    every);
+  f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = at_least(1)}, every);
 }
 
 void Experiment::fields(Fields& f) {
   f({.name = "name", .doc = "the folder under results/; default: the file's name without .toml"}, name);
   f({.name = "seed", .doc = "of weights, data and dropout", .range = at_least(0)}, seed);
-  f({.name = "threads", .doc = "CPU threads a rank; default: cores / ranks", .range = between(1, 4096)},
-    threads);
+  f({.name = "threads", .doc = "CPU threads a rank; default: cores / ranks", .range = between(1, 4096)}, threads);
   f({.name = "deterministic", .doc = "cuDNN: deterministic kernels, no benchmark"}, deterministic);
   f({.name = "model", .doc = "what is trained", .required = true, .component_kind = "model"}, model);
-  f({.name = "dataset", .doc = "what it is trained on", .required = true, .component_kind = "dataset"},
-    dataset);
+  f({.name = "dataset", .doc = "what it is trained on", .required = true, .component_kind = "dataset"}, dataset);
   f({.name = "loss", .doc = "default: what fits the dataset's targets", .component_kind = "loss"}, loss);
   f({.name = "optimizer", .doc = "how weights follow gradients", .component_kind = "optimizer"}, optimizer);
   f({.name = "scheduler", .doc = "how the learning rate changes", .component_kind = "scheduler"}, scheduler);
-  f({.name = "epochs", .doc = "passes over the dataset (default 1); or give steps", .range = at_least(1)},
-    epochs);
+  f({.name = "epochs", .doc = "passes over the dataset (default 1); or give steps", .range = at_least(1)}, epochs);
   f({.name = "steps", .doc = "optimizer steps in all; or give epochs", .range = at_least(1)}, steps);
-  f({.name = "batch_size", .doc = "samples a rank and micro-batch (default 32)", .range = at_least(1)},
-    batch_size);
-  f({.name = "global_batch_size",
-     .doc = "samples a step: batch_size x ranks x accumulate",
-     .range = at_least(1)},
+  f({.name = "batch_size", .doc = "samples a rank and micro-batch (default 32)", .range = at_least(1)}, batch_size);
+  f({.name = "global_batch_size", .doc = "samples a step: batch_size x ranks x accumulate", .range = at_least(1)},
     global_batch_size);
   f({.name = "accumulate", .doc = "micro-batches a step", .range = at_least(1)}, accumulate);
   f({.name = "device_pool",
@@ -93,10 +75,8 @@ void Experiment::fields(Fields& f) {
             "them",
      .types = {Type::text, Type::integer, Type::list}},
     device_pool);
-  f({.name = "devices_per_rank", .doc = "devices of each rank's group", .range = at_least(1)},
-    devices_per_rank);
-  f({.name = "parallel", .doc = "ddp: one process a rank; single: one device", .choices = {"ddp", "single"}},
-    parallel);
+  f({.name = "devices_per_rank", .doc = "devices of each rank's group", .range = at_least(1)}, devices_per_rank);
+  f({.name = "parallel", .doc = "ddp: one process a rank; single: one device", .choices = {"ddp", "single"}}, parallel);
   f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);
   f.section({.name = "loader", .doc = "how samples become batches"}, loader);
   f.section({.name = "validation", .doc = "samples held out to measure on"}, validation);

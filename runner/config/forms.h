@@ -9,15 +9,13 @@ struct ShortForm {
   const char* key;
   const char* section;
 };
-inline constexpr std::array<ShortForm, 2> kShortForms{
-    {{"backend", "distributed"}, {"save_every", "checkpoint"}}};
+inline constexpr std::array<ShortForm, 2> kShortForms{{{"backend", "distributed"}, {"save_every", "checkpoint"}}};
 
 // Two keys of which a file gives one. Where one is inherited, the other takes its place.
 struct Alternatives {
   const char* first;
   const char* second;
 };
-inline constexpr std::array<Alternatives, 2> kAlternatives{
-    {{"epochs", "steps"}, {"batch_size", "global_batch_size"}}};
+inline constexpr std::array<Alternatives, 2> kAlternatives{{{"epochs", "steps"}, {"batch_size", "global_batch_size"}}};
 
 }  // namespace ddp::config

@@ -26,8 +26,7 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
   if (!spec || root.at_path("loss.name")) return;
   if (!spec->traits.contains("loss")) {
     if (!root.find("loss"))
-      problems.add(root.place, "\"loss\" is missing",
-                   "dataset \"" + spec->name + "\" does not tell which fits");
+      problems.add(root.place, "\"loss\" is missing", "dataset \"" + spec->name + "\" does not tell which fits");
     return;
   }
   const Place place = dataset->place;
@@ -46,8 +45,7 @@ Error Loaded::error(const std::string& path, const std::string& what, const std:
 
 bool Loaded::given(const std::string& path) const { return places.count(path) > 0; }
 
-Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets,
-            const Components& components) {
+Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components) {
   Problems problems;
   const std::vector<Option> options = describe<Experiment>();
   std::optional<Node> root = compose(file, sets, options, problems);

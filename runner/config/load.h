@@ -31,8 +31,7 @@ class Loaded {
 // known keys and components; the options of components are filled in with their defaults.
 // Throws one ddp::Error (usage) that shows every mistake with file:line:column, source line, what is wrong,
 // what is allowed and the nearest known name.
-Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets,
-            const Components& components);
+Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components);
 
 // The experiment as a file that load reads back to the same experiment: every key, defaults included.
 std::string to_toml(const Experiment& experiment);

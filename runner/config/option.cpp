@@ -64,17 +64,13 @@ class Reader : public Fields {
   explicit Reader(const Value& table) : open_{&table} {}
 
   void operator()(Option option, bool& field) override { take(option, field, &Value::is_boolean); }
-  void operator()(Option option, std::int64_t& field) override {
-    take(option, field, &Value::is_number_integer);
-  }
+  void operator()(Option option, std::int64_t& field) override { take(option, field, &Value::is_number_integer); }
   void operator()(Option option, double& field) override { take(option, field, &Value::is_number); }
   void operator()(Option option, std::string& field) override { take(option, field, &Value::is_string); }
   void operator()(Option option, std::vector<std::int64_t>& field) override {
     take_list(option, field, &Value::is_number_integer);
   }
-  void operator()(Option option, std::vector<double>& field) override {
-    take_list(option, field, &Value::is_number);
-  }
+  void operator()(Option option, std::vector<double>& field) override { take_list(option, field, &Value::is_number); }
   void operator()(Option option, std::optional<std::int64_t>& field) override {
     std::int64_t value = 0;
     if (take(option, value, &Value::is_number_integer)) field = value;

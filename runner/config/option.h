@@ -27,7 +27,15 @@ inline Range from_below(double minimum, double maximum) {
   return {.minimum = minimum, .maximum = maximum, .maximum_excluded = true};
 }
 
-struct Spec;
+struct Option;
+
+// A component's name and options: "mlp", and what may stand in its [model] table.
+struct Spec {
+  std::string name = {};
+  std::string doc = {};
+  std::vector<Option> options;
+  Value traits = Value::object();  // facts for checks without tensors: a dataset's {"loss": "mse"}
+};
 
 // One key that a section or a component knows: all that reading, checking, printing, the JSON Schema and
 // the help need. A struct's `fields` function fills name, doc and the limits; the rest follows from the
@@ -40,20 +48,12 @@ struct Option {
   bool required = false;
   bool path = false;                       // a file: relative to the experiment file that names it
   std::optional<std::size_t> length = {};  // of a list
-  std::vector<Type> types = {};      // what the value may be; several where PyTorch takes an int or a list
-  std::optional<Type> item = {};     // of a list: what each of its values is
-  Value default_value = {};          // null: none
-  std::vector<Spec> variants = {};   // of a list of tables: one of these each, told by the table's "type"
-  std::string component_kind = {};   // of a section that names a component: "model", "dataset", …
-  std::vector<Option> section = {};  // of a section: its keys
-};
-
-// A component's name and options: "mlp", and what may stand in its [model] table.
-struct Spec {
-  std::string name = {};
-  std::string doc = {};
-  std::vector<Option> options = {};
-  Value traits = Value::object();  // facts for checks without tensors: a dataset's {"loss": "mse"}
+  std::vector<Type> types = {};            // what the value may be; several where PyTorch takes an int or a list
+  std::optional<Type> item = {};           // of a list: what each of its values is
+  Value default_value = {};                // null: none
+  std::vector<Spec> variants = {};         // of a list of tables: one of these each, told by the table's "type"
+  std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
+  std::vector<Option> section = {};        // of a section: its keys
 };
 
 // What a file chose under a name: `[model] name = "mlp", hidden = [64]`. Options hold only what was given

@@ -7,8 +7,7 @@
 namespace ddp::config {
 namespace {
 
-constexpr std::array<std::string_view, 6> kTypeNames = {"boolean", "integer", "number",
-                                                        "text",    "list",    "table"};
+constexpr std::array<std::string_view, 6> kTypeNames = {"boolean", "integer", "number", "text", "list", "table"};
 
 std::string type_name(Type type) { return std::string(kTypeNames[static_cast<std::size_t>(type)]); }
 
@@ -71,8 +70,7 @@ Option option_from_json(const Value& json) {
     option.variants.push_back(spec_from_json(variant));
   }
   option.component_kind = json.value("component_kind", "");
-  for (const Value& key : json.value("section", Value::array()))
-    option.section.push_back(option_from_json(key));
+  for (const Value& key : json.value("section", Value::array())) option.section.push_back(option_from_json(key));
   return option;
 }
 

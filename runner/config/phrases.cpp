@@ -13,17 +13,16 @@ std::string joined(const std::vector<std::string>& parts, const std::string& bet
 }
 
 std::string number(double value) {
-  return value == static_cast<double>(static_cast<long long>(value))
-             ? std::to_string(static_cast<long long>(value))
-             : Value(value).dump();
+  return value == static_cast<double>(static_cast<long long>(value)) ? std::to_string(static_cast<long long>(value))
+                                                                     : Value(value).dump();
 }
 
 std::string bounds(const Range& range) {
   const std::string low = range.minimum ? number(*range.minimum) : "";
   const std::string high = range.maximum ? number(*range.maximum) : "";
   if (range.minimum && range.maximum) {
-    return (range.minimum_excluded ? " above " : " from ") + low +
-           (range.maximum_excluded ? " to below " : " to ") + high;
+    return (range.minimum_excluded ? " above " : " from ") + low + (range.maximum_excluded ? " to below " : " to ") +
+           high;
   }
   if (range.minimum) return (range.minimum_excluded ? " above " : " of at least ") + low;
   if (range.maximum) return (range.maximum_excluded ? " below " : " of at most ") + high;
@@ -49,8 +48,7 @@ std::string expected_list(const Option& option) {
     case Type::number:
       return "a list of " + length + "numbers" + bounds(option.range);
     case Type::text:
-      return "a list of " + length + "texts" +
-             (option.choices.empty() ? "" : ", each " + expected_text(option));
+      return "a list of " + length + "texts" + (option.choices.empty() ? "" : ", each " + expected_text(option));
     case Type::list:
       return "a list of " + length + "lists";
     case Type::table:
@@ -128,10 +126,8 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
   return best;
 }
 
-std::string suggestion(const std::string& name, const std::vector<std::string>& candidates,
-                       const std::string& what) {
-  if (const std::string near = nearest(name, candidates); !near.empty())
-    return "did you mean \"" + near + "\"?";
+std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what) {
+  if (const std::string near = nearest(name, candidates); !near.empty()) return "did you mean \"" + near + "\"?";
   return what + ": " + (candidates.empty() ? "none" : joined(candidates, ", "));
 }
 

@@ -14,8 +14,7 @@ std::string expected(const Option& option);
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates);
 
 // `did you mean "lr"?`, or `options: lr, momentum` where no name is near; `what` names them.
-std::string suggestion(const std::string& name, const std::vector<std::string>& candidates,
-                       const std::string& what);
+std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what);
 
 std::vector<std::string> names_of(const std::vector<Option>& options);
 std::vector<std::string> names_of(const std::vector<Spec>& specs);

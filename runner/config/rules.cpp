@@ -24,8 +24,8 @@ void check_name(const Node& root, const std::string& name, Problems& problems) {
   const Node* given = root.find("name");
   if (given && !given->text()) return;
   const bool is_safe = std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   });
   if (is_safe && !name.empty() && name.front() != '.' && name.size() <= kLongestName) return;
   problems.add(given ? given->place : root.place,
@@ -35,16 +35,14 @@ void check_name(const Node& root, const std::string& name, Problems& problems) {
 }
 
 // A dataset's {"needs": "steps"}: a key, or a list of keys, that it cannot do without.
-void check_needs(const Node& root, const Component& dataset, const Components& components,
-                 Problems& problems) {
+void check_needs(const Node& root, const Component& dataset, const Components& components, Problems& problems) {
   const Spec* spec = components.find("dataset", dataset.name);
   if (!spec || !spec->traits.contains("needs")) return;
   const Value& needs = spec->traits["needs"];
   for (const Value& key : needs.is_array() ? needs : Value::array({needs})) {
     const auto name = key.get<std::string>();
     if (root.at_path(name)) continue;
-    problems.add(root.at_path("dataset.name")->place,
-                 "dataset \"" + dataset.name + "\" needs \"" + name + "\"",
+    problems.add(root.at_path("dataset.name")->place, "dataset \"" + dataset.name + "\" needs \"" + name + "\"",
                  name == "steps" ? "it has no end, so epochs do not: give steps = …" : "");
   }
 }
@@ -60,8 +58,7 @@ void check_metric(const Node& root, const Experiment& experiment, Problems& prob
 
 }  // namespace
 
-void check_rules(const Node& root, const Experiment& experiment, const Components& components,
-                 Problems& problems) {
+void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   check_alternatives(root, problems);
   check_name(root, experiment.name, problems);
   check_needs(root, experiment.dataset, components, problems);

@@ -58,8 +58,8 @@ Value list(const Option& option, const Components& components) {
     }
     schema["items"] = {{"anyOf", std::move(forms)}};
   } else if (option.item) {
-    schema["items"] = schema_of(
-        {.name = "", .range = option.range, .choices = option.choices, .types = {*option.item}}, components);
+    schema["items"] =
+        schema_of({.name = "", .range = option.range, .choices = option.choices, .types = {*option.item}}, components);
   }
   return schema;
 }
@@ -113,12 +113,11 @@ void add_short_form(Value& schema, const ShortForm& form) {
 }  // namespace
 
 Value schema(const Components& components) {
-  Value schema = {{"$schema", "http://json-schema.org/draft-04/schema#"},
-                  {"title", "an experiment of ddp-exp"}};
+  Value schema = {{"$schema", "http://json-schema.org/draft-04/schema#"}, {"title", "an experiment of ddp-exp"}};
   const std::vector<Option> options = describe<Experiment>();
   schema.update(table(options, components));
-  schema["properties"]["extends"] = {
-      {"type", "string"}, {"description", "another experiment file, whose keys hold where this gives none"}};
+  schema["properties"]["extends"] = {{"type", "string"},
+                                     {"description", "another experiment file, whose keys hold where this gives none"}};
   for (const ShortForm& form : kShortForms) add_short_form(schema, form);
   for (const auto& [first, second] : kAlternatives) {
     schema["allOf"].push_back({{"not", {{"required", {first, second}}}}});
@@ -127,8 +126,8 @@ Value schema(const Components& components) {
   for (const Option& option : options) {
     if (option.required) required.push_back(option.name);
   }
-  schema["anyOf"] = Value::array(
-      {Value{{"required", std::move(required)}}, Value{{"required", Value::array({"extends"})}}});
+  schema["anyOf"] =
+      Value::array({Value{{"required", std::move(required)}}, Value{{"required", Value::array({"extends"})}}});
   return schema;
 }
 

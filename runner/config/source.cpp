@@ -14,11 +14,7 @@ constexpr int kFirstAssignment = 1 << 20;
 // The length in bytes of the well-formed UTF-8 sequence that `text` begins with, 0 where there is none.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) < 0x80   ? 1
-                             : byte(0) < 0xC2 ? 0
-                             : byte(0) < 0xE0 ? 2
-                             : byte(0) < 0xF0 ? 3
-                                              : 4;
+  const std::size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xC2 ? 0 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
   if (length == 0 || byte(0) > 0xF4 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -60,7 +56,7 @@ Source::Source(std::string label, std::filesystem::path folder, std::string text
       rank_(rank),
       line_starts_(find_lines(text_)) {}
 
-std::shared_ptr<const Source> Source::file(std::filesystem::path path, std::string text, int rank) {
+std::shared_ptr<const Source> Source::file(const std::filesystem::path& path, std::string text, int rank) {
   const std::string label = path.empty() ? "\"\"" : printable(path.string());
   return std::shared_ptr<const Source>(new Source(label, path.parent_path(), std::move(text), true, rank));
 }

@@ -14,7 +14,7 @@ namespace ddp::config {
 class Source {
  public:
   // `rank` orders the errors of several sources: the file, what it extends, then the assignments.
-  static std::shared_ptr<const Source> file(std::filesystem::path path, std::string text, int rank);
+  static std::shared_ptr<const Source> file(const std::filesystem::path& path, std::string text, int rank);
   static std::shared_ptr<const Source> assignment(int number, std::string text);
 
   const std::string& label() const { return label_; }

@@ -63,8 +63,7 @@ std::string to_toml(const Experiment& experiment) {
       top += key(name) + " = " + value(entry["name"]) + "\n";
     } else {
       sections += "\n[" + key(name) + "]\n";
-      for (const auto& [inner, of_inner] : entry.items())
-        sections += key(inner) + " = " + value(of_inner) + "\n";
+      for (const auto& [inner, of_inner] : entry.items()) sections += key(inner) + " = " + value(of_inner) + "\n";
     }
   }
   return top + sections;

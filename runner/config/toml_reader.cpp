@@ -30,8 +30,7 @@ class Converter {
   Place place(const toml::source_region& region) const {
     Place place{.source = source_, .line = region.begin.line, .column = region.begin.column};
     const bool one_line = region.end.line == region.begin.line;
-    if (one_line && region.end.column > region.begin.column)
-      place.width = region.end.column - region.begin.column;
+    if (one_line && region.end.column > region.begin.column) place.width = region.end.column - region.begin.column;
     return place;
   }
 
@@ -59,8 +58,7 @@ class Converter {
 
 }  // namespace
 
-std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std::string_view text,
-                               Problems& problems) {
+std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std::string_view text, Problems& problems) {
   if (const auto too_deep = find_too_deep(text)) {
     problems.add({.source = source, .line = too_deep->line, .column = too_deep->column}, too_deep->what);
     return std::nullopt;

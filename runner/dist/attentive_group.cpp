@@ -1,7 +1,7 @@
 #include "dist/attentive_group.h"
 
-#include <chrono>
 #include <sched.h>
+#include <chrono>
 
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>

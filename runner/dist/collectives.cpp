@@ -35,7 +35,8 @@ std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine) {
 
 void broadcast_from_rank_0(const Group& group, std::vector<at::Tensor> tensors) {
   if (!group || tensors.empty()) return;
-  c10d::broadcast_coalesced(c10::intrusive_ptr<c10d::ProcessGroup>::reclaim_copy(group.get()), tensors, kBroadcastBytes, 0);
+  c10d::broadcast_coalesced(c10::intrusive_ptr<c10d::ProcessGroup>::reclaim_copy(group.get()), tensors, kBroadcastBytes,
+                            0);
 }
 
 }  // namespace ddp::dist

@@ -8,10 +8,10 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/variable.h>
+#include <torch/nn/module.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
-#include <torch/nn/module.h>
 
 namespace ddp::dist {
 namespace {
@@ -43,8 +43,8 @@ std::vector<at::Tensor> detached(const NamedTensors& first, const NamedTensors& 
   return list;
 }
 
-Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config::Distributed& options,
-                        std::int64_t cap, std::int64_t first_cap) {
+Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config::Distributed& options, std::int64_t cap,
+                        std::int64_t first_cap) {
   std::vector<std::size_t> limits{std::numeric_limits<std::size_t>::max()};
   if (!options.static_graph && options.find_unused_parameters) {
     limits = options.bucket_cap_mb ? std::vector<std::size_t>{std::size_t(cap)}
@@ -137,8 +137,7 @@ Buckets DistributedModel::rebuilt_buckets() const {
   Buckets buckets;
   if (!engine_) return buckets;
   // The logger is the only one who tells: "0 1, 2 3" is two buckets of two parameters.
-  std::istringstream text(
-      engine_->logger->get_ddp_logging_data().strs_map["rebuilt_per_bucket_param_indices"]);
+  std::istringstream text(engine_->logger->get_ddp_logging_data().strs_map["rebuilt_per_bucket_param_indices"]);
   for (std::string bucket; std::getline(text, bucket, ',');) {
     std::istringstream indices(bucket);
     std::vector<std::size_t> list;

@@ -38,9 +38,10 @@ Group join_process_group(const Membership& m) {
   try {
     auto store = open_store(m);
     const bool nccl = m.backend == "nccl";
-    auto group = m.device == "cpu" && has_core_for_each_rank(m.world_size)
-                     ? c10::intrusive_ptr<c10d::ProcessGroup>(c10::make_intrusive<AttentiveGroup>(store, m.rank, m.world_size))
-                     : c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size);
+    auto group =
+        m.device == "cpu" && has_core_for_each_rank(m.world_size)
+            ? c10::intrusive_ptr<c10d::ProcessGroup>(c10::make_intrusive<AttentiveGroup>(store, m.rank, m.world_size))
+            : c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size);
     auto named = c10::make_intrusive<c10d::PrefixStore>(m.backend, store);
     auto backend = nccl ? make_nccl(named, m) : make_gloo(named, m);
     const auto type = nccl ? c10d::ProcessGroup::NCCL : c10d::ProcessGroup::GLOO;

@@ -53,10 +53,10 @@ Groups listed(const config::Loaded& loaded, const Value& pool, std::size_t per_r
 
 void require_gpus(const config::Loaded& loaded, std::size_t needed, const std::vector<Gpu>& gpus) {
   if (needed <= gpus.size()) return;
-  throw loaded.error("device_pool",
-                     "needs " + count(needed, "device") + ", this machine has " + std::to_string(gpus.size()),
-                     gpus.empty() ? "there is no visible GPU here; CPU ranks are written device_pool = [\"cpu\", \"cpu\"]"
-                                  : "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
+  throw loaded.error(
+      "device_pool", "needs " + count(needed, "device") + ", this machine has " + std::to_string(gpus.size()),
+      gpus.empty() ? "there is no visible GPU here; CPU ranks are written device_pool = [\"cpu\", \"cpu\"]"
+                   : "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
 }
 
 // A list names GPUs by index: the highest one must be there.
@@ -72,9 +72,10 @@ void require_listed(const config::Loaded& loaded, const Groups& groups, const st
   }
   if (named > gpus.size()) require_gpus(loaded, named, gpus);
   if (highest > gpus.size()) {
-    throw loaded.error("device_pool", "there is no GPU " + std::to_string(highest - 1) + ": this machine has " +
-                                          std::to_string(gpus.size()),
-                       "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
+    throw loaded.error(
+        "device_pool",
+        "there is no GPU " + std::to_string(highest - 1) + ": this machine has " + std::to_string(gpus.size()),
+        "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
   }
 }
 

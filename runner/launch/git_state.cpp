@@ -1,12 +1,12 @@
 #include "launch/git_state.h"
 
-#include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
-#include <string>
-#include <utility>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
+#include <string>
+#include <utility>
 
 extern char** environ;
 
@@ -22,8 +22,8 @@ GitState::GitState(const std::filesystem::path& folder) {
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   // "# branch.oid <commit>" first, then a line for each change; new files that git does not know do not count.
   const std::string where = folder.empty() ? "." : folder.string();
-  const char* command[] = {"git", "--no-optional-locks", "-C", where.c_str(), "status", "--porcelain=v2", "--branch",
-                           "--untracked-files=no", nullptr};
+  const char* command[] = {"git",      "--no-optional-locks",  "-C",   where.c_str(), "status", "--porcelain=v2",
+                           "--branch", "--untracked-files=no", nullptr};
   if (posix_spawnp(&pid_, "git", &actions, nullptr, const_cast<char**>(command), environ) != 0) pid_ = -1;
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);

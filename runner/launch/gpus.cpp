@@ -1,8 +1,8 @@
 #include "launch/gpus.h"
 
+#include <dlfcn.h>
 #include <array>
 #include <cstdio>
-#include <dlfcn.h>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>

@@ -1,11 +1,11 @@
 #include "launch/live_line.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace ddp::launch {
 namespace {

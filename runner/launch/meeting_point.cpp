@@ -1,9 +1,9 @@
 #include "launch/meeting_point.h"
 
 #include <arpa/inet.h>
-#include <cerrno>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <cerrno>
 
 #include "base/error.h"
 
@@ -17,8 +17,8 @@ MeetingPoint make_meeting_point() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (!point.listener || bind(point.listener.get(), generic, size) != 0 || listen(point.listener.get(), SOMAXCONN) != 0 ||
-      getsockname(point.listener.get(), generic, &size) != 0) {
+  if (!point.listener || bind(point.listener.get(), generic, size) != 0 ||
+      listen(point.listener.get(), SOMAXCONN) != 0 || getsockname(point.listener.get(), generic, &size) != 0) {
     throw training_error("cannot listen on loopback: " + errno_text(errno), "127.0.0.1");
   }
   point.port = ntohs(address.sin_port);

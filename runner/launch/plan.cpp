@@ -1,8 +1,8 @@
 #include "launch/plan.h"
 
+#include <sched.h>
 #include <algorithm>
 #include <cmath>
-#include <sched.h>
 
 #include "launch/device_pool.h"
 #include "record/hash.h"
@@ -19,8 +19,8 @@ std::int64_t usable_cores() {
 
 std::string resolve_backend(const config::Loaded& loaded, const Plan& plan) {
   const std::string& asked = loaded.experiment.distributed.backend;
-  const bool all_gpus = std::all_of(plan.groups.begin(), plan.groups.end(),
-                                    [](const auto& group) { return group.front() != "cpu"; });
+  const bool all_gpus =
+      std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
   if (asked == "auto") return all_gpus ? "nccl" : "gloo";
   if (asked == "nccl" && !all_gpus) {
     throw loaded.error("distributed.backend", "nccl carries tensors between GPUs, and device_pool has CPU ranks",
@@ -118,9 +118,10 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
     w.train_samples = probe.samples - w.validation_samples;
     const std::int64_t ranks = plan.world_size();
     if (e.loader.drop_last && w.train_samples < ranks) {
-      throw loaded.error("loader.drop_last", "drops everything: " + std::to_string(w.train_samples) +
-                                                 " samples for " + std::to_string(ranks) + " ranks",
-                         "use fewer ranks, or drop_last = false");
+      throw loaded.error(
+          "loader.drop_last",
+          "drops everything: " + std::to_string(w.train_samples) + " samples for " + std::to_string(ranks) + " ranks",
+          "use fewer ranks, or drop_last = false");
     }
     const std::int64_t of_rank = e.loader.drop_last ? w.train_samples / ranks : (w.train_samples + ranks - 1) / ranks;
     per_epoch = (of_rank + *e.batch_size - 1) / *e.batch_size;

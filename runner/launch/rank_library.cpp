@@ -66,7 +66,7 @@ rank::Probe RankLibrary::probe(const Plan& plan, const Start& start) const {
     const std::string json = to_json(probe).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     write_all(pipe, json.data(), json.size(), "pipe");
   });
-  const rank::Probe probe = from_json(nlohmann::json::parse(answer));
+  rank::Probe probe = from_json(nlohmann::json::parse(answer));
   if (!probe.error.empty()) throw usage_error(probe.error, "this experiment cannot be trained");
   return probe;
 }

@@ -1,14 +1,14 @@
 #include "launch/supervisor.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 
 #include "base/error.h"
 #include "launch/live_line.h"
@@ -48,8 +48,8 @@ void Supervisor::start(int rank, std::vector<int> kept, const std::function<int(
   const int console = console_to_.get();
   kept.push_back(console);
   ranks_.resize(std::max<std::size_t>(ranks_.size(), static_cast<std::size_t>(rank) + 1));
-  ranks_[rank] = fork_child({.descriptors = std::move(kept), .log = directory_.log(rank).string()},
-                            [&] { return body(console); });
+  ranks_[rank] =
+      fork_child({.descriptors = std::move(kept), .log = directory_.log(rank).string()}, [&] { return body(console); });
 }
 
 void Supervisor::watch_also(int descriptor, std::function<bool()> readable) {
@@ -145,7 +145,8 @@ record::Failure Supervisor::blame() const {
 std::string Supervisor::describe(const Ended& ended) const {
   auto& progress = page_.rank(ended.rank);
   if (WIFEXITED(ended.status) && progress.failed) return progress.error;
-  const std::string place = " after step " + std::to_string(progress.step) + ", in " + record::to_string(progress.phase);
+  const std::string place =
+      " after step " + std::to_string(progress.step) + ", in " + record::to_string(progress.phase);
   if (WIFSIGNALED(ended.status)) {
     const int signal = WTERMSIG(ended.status);
     const char* name = sigabbrev_np(signal);

@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <csignal>
-#include <fstream>
 #include <deque>
+#include <fstream>
 #include <memory>
 
 #include "base/log.h"
@@ -104,12 +104,13 @@ int conclude(const Training& t, const Outcome& outcome, const record::RunProgres
   s.error = outcome.failure;
   record::write_summary(t.directory, s);
   if (s.status == "interrupted") {
-    log::info("stopped after step " + std::to_string(run.step) + "; go on: ddp-exp resume " + t.directory.path().string());
+    log::info("stopped after step " + std::to_string(run.step) + "; go on: ddp-exp resume " +
+              t.directory.path().string());
     return 128 + (outcome.stop_signal == SIGUSR2 ? SIGTERM : outcome.stop_signal);
   }
   if (s.error) {
-    log::error("rank " + std::to_string(s.error->rank) + " (" + t.plan.device_name(s.error->rank) + "): " + s.error->what +
-               "\n  its last lines:" + last_lines(s.error->log) + "\n  its log: " + s.error->log);
+    log::error("rank " + std::to_string(s.error->rank) + " (" + t.plan.device_name(s.error->rank) + "): " +
+               s.error->what + "\n  its last lines:" + last_lines(s.error->log) + "\n  its log: " + s.error->log);
     return 1;
   }
   return 0;

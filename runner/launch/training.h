@@ -16,7 +16,7 @@ struct Training {
   record::RunDirectory directory;
   FileDescriptor lock;
   std::filesystem::path experiment_folder;  // whose git state is recorded
-  bool resumed = false;  // goes on in a directory that was there
+  bool resumed = false;                     // goes on in a directory that was there
   Start start;
 };
 

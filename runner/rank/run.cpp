@@ -56,8 +56,12 @@ Data build_data(const Task& t) {
   if (const auto* map = dynamic_cast<const datasets::MapDataset*>(d.dataset.get())) {
     parts = data::split(map->size(), e.validation);
     if (parts.validation.numel() > 0) {
-      d.holdout = {.dataset = map, .samples = parts.validation, .batch_size = batch_size, .rank = t.rank,
-                   .world_size = t.world_size, .device = c10::Device(t.devices.front())};
+      d.holdout = {.dataset = map,
+                   .samples = parts.validation,
+                   .batch_size = batch_size,
+                   .rank = t.rank,
+                   .world_size = t.world_size,
+                   .device = c10::Device(t.devices.front())};
     }
   }
   d.batches = data::make_batches(*d.dataset, parts.train, {t.rank, t.world_size, batch_size}, e.loader);

@@ -1,10 +1,10 @@
 #include "record/atomic_file.h"
 
-#include <cerrno>
 #include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
 #include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file_descriptor.h"

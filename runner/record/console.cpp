@@ -1,7 +1,7 @@
 #include "record/console.h"
 
-#include <climits>
 #include <unistd.h>
+#include <climits>
 
 #include "base/log.h"
 

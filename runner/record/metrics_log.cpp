@@ -1,8 +1,8 @@
 #include "record/metrics_log.h"
 
+#include <fcntl.h>
 #include <cerrno>
 #include <chrono>
-#include <fcntl.h>
 #include <fstream>
 
 #include <nlohmann/json.hpp>

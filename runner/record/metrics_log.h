@@ -30,7 +30,7 @@ class MetricsLog {
 
   const std::string name_;
   FileDescriptor file_;
-  std::mutex mutex_;       // guards what follows; held while writing, so that lines keep their order
+  std::mutex mutex_;  // guards what follows; held while writing, so that lines keep their order
   std::condition_variable wake_;
   std::string waiting_;
   std::string failure_;

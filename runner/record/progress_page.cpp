@@ -1,9 +1,9 @@
 #include "record/progress_page.h"
 
+#include <sys/mman.h>
 #include <cerrno>
 #include <limits>
 #include <new>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
@@ -12,14 +12,22 @@ namespace ddp::record {
 
 const char* to_string(Phase phase) {
   switch (phase) {
-    case Phase::starting: return "starting";
-    case Phase::loading: return "loading data";
-    case Phase::forward: return "forward";
-    case Phase::backward: return "backward (all-reduce of gradients)";
-    case Phase::optimizer: return "optimizer step";
-    case Phase::validating: return "validation";
-    case Phase::saving: return "saving a checkpoint";
-    case Phase::finished: return "finished";
+    case Phase::starting:
+      return "starting";
+    case Phase::loading:
+      return "loading data";
+    case Phase::forward:
+      return "forward";
+    case Phase::backward:
+      return "backward (all-reduce of gradients)";
+    case Phase::optimizer:
+      return "optimizer step";
+    case Phase::validating:
+      return "validation";
+    case Phase::saving:
+      return "saving a checkpoint";
+    case Phase::finished:
+      return "finished";
   }
   return "?";
 }

@@ -1,11 +1,11 @@
 #include "record/run_directory.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <cerrno>
 #include <ctime>
-#include <fcntl.h>
 #include <random>
 #include <regex>
-#include <sys/file.h>
 
 #include "base/error.h"
 #include "record/atomic_file.h"

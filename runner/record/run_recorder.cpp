@@ -19,8 +19,8 @@ double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_
 
 }  // namespace
 
-RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console,
-                         std::int64_t every, double seconds)
+RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
+                         double seconds)
     : log_(metrics),
       page_(page),
       console_(console),

@@ -61,7 +61,7 @@ class RunRecorder {
   const std::int64_t every_;
   const double seconds_before_;
   const Clock::time_point started_ = Clock::now();
-  double last_line_;               // seconds() at the last line
+  double last_line_;                // seconds() at the last line
   std::int64_t samples_since_ = 0;  // samples of all ranks since then
   double epoch_started_;
   std::int64_t epoch_samples_ = 0;

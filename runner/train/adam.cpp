@@ -22,8 +22,10 @@ struct AdamOptions {
   bool fused = true;
   void fields(config::Fields& f) {
     f({.name = "lr", .doc = "learning rate", .range = config::at_least(0)}, lr);
-    f({.name = "betas", .doc = "decay of the averages of gradient and squared gradient",
-       .range = config::from_below(0, 1), .length = 2},
+    f({.name = "betas",
+       .doc = "decay of the averages of gradient and squared gradient",
+       .range = config::from_below(0, 1),
+       .length = 2},
       betas);
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
     f({.name = "weight_decay", .doc = "of the weights", .range = config::at_least(0)}, weight_decay);
@@ -58,7 +60,8 @@ class Adam : public Optimizer {
   void start(Slot& slot) {
     if (!slot.state.empty()) return;
     // Python keeps the count on the device only for the fused kernel.
-    slot.state["step"] = at::zeros({}, at::TensorOptions(at::kFloat).device(o_.fused ? slot.parameter.device() : at::kCPU));
+    slot.state["step"] =
+        at::zeros({}, at::TensorOptions(at::kFloat).device(o_.fused ? slot.parameter.device() : at::kCPU));
     slot.state["exp_avg"] = at::zeros_like(slot.parameter);
     slot.state["exp_avg_sq"] = at::zeros_like(slot.parameter);
     if (o_.amsgrad) slot.state["max_exp_avg_sq"] = at::zeros_like(slot.parameter);
@@ -70,8 +73,8 @@ class Adam : public Optimizer {
     std::vector<at::Tensor> largest;
     if (o_.amsgrad) largest = states(slots, "max_exp_avg_sq");
     const auto run = [&](auto kernel) {
-      kernel(parameters(slots), gradients(slots), states(slots, "exp_avg"), states(slots, "exp_avg_sq"), largest,
-             steps, lr, o_.betas[0], o_.betas[1], o_.weight_decay, o_.eps, o_.amsgrad, /*maximize=*/false, std::nullopt,
+      kernel(parameters(slots), gradients(slots), states(slots, "exp_avg"), states(slots, "exp_avg_sq"), largest, steps,
+             lr, o_.betas[0], o_.betas[1], o_.weight_decay, o_.eps, o_.amsgrad, /*maximize=*/false, std::nullopt,
              std::nullopt);
     };
     using Kernel = void (*)(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
@@ -112,17 +115,17 @@ class Adam : public Optimizer {
   const bool decoupled_;  // AdamW: the decay is not part of the gradient
 };
 
-const bool adam = optimizers().add<AdamOptions>(
-    "adam", "Adam (Kingma and Ba 2015)",
-    [](const AdamOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-      return std::make_unique<Adam>(o, false, named);
-    });
+const bool adam =
+    optimizers().add<AdamOptions>("adam", "Adam (Kingma and Ba 2015)",
+                                  [](const AdamOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
+                                    return std::make_unique<Adam>(o, false, named);
+                                  });
 
-const bool adamw = optimizers().add<AdamWOptions>(
-    "adamw", "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
-    [](const AdamWOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
-      return std::make_unique<Adam>(o, true, named);
-    });
+const bool adamw =
+    optimizers().add<AdamWOptions>("adamw", "Adam with decoupled weight decay (Loshchilov and Hutter 2019)",
+                                   [](const AdamWOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
+                                     return std::make_unique<Adam>(o, true, named);
+                                   });
 
 }  // namespace
 }  // namespace ddp::train

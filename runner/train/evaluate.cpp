@@ -20,8 +20,8 @@ struct Sums {
 Sums measure_share(dist::DistributedModel& model, const Loss& loss, const Holdout& h) {
   Sums sums;
   const std::int64_t count = h.samples.size(0);
-  const at::Tensor mine = h.rank < count ? h.samples.slice(0, h.rank, count, h.world_size).contiguous()
-                                         : h.samples.narrow(0, 0, 0);
+  const at::Tensor mine =
+      h.rank < count ? h.samples.slice(0, h.rank, count, h.world_size).contiguous() : h.samples.narrow(0, 0, 0);
   for (std::int64_t begin = 0; begin < mine.size(0); begin += h.batch_size) {
     const std::int64_t n = std::min(h.batch_size, mine.size(0) - begin);
     const datasets::Batch batch = h.dataset->gather(mine.narrow(0, begin, n));

@@ -24,7 +24,8 @@ at::Tensor mse(const at::Tensor& output, const at::Tensor& target) {
   return at::mse_loss(output, target);
 }
 
-const bool registered = losses().add<MseOptions>("mse", "mean squared error", [](const MseOptions&) { return Loss(mse); });
+const bool registered =
+    losses().add<MseOptions>("mse", "mean squared error", [](const MseOptions&) { return Loss(mse); });
 
 }  // namespace
 }  // namespace ddp::train

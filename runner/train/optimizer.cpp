@@ -55,7 +55,8 @@ void Optimizer::load(const NamedTensors& state) {
   for (const auto& [key, tensor] : state) {
     const std::size_t dot = key.rfind('.');
     const std::string owner = key.substr(0, dot);
-    const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return "state." + s.name == owner; });
+    const auto slot =
+        std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return "state." + s.name == owner; });
     const bool step = dot != std::string::npos && key.substr(dot + 1) == "step";
     if (slot == slots_.end() || (!step && tensor.sizes() != slot->parameter.sizes())) {
       throw training_error("the optimizer's state does not fit this model: " + key, "checkpoint");

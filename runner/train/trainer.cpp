@@ -31,8 +31,7 @@ void Trainer::run_epoch() {
 }
 
 void Trainer::run_step() {
-  const std::int64_t of_step =
-      std::min(p_.experiment.accumulate, p_.length.micro_batches_per_epoch - state_.position);
+  const std::int64_t of_step = std::min(p_.experiment.accumulate, p_.length.micro_batches_per_epoch - state_.position);
   const double lr = p_.scheduler(state_.step);
   p_.model.zero_grad();
   LossSum loss;
@@ -66,10 +65,9 @@ LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far
 }
 
 void Trainer::announce_epoch(std::int64_t batch_size) {
-  const std::int64_t batches =
-      std::min(p_.length.micro_batches_per_epoch, p_.length.steps * p_.experiment.accumulate);
-  p_.console.line("[" + p_.label + "] Epoch " + std::to_string(state_.epoch) + " | Batchsize: " +
-                  std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
+  const std::int64_t batches = std::min(p_.length.micro_batches_per_epoch, p_.length.steps * p_.experiment.accumulate);
+  p_.console.line("[" + p_.label + "] Epoch " + std::to_string(state_.epoch) +
+                  " | Batchsize: " + std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
 }
 
 void Trainer::record_step(double lr) {
@@ -83,8 +81,11 @@ void Trainer::end_epoch() {
   const std::int64_t epoch = state_.epoch;
   const LossSum train{.sum = state_.loss_sum, .samples = state_.loss_samples};
   const Evaluation measured = validate();
-  const record::EpochRecord ended{.epoch = epoch, .step = state_.step, .train_loss = train.mean(),
-                                  .val_loss = measured.loss, .val_accuracy = measured.accuracy};
+  const record::EpochRecord ended{.epoch = epoch,
+                                  .step = state_.step,
+                                  .train_loss = train.mean(),
+                                  .val_loss = measured.loss,
+                                  .val_accuracy = measured.accuracy};
   state_.metric = ended.metric(state_.metric_name);
   if (p_.recorder) p_.recorder->epoch(ended, state_.metric_name);
   if (epoch_finished()) {

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "config/experiment.h"
+#include "config/length.h"
 #include "data/batches.h"
 #include "dist/distributed_model.h"
 #include "record/progress_page.h"
 #include "record/run_recorder.h"
 #include "train/checkpointer.h"
 #include "train/evaluate.h"
-#include "config/length.h"
 #include "train/loss.h"
 #include "train/loss_board.h"
 #include "train/optimizer.h"

@@ -80,8 +80,7 @@ TEST_CASE("tensors of every kind come back from a safetensors file bit for bit")
   REQUIRE(read.size() == written.size());
   for (const auto& [name, tensor] : written) {
     INFO(name);
-    const auto found =
-        std::find_if(read.begin(), read.end(), [&](const auto& item) { return item.first == name; });
+    const auto found = std::find_if(read.begin(), read.end(), [&](const auto& item) { return item.first == name; });
     REQUIRE(found != read.end());
     CHECK(found->second.scalar_type() == tensor.scalar_type());
     CHECK(found->second.sizes() == tensor.sizes());
@@ -144,10 +143,9 @@ TEST_CASE("flipped bits in a safetensors header give an error or tensors but nev
 
 TEST_CASE("sizes that a safetensors file claims but does not have are refused without memory for them") {
   const ScratchFile file;
-  const auto tensor = [](const std::string& shape, const std::string& offsets,
-                         const std::string& dtype = "F32") {
-    return bytes_of(
-        "{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}", 16);
+  const auto tensor = [](const std::string& shape, const std::string& offsets, const std::string& dtype = "F32") {
+    return bytes_of("{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}",
+                    16);
   };
   CHECK_FALSE(is_refused(file, tensor("[4]", "[0,16]")));
   CHECK(is_refused(file, tensor("[5]", "[0,16]")));

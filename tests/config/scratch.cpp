@@ -24,8 +24,7 @@ struct Mlp {
   std::string activation = "relu";
   double dropout = 0;
   void fields(Fields& f) {
-    f({.name = "in_features", .doc = "values of a sample", .range = at_least(1), .required = true},
-      in_features);
+    f({.name = "in_features", .doc = "values of a sample", .range = at_least(1), .required = true}, in_features);
     f({.name = "hidden", .range = at_least(1)}, hidden);
     f({.name = "activation", .choices = {"relu", "tanh"}}, activation);
     f({.name = "dropout", .range = from_below(0, 1)}, dropout);
@@ -93,11 +92,9 @@ Components make_components() {
   components.add("model", {.name = "linear", .doc = "one Linear", .options = describe<Linear>()});
   components.add("model", {.name = "mlp", .doc = "several", .options = describe<Mlp>()});
   components.add("model", {.name = "sequential", .doc = "any layers", .options = describe<Sequential>()});
-  components.add("dataset",
-                 {.name = "random_pairs", .options = describe<Pairs>(), .traits = {{"loss", "mse"}}});
+  components.add("dataset", {.name = "random_pairs", .options = describe<Pairs>(), .traits = {{"loss", "mse"}}});
   components.add("dataset", {.name = "random_batch", .traits = {{"loss", "mse"}, {"needs", "steps"}}});
-  components.add("dataset",
-                 {.name = "digits", .options = describe<Digits>(), .traits = {{"loss", "cross_entropy"}}});
+  components.add("dataset", {.name = "digits", .options = describe<Digits>(), .traits = {{"loss", "cross_entropy"}}});
   components.add("loss", {.name = "mse"});
   components.add("loss", {.name = "cross_entropy"});
   components.add("optimizer", {.name = "sgd", .options = describe<Sgd>()});
@@ -153,9 +150,7 @@ std::string mistakes(const std::string& text, const std::vector<std::string>& se
   return mistakes_of("x.toml", sets);
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;

@@ -50,10 +50,9 @@ TEST_CASE("a megabyte of nesting is refused at once") {
 TEST_CASE("dots and brackets in texts and comments are no nesting") {
   const std::string dots(100, '.');
   const std::string brackets(100, '[');
-  CHECK(mistakes(kModelAndDataset + "# " + dots + brackets + "\ndistributed.init_method = \"" + dots +
-                 brackets + "\\\"" + brackets + "\"\n") == "");
-  CHECK(mistakes(kModelAndDataset + "distributed.init_method = '''" + brackets + "'\n''" + dots +
-                 "'''''\n") == "");
+  CHECK(mistakes(kModelAndDataset + "# " + dots + brackets + "\ndistributed.init_method = \"" + dots + brackets +
+                 "\\\"" + brackets + "\"\n") == "");
+  CHECK(mistakes(kModelAndDataset + "distributed.init_method = '''" + brackets + "'\n''" + dots + "'''''\n") == "");
 }
 
 TEST_CASE("a file full of mistakes is answered in bounded time") {
@@ -66,8 +65,8 @@ TEST_CASE("a file full of mistakes is answered in bounded time") {
 }
 
 TEST_CASE("a long line is clipped around the mistake, and a terminal is not fed control characters") {
-  const std::string said = mistakes(kModelAndDataset + "name = { " + repeated("é = 1, ", 1) + "x = \"" +
-                                    std::string(5000, 'x') + "\" }\n");
+  const std::string said =
+      mistakes(kModelAndDataset + "name = { " + repeated("é = 1, ", 1) + "x = \"" + std::string(5000, 'x') + "\" }\n");
   CHECK(said.size() < 500);
   const std::string colored = mistakes("\"\\u001b[31m\\u009b\" = 1\n# \n");
   CHECK(contains(colored, "unknown key \"?[31m?\""));

@@ -15,8 +15,8 @@ Experiment over(const std::string& base, const std::string& text, const std::vec
 }  // namespace
 
 TEST_CASE("a file inherits what it does not say, and tables merge") {
-  const Experiment e = over("epochs = 3\nseed = 7\n[loader]\nworkers = 0\nshuffle = false\n",
-                            "seed = 8\n[loader]\nworkers = 1\n");
+  const Experiment e =
+      over("epochs = 3\nseed = 7\n[loader]\nworkers = 0\nshuffle = false\n", "seed = 8\n[loader]\nworkers = 1\n");
   CHECK(e.epochs == 3);
   CHECK(e.seed == 8);
   CHECK(e.loader.workers == 1);
@@ -32,15 +32,14 @@ TEST_CASE("a short form or another name replaces an inherited section whole") {
   CHECK(over(base, "optimizer = \"sgd\"\n").optimizer.options == Value{{"lr", 1e-3}, {"momentum", 0.0}});
   CHECK(over(base, "optimizer.name = \"adam\"\n").optimizer.options["lr"] == 1e-3);
   CHECK(over("optimizer.momentum = 0.9\n", "optimizer.name = \"adam\"\n").optimizer.name == "adam");
-  CHECK(over("optimizer.momentum = 0.9\n", "optimizer.name = \"sgd\"\n").optimizer.options["momentum"] ==
-        0.9);
+  CHECK(over("optimizer.momentum = 0.9\n", "optimizer.name = \"sgd\"\n").optimizer.options["momentum"] == 0.9);
 }
 
 TEST_CASE("a later form of a key overrides an inherited one, whichever form it takes") {
   CHECK(over("backend = \"gloo\"\n", "distributed.backend = \"nccl\"\n").distributed.backend == "nccl");
   CHECK(over("distributed.backend = \"gloo\"\n", "", {"backend=nccl"}).distributed.backend == "nccl");
-  CHECK(over("checkpoint.save_every = 1\n", "save_every = 2\n", {"checkpoint.save_every=3"})
-            .checkpoint.save_every == 3);
+  CHECK(over("checkpoint.save_every = 1\n", "save_every = 2\n", {"checkpoint.save_every=3"}).checkpoint.save_every ==
+        3);
 }
 
 TEST_CASE("steps take the place of inherited epochs, and the other way round") {
@@ -82,8 +81,7 @@ TEST_CASE("files that extend each other, or none, are an error at the key") {
   CHECK(contains(mistakes_of("a.toml"), "b.toml:2:11: this file extends itself"));
   CHECK(contains(mistakes_of("a.toml"), "a.toml -> b.toml -> a.toml"));
   CHECK(contains(mistakes_of("self.toml"), "self.toml:1:11: this file extends itself"));
-  CHECK(contains(mistakes_of("gone.toml"),
-                 "gone.toml:1:11: cannot read \"nowhere.toml\": there is no such file"));
+  CHECK(contains(mistakes_of("gone.toml"), "gone.toml:1:11: cannot read \"nowhere.toml\": there is no such file"));
   CHECK(contains(mistakes_of("number.toml"), "\"extends\" must be the name of a file, not 3"));
   CHECK(contains(mistakes_of("here.toml"), "it is a directory"));
   for (int i = 0; i < 40; ++i) {
@@ -112,8 +110,7 @@ TEST_CASE("an assignment by --set changes a key as a file that extends it would"
 TEST_CASE("an assignment by --set of a component's name replaces its section whole") {
   const std::string file = "dataset = \"random_pairs\"\nmodel = { name = \"linear\", out_features = 3 }\n";
   CHECK(load_text(file, {"model=mlp", "model.in_features=2"}).experiment.model.name == "mlp");
-  CHECK(load_text(file, {"model.in_features=2", "model.name=mlp"}).experiment.model.options["in_features"] ==
-        2);
+  CHECK(load_text(file, {"model.in_features=2", "model.name=mlp"}).experiment.model.options["in_features"] == 2);
   CHECK(load_text(file, {"model=linear"}).experiment.model.options["out_features"] == 1);
   CHECK(load_text(file, {"model.hidden=[1]", "model=linear"}).experiment.model.name == "linear");
 }

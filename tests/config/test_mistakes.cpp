@@ -57,8 +57,7 @@ TEST_CASE("a file without a model or a dataset is told which there are") {
 }
 
 TEST_CASE("an option that the chosen component lacks is refused with those that have it") {
-  const std::string said =
-      mistakes(kModelAndDataset + "optimizer = { name = \"sgd\", betas = [0.9, 0.99] }\n");
+  const std::string said = mistakes(kModelAndDataset + "optimizer = { name = \"sgd\", betas = [0.9, 0.99] }\n");
   CHECK(contains(said, "x.toml:3:29: optimizer sgd has no option \"betas\""));
   CHECK(contains(said, "optimizer sgd's options: lr, momentum"));
   CHECK(contains(said, "an option of that name has optimizer adam"));
@@ -87,8 +86,7 @@ TEST_CASE("a value of the wrong type, out of range, not finite or not a choice i
   CHECK(contains(said("optimizer.lr = true"), "\"optimizer.lr\" must be a number of at least 0, not true"));
   CHECK(contains(said("optimizer.lr = nan"), "not nan"));
   CHECK(contains(said("optimizer.lr = -inf"), "not -inf"));
-  CHECK(contains(said("validation.split = 1.0"),
-                 "\"validation.split\" must be a number from 0 to below 1, not 1.0"));
+  CHECK(contains(said("validation.split = 1.0"), "\"validation.split\" must be a number from 0 to below 1, not 1.0"));
   CHECK(contains(said("distributed.timeout = 0"), "a number above 0, not 0"));
   CHECK(contains(said("parallel = \"dpp\""), "one of \"ddp\", \"single\", not the text \"dpp\""));
   CHECK(contains(said("parallel = \"dpp\""), "did you mean \"ddp\"?"));
@@ -102,8 +100,7 @@ TEST_CASE("the length and the items of a list are checked") {
     return mistakes(kModelAndDataset + "optimizer = { name = \"adam\", betas = " + options + " }\n");
   };
   CHECK(said("[0, 0.5]") == "");
-  CHECK(contains(said("[0.9]"),
-                 "\"optimizer.betas\" must be a list of 2 numbers from 0 to below 1, not a list"));
+  CHECK(contains(said("[0.9]"), "\"optimizer.betas\" must be a list of 2 numbers from 0 to below 1, not a list"));
   CHECK(contains(said("[0.9, 1]"), "\"optimizer.betas[1]\" must be a number from 0 to below 1, not 1"));
   CHECK(contains(said("[0.9, \"x\"]"), "\"optimizer.betas[1]\""));
   CHECK(contains(said("0.9"), "not 0.9"));
@@ -111,8 +108,7 @@ TEST_CASE("the length and the items of a list are checked") {
 
 TEST_CASE("each table of a list of layers is checked against its type") {
   const auto said = [](const std::string& layer) {
-    return mistakes("dataset = \"random_pairs\"\n[model]\nname = \"sequential\"\nlayers = [\n" + layer +
-                    "\n]\n");
+    return mistakes("dataset = \"random_pairs\"\n[model]\nname = \"sequential\"\nlayers = [\n" + layer + "\n]\n");
   };
   CHECK(said("{ type = \"Conv2d\", kernel_size = 3 }, { type = \"Conv2d\", kernel_size = [3, 5] }, { type = "
              "\"ReLU\" }") == "");
@@ -135,8 +131,7 @@ TEST_CASE("a check that comes after loading shows the line that set the key") {
   CHECK(std::string(loaded.error("global_batch_size", "does not divide", "take 96").what()) ==
         "x.toml:3:21: does not divide\n   3 | global_batch_size = 100\n     |                     ^~~\n  "
         "take 96");
-  CHECK(contains(loaded.error("loader.workers", "too many").what(),
-                 "--set 1: too many\n     | loader.workers=3"));
+  CHECK(contains(loaded.error("loader.workers", "too many").what(), "--set 1: too many\n     | loader.workers=3"));
   CHECK(std::string(loaded.error("threads", "too many").what()) == "x.toml: \"threads\": too many");
   CHECK(contains(loaded.error("model", "does not fit").what(), "x.toml:1:1: does not fit"));
   CHECK(loaded.given("model.name"));

@@ -15,8 +15,8 @@ TEST_CASE("epochs or steps, batch_size or global_batch_size, but not both in a f
 }
 
 TEST_CASE("device_pool takes auto, a count, devices, or equal groups of them") {
-  for (const std::string pool : {"\"auto\"", "1", "[0]", "[1, 5, 6]", "[\"cpu\", \"cpu\"]",
-                                 "[[0, 1], [2, 3]]", "[[\"cpu\"], [\"cpu\"]]"}) {
+  for (const std::string pool :
+       {"\"auto\"", "1", "[0]", "[1, 5, 6]", "[\"cpu\", \"cpu\"]", "[[0, 1], [2, 3]]", "[[\"cpu\"], [\"cpu\"]]"}) {
     CHECK(said("device_pool = " + pool) == "");
   }
   CHECK(contains(said("device_pool = \"gpu\""), "x.toml:3:15: \"device_pool\" must be \"auto\""));
@@ -25,8 +25,7 @@ TEST_CASE("device_pool takes auto, a count, devices, or equal groups of them") {
   CHECK(contains(said("device_pool = 1.5"), "not 1.5"));
   CHECK(contains(said("device_pool = []"), "the list is empty"));
   CHECK(contains(said("device_pool = [[]]"), "the group is empty"));
-  CHECK(contains(said("device_pool = [[0], [1, 2]]"),
-                 "x.toml:3:21: \"device_pool\": every group must have as many"));
+  CHECK(contains(said("device_pool = [[0], [1, 2]]"), "x.toml:3:21: \"device_pool\": every group must have as many"));
   CHECK(contains(said("device_pool = [0, [1]]"), "side by side"));
   CHECK(contains(said("device_pool = [0, \"cpu\"]"), "CPUs and GPUs stand in one pool"));
   CHECK(contains(said("device_pool = [0, 1, 0]"), "x.toml:3:22: \"device_pool\": GPU 0 is named twice"));
@@ -43,8 +42,7 @@ TEST_CASE("a name that would leave the results root is refused") {
   }
   const Scratch scratch;
   scratch.write("my file.toml", kModelAndDataset);
-  CHECK(contains(mistakes_of("my file.toml"),
-                 "\"my file\" cannot be the name of an experiment: it is the file's"));
+  CHECK(contains(mistakes_of("my file.toml"), "\"my file\" cannot be the name of an experiment: it is the file's"));
   CHECK(mistakes_of("my file.toml", {"name=mine"}) == "");
 }
 
@@ -55,10 +53,9 @@ TEST_CASE("a dataset without an end needs steps") {
 }
 
 TEST_CASE("a metric of held out samples needs some") {
-  CHECK(contains(said("checkpoint.metric = \"val_loss\""),
-                 "x.toml:3:21: \"val_loss\" needs samples that are held out"));
-  CHECK(contains(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0"),
-                 "needs samples that are held out"));
+  CHECK(
+      contains(said("checkpoint.metric = \"val_loss\""), "x.toml:3:21: \"val_loss\" needs samples that are held out"));
+  CHECK(contains(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0"), "needs samples that are held out"));
   CHECK(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0.1") == "");
   CHECK(said("checkpoint.metric = \"train_loss\"") == "");
 }
@@ -66,8 +63,7 @@ TEST_CASE("a metric of held out samples needs some") {
 TEST_CASE("the short and the long form of one key in a file are an error") {
   CHECK(contains(said("backend = \"gloo\"\ndistributed.backend = \"gloo\""),
                  "x.toml:4:13: \"backend\" is given twice: it is short for \"distributed.backend\""));
-  CHECK(contains(said("save_every = 1\n[checkpoint]\nsave_every = 2"),
-                 "x.toml:5:1: \"save_every\" is given twice"));
+  CHECK(contains(said("save_every = 1\n[checkpoint]\nsave_every = 2"), "x.toml:5:1: \"save_every\" is given twice"));
 }
 
 }  // namespace ddp::config

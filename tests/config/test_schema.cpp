@@ -22,8 +22,7 @@ TEST_CASE("the schema knows every key, its type, its default and its limits") {
 
 TEST_CASE("the schema knows short forms, and what excludes what") {
   const Value all = schema(sample_components());
-  CHECK(all["properties"]["backend"]["enum"] ==
-        all["properties"]["distributed"]["properties"]["backend"]["enum"]);
+  CHECK(all["properties"]["backend"]["enum"] == all["properties"]["distributed"]["properties"]["backend"]["enum"]);
   CHECK(all["properties"]["save_every"]["minimum"] == 0);
   CHECK(contains(all["allOf"].dump(), R"({"not":{"required":["epochs","steps"]}})"));
   CHECK(all["anyOf"].dump() == R"([{"required":["model","dataset"]},{"required":["extends"]}])");

@@ -110,8 +110,7 @@ TEST_CASE("a file name is relative to the file that writes it, and to the workin
   scratch.write("experiments/base.toml", text);
   scratch.write("other/x.toml", "extends = \"../experiments/base.toml\"\n");
   const auto path = [](const Loaded& loaded) { return loaded.experiment.dataset.options["path"]; };
-  CHECK(path(load("experiments/base.toml", {}, sample_components())) ==
-        (scratch.folder() / "data/d.csv").string());
+  CHECK(path(load("experiments/base.toml", {}, sample_components())) == (scratch.folder() / "data/d.csv").string());
   CHECK(path(load("other/x.toml", {}, sample_components())) == (scratch.folder() / "data/d.csv").string());
   CHECK(path(load("other/x.toml", {"dataset.path=d.csv"}, sample_components())) ==
         (scratch.folder() / "d.csv").string());

@@ -20,8 +20,7 @@ Outcome run(const std::string& arguments, const std::string& redirection = "2>/d
   REQUIRE(pipe != nullptr);
   Outcome outcome;
   std::array<char, 4096> block;
-  while (const std::size_t bytes = fread(block.data(), 1, block.size(), pipe))
-    outcome.out.append(block.data(), bytes);
+  while (const std::size_t bytes = fread(block.data(), 1, block.size(), pipe)) outcome.out.append(block.data(), bytes);
   outcome.exit_code = WEXITSTATUS(pclose(pipe));
   return outcome;
 }
@@ -35,8 +34,7 @@ TEST_CASE("validate checks every file, good or bad, and exits with 2 if one is b
   const Outcome both = run("validate bad.toml good.toml");
   CHECK(both.exit_code == 2);
   CHECK(both.out == "good.toml: ok\n");
-  CHECK(contains(run("validate bad.toml good.toml", "2>&1 >/dev/null").out,
-                 "bad.toml:3:1: unknown key \"batchsize\""));
+  CHECK(contains(run("validate bad.toml good.toml", "2>&1 >/dev/null").out, "bad.toml:3:1: unknown key \"batchsize\""));
   CHECK(run("validate good.toml").exit_code == 0);
   CHECK(run("validate good.toml --set seed=x").exit_code == 2);
   CHECK(run("validate --set seed=1 --set epochs=2 good.toml").exit_code == 0);

@@ -55,11 +55,9 @@ TEST_CASE("shuffled samples are randperm of the seed plus the epoch shared out o
     order.insert(order.end(), {order[0], order[1]});  // 10 samples over 4 ranks: 12
     for (int rank = 0; rank < 4; ++rank) {
       Indices expected;
-      for (std::size_t p = static_cast<std::size_t>(rank); p < order.size(); p += 4)
-        expected.push_back(order[p]);
-      CHECK(indices(
-                {.size = 10, .rank = rank, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11},
-                epoch) == expected);
+      for (std::size_t p = static_cast<std::size_t>(rank); p < order.size(); p += 4) expected.push_back(order[p]);
+      CHECK(indices({.size = 10, .rank = rank, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11},
+                    epoch) == expected);
     }
   }
 }
@@ -71,16 +69,15 @@ TEST_CASE("the order of an epoch is the one that PyTorch's DistributedSampler gi
   const std::vector<Indices> ten{{1, 5, 0}, {9, 2, 4}, {3, 6, 1}, {8, 7, 9}};
   const std::vector<Indices> three{{1}, {0}, {2}, {1}, {0}};
   for (int r = 0; r < 4; ++r) {
-    DistributedSampler s{
-        .size = 10, .rank = r, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11};
+    DistributedSampler s{.size = 10, .rank = r, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11};
     CHECK(indices(s, 5) == ten[static_cast<std::size_t>(r)]);
     s.drop_last = true;
     const Indices& whole = ten[static_cast<std::size_t>(r)];
     CHECK(indices(s, 5) == Indices{whole[0], whole[1]});
   }
   for (int r = 0; r < 5; ++r) {
-    CHECK(indices({.size = 3, .rank = r, .world_size = 5, .shuffle = true, .drop_last = false, .seed = 7},
-                  2) == three[static_cast<std::size_t>(r)]);
+    CHECK(indices({.size = 3, .rank = r, .world_size = 5, .shuffle = true, .drop_last = false, .seed = 7}, 2) ==
+          three[static_cast<std::size_t>(r)]);
   }
 }
 

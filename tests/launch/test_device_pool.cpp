@@ -12,15 +12,13 @@ using config::Value;
 std::vector<Gpu> gpus(int count) {
   std::vector<Gpu> list;
   for (int g = 0; g < count; ++g) {
-    list.push_back(
-        {.name = "Fake", .pci = "0000:0" + std::to_string(g) + ":00.0", .uuid = "GPU-" + std::to_string(g)});
+    list.push_back({.name = "Fake", .pci = "0000:0" + std::to_string(g) + ":00.0", .uuid = "GPU-" + std::to_string(g)});
   }
   return list;
 }
 
 // An experiment with this pool, as if it had been read from a file.
-config::Loaded experiment(const Value& pool, std::int64_t devices_per_rank = 1,
-                          const std::string& parallel = "ddp") {
+config::Loaded experiment(const Value& pool, std::int64_t devices_per_rank = 1, const std::string& parallel = "ddp") {
   config::Loaded loaded;
   loaded.file = "x.toml";
   loaded.experiment.device_pool = pool;
@@ -64,10 +62,8 @@ TEST_CASE("a number asks for so many groups of GPUs and for CPU ranks where ther
 }
 
 TEST_CASE("a list of numbers takes those GPUs in that order") {
-  CHECK(device_groups(experiment({1, 5, 6, 7}), gpus(8)) ==
-        Groups{{"cuda:1"}, {"cuda:5"}, {"cuda:6"}, {"cuda:7"}});
-  CHECK(device_groups(experiment({1, 5, 6, 7}, 2), gpus(8)) ==
-        Groups{{"cuda:1", "cuda:5"}, {"cuda:6", "cuda:7"}});
+  CHECK(device_groups(experiment({1, 5, 6, 7}), gpus(8)) == Groups{{"cuda:1"}, {"cuda:5"}, {"cuda:6"}, {"cuda:7"}});
+  CHECK(device_groups(experiment({1, 5, 6, 7}, 2), gpus(8)) == Groups{{"cuda:1", "cuda:5"}, {"cuda:6", "cuda:7"}});
   CHECK(is_refused(experiment({1, 5, 6, 7}), 7, "there is no GPU 7: this machine has 7"));
   CHECK(is_refused(experiment({1, 5, 6, 7}), 2, "needs 4 devices, this machine has 2"));
   CHECK(is_refused(experiment({1, 5, 6}, 2), 8, "3 devices cannot be divided into groups of 2"));
@@ -75,8 +71,7 @@ TEST_CASE("a list of numbers takes those GPUs in that order") {
 }
 
 TEST_CASE("nested lists are the groups themselves") {
-  CHECK(device_groups(experiment({{0, 1}, {2, 3}}), gpus(4)) ==
-        Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
+  CHECK(device_groups(experiment({{0, 1}, {2, 3}}), gpus(4)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
   CHECK(is_refused(experiment({{0, 1}, {2, 3}}), 3, "needs 4 devices, this machine has 3"));
   config::Loaded both = experiment({{0, 1}, {2, 3}}, 4);
   both.places["devices_per_rank"] = {.source = config::Source::file("x.toml", "", 0)};

@@ -40,16 +40,14 @@ TEST_CASE("doubles in a line read back the same") {
     REQUIRE(std::memcmp(&back, &value, sizeof value) == 0);
   }
   for (const double value : {0.1, 1e-320, 1e308, 123456789012345678.0, -0.0}) {
-    CHECK(nlohmann::json::parse(JsonLine("step").add("loss", value).finish()).at("loss").get<double>() ==
-          value);
+    CHECK(nlohmann::json::parse(JsonLine("step").add("loss", value).finish()).at("loss").get<double>() == value);
   }
 }
 
 TEST_CASE("a number that is not finite is null and the line says so once") {
   const double infinity = std::numeric_limits<double>::infinity();
-  CHECK(
-      JsonLine("step").add("loss", std::nan("")).add("lr", -infinity).add("step", std::int64_t{3}).finish() ==
-      "{\"event\":\"step\",\"loss\":null,\"lr\":null,\"step\":3,\"finite\":false}\n");
+  CHECK(JsonLine("step").add("loss", std::nan("")).add("lr", -infinity).add("step", std::int64_t{3}).finish() ==
+        "{\"event\":\"step\",\"loss\":null,\"lr\":null,\"step\":3,\"finite\":false}\n");
   CHECK(JsonLine("step").add("loss", 1.5).finish() == "{\"event\":\"step\",\"loss\":1.5}\n");
 }
 
@@ -94,11 +92,10 @@ TEST_CASE("lines that were appended are in the file when flush returns and when 
 
 TEST_CASE("the history of a run is its last epoch and its best") {
   const Scratch scratch;
-  scratch.write(
-      "metrics.jsonl",
-      kStep1 + "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":3.0,\"val_accuracy\":0.5}\n" +
-          "{\"event\":\"epoch\",\"epoch\":1,\"step\":4,\"train_loss\":1.0,\"val_accuracy\":0.25}\n" +
-          "{\"event\":\"epoch\",\"epoch\":2,\"step\":6,\"train_loss\":2.0}\n" + "{\"event\":\"epoch\",\"ep");
+  scratch.write("metrics.jsonl",
+                kStep1 + "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":3.0,\"val_accuracy\":0.5}\n" +
+                    "{\"event\":\"epoch\",\"epoch\":1,\"step\":4,\"train_loss\":1.0,\"val_accuracy\":0.25}\n" +
+                    "{\"event\":\"epoch\",\"epoch\":2,\"step\":6,\"train_loss\":2.0}\n" + "{\"event\":\"epoch\",\"ep");
   const EpochHistory loss = epoch_history(scratch.folder() / "metrics.jsonl", "train_loss");
   CHECK(loss.train_loss == 2.0);
   CHECK(loss.val_accuracy == 0.25);

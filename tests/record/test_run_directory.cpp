@@ -13,9 +13,7 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // The error's text; "" where there is none.
 template <class Function>
@@ -89,8 +87,7 @@ TEST_CASE("many who link one name at the same moment all succeed") {
   for (std::size_t t = 0; t < failures.size(); ++t) {
     threads.emplace_back([&, t] {
       for (int time = 0; time < 300; ++time) {
-        failures[t] +=
-            error_of([&] { link_atomically(scratch.folder() / "latest", "run-" + std::to_string(t)); });
+        failures[t] += error_of([&] { link_atomically(scratch.folder() / "latest", "run-" + std::to_string(t)); });
       }
     });
   }

@@ -33,9 +33,8 @@ std::vector<std::string> environment_of(const Launch& launch) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string pair = *entry;
     const std::string name = pair.substr(0, pair.find('='));
-    const bool launcher = name == "RANK" || name == "WORLD_SIZE" || name == "NO_COLOR" ||
-                          name.starts_with("SLURM_") || name.starts_with("TORCHELASTIC_") ||
-                          name.starts_with("MASTER_");
+    const bool launcher = name == "RANK" || name == "WORLD_SIZE" || name == "NO_COLOR" || name.starts_with("SLURM_") ||
+                          name.starts_with("TORCHELASTIC_") || name.starts_with("MASTER_");
     if (!launcher && !all.contains(name)) all[name] = pair.substr(name.size() + 1);
   }
   for (const auto& [name, value] : launch.environment) all[name] = value;

@@ -18,14 +18,11 @@ std::string text_of(const fs::path& file) {
 
 Json json_of(const fs::path& file) {
   Json json = Json::parse(text_of(file), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    throw std::runtime_error(file.string() + " is no JSON object: \"" + text_of(file) + "\"");
+  if (!json.is_object()) throw std::runtime_error(file.string() + " is no JSON object: \"" + text_of(file) + "\"");
   return json;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::vector<Json> RunFolder::events(const std::string& event) const {
   std::vector<Json> list;
@@ -69,8 +66,7 @@ std::vector<std::string> RunFolder::listing() const {
   std::vector<std::string> list;
   for (const auto& entry : fs::recursive_directory_iterator(path_)) {
     const char* mark = entry.is_symlink() ? "@" : entry.is_directory() ? "/" : "";
-    list.push_back(fs::relative(entry.path().parent_path(), path_) /
-                   (entry.path().filename().string() + mark));
+    list.push_back(fs::relative(entry.path().parent_path(), path_) / (entry.path().filename().string() + mark));
     if (list.back().starts_with("./")) list.back().erase(0, 2);
   }
   std::sort(list.begin(), list.end());

@@ -34,9 +34,7 @@ class RunFolder {
   std::filesystem::path checkpoint(std::int64_t step) const;
   // model.safetensors of the newest checkpoint.
   std::string model() const { return text_of(path_ / "checkpoints" / "latest" / "model.safetensors"); }
-  std::string log(int rank) const {
-    return text_of(path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"));
-  }
+  std::string log(int rank) const { return text_of(path_ / "logs" / ("rank-" + std::to_string(rank) + ".log")); }
   // All that is in it, sorted: "checkpoints/", "config.toml", "checkpoints/latest@".
   std::vector<std::string> listing() const;
 

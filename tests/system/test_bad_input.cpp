@@ -5,8 +5,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-const std::string kPair =
-    "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
+const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
 
 struct Mistake {
   std::string what;
@@ -37,8 +36,7 @@ TEST_CASE("what is wrong with a file ends with exit 2 before anything is started
            {"no model", "dataset = \"random_pairs\"\n", "\"model\" is missing"},
            {"a GPU that is not there", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [0]\n",
             "device_pool"},
-           {"too many GPUs",
-            "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[0, 1], [2, 3]]\n",
+           {"too many GPUs", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[0, 1], [2, 3]]\n",
             "needs 4 devices, this machine has 0"},
            {"nccl between CPUs", kPair + "backend = \"nccl\"\n", "nccl"},
            {"indivisible global batch", kPair + "global_batch_size = 7\n", "6 and 8"},
@@ -54,8 +52,7 @@ TEST_CASE("what only tensors can tell ends with exit 2 before any run directory 
   const std::string digits = DDP_SOURCE "/no-digits-here.csv.gz";
   for (const auto& [what, file, said] : std::vector<Mistake>{
            {"the model does not fit the data",
-            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n",
-            "inputs of shape [32, 20]"},
+            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n", "inputs of shape [32, 20]"},
            {"outputs do not fit the targets",
             "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n", "[32, 3]"},
            {"drop_last drops all",
@@ -63,8 +60,7 @@ TEST_CASE("what only tensors can tell ends with exit 2 before any run directory 
             "true }\n"
             "device_pool = [\"cpu\", \"cpu\"]\n",
             "drops everything: 1 samples for 2 ranks"},
-           {"the data is not there",
-            "model = \"linear\"\ndataset = { name = \"digits\", path = \"" + digits + "\" }\n",
+           {"the data is not there", "model = \"linear\"\ndataset = { name = \"digits\", path = \"" + digits + "\" }\n",
             "no-digits-here.csv.gz"},
        }) {
     INFO(what);
@@ -112,8 +108,7 @@ TEST_CASE("a wrong command line ends with exit 2") {
 TEST_CASE("help goes to stdout and exits with 0") {
   const Workspace w;
   using Arguments = std::vector<std::string>;
-  for (const auto& arguments :
-       {Arguments{"--help"}, Arguments{"run", "--help"}, Arguments{"resume", "--help"}}) {
+  for (const auto& arguments : {Arguments{"--help"}, Arguments{"run", "--help"}, Arguments{"resume", "--help"}}) {
     const Outcome help = w.run(arguments);
     CHECK(help.code == 0);
     CHECK(contains(help.out, "--help"));

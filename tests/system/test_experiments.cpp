@@ -12,8 +12,7 @@ const fs::path kExperiments = DDP_SOURCE "/experiments";
 fs::path digits_data() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  const std::string root =
-      cache != nullptr && *cache != '\0' ? cache : std::string(home ? home : "") + "/.cache";
+  const std::string root = cache != nullptr && *cache != '\0' ? cache : std::string(home ? home : "") + "/.cache";
   return root + "/ddp-exp/data/digits.csv.gz";
 }
 

@@ -54,8 +54,7 @@ std::set<std::string> shared_places() {
   std::error_code ignored;
   for (const char* place : {"/tmp", "/dev/shm", "/var/tmp"}) {
     for (const auto& entry : fs::directory_iterator(place, ignored)) {
-      if (!entry.path().filename().string().starts_with(kWorkspacePrefix))
-        names.insert(entry.path().string());
+      if (!entry.path().filename().string().starts_with(kWorkspacePrefix)) names.insert(entry.path().string());
     }
   }
   return names;
@@ -77,8 +76,7 @@ TEST_CASE("a run listens on loopback alone") {
   // From its start on: sockets of the start may be gone later.
   const auto watch = [&] {
     for (const auto& address : listening(sockets_of(process->members()))) seen.insert(address);
-    return fs::exists(w.results() / "small/latest") &&
-           RunFolder(w.results() / "small/latest").last_step() > 0;
+    return fs::exists(w.results() / "small/latest") && RunFolder(w.results() / "small/latest").last_step() > 0;
   };
   REQUIRE(wait_until(watch, process->pid()));
   CHECK_FALSE(seen.empty());
@@ -127,8 +125,7 @@ TEST_CASE("runs of one experiment at the same time do not collide") {
   }
   CHECK(directories.size() == 6);
   CHECK(models.size() == 1);
-  CHECK(directories.contains("results/small/" + fs::read_symlink(w.results() / "small/latest").string() +
-                             "\n"));
+  CHECK(directories.contains("results/small/" + fs::read_symlink(w.results() / "small/latest").string() + "\n"));
 }
 
 TEST_CASE("while a run trains none of its processes is a zombie") {

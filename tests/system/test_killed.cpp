@@ -4,9 +4,7 @@
 namespace ddp::system_test {
 namespace {
 
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
 }  // namespace
 

@@ -38,9 +38,8 @@ struct Finished {
 TEST_CASE("a finished run has nothing to do however it is named") {
   const Finished f;
   const std::string id = f.run.path().filename();
-  for (const std::string& name :
-       std::vector<std::string>{"small", "small/" + id, "latest", f.run.path(), "results/small/latest",
-                                "results/small/" + id + "/"}) {
+  for (const std::string& name : std::vector<std::string>{"small", "small/" + id, "latest", f.run.path(),
+                                                          "results/small/latest", "results/small/" + id + "/"}) {
     INFO(name);
     const Outcome again = f.resume({name});
     INFO(again.err);
@@ -123,10 +122,9 @@ TEST_CASE("from a step leaves none of the checkpoints of the way that is given u
 
 TEST_CASE("a resume from a step that is killed before it saves goes on from that step") {
   const Finished f;
-  const auto process = f.workspace.start({"resume", "small", "--from", "10", "--set", "epochs=1000000",
-                                          "--set", "checkpoint.save_every_steps=100000000"});
-  REQUIRE(
-      wait_until([&] { return f.run.last_step() > 12 && !f.run.events("resume").empty(); }, process->pid()));
+  const auto process = f.workspace.start(
+      {"resume", "small", "--from", "10", "--set", "epochs=1000000", "--set", "checkpoint.save_every_steps=100000000"});
+  REQUIRE(wait_until([&] { return f.run.last_step() > 12 && !f.run.events("resume").empty(); }, process->pid()));
   process->signal(SIGKILL);
   REQUIRE(wait_until([&] { return process->all_gone(); }));
   const Outcome again = f.resume({"small", "--set", "epochs=4"});
@@ -164,8 +162,7 @@ TEST_CASE("a run that is being written is refused with exit 2 and goes on undist
   const auto process = w.start({"run", "small.toml", "--run-id", "busy", "--set", "epochs=1000000"});
   const RunFolder run = w.running(*process, "small", 3);
   using Arguments = std::vector<std::string>;
-  for (const auto& arguments :
-       {Arguments{"resume", "small"}, Arguments{"run", "small.toml", "--run-id", "busy"}}) {
+  for (const auto& arguments : {Arguments{"resume", "small"}, Arguments{"run", "small.toml", "--run-id", "busy"}}) {
     const Outcome refused = w.run(arguments);
     CHECK(refused.code == 2);
     CHECK(contains(refused.err, "another process is writing this run"));

@@ -27,13 +27,12 @@ TEST_CASE("a run of basic.toml leaves exactly the promised results and prints it
   CHECK(std::regex_match(run.out, std::regex("results/basic/[0-9]{8}-[0-9]{6}-[0-9a-z]{4}\n")));
   CHECK(run.run.listing() ==
         std::vector<std::string>{
-            "checkpoints/", "checkpoints/latest@", "checkpoints/step-00000288/",
-            "checkpoints/step-00000288/COMPLETE", "checkpoints/step-00000288/model.safetensors",
-            "checkpoints/step-00000288/optimizer.safetensors", "checkpoints/step-00000288/state.json",
-            "checkpoints/step-00000320/", "checkpoints/step-00000320/COMPLETE",
+            "checkpoints/", "checkpoints/latest@", "checkpoints/step-00000288/", "checkpoints/step-00000288/COMPLETE",
+            "checkpoints/step-00000288/model.safetensors", "checkpoints/step-00000288/optimizer.safetensors",
+            "checkpoints/step-00000288/state.json", "checkpoints/step-00000320/", "checkpoints/step-00000320/COMPLETE",
             "checkpoints/step-00000320/model.safetensors", "checkpoints/step-00000320/optimizer.safetensors",
-            "checkpoints/step-00000320/state.json", "config.toml", "logs/", "logs/rank-0.log",
-            "logs/rank-1.log", "metrics.jsonl", "summary.json"});
+            "checkpoints/step-00000320/state.json", "config.toml", "logs/", "logs/rank-0.log", "logs/rank-1.log",
+            "metrics.jsonl", "summary.json"});
   CHECK(fs::read_symlink(run.run.path() / "checkpoints/latest") == "step-00000320");
   CHECK(fs::canonical(w.results() / "basic/latest") == fs::canonical(run.run.path()));
   for (int rank : {0, 1}) {
@@ -54,8 +53,8 @@ TEST_CASE("metrics.jsonl has each step once with the promised fields and the sam
   REQUIRE(run.run.has_each_step_once(24));
   double seconds = 0;
   for (const auto& line : run.run.events("step")) {
-    CHECK(keys_of(line) == std::vector<std::string>{"epoch", "event", "loss", "lr", "samples",
-                                                    "samples_per_second", "seconds", "step"});
+    CHECK(keys_of(line) ==
+          std::vector<std::string>{"epoch", "event", "loss", "lr", "samples", "samples_per_second", "seconds", "step"});
     const int step = line.at("step");
     CHECK(line.at("epoch") == (step - 1) / 6);
     CHECK(line.at("samples") == (step % 6 == 0 ? 12 : 16));
@@ -149,8 +148,8 @@ TEST_CASE("a run of the config.toml that a run wrote repeats it to the bit") {
 TEST_CASE("set changes keys and name and results choose where a run goes") {
   const Workspace w;
   w.write("small.toml", kSmall);
-  const Outcome run = w.run({"run", "small.toml", "--set", "epochs=2", "--set", "seed=7", "--name", "7",
-                             "--results", "my results"});
+  const Outcome run =
+      w.run({"run", "small.toml", "--set", "epochs=2", "--set", "seed=7", "--name", "7", "--results", "my results"});
   INFO(run.err);
   REQUIRE(run.code == 0);
   CHECK(run.out.starts_with("my results/7/"));

@@ -43,8 +43,7 @@ TEST_CASE("a second control-C ends a run at once even where a rank hangs") {
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGSTOP);
   run.process().signal(SIGINT);
-  REQUIRE(wait_until([&] { return contains(run.process().err(), "stopping after this step"); },
-                     run.process().pid()));
+  REQUIRE(wait_until([&] { return contains(run.process().err(), "stopping after this step"); }, run.process().pid()));
   CHECK_FALSE(run.process().ended());
   run.process().signal(SIGINT);
   const Outcome stopped = run.finish();

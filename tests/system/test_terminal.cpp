@@ -6,8 +6,7 @@
 namespace ddp::system_test {
 namespace {
 
-const std::vector<std::string> kEndless{"run",   "small.toml",  "--set", "epochs=1000000",
-                                        "--set", "log.every=50"};
+const std::vector<std::string> kEndless{"run", "small.toml", "--set", "epochs=1000000", "--set", "log.every=50"};
 
 }  // namespace
 

@@ -26,16 +26,14 @@ std::string Workspace::write(const std::string& name, const std::string& text) c
 }
 
 std::unique_ptr<Process> Workspace::start(std::vector<std::string> arguments,
-                                          std::map<std::string, std::string> environment,
-                                          bool terminal) const {
+                                          std::map<std::string, std::string> environment, bool terminal) const {
   return std::make_unique<Process>(Launch{.arguments = std::move(arguments),
                                           .folder = folder_,
                                           .environment = std::move(environment),
                                           .terminal = terminal});
 }
 
-Outcome Workspace::run(std::vector<std::string> arguments,
-                       std::map<std::string, std::string> environment) const {
+Outcome Workspace::run(std::vector<std::string> arguments, std::map<std::string, std::string> environment) const {
   const auto process = start(std::move(arguments), std::move(environment));
   return finish(*process);
 }
@@ -52,8 +50,7 @@ RunFolder Workspace::running(Process& process, const std::string& name, std::int
   const auto far_enough = [&] {
     return fs::exists(latest / "metrics.jsonl") && RunFolder(latest).last_step() >= steps;
   };
-  if (!wait_until(far_enough, process.pid()))
-    throw std::runtime_error("the run did not get there: " + process.err());
+  if (!wait_until(far_enough, process.pid())) throw std::runtime_error("the run did not get there: " + process.err());
   return RunFolder(latest.parent_path() / fs::read_symlink(latest));
 }
 

@@ -38,8 +38,7 @@ class Workspace {
 
   // Starts ddp-exp with these arguments; runs it to its end.
   std::unique_ptr<Process> start(std::vector<std::string> arguments,
-                                 std::map<std::string, std::string> environment = {},
-                                 bool terminal = false) const;
+                                 std::map<std::string, std::string> environment = {}, bool terminal = false) const;
   Outcome run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) const;
   // Waits for a process's end.
   Outcome finish(Process& process) const;
