@@ -1,4 +1,5 @@
 // Run by the build: writes what the rank library can do to the file given, for those who do not load it.
+#include <exception>
 #include <fstream>
 #include <iostream>
 
@@ -12,7 +13,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   ddp::config::Components components;
-  ddp_rank_components(&components);
+  try {
+    ddp_rank_components(&components);
+  } catch (const std::exception& error) {
+    std::cerr << "error: " << error.what() << '\n';
+    return 1;
+  }
   std::ofstream out(argv[1]);
   out << components.to_json().dump(1) << '\n';
   return out.good() ? 0 : 1;

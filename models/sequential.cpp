@@ -25,6 +25,8 @@ torch::nn::AnyModule make_sequential(const SequentialOptions& o, const Placement
     const std::string type = o.layers[i].at("type");
     try {
       chain->append(layers().build(type, o.layers[i]));
+    } catch (const c10::Error& error) {
+      throw usage_error(error.msg(), "model.layers[" + std::to_string(i) + "] " + type);
     } catch (const std::exception& error) {
       throw usage_error(error.what(), "model.layers[" + std::to_string(i) + "] " + type);
     }

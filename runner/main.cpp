@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "config/phrases.h"
 #include "config/source.h"
+#include "launch/version.h"
 
 namespace {
 
@@ -34,6 +35,8 @@ int main(int argc, char** argv) {
       "data parallelism");
   app.name("ddp-exp");
   app.require_subcommand(1);
+  app.set_version_flag("--version",
+                       std::string("ddp-exp ") + ddp::launch::kVersion + ", LibTorch " + ddp::launch::kLibTorchVersion);
   int exit_code = 0;
   ddp::commands::add_run(app, exit_code);
   ddp::commands::add_resume(app, exit_code);

@@ -12,7 +12,7 @@ std::string compose(const std::string& what, const std::string& where, const std
 }  // namespace
 
 Error::Error(Fault fault, const std::string& what, const std::string& where, const std::string& remedy)
-    : std::runtime_error(compose(what, where, remedy)), fault_(fault) {}
+    : std::runtime_error(compose(what, where, remedy)), fault_(fault), summary_(what), where_(where), remedy_(remedy) {}
 
 Error usage_error(const std::string& what, const std::string& where, const std::string& remedy) {
   return Error(Fault::usage, what, where, remedy);

@@ -15,10 +15,17 @@ class Error : public std::runtime_error {
   Error(Fault fault, const std::string& what, const std::string& where = "", const std::string& remedy = "");
 
   Fault fault() const { return fault_; }
+  // The parts of the text, for one who can tell the place better.
+  const std::string& summary() const { return summary_; }
+  const std::string& where() const { return where_; }
+  const std::string& remedy() const { return remedy_; }
   int exit_code() const { return fault_ == Fault::usage ? 2 : 1; }
 
  private:
   Fault fault_;
+  std::string summary_;
+  std::string where_;
+  std::string remedy_;
 };
 
 // A wrong command line, experiment file or environment: nothing was started.

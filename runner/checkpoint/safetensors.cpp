@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -103,6 +104,27 @@ at::Tensor read_tensor(const nlohmann::json& entry, const char* data, std::uint6
   return tensor;
 }
 
+// The format's own rule: the tensors' ranges lie end to end over all of the data. So what is read is never more than
+// the file.
+void require_each_byte_once(const nlohmann::json& header, std::uint64_t size, const std::string& name) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  try {
+    for (const auto& [key, entry] : header.items()) {
+      if (key == "__metadata__") continue;
+      ranges.emplace_back(whole_number(entry.at("data_offsets").at(0)), whole_number(entry.at("data_offsets").at(1)));
+    }
+  } catch (const std::exception&) {
+    throw training_error("is damaged: its header lacks offsets", name);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  std::uint64_t end = 0;
+  for (const auto& [first, last] : ranges) {
+    if (first != end || last < first) throw training_error("is damaged: its tensors do not lie end to end", name);
+    end = last;
+  }
+  if (end != size) throw training_error("is damaged: it holds more or less than its tensors", name);
+}
+
 }  // namespace
 
 Digest write_safetensors(const fs::path& file, const NamedTensors& tensors) {
@@ -138,6 +160,7 @@ NamedTensors read_safetensors(const fs::path& file) {
   const char* data = mapped.data() + 8 + length;
   const auto header = nlohmann::json::parse(mapped.data() + 8, data, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object()) throw training_error("is no safetensors file: its header is damaged", file.string());
+  require_each_byte_once(header, mapped.size() - 8 - length, file.string());
   NamedTensors tensors;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;

@@ -1,7 +1,5 @@
 #include "checkpoint/store.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <set>
 #include <system_error>
@@ -21,13 +19,6 @@ void remove_checkpoint(const fs::path& folder) {
   fs::remove(folder / record::kComplete, error);
   if (!error) fs::remove_all(folder, error);
   if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
-}
-
-// A run that went back to an earlier step (resume --from) has given up what came after it.
-void remove_later(const fs::path& checkpoints, std::int64_t step) {
-  for (const auto& folder : record::complete_checkpoints(checkpoints)) {
-    if (record::step_of(folder) > step) remove_checkpoint(folder);
-  }
 }
 
 }  // namespace
@@ -55,12 +46,11 @@ fs::path save(const fs::path& checkpoints, const Checkpoint& checkpoint) {
   record::write_atomically(temporary / "state.json", to_text(state));
   record::write_atomically(temporary / record::kComplete, record::hash_hex_of(temporary / "state.json") + "\n");
   record::sync_folder(temporary);
-  fs::remove_all(folder, error);
+  if (fs::exists(folder)) remove_checkpoint(folder);
   fs::rename(temporary, folder, error);
   if (error) throw training_error("cannot put the checkpoint in place: " + error.message(), folder.string());
   record::sync_folder(checkpoints);
   record::link_atomically(checkpoints / "latest", folder.filename().string());
-  remove_later(checkpoints, checkpoint.state.step);
   return folder;
 }
 
@@ -85,18 +75,19 @@ Checkpoint load(const fs::path& folder) {
   return checkpoint;
 }
 
+void give_up_after(const fs::path& checkpoints, std::int64_t from, std::int64_t kept) {
+  for (const auto& folder : record::complete_checkpoints(checkpoints)) {
+    const std::int64_t step = record::step_of(folder);
+    if (step > from && step != kept) remove_checkpoint(folder);
+  }
+}
+
 void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best) {
   const std::vector<fs::path> newest_first = record::complete_checkpoints(checkpoints);
-  std::vector<std::pair<double, fs::path>> ranked;
-  for (const auto& folder : newest_first) {
-    const State state = load_state(folder);
-    if (!std::isfinite(state.metric)) continue;
-    ranked.emplace_back(record::greater_is_better(state.metric_name) ? -state.metric : state.metric, folder);
-  }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const std::vector<fs::path> best_first = record::by_metric(newest_first);
   std::set<fs::path> kept;
   for (std::size_t i = 0; i < newest_first.size() && i < std::size_t(keep_last); ++i) kept.insert(newest_first[i]);
-  for (std::size_t i = 0; i < ranked.size() && i < std::size_t(keep_best); ++i) kept.insert(ranked[i].second);
+  for (std::size_t i = 0; i < best_first.size() && i < std::size_t(keep_best); ++i) kept.insert(best_first[i]);
   for (const auto& folder : newest_first) {
     if (!kept.contains(folder)) remove_checkpoint(folder);
   }

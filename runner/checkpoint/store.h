@@ -20,8 +20,7 @@ struct Checkpoint {
 std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::int64_t step);
 
 // Writes a checkpoint so that it is there whole or not at all: into a temporary folder, each file fsynced,
-// COMPLETE last, then renamed, then `latest` moved. One that is there for the step is replaced; those of later steps,
-// which a run that went back has given up, go.
+// COMPLETE last, then renamed, then `latest` moved. One that is there for the step is replaced.
 // Throws ddp::Error (training); what was there before stays. Returns the folder.
 std::filesystem::path save(const std::filesystem::path& checkpoints, const Checkpoint& checkpoint);
 
@@ -30,6 +29,9 @@ Checkpoint load(const std::filesystem::path& folder);
 
 // Its state alone.
 State load_state(const std::filesystem::path& folder);
+
+// A run that went back to step `from`, and has saved step `kept` since, has given up the others that came after.
+void give_up_after(const std::filesystem::path& checkpoints, std::int64_t from, std::int64_t kept);
 
 // Removes every checkpoint but the newest keep_last and the best keep_best by their metric.
 void retain(const std::filesystem::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "commands/commands.h"
 #include "config/components.h"
 #include "config/phrases.h"

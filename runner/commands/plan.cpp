@@ -2,9 +2,12 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "base/log.h"
 #include "commands/commands.h"
 #include "commands/prepare.h"
+#include "commands/sets.h"
 #include "commands/show_plan.h"
 
 namespace ddp::commands {

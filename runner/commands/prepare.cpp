@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 namespace ddp::commands {
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -16,28 +17,37 @@ void refuse_foreign_launchers() {
                     "call ddp-exp without torchrun: device_pool says how many ranks there are");
 }
 
+// The file that init_from names: itself, or the model of a checkpoint; empty: none.
+fs::path weights_of(const config::Loaded& loaded) {
+  const fs::path named = loaded.experiment.init_from;
+  if (named.empty()) return {};
+  std::error_code unreadable;
+  const fs::path file = fs::is_directory(named, unreadable) ? named / "model.safetensors" : named;
+  if (fs::is_regular_file(file, unreadable)) return file;
+  throw loaded.error("init_from", "there are no weights: " + file.string(), "give a checkpoint or a .safetensors file");
+}
+
+// What the throw-away child found, at the key that is to blame, or at the file.
+Error untrainable(const config::Loaded& loaded, const rank::Probe& probe) {
+  const std::string key = probe.where.substr(0, probe.where.find_first_of("[ "));
+  const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
+  if (!is_key) return usage_error(probe.error, probe.where, probe.remedy);
+  return loaded.error(loaded.given(key) ? key : key.substr(0, key.find('.')), probe.error, probe.remedy);
+}
+
 }  // namespace
 
-Prepared prepare(config::Loaded loaded, launch::Start start) {
+Prepared prepare(config::Loaded loaded, const fs::path& resume_from) {
   refuse_foreign_launchers();
-  Prepared p{.loaded = std::move(loaded),
-             .plan = {},
-             .start = std::move(start),
-             .library = nullptr,
-             .probe = {},
-             .workload = {}};
+  Prepared p{.loaded = std::move(loaded), .plan = {}, .start = {}, .library = nullptr, .probe = {}, .workload = {}};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus());
+  p.start = {.resume_from = resume_from, .init_from = resume_from.empty() ? weights_of(p.loaded) : fs::path()};
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
   p.probe = p.library->probe(p.plan, p.start);
+  if (!p.probe.error.empty()) throw untrainable(p.loaded, p.probe);
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
   for (const auto& warning : p.probe.warnings) log::warn(warning);
   return p;
-}
-
-void add_sets(CLI::App& verb, std::vector<std::string>& sets) {
-  verb.add_option("--set", sets, "key=value instead of the file's, as in TOML; again for more")
-      ->take_all()
-      ->allow_extra_args(false);
 }
 
 }  // namespace ddp::commands

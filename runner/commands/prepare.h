@@ -1,10 +1,7 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
-#include <string>
-#include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "launch/rank_library.h"
 
@@ -22,9 +19,7 @@ struct Prepared {
 
 // Plans the ranks, loads the rank library, and tries the model on one batch; says its warnings. Throws
 // ddp::Error (usage): nothing was started.
-Prepared prepare(config::Loaded loaded, launch::Start start = {});
-
-// The option --set, which may be given again and again.
-void add_sets(CLI::App& verb, std::vector<std::string>& sets);
+// `resume_from`: the complete checkpoint that it goes on from; empty: it starts.
+Prepared prepare(config::Loaded loaded, const std::filesystem::path& resume_from = {});
 
 }  // namespace ddp::commands

@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "commands/commands.h"
 #include "commands/prepare.h"
 #include "commands/resume.h"
+#include "commands/sets.h"
 #include "commands/show_plan.h"
 #include "launch/training.h"
 
@@ -24,36 +27,31 @@ struct RunOptions {
   bool dry_run = false;
 };
 
-// The file that --init-from names: itself, or the model of a checkpoint.
-fs::path weights_of(const std::string& init_from) {
-  const fs::path file = fs::is_directory(init_from) ? fs::path(init_from) / "model.safetensors" : fs::path(init_from);
-  if (!init_from.empty() && !fs::is_regular_file(file)) {
-    throw usage_error("there are no weights", "--init-from " + init_from, "give a checkpoint or a .safetensors file");
-  }
-  return file;
+// As a TOML text, so that a name such as 7 stays one.
+std::string quoted(const std::string& text) {
+  return config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
 int run(const RunOptions& o) {
-  const fs::path weights = weights_of(o.init_from);
+  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   std::vector<std::string> sets = o.sets;
-  // Quoted, so that a name such as 7 stays a text.
-  using Handler = config::Value::error_handler_t;
-  if (!o.name.empty()) sets.push_back("name=" + config::Value(o.name).dump(-1, ' ', false, Handler::replace));
+  if (!o.name.empty()) sets.push_back("name=" + quoted(o.name));
+  if (!o.init_from.empty()) sets.push_back("init_from=" + quoted(o.init_from));
   config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
-  const fs::path own = fs::path(o.results) / loaded.experiment.name / o.run_id;
-  if (!o.run_id.empty() && !o.dry_run && fs::exists(own / "config.toml")) {
-    return resume_run(record::RunDirectory(own), o.sets, "latest");
-  }
-  const Prepared prepared = prepare(std::move(loaded), {.resume_from = {}, .init_from = weights});
+  const record::RunDirectory own(fs::path(o.results) / loaded.experiment.name / o.run_id);
+  if (!o.run_id.empty() && !o.dry_run && own.begun()) return resume_run(own, o.sets, "latest");
+  const Prepared prepared = prepare(std::move(loaded));
   if (o.dry_run) {
     show_plan(prepared.plan, prepared.workload, prepared.probe, /*json=*/false);
     return 0;
   }
   const auto directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id);
+  FileDescriptor lock = directory.lock();
+  if (directory.begun()) throw usage_error("another process has begun this run", directory.path().string());
   const int code = launch::train({.plan = prepared.plan,
                                   .library = *prepared.library,
                                   .directory = directory,
-                                  .lock = directory.lock(),
+                                  .lock = std::move(lock),
                                   .experiment_folder = fs::absolute(o.file).parent_path(),
                                   .resumed = false,
                                   .start = prepared.start});

@@ -1,5 +1,7 @@
 #include <iostream>
 
+#include <CLI/CLI.hpp>
+
 #include "commands/commands.h"
 #include "config/load.h"
 

@@ -3,7 +3,10 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "commands/commands.h"
+#include "commands/sets.h"
 #include "config/load.h"
 
 namespace ddp::commands {
@@ -52,8 +55,7 @@ void add_validate(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("validate", "check experiment files and tell every mistake at once");
   verb->add_option("file", arguments->files, "experiment files (.toml)")->required();
-  verb->add_option("--set", arguments->sets, "change a key: --set optimizer.lr=0.1; may be repeated")
-      ->allow_extra_args(false);
+  add_sets(*verb, arguments->sets);
   verb->add_flag("--json", arguments->json, "print the result of every file as JSON");
   verb->callback([arguments, &exit_code] { exit_code = validate(*arguments); });
 }

@@ -1,6 +1,12 @@
 #include "config/experiment.h"
 
 namespace ddp::config {
+namespace {
+
+// No run is longer or wider; products of these stay within 64 bits.
+constexpr double kMost = 1e9;
+
+}  // namespace
 
 void Distributed::fields(Fields& f) {
   f({.name = "backend",
@@ -8,8 +14,8 @@ void Distributed::fields(Fields& f) {
      .choices = {"auto", "gloo", "nccl"}},
     backend);
   f({.name = "init_method", .doc = "where ranks meet; env://: where the launcher says"}, init_method);
-  f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = above(0)}, timeout);
-  f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = above(0)}, bucket_cap_mb);
+  f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = up_to(1e7)}, timeout);
+  f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = up_to(1e6)}, bucket_cap_mb);
   f({.name = "find_unused_parameters", .doc = "parameters may stay without a gradient in a step"},
     find_unused_parameters);
   f({.name = "static_graph", .doc = "every step uses the same parameters"}, static_graph);
@@ -31,17 +37,18 @@ void Loader::fields(Fields& f) {
 void Validation::fields(Fields& f) {
   f({.name = "split", .doc = "the share of the dataset that is held out", .range = from_below(0, 1)}, split);
   f({.name = "seed", .doc = "which samples are held out", .range = at_least(0)}, seed);
-  f({.name = "every", .doc = "epochs from one validation to the next", .range = at_least(1)}, every);
+  f({.name = "every", .doc = "epochs from one validation to the next", .range = between(1, kMost)}, every);
 }
 
 void Checkpoint::fields(Fields& f) {
   f({.name = "save_every",
      .doc = "save after each epoch e with e % save_every == 0; 0: at the end only",
-     .range = at_least(0)},
+     .range = between(0, kMost)},
     save_every);
-  f({.name = "save_every_steps", .doc = "also save after every so many steps", .range = at_least(1)}, save_every_steps);
-  f({.name = "keep_last", .doc = "the newest so many checkpoints stay", .range = at_least(1)}, keep_last);
-  f({.name = "keep_best", .doc = "the best so many checkpoints by metric stay", .range = at_least(0)}, keep_best);
+  f({.name = "save_every_steps", .doc = "also save after every so many steps", .range = between(1, kMost)},
+    save_every_steps);
+  f({.name = "keep_last", .doc = "the newest so many checkpoints stay", .range = between(1, kMost)}, keep_last);
+  f({.name = "keep_best", .doc = "the best so many checkpoints by metric stay", .range = between(0, kMost)}, keep_best);
   f({.name = "metric",
      .doc = "what best means, smaller is better but for accuracies",
      .choices = {"", "val_loss", "val_accuracy", "train_loss"}},
@@ -51,31 +58,35 @@ void Checkpoint::fields(Fields& f) {
 }
 
 void Log::fields(Fields& f) {
-  f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = at_least(1)}, every);
+  f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = between(1, kMost)}, every);
 }
 
 void Experiment::fields(Fields& f) {
   f({.name = "name", .doc = "the folder under results/; default: the file's name without .toml"}, name);
   f({.name = "seed", .doc = "of weights, data and dropout", .range = at_least(0)}, seed);
   f({.name = "threads", .doc = "CPU threads a rank; default: cores / ranks", .range = between(1, 4096)}, threads);
+  f({.name = "init_from", .doc = "take the first weights of this checkpoint or .safetensors file", .path = true},
+    init_from);
   f({.name = "deterministic", .doc = "cuDNN: deterministic kernels, no benchmark"}, deterministic);
   f({.name = "model", .doc = "what is trained", .required = true, .component_kind = "model"}, model);
   f({.name = "dataset", .doc = "what it is trained on", .required = true, .component_kind = "dataset"}, dataset);
   f({.name = "loss", .doc = "default: what fits the dataset's targets", .component_kind = "loss"}, loss);
   f({.name = "optimizer", .doc = "how weights follow gradients", .component_kind = "optimizer"}, optimizer);
   f({.name = "scheduler", .doc = "how the learning rate changes", .component_kind = "scheduler"}, scheduler);
-  f({.name = "epochs", .doc = "passes over the dataset (default 1); or give steps", .range = at_least(1)}, epochs);
-  f({.name = "steps", .doc = "optimizer steps in all; or give epochs", .range = at_least(1)}, steps);
-  f({.name = "batch_size", .doc = "samples a rank and micro-batch (default 32)", .range = at_least(1)}, batch_size);
-  f({.name = "global_batch_size", .doc = "samples a step: batch_size x ranks x accumulate", .range = at_least(1)},
+  f({.name = "epochs", .doc = "passes over the dataset (default 1); or give steps", .range = between(1, kMost)},
+    epochs);
+  f({.name = "steps", .doc = "optimizer steps in all; or give epochs", .range = between(1, kMost)}, steps);
+  f({.name = "batch_size", .doc = "samples a rank and micro-batch (default 32)", .range = between(1, kMost)},
+    batch_size);
+  f({.name = "global_batch_size", .doc = "samples a step: batch_size x ranks x accumulate", .range = between(1, kMost)},
     global_batch_size);
-  f({.name = "accumulate", .doc = "micro-batches a step", .range = at_least(1)}, accumulate);
+  f({.name = "accumulate", .doc = "micro-batches a step", .range = between(1, 1e6)}, accumulate);
   f({.name = "device_pool",
      .doc = "\"auto\", a number of ranks, or a list with an entry a rank: GPU indices, \"cpu\", or groups of "
             "them",
      .types = {Type::text, Type::integer, Type::list}},
     device_pool);
-  f({.name = "devices_per_rank", .doc = "devices of each rank's group", .range = at_least(1)}, devices_per_rank);
+  f({.name = "devices_per_rank", .doc = "devices of each rank's group", .range = between(1, 64)}, devices_per_rank);
   f({.name = "parallel", .doc = "ddp: one process a rank; single: one device", .choices = {"ddp", "single"}}, parallel);
   f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);
   f.section({.name = "loader", .doc = "how samples become batches"}, loader);

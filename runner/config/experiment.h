@@ -55,6 +55,7 @@ struct Experiment {
   std::string name;
   std::int64_t seed = 42;
   std::optional<std::int64_t> threads;
+  std::string init_from;  // empty: weights are drawn from the seed
   bool deterministic = false;
   Component model;
   Component dataset;
@@ -66,7 +67,7 @@ struct Experiment {
   std::optional<std::int64_t> batch_size;
   std::optional<std::int64_t> global_batch_size;
   std::int64_t accumulate = 1;
-  Value device_pool = "auto";  // "auto", a count, or a list: launch::DevicePool reads it
+  Value device_pool = "auto";  // "auto", a count, or a list: launch::device_groups reads it
   std::int64_t devices_per_rank = 1;
   std::string parallel = "ddp";
   Distributed distributed;

@@ -1,8 +1,18 @@
 #include "config/length.h"
 
+#include <cmath>
 #include <limits>
 
 namespace ddp::config {
+
+std::int64_t held_out(std::int64_t size, double split) {
+  return static_cast<std::int64_t>(std::floor(split * static_cast<double>(size)));
+}
+
+std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last) {
+  const std::int64_t whole = size / world_size;
+  return drop_last || size % world_size == 0 ? whole : whole + 1;
+}
 
 Length length_of(const Experiment& e, std::int64_t per_epoch) {
   Length length;

@@ -14,6 +14,12 @@ struct Length {
   std::int64_t epochs = 0;
 };
 
+// Of `size` samples, those that are held out for validation.
+std::int64_t held_out(std::int64_t size, double split);
+
+// Samples that each rank sees in an epoch: DistributedSampler's.
+std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last);
+
 // `per_epoch`: data::Batches::per_epoch().
 Length length_of(const Experiment& experiment, std::int64_t per_epoch);
 

@@ -22,6 +22,8 @@ struct Range {
 inline Range at_least(double minimum) { return {.minimum = minimum}; }
 inline Range above(double minimum) { return {.minimum = minimum, .minimum_excluded = true}; }
 inline Range between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
+// 0 < x <= maximum
+inline Range up_to(double maximum) { return {.minimum = 0, .maximum = maximum, .minimum_excluded = true}; }
 // minimum <= x < maximum
 inline Range from_below(double minimum, double maximum) {
   return {.minimum = minimum, .maximum = maximum, .maximum_excluded = true};
@@ -57,7 +59,7 @@ struct Option {
 };
 
 // What a file chose under a name: `[model] name = "mlp", hidden = [64]`. Options hold only what was given
-// until `resolve` has filled in the defaults; afterwards every option that has a default is there.
+// until `load` has filled in the defaults; afterwards every option that has a default is there.
 struct Component {
   std::string name = {};
   Value options = Value::object();

@@ -33,7 +33,9 @@ class Registry {
     Build build = [make](const Value& options, Context... context) {
       return make(read<Options>(options), std::forward<Context>(context)...);
     };
-    return entries_.emplace(name, Entry{std::move(spec), std::move(build)}).second;
+    const bool is_new = entries_.emplace(name, Entry{std::move(spec), std::move(build)}).second;
+    if (!is_new) twice_ = name;
+    return is_new;
   }
 
   // Throws ddp::Error (usage) where there is no such component.
@@ -45,7 +47,9 @@ class Registry {
 
   const std::string& kind() const { return kind_; }
 
+  // Throws ddp::Error (usage) where two files registered one name: the build asks, and fails.
   std::vector<Spec> specs() const {
+    if (!twice_.empty()) throw usage_error("two files register the " + kind_ + " \"" + twice_ + "\"");
     std::vector<Spec> list;
     for (const auto& [name, entry] : entries_) list.push_back(entry.spec());
     return list;
@@ -58,6 +62,7 @@ class Registry {
   };
   std::string kind_;
   std::map<std::string, Entry> entries_;
+  std::string twice_;  // a name that was registered twice
 };
 
 }  // namespace ddp::config

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "base/safe_name.h"
 #include "config/forms.h"
 
 namespace ddp::config {
 namespace {
-
-constexpr std::size_t kLongestName = 128;
 
 void check_alternatives(const Node& root, Problems& problems) {
   for (const auto& [first, second] : kAlternatives) {
@@ -23,11 +22,7 @@ void check_alternatives(const Node& root, Problems& problems) {
 void check_name(const Node& root, const std::string& name, Problems& problems) {
   const Node* given = root.find("name");
   if (given && !given->text()) return;
-  const bool is_safe = std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
-  });
-  if (is_safe && !name.empty() && name.front() != '.' && name.size() <= kLongestName) return;
+  if (is_safe_name(name)) return;
   problems.add(given ? given->place : root.place,
                in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's"),
                "a name is made of letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\"" +

@@ -1,13 +1,13 @@
 #include "data/batches.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/randperm.h>
 #include <ATen/ops/sort.h>
 
+#include "config/length.h"
 #include "data/prefetch.h"
 
 namespace ddp::data {
@@ -82,7 +82,7 @@ class DrawnBatches : public Batches {
 Split split(std::int64_t size, const config::Validation& options) {
   const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(options.seed));
   const at::Tensor order = at::randperm(size, generator, at::TensorOptions().dtype(at::kLong));
-  const auto held_out = static_cast<std::int64_t>(std::floor(options.split * static_cast<double>(size)));
+  const std::int64_t held_out = config::held_out(size, options.split);
   return {.train = std::get<0>(order.narrow(0, held_out, size - held_out).sort()),
           .validation = order.narrow(0, 0, held_out).contiguous()};
 }

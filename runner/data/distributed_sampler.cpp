@@ -4,12 +4,11 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/randperm.h>
 
+#include "config/length.h"
+
 namespace ddp::data {
 
-std::int64_t DistributedSampler::length() const {
-  const std::int64_t whole = size / world_size;
-  return drop_last || size % world_size == 0 ? whole : whole + 1;
-}
+std::int64_t DistributedSampler::length() const { return config::samples_of_rank(size, world_size, drop_last); }
 
 at::Tensor DistributedSampler::indices(std::int64_t epoch) const {
   const auto options = at::TensorOptions().dtype(at::kLong);

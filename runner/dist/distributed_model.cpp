@@ -61,13 +61,12 @@ Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config:
 struct DistributedModel::Engine {
   std::shared_ptr<c10d::Reducer> reducer;
   std::shared_ptr<c10d::Logger> logger;  // find_unused_parameters dereferences it unchecked
-  std::size_t parameter_count = 0;
   bool static_graph_started = false;
 };
 
 DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, const config::Distributed& options,
                                    Buckets buckets)
-    : module_(std::move(module)), group_(std::move(group)), options_(options) {
+    : module_(std::move(module)), group_(std::move(group)), options_(options), given_buckets_(buckets) {
   parameters_ = named(module_.ptr()->named_parameters());
   buffers_ = named(module_.ptr()->named_buffers());
   if (!group_) return;
@@ -83,7 +82,6 @@ DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, con
   if (buckets.empty()) buckets = initial_buckets(reduced, options, cap, first_cap);
 
   engine_ = std::make_unique<Engine>();
-  engine_->parameter_count = reduced.size();
   engine_->reducer = std::make_shared<c10d::Reducer>(
       reduced, std::move(buckets), group_of_engine, std::vector<bool>(reduced.size(), false), cap,
       options.find_unused_parameters, options.gradient_as_bucket_view, std::unordered_map<std::size_t, std::string>{},
@@ -133,9 +131,13 @@ void DistributedModel::broadcast_buffers() {
   broadcast_from_rank_0(group_, detached(buffers_, {}));
 }
 
-Buckets DistributedModel::rebuilt_buckets() const {
+Buckets DistributedModel::rebuilt_buckets() {
   Buckets buckets;
   if (!engine_) return buckets;
+  // The reducer rebuilds in the forward of the second step, and its logger tells of it in that of the third: a
+  // checkpoint may come earlier.
+  engine_->reducer->rebuild_buckets();
+  engine_->logger->set_runtime_stats_and_log();
   // The logger is the only one who tells: "0 1, 2 3" is two buckets of two parameters.
   std::istringstream text(engine_->logger->get_ddp_logging_data().strs_map["rebuilt_per_bucket_param_indices"]);
   for (std::string bucket; std::getline(text, bucket, ',');) {
@@ -144,7 +146,7 @@ Buckets DistributedModel::rebuilt_buckets() const {
     for (std::size_t index; indices >> index;) list.push_back(index);
     if (!list.empty()) buckets.push_back(std::move(list));
   }
-  return buckets;
+  return buckets.empty() ? given_buckets_ : buckets;
 }
 
 }  // namespace ddp::dist

@@ -55,9 +55,9 @@ class DistributedModel {
   const NamedTensors& parameters() const { return parameters_; }
   const NamedTensors& buffers() const { return buffers_; }
 
-  // The buckets after the reducer rebuilt them in the order in which gradients come; empty before that. A
-  // run that goes on needs them: three and more ranks would else sum in another order.
-  Buckets rebuilt_buckets() const;
+  // The buckets after the reducer rebuilt them in the order in which gradients come; before the first step, those it
+  // was given. A run that goes on needs them: three and more ranks would else sum in another order. Collective.
+  Buckets rebuilt_buckets();
 
  private:
   struct Engine;
@@ -70,6 +70,7 @@ class DistributedModel {
   NamedTensors parameters_;
   NamedTensors buffers_;
   std::unique_ptr<Engine> engine_;
+  const Buckets given_buckets_;
   bool sync_ = true;
   bool previous_forward_synced_ = true;  // Python's rule: initially yes
 };

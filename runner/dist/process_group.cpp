@@ -1,12 +1,11 @@
 #include "dist/process_group.h"
 
-#include <sched.h>
-
 #include <c10/core/DeviceType.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "dist/attentive_group.h"
 
@@ -26,12 +25,6 @@ c10::intrusive_ptr<c10d::Store> open_store(const Membership& m) {
   return c10::make_intrusive<c10d::TCPStore>(m.store_host, options);
 }
 
-bool has_core_for_each_rank(int ranks) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 && ranks <= CPU_COUNT(&cores);
-}
-
 }  // namespace
 
 Group join_process_group(const Membership& m) {
@@ -39,7 +32,7 @@ Group join_process_group(const Membership& m) {
     auto store = open_store(m);
     const bool nccl = m.backend == "nccl";
     auto group =
-        m.device == "cpu" && has_core_for_each_rank(m.world_size)
+        m.device == "cpu" && m.world_size <= usable_cores()
             ? c10::intrusive_ptr<c10d::ProcessGroup>(c10::make_intrusive<AttentiveGroup>(store, m.rank, m.world_size))
             : c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size);
     auto named = c10::make_intrusive<c10d::PrefixStore>(m.backend, store);

@@ -32,7 +32,7 @@ struct Membership {
 // the timeout, or where the backend cannot be had.
 Group join_process_group(const Membership& membership);
 
-// Ends the connections, once nothing is under way. A null group is a world of one rank.
+// Ends NCCL in good order, once nothing is under way; Gloo ends with the group. A null group is a world of one rank.
 void leave(const Group& group);
 
 // Gloo over the interface that the store is reached through, for CPU and CUDA tensors.

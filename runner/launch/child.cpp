@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace ddp::launch {
 namespace {
@@ -67,8 +68,14 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
   if (pid < 0) throw training_error("cannot start a process: " + errno_text(errno));
   if (pid == 0) {
     become_child(setup, parent);
-    // Not exit(): destructors and atexit handlers belong to the parent's state.
-    _exit(body());
+    // Not exit(): destructors and atexit handlers belong to the parent's state. Nor may an exception reach its frames.
+    int code = 1;
+    try {
+      code = body();
+    } catch (const std::exception& error) {
+      log::error(error.what());
+    }
+    _exit(code);
   }
   Child child{.pid = pid, .pidfd = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)))};
   if (!child.pidfd) {

@@ -8,6 +8,8 @@ namespace {
 using Groups = std::vector<std::vector<std::string>>;
 using config::Value;
 
+constexpr std::size_t kMostRanks = 4096;
+
 std::string count(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
@@ -89,6 +91,10 @@ Groups groups_of_pool(const config::Loaded& loaded, const std::vector<Gpu>& gpus
   }
   if (e.device_pool.is_number()) {
     const auto ranks = e.device_pool.get<std::size_t>();
+    if (ranks > kMostRanks) {
+      throw loaded.error("device_pool", "is more ranks than one machine runs",
+                         "give at most " + std::to_string(kMostRanks));
+    }
     if (!gpus.empty()) require_gpus(loaded, ranks * per_rank, gpus);
     return numbered(ranks, per_rank, !gpus.empty());
   }

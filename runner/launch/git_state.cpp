@@ -1,6 +1,7 @@
 #include "launch/git_state.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,12 @@
 extern char** environ;
 
 namespace ddp::launch {
+namespace {
+
+// A run that is done does not wait longer for a git that is slow.
+constexpr int kLongestWaitMilliseconds = 1000;
+
+}  // namespace
 
 GitState::GitState(const std::filesystem::path& folder) {
   int ends[2];
@@ -24,7 +31,15 @@ GitState::GitState(const std::filesystem::path& folder) {
   const std::string where = folder.empty() ? "." : folder.string();
   const char* command[] = {"git",      "--no-optional-locks",  "-C",   where.c_str(), "status", "--porcelain=v2",
                            "--branch", "--untracked-files=no", nullptr};
-  if (posix_spawnp(&pid_, "git", &actions, nullptr, const_cast<char**>(command), environ) != 0) pid_ = -1;
+  // The parent blocks the signals that it hears by other means; git must not.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  if (posix_spawnp(&pid_, "git", &actions, &attributes, const_cast<char**>(command), environ) != 0) pid_ = -1;
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   output_ = ends[0];
@@ -51,7 +66,8 @@ bool GitState::read() {
 }
 
 config::Value GitState::result() {
-  while (read()) {
+  pollfd more{.fd = output_, .events = POLLIN, .revents = 0};
+  while (poll(&more, 1, kLongestWaitMilliseconds) > 0 && read()) {
   }
   const std::string& text = text_;
   const std::string label = "# branch.oid ";

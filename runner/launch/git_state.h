@@ -21,7 +21,7 @@ class GitState {
   // come: who watches it leaves no zombie of git.
   int output() const { return output_; }
   bool read();
-  // Waits for git's answer.
+  // Waits a moment for the rest of git's answer; null where it does not come.
   config::Value result();
 
  private:

@@ -1,21 +1,13 @@
 #include "launch/plan.h"
 
-#include <sched.h>
 #include <algorithm>
-#include <cmath>
 
+#include "base/cores.h"
 #include "launch/device_pool.h"
 #include "record/hash.h"
 
 namespace ddp::launch {
 namespace {
-
-// The cores that this process may use, which taskset and cgroup cpusets limit.
-std::int64_t usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
 
 std::string resolve_backend(const config::Loaded& loaded, const Plan& plan) {
   const std::string& asked = loaded.experiment.distributed.backend;
@@ -102,7 +94,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
   e.distributed.backend = resolve_backend(loaded, plan);
   e.batch_size = resolve_batch_size(loaded, plan);
   e.global_batch_size.reset();
-  if (!e.threads) e.threads = std::max<std::int64_t>(1, usable_cores() / plan.world_size());
+  if (!e.threads) e.threads = std::max(1, usable_cores() / plan.world_size());
   if (!e.epochs && !e.steps) e.epochs = 1;
   refuse_what_cannot_be(loaded);
   return plan;
@@ -113,8 +105,7 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
   Workload w;
   std::int64_t per_epoch = 0;
   if (probe.samples > 0) {
-    w.validation_samples =
-        static_cast<std::int64_t>(std::floor(e.validation.split * static_cast<double>(probe.samples)));
+    w.validation_samples = config::held_out(probe.samples, e.validation.split);
     w.train_samples = probe.samples - w.validation_samples;
     const std::int64_t ranks = plan.world_size();
     if (e.loader.drop_last && w.train_samples < ranks) {
@@ -123,8 +114,15 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
           "drops everything: " + std::to_string(w.train_samples) + " samples for " + std::to_string(ranks) + " ranks",
           "use fewer ranks, or drop_last = false");
     }
-    const std::int64_t of_rank = e.loader.drop_last ? w.train_samples / ranks : (w.train_samples + ranks - 1) / ranks;
+    const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
     per_epoch = (of_rank + *e.batch_size - 1) / *e.batch_size;
+  }
+  if (e.validation.split > 0 && w.validation_samples == 0) {
+    throw loaded.error(
+        "validation.split",
+        "holds nothing out of the " + std::to_string(probe.samples) + " samples of \"" + e.dataset.name + "\"",
+        probe.samples == 0 ? "batches that are drawn without end cannot be held out: leave split out"
+                           : "use a greater split, or leave it out");
   }
   w.length = config::length_of(e, per_epoch);
   return w;

@@ -26,6 +26,8 @@ Function* find(void* library, const char* name) {
 
 nlohmann::json to_json(const rank::Probe& p) {
   return {{"error", p.error},
+          {"where", p.where},
+          {"remedy", p.remedy},
           {"warnings", p.warnings},
           {"parameters", p.parameters},
           {"parameter_bytes", p.parameter_bytes},
@@ -37,6 +39,8 @@ nlohmann::json to_json(const rank::Probe& p) {
 rank::Probe from_json(const nlohmann::json& json) {
   rank::Probe p;
   json.at("error").get_to(p.error);
+  json.at("where").get_to(p.where);
+  json.at("remedy").get_to(p.remedy);
   json.at("warnings").get_to(p.warnings);
   json.at("parameters").get_to(p.parameters);
   json.at("parameter_bytes").get_to(p.parameter_bytes);
@@ -66,9 +70,7 @@ rank::Probe RankLibrary::probe(const Plan& plan, const Start& start) const {
     const std::string json = to_json(probe).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     write_all(pipe, json.data(), json.size(), "pipe");
   });
-  rank::Probe probe = from_json(nlohmann::json::parse(answer));
-  if (!probe.error.empty()) throw usage_error(probe.error, "this experiment cannot be trained");
-  return probe;
+  return from_json(nlohmann::json::parse(answer));
 }
 
 }  // namespace ddp::launch

@@ -42,7 +42,11 @@ Supervisor::Supervisor(record::ProgressPage& page, record::RunDirectory director
   fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK);
 }
 
-Supervisor::~Supervisor() { end_all(); }
+Supervisor::~Supervisor() {
+  end_all();
+  const sigset_t set = stop_signals();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
 
 void Supervisor::start(int rank, std::vector<int> kept, const std::function<int(int console)>& body) {
   const int console = console_to_.get();

@@ -16,6 +16,7 @@
 #include "record/summary.h"
 
 namespace ddp::launch {
+namespace fs = std::filesystem;
 namespace {
 
 // More ranks than a screen holds speak only in their logs.
@@ -104,8 +105,10 @@ int conclude(const Training& t, const Outcome& outcome, const record::RunProgres
   s.error = outcome.failure;
   record::write_summary(t.directory, s);
   if (s.status == "interrupted") {
-    log::info("stopped after step " + std::to_string(run.step) + "; go on: ddp-exp resume " +
-              t.directory.path().string());
+    const fs::path last = record::latest_checkpoint(t.directory.checkpoints());
+    const std::string saved =
+        last.empty() ? "nothing is saved yet" : "saved after step " + std::to_string(record::step_of(last));
+    log::info("stopped; " + saved + "; go on: ddp-exp resume " + t.directory.path().string());
     return 128 + (outcome.stop_signal == SIGUSR2 ? SIGTERM : outcome.stop_signal);
   }
   if (s.error) {
@@ -118,7 +121,7 @@ int conclude(const Training& t, const Outcome& outcome, const record::RunProgres
 
 }  // namespace
 
-int train(Training t) {
+int train(const Training& t) {
   record::write_atomically(t.directory.config(), config::to_toml(t.plan.experiment));
   record::Summary summary = summary_of(t.plan);
   record::write_summary(t.directory, summary);
@@ -141,6 +144,25 @@ int train(Training t) {
     record::write_summary(t.directory, summary);
     throw;
   }
+}
+
+void settle(const Training& t, const record::Position& done) {
+  std::error_code none;
+  if (fs::exists(t.directory.summary(), none)) {
+    const auto old =
+        config::Value::parse(record::read_text(t.directory.summary()), nullptr, /*allow_exceptions=*/false);
+    if (old.is_object() && old.value("status", "") == "completed") return;
+  }
+  record::Summary summary = summary_of(t.plan);
+  record::ProgressPage page(t.plan.world_size());
+  auto& run = page.run();
+  remember_epochs(run, record::epoch_history(t.directory.metrics(), t.plan.experiment.best_metric()));
+  run.epochs_done = done.epoch;
+  run.step = done.step;
+  run.seconds = done.seconds;
+  add_progress(summary, run, t.plan.experiment);
+  summary.status = "completed";
+  record::write_summary(t.directory, summary);
 }
 
 }  // namespace ddp::launch

@@ -5,6 +5,7 @@
 
 #include "launch/plan.h"
 #include "launch/rank_library.h"
+#include "record/checkpoint_index.h"
 #include "record/run_directory.h"
 
 namespace ddp::launch {
@@ -22,6 +23,9 @@ struct Training {
 
 // Trains: writes config.toml and summary.json, forks the ranks, watches them to their end. Returns the
 // program's exit code: 0 done, 1 failed, 130 or 143 stopped by a signal after saving.
-int train(Training training);
+int train(const Training& training);
+
+// Writes summary.json of a run that has done all of its steps, where a kill came between its last checkpoint and that.
+void settle(const Training& training, const record::Position& done);
 
 }  // namespace ddp::launch

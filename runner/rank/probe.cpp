@@ -97,9 +97,15 @@ void measure(const Task& t, Probe& probe) {
 extern "C" void ddp_rank_probe(const ddp::rank::Task* task, ddp::rank::Probe* probe) {
   try {
     ddp::rank::measure(*task, *probe);
+  } catch (const ddp::Error& error) {
+    probe->error = error.summary();
+    probe->where = error.where();
+    probe->remedy = error.remedy();
   } catch (const c10::Error& error) {
     probe->error = error.msg();
+    probe->where = "model";
   } catch (const std::exception& error) {
     probe->error = error.what();
+    probe->where = "model";
   }
 }

@@ -4,6 +4,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/nn/module.h>
 
 #include "base/log.h"
@@ -16,30 +17,17 @@
 namespace ddp::rank {
 namespace {
 
-dist::Membership membership(const Task& t) {
-  return {.backend = t.experiment->distributed.backend,
-          .rank = t.rank,
-          .world_size = t.world_size,
-          .device = t.devices.front(),
-          .store_host = t.store_host,
-          .store_port = t.store_port,
-          .store_listener = t.store_listener,
-          .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(t.experiment->distributed.timeout * 1000))};
-}
+c10::Device first_device(const Task& t) { return c10::Device(t.devices.front()); }
 
-// The model as it starts: fresh weights, or those of a file, or those of the checkpoint it goes on from.
-torch::nn::AnyModule build_model(const Task& t, const std::optional<checkpoint::Checkpoint>& loaded) {
+// Everything that draws from the generator comes after this, in a Python script's order: data, model, training.
+void prepare_process(const Task& t) {
   const auto& e = *t.experiment;
-  models::Placement placement;
-  for (const auto& device : t.devices) placement.devices.emplace_back(device);
-  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
-  if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
-  if (loaded) {
-    train::load_into(loaded->model, *model.ptr(), t.resume_from.string());
-  } else if (!t.init_from.empty()) {
-    train::load_into(checkpoint::read_safetensors(t.init_from), *model.ptr(), t.init_from.string());
-  }
-  return model;
+  at::set_num_threads(static_cast<int>(*e.threads));
+  at::globalContext().setDeterministicCuDNN(e.deterministic);
+  if (e.deterministic) at::globalContext().setBenchmarkCuDNN(false);
+  const c10::Device device = first_device(t);
+  if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->setDevice(device);
+  at::manual_seed(static_cast<std::uint64_t>(e.seed));
 }
 
 struct Data {
@@ -61,91 +49,135 @@ Data build_data(const Task& t) {
                    .batch_size = batch_size,
                    .rank = t.rank,
                    .world_size = t.world_size,
-                   .device = c10::Device(t.devices.front())};
+                   .device = first_device(t)};
     }
   }
   d.batches = data::make_batches(*d.dataset, parts.train, {t.rank, t.world_size, batch_size}, e.loader);
   return d;
 }
 
+// The model as it starts: fresh weights, or those of a file, or those of the checkpoint it goes on from.
+torch::nn::AnyModule build_model(const Task& t, const checkpoint::Checkpoint* saved) {
+  const auto& e = *t.experiment;
+  models::Placement placement;
+  for (const auto& device : t.devices) placement.devices.emplace_back(device);
+  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
+  if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
+  if (saved != nullptr) {
+    train::load_into(saved->model, *model.ptr(), t.resume_from.string());
+  } else if (!t.init_from.empty()) {
+    train::load_into(checkpoint::read_safetensors(t.init_from), *model.ptr(), t.init_from.string());
+  }
+  return model;
+}
+
+dist::Group join_group(const Task& t) {
+  const auto& d = t.experiment->distributed;
+  if (t.experiment->parallel != "ddp") return nullptr;
+  return dist::join_process_group({.backend = d.backend,
+                                   .rank = t.rank,
+                                   .world_size = t.world_size,
+                                   .device = t.devices.front(),
+                                   .store_host = t.store_host,
+                                   .store_port = t.store_port,
+                                   .store_listener = t.store_listener,
+                                   .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))});
+}
+
 // "CPU0", "GPU3": the word of the seeds for the device of a rank.
 std::string label(const Task& t) {
-  const c10::Device device(t.devices.front());
+  const c10::Device device = first_device(t);
   return device.is_cpu() ? "CPU" + std::to_string(t.rank) : "GPU" + std::to_string(device.index());
+}
+
+// Where the run stands for those who watch it.
+void show_start(record::RunProgress& run, const config::Length& length, const checkpoint::State& state) {
+  run.steps_in_all = length.steps;
+  run.step = state.step;
+  run.epochs_done = state.epoch;
+  run.seconds = state.seconds;
+}
+
+// A rank's parts that outlive the start; the trainer works with them.
+struct Parts {
+  const Task& task;
+  const Data data;
+  const dist::Group group;
+  std::optional<dist::DistributedModel> model;
+  std::unique_ptr<train::Optimizer> optimizer;
+  std::optional<record::RunRecorder> recorder;  // on rank 0
+  std::optional<train::Checkpointer> checkpointer;
+  checkpoint::State state;  // where to begin
+};
+
+// Model, optimizer and state, new or as saved. What was loaded is gone when this returns.
+void start(Parts& p) {
+  const Task& t = p.task;
+  const auto& e = *t.experiment;
+  std::optional<checkpoint::Checkpoint> saved;
+  if (!t.resume_from.empty()) saved = checkpoint::load(t.resume_from);
+  p.model.emplace(build_model(t, saved ? &*saved : nullptr), p.group, e.distributed,
+                  saved ? saved->state.buckets : dist::Buckets{});
+  p.optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, p.model->parameters());
+  if (saved) p.state = saved->state;
+  const record::RunDirectory directory(t.run_directory);
+  if (t.rank == 0) {
+    p.recorder.emplace(directory.metrics(), *t.progress, record::Console(t.console), e.log.every, p.state.seconds);
+  }
+  p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
+                                                  .options = e.checkpoint,
+                                                  .own_buffers = !e.distributed.broadcast_buffers,
+                                                  .rank = t.rank,
+                                                  .device = t.devices.front(),
+                                                  .group = p.group,
+                                                  .model = *p.model,
+                                                  .optimizer = *p.optimizer,
+                                                  .recorder = p.recorder ? &*p.recorder : nullptr});
+  if (saved) p.checkpointer->restore(*saved);
+  p.state.world_size = t.world_size;
+  p.state.config_hash = t.config_hash;
 }
 
 }  // namespace
 
 void run(const Task& t) {
   const auto& e = *t.experiment;
-  at::set_num_threads(static_cast<int>(*e.threads));
-  at::globalContext().setDeterministicCuDNN(e.deterministic);
-  if (e.deterministic) at::globalContext().setBenchmarkCuDNN(false);
-  at::manual_seed(static_cast<std::uint64_t>(e.seed));
-
-  // In the order in which a Python script would draw from the generator: data, model, then training.
-  Data data = build_data(t);
-  std::optional<checkpoint::Checkpoint> resumed;
-  if (!t.resume_from.empty()) resumed = checkpoint::load(t.resume_from);
-  torch::nn::AnyModule module = build_model(t, resumed);
-  dist::Group group;
-  if (e.parallel == "ddp") group = dist::join_process_group(membership(t));
-  dist::DistributedModel model(module, group, e.distributed, resumed ? resumed->state.buckets : dist::Buckets{});
-  auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, model.parameters());
-
-  const config::Length length = config::length_of(e, data.batches->per_epoch());
-  const record::RunDirectory directory(t.run_directory);
-  const record::Console console(t.console);
-  std::optional<record::RunRecorder> recorder;
-  if (t.rank == 0) {
-    recorder.emplace(directory.metrics(), *t.progress, console, e.log.every, resumed ? resumed->state.seconds : 0);
+  prepare_process(t);
+  Parts p{.task = t,
+          .data = build_data(t),
+          .group = join_group(t),
+          .model = {},
+          .optimizer = nullptr,
+          .recorder = {},
+          .checkpointer = {},
+          .state = {}};
+  start(p);
+  const config::Length length = config::length_of(e, p.data.batches->per_epoch());
+  if (p.recorder) {
+    show_start(t.progress->run(), length, p.state);
+    if (t.resumed) p.recorder->resumed(p.state.epoch, p.state.step, t.resume_from);
   }
-  train::Checkpointer checkpointer({.folder = directory.checkpoints(),
-                                    .options = e.checkpoint,
-                                    .own_buffers = !e.distributed.broadcast_buffers,
-                                    .rank = t.rank,
-                                    .device = t.devices.front(),
-                                    .group = group,
-                                    .model = model,
-                                    .optimizer = *optimizer,
-                                    .recorder = recorder ? &*recorder : nullptr});
-  checkpoint::State state;
-  if (resumed) {
-    checkpointer.restore(*resumed);
-    state = resumed->state;
-  }
-  if (recorder) {
-    auto& run = t.progress->run();
-    run.steps_in_all = length.steps;
-    run.step = state.step;
-    run.epochs_done = state.epoch;
-    run.seconds = state.seconds;
-  }
-  state.world_size = t.world_size;
-  state.config_hash = t.config_hash;
-  if (recorder && t.resumed) recorder->resumed(state.epoch, state.step, t.resume_from);
-
   train::Trainer trainer({.experiment = e,
                           .rank = t.rank,
                           .label = label(t),
-                          .device = c10::Device(t.devices.front()),
-                          .group = group,
-                          .model = model,
-                          .optimizer = *optimizer,
+                          .device = first_device(t),
+                          .group = p.group,
+                          .model = *p.model,
+                          .optimizer = *p.optimizer,
                           .loss = train::losses().build(e.loss.name, e.loss.options),
                           .scheduler = train::schedulers().build(e.scheduler.name, e.scheduler.options,
-                                                                 {.lr = optimizer->lr(), .steps = length.steps}),
+                                                                 {.lr = p.optimizer->lr(), .steps = length.steps}),
                           .length = length,
-                          .batches = *data.batches,
-                          .holdout = data.holdout,
-                          .checkpointer = checkpointer,
+                          .batches = *p.data.batches,
+                          .holdout = p.data.holdout,
+                          .checkpointer = *p.checkpointer,
                           .page = *t.progress,
-                          .console = console,
-                          .recorder = recorder ? &*recorder : nullptr},
-                         std::move(state));
+                          .console = record::Console(t.console),
+                          .recorder = p.recorder ? &*p.recorder : nullptr},
+                         p.state);
   trainer.run();
-  if (recorder) recorder->flush();
-  dist::leave(group);
+  if (p.recorder) p.recorder->flush();
+  dist::leave(p.group);
 }
 
 }  // namespace ddp::rank

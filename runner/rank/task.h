@@ -33,7 +33,10 @@ struct Task {
 
 // What only tensors can tell, from a throw-away child.
 struct Probe {
-  std::string error;  // why this experiment cannot be trained; empty: it can
+  // Why this experiment cannot be trained (empty: it can), the key or file that is to blame, and what to do.
+  std::string error;
+  std::string where;
+  std::string remedy;
   std::vector<std::string> warnings;
   std::int64_t parameters = 0;
   std::int64_t parameter_bytes = 0;

@@ -49,28 +49,34 @@ fs::path latest_checkpoint(const fs::path& checkpoints) {
 Position position_of(const fs::path& checkpoint) {
   const auto state = nlohmann::json::parse(read_text(checkpoint / "state.json"), nullptr, false);
   try {
-    return {.step = state.at("step").get<std::int64_t>(),
-            .epoch = state.at("epoch").get<std::int64_t>(),
-            .world_size = state.at("world_size").get<int>()};
+    const auto& metric = state.at("metric");
+    Position position{.step = state.at("step").get<std::int64_t>(),
+                      .epoch = state.at("epoch").get<std::int64_t>(),
+                      .position = state.at("position").get<std::int64_t>(),
+                      .world_size = state.at("world_size").get<int>(),
+                      .seconds = state.at("seconds").get<double>(),
+                      .metric_name = metric.at("name").get<std::string>(),
+                      .metric = {}};
+    if (metric.at("value").is_number()) position.metric = metric.at("value").get<double>();
+    return position;
   } catch (const std::exception& error) {
     throw usage_error(std::string("is damaged: ") + error.what(), (checkpoint / "state.json").string());
   }
 }
 
-fs::path best_checkpoint(const std::vector<fs::path>& checkpoints) {
-  fs::path best;
-  double best_value = 0;
-  for (const auto& folder : checkpoints) {
-    const auto state = nlohmann::json::parse(read_text(folder / "state.json"), nullptr, false);
-    const auto metric = state.is_object() ? state.value("metric", nlohmann::json::object()) : nlohmann::json();
-    if (!metric.is_object() || !metric.value("value", nlohmann::json()).is_number()) continue;
-    const double sign = greater_is_better(metric.value("name", "")) ? -1 : 1;
-    const double value = sign * metric["value"].get<double>();
-    if (!best.empty() && value >= best_value) continue;
-    best = folder;
-    best_value = value;
+std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
+  std::vector<std::pair<double, fs::path>> ranked;
+  std::string name;
+  for (const auto& folder : newest_first) {
+    const Position position = position_of(folder);
+    if (name.empty()) name = position.metric_name;
+    if (position.metric_name != name || !position.metric) continue;
+    ranked.emplace_back(greater_is_better(name) ? -*position.metric : *position.metric, folder);
   }
-  return best;
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<fs::path> best_first;
+  for (const auto& [value, folder] : ranked) best_first.push_back(folder);
+  return best_first;
 }
 
 bool greater_is_better(const std::string& metric) { return metric == "val_accuracy"; }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,11 @@ std::filesystem::path latest_checkpoint(const std::filesystem::path& checkpoints
 struct Position {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
+  std::int64_t position = 0;  // micro-batches of that epoch that are done
   int world_size = 1;
+  double seconds = 0;
+  std::string metric_name;
+  std::optional<double> metric;
 };
 // Throws ddp::Error (usage) where its state.json is damaged.
 Position position_of(const std::filesystem::path& checkpoint);
@@ -38,8 +43,8 @@ Position position_of(const std::filesystem::path& checkpoint);
 // Is a greater value of this metric the better one?
 bool greater_is_better(const std::string& metric);
 
-// The one of these with the best metric; empty where none has one.
-std::filesystem::path best_checkpoint(const std::vector<std::filesystem::path>& checkpoints);
+// Those of these that have a value of the newest one's metric, best first; of equals, the newer first.
+std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
 
 // hash_hex of a file's bytes.
 std::string hash_hex_of(const std::filesystem::path& file);

@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <ctime>
 #include <random>
-#include <regex>
 
 #include "base/error.h"
+#include "base/safe_name.h"
 #include "record/atomic_file.h"
 
 namespace ddp::record {
@@ -27,7 +27,18 @@ std::string new_run_id() {
   return id;
 }
 
-bool is_run(const fs::path& folder) { return fs::exists(folder / "config.toml"); }
+bool is_run(const fs::path& folder) {
+  std::error_code too_long;
+  return fs::exists(folder / "config.toml", too_long);
+}
+
+// A run is named by its own folder, not by a link that moves on with the next run, nor by "." or a path that ends in
+// '/'. Relative to where we are, so that people can read it.
+fs::path own_folder(const fs::path& named) {
+  const fs::path whole = fs::canonical(named);
+  const fs::path relative = whole.lexically_proximate(fs::current_path());
+  return relative == "." || *relative.begin() == ".." ? whole : relative;
+}
 
 // The newest run under the results root: where the youngest of the `latest` links points.
 fs::path newest(const fs::path& results) {
@@ -49,13 +60,15 @@ fs::path newest(const fs::path& results) {
 
 }  // namespace
 
+void RunDirectory::require_run_id(const std::string& run_id) {
+  if (is_safe_name(run_id) && run_id != "latest") return;
+  throw usage_error("\"" + run_id + "\" cannot be a run id", "--run-id",
+                    "use up to 128 letters, digits, '.', '_' and '-', no '.' first, and not the word latest");
+}
+
 RunDirectory RunDirectory::create(const fs::path& results, const std::string& name, std::string run_id) {
   const bool given = !run_id.empty();
-  static const std::regex allowed("[A-Za-z0-9_-][A-Za-z0-9._-]*");
-  if (given && (!std::regex_match(run_id, allowed) || run_id == "latest")) {
-    throw usage_error("\"" + run_id + "\" cannot be a run id", "--run-id",
-                      "use letters, digits, '.', '_' and '-', and not the word latest");
-  }
+  if (given) require_run_id(run_id);
   std::error_code error;
   fs::create_directories(results / name, error);
   if (error) throw usage_error("cannot make the results folder: " + error.message(), (results / name).string());
@@ -76,17 +89,17 @@ RunDirectory RunDirectory::create(const fs::path& results, const std::string& na
 
 RunDirectory RunDirectory::find(const fs::path& results, const std::string& run) {
   if (run == "latest") {
-    if (fs::path found = newest(results); !found.empty()) return RunDirectory(found);
+    if (fs::path found = newest(results); !found.empty()) return RunDirectory(own_folder(found));
     throw usage_error("there is no run yet", results.string(), "start one: ddp-exp run FILE");
   }
   for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
-    if (!is_run(candidate)) continue;
-    // A run is named by its own folder, not by a link that moves on with the next run.
-    return RunDirectory(fs::is_symlink(candidate) ? candidate.parent_path() / fs::read_symlink(candidate) : candidate);
+    if (is_run(candidate)) return RunDirectory(own_folder(candidate));
   }
   throw usage_error("no such run: \"" + run + "\"", results.string(),
                     "a run is a run directory, or name or name/run-id under " + results.string() + ", or latest");
 }
+
+bool RunDirectory::begun() const { return is_run(path_); }
 
 FileDescriptor RunDirectory::lock() const {
   FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

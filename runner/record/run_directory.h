@@ -13,6 +13,9 @@ class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
+  // Throws ddp::Error (usage) where the id cannot be one: it must not leave the results root.
+  static void require_run_id(const std::string& run_id);
+
   // Makes results/<name>/<run-id>/ for this run alone, and points results/<name>/latest at it. An empty id
   // gets a new one, YYYYmmdd-HHMMSS-xxxx. Throws ddp::Error (usage) where it cannot be made.
   static RunDirectory create(const std::filesystem::path& results, const std::string& name, std::string run_id);
@@ -25,6 +28,9 @@ class RunDirectory {
   FileDescriptor lock() const;
 
   const std::filesystem::path& path() const { return path_; }
+  // Has the run begun: is its config.toml there?
+  bool begun() const;
+
   std::filesystem::path config() const { return path_ / "config.toml"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "record/checkpoint_index.h"
 #include "record/json_line.h"
@@ -10,6 +11,7 @@ namespace ddp::record {
 namespace {
 
 std::string labelled(const char* label, double value) {
+  if (std::isnan(value)) return std::string(" | ") + label + " nan";  // printf writes -nan too
   char text[64];
   std::snprintf(text, sizeof text, " | %s %.6g", label, value);
   return text;
@@ -43,6 +45,9 @@ void RunRecorder::step(const StepRecord& r) {
   run.loss.store(r.loss, std::memory_order_relaxed);
   run.samples.store(run.samples.load(std::memory_order_relaxed) + r.samples, std::memory_order_relaxed);
   run.seconds.store(now, std::memory_order_relaxed);
+  if (!std::isfinite(r.loss) && !std::exchange(warned_, true)) {
+    console_.line("warning: the loss of step " + std::to_string(r.step) + " is not finite");
+  }
   if (r.step % every_ != 0) return;
   const double per_second = rate(samples_since_, now - last_line_);
   log_.append(JsonLine("step")
@@ -80,7 +85,7 @@ void RunRecorder::epoch(const EpochRecord& r, const std::string& metric) {
     line.add("val_accuracy", r.val_accuracy);
     text += labelled("val_accuracy", r.val_accuracy);
   }
-  line.add("samples", epoch_samples_).add("samples_per_second", per_second).add("seconds", now);
+  line.add("samples", r.samples).add("samples_per_second", per_second).add("seconds", now);
   log_.append(line.finish());
   keep_best(metric, r.metric(metric), r.step);
   char tail[48];

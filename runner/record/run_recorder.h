@@ -25,6 +25,7 @@ struct StepRecord {
 struct EpochRecord {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
+  std::int64_t samples = 0;  // of the whole epoch, all ranks
   double train_loss = 0;
   double val_loss = 0;
   double val_accuracy = 0;
@@ -65,6 +66,7 @@ class RunRecorder {
   std::int64_t samples_since_ = 0;  // samples of all ranks since then
   double epoch_started_;
   std::int64_t epoch_samples_ = 0;
+  bool warned_ = false;  // of a loss that is not finite
 };
 
 }  // namespace ddp::record

@@ -45,9 +45,18 @@ class Adam : public Optimizer {
   Adam(const AdamOptions& o, bool decoupled, const NamedTensors& named)
       : Optimizer(named, o.lr), o_(o), decoupled_(decoupled) {}
 
-  int copies() const override { return o_.amsgrad ? 3 : 2; }
-
  private:
+  std::vector<std::string> kept() const override {
+    std::vector<std::string> names{"step", "exp_avg", "exp_avg_sq"};
+    if (o_.amsgrad) names.push_back("max_exp_avg_sq");
+    return names;
+  }
+
+  // Python keeps the count on the device only for the fused kernel.
+  c10::Device device_of(const std::string& what, const Slot& slot) const override {
+    return what == "step" && !o_.fused ? c10::Device(c10::kCPU) : slot.parameter.device();
+  }
+
   void update(const std::vector<Slot*>& slots, double lr) override {
     for (Slot* slot : slots) start(*slot);
     if (o_.fused) {
@@ -59,9 +68,7 @@ class Adam : public Optimizer {
 
   void start(Slot& slot) {
     if (!slot.state.empty()) return;
-    // Python keeps the count on the device only for the fused kernel.
-    slot.state["step"] =
-        at::zeros({}, at::TensorOptions(at::kFloat).device(o_.fused ? slot.parameter.device() : at::kCPU));
+    slot.state["step"] = at::zeros({}, at::TensorOptions(at::kFloat).device(device_of("step", slot)));
     slot.state["exp_avg"] = at::zeros_like(slot.parameter);
     slot.state["exp_avg_sq"] = at::zeros_like(slot.parameter);
     if (o_.amsgrad) slot.state["max_exp_avg_sq"] = at::zeros_like(slot.parameter);

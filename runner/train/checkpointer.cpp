@@ -74,6 +74,7 @@ void Checkpointer::save(checkpoint::State state) {
   p_.recorder->flush();
   const fs::path folder = checkpoint::save(p_.folder, taken);
   p_.recorder->checkpoint(epoch, taken.state.step, folder);
+  if (went_back_to_) checkpoint::give_up_after(p_.folder, *std::exchange(went_back_to_, {}), taken.state.step);
   checkpoint::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
 }
 
@@ -88,6 +89,7 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
   }
   checkpoint::restore_rng(p_.rank, p_.device, loaded.state);
   saved_step_ = loaded.state.step;
+  went_back_to_ = loaded.state.step;
 }
 
 void Checkpointer::rehearse(checkpoint::State state) {
@@ -103,6 +105,7 @@ void Checkpointer::rehearse(checkpoint::State state) {
   load_into(loaded.model, *p_.model.module().ptr(), root.string());
   restore(loaded);
   saved_step_ = -1;
+  went_back_to_.reset();
 }
 
 void Checkpointer::end_rehearsal() {

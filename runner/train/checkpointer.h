@@ -39,8 +39,8 @@ class Checkpointer {
   // module before the DistributedModel was built.
   void restore(const checkpoint::Checkpoint& loaded);
 
-  // The tutorial's demo_checkpoint: rank 0 saves, all wait, every rank loads onto its own device. Returns the
-  // folder, which end_rehearsal removes after the first step. Collective.
+  // The tutorial's demo_checkpoint: rank 0 saves, all wait, every rank loads onto its own device.
+  // end_rehearsal removes the folder after the first step. Collective.
   void rehearse(checkpoint::State state);
   void end_rehearsal();
 
@@ -51,6 +51,7 @@ class Checkpointer {
 
   CheckpointerParts p_;
   std::int64_t saved_step_ = -1;
+  std::optional<std::int64_t> went_back_to_;  // the step it was restored from, until the first save after that
 };
 
 // Copies tensors into a module's parameters and buffers by name, onto the devices they are on. Throws

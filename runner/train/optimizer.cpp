@@ -8,6 +8,15 @@
 
 namespace ddp::train {
 
+namespace {
+
+bool fits(const at::Tensor& tensor, const std::string& what, const at::Tensor& parameter) {
+  if (what == "step") return tensor.dim() == 0 && tensor.scalar_type() == at::kFloat;
+  return tensor.sizes() == parameter.sizes() && tensor.scalar_type() == parameter.scalar_type();
+}
+
+}  // namespace
+
 OptimizerRegistry& optimizers() {
   static OptimizerRegistry instance("optimizer");
   return instance;
@@ -51,17 +60,32 @@ NamedTensors Optimizer::state() const {
   return list;
 }
 
+int Optimizer::copies() const {
+  const auto names = kept();
+  return static_cast<int>(std::count_if(names.begin(), names.end(), [](const auto& name) { return name != "step"; }));
+}
+
+c10::Device Optimizer::device_of(const std::string&, const Slot& slot) const { return slot.parameter.device(); }
+
 void Optimizer::load(const NamedTensors& state) {
+  const auto names = kept();
   for (const auto& [key, tensor] : state) {
     const std::size_t dot = key.rfind('.');
     const std::string owner = key.substr(0, dot);
+    const std::string what = dot == std::string::npos ? "" : key.substr(dot + 1);
     const auto slot =
         std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return "state." + s.name == owner; });
-    const bool step = dot != std::string::npos && key.substr(dot + 1) == "step";
-    if (slot == slots_.end() || (!step && tensor.sizes() != slot->parameter.sizes())) {
-      throw training_error("the optimizer's state does not fit this model: " + key, "checkpoint");
+    const bool known = slot != slots_.end() && std::find(names.begin(), names.end(), what) != names.end();
+    if (!known || !fits(tensor, what, slot->parameter)) {
+      throw training_error("has \"" + key + "\", which this optimizer does not keep for this model", "checkpoint",
+                           "go on with the optimizer and model that it was saved with");
     }
-    slot->state[key.substr(dot + 1)] = tensor.to(slot->parameter.device(), /*non_blocking=*/false, /*copy=*/true);
+    slot->state[what] = tensor.to(device_of(what, *slot), /*non_blocking=*/false, /*copy=*/true);
+  }
+  for (const auto& slot : slots_) {
+    if (slot.state.empty() || slot.state.size() == names.size()) continue;
+    throw training_error("lacks some of this optimizer's state of \"" + slot.name + "\"", "checkpoint",
+                         "go on with the optimizer that it was saved with");
   }
 }
 

@@ -33,7 +33,7 @@ class Optimizer {
   double lr() const { return lr_; }
 
   // How many tensors of a parameter's size it keeps for each parameter.
-  virtual int copies() const = 0;
+  int copies() const;
 
   // The state as a checkpoint keeps it: "state.<parameter>.<what>", as PyTorch's distributed checkpoints do.
   NamedTensors state() const;
@@ -41,6 +41,10 @@ class Optimizer {
   void load(const NamedTensors& state);
 
  protected:
+  // The names of what it keeps for a parameter that had a gradient; "step" is a count, others have its shape.
+  virtual std::vector<std::string> kept() const = 0;
+  // Where it keeps that.
+  virtual c10::Device device_of(const std::string& what, const Slot& slot) const;
   // The slots given have gradients; they are of one device and dtype.
   virtual void update(const std::vector<Slot*>& slots, double lr) = 0;
 

@@ -36,9 +36,11 @@ class Sgd : public Optimizer {
     }
   }
 
-  int copies() const override { return o_.momentum != 0 ? 1 : 0; }
-
  private:
+  std::vector<std::string> kept() const override {
+    return o_.momentum != 0 ? std::vector<std::string>{kMomentum} : std::vector<std::string>{};
+  }
+
   void update(const std::vector<Slot*>& slots, double lr) override {
     if (!o_.fused) {
       for (Slot* slot : slots) update_one(*slot, lr);

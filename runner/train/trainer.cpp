@@ -83,6 +83,7 @@ void Trainer::end_epoch() {
   const Evaluation measured = validate();
   const record::EpochRecord ended{.epoch = epoch,
                                   .step = state_.step,
+                                  .samples = train.samples,
                                   .train_loss = train.mean(),
                                   .val_loss = measured.loss,
                                   .val_accuracy = measured.accuracy};

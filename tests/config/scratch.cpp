@@ -54,7 +54,7 @@ struct Sequential {
        .types = {Type::list},
        .variants = {{.name = "Linear", .options = describe<Mlp>()},
                     {.name = "Conv2d", .options = describe<Conv>()},
-                    {.name = "ReLU"}}},
+                    {.name = "ReLU", .options = {}}}},
       layers);
   }
 };
@@ -93,10 +93,10 @@ Components make_components() {
   components.add("model", {.name = "mlp", .doc = "several", .options = describe<Mlp>()});
   components.add("model", {.name = "sequential", .doc = "any layers", .options = describe<Sequential>()});
   components.add("dataset", {.name = "random_pairs", .options = describe<Pairs>(), .traits = {{"loss", "mse"}}});
-  components.add("dataset", {.name = "random_batch", .traits = {{"loss", "mse"}, {"needs", "steps"}}});
+  components.add("dataset", {.name = "random_batch", .options = {}, .traits = {{"loss", "mse"}, {"needs", "steps"}}});
   components.add("dataset", {.name = "digits", .options = describe<Digits>(), .traits = {{"loss", "cross_entropy"}}});
-  components.add("loss", {.name = "mse"});
-  components.add("loss", {.name = "cross_entropy"});
+  components.add("loss", {.name = "mse", .options = {}});
+  components.add("loss", {.name = "cross_entropy", .options = {}});
   components.add("optimizer", {.name = "sgd", .options = describe<Sgd>()});
   components.add("optimizer", {.name = "adam", .options = describe<Adam>()});
   components.add("scheduler", {.name = "constant", .options = describe<None>()});

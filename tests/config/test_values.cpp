@@ -77,7 +77,7 @@ TEST_CASE("components become JSON and back without loss") {
   CHECK(back.find("dataset", "random_batch")->traits["needs"] == "steps");
   CHECK(back.find("model", "nothing") == nullptr);
   CHECK(back.of("nothing").empty());
-  CHECK_THROWS_AS(components.add("model", {.name = "mlp"}), Error);
+  CHECK_THROWS_AS(components.add("model", {.name = "mlp", .options = {}}), Error);
   CHECK_THROWS_AS(Components::from_json(Value{{"version", 99}}), Error);
 }
 
