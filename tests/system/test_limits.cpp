@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
+
+// But for those that hold what the program wrote to stdout and stderr.
+std::vector<std::string> files_in(const Workspace& w) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(w.folder())) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(".out-") && !name.starts_with(".err-")) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Exit 2, said on stderr in so many words, nothing on stdout, nothing left and nothing made.
+std::string check_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said,
+                          const std::map<std::string, std::string>& environment = {}) {
+  const auto before = files_in(w);
+  const Outcome run = w.run(arguments, environment);
+  INFO(run.err);
+  CHECK(run.code == 2);
+  CHECK(contains(run.err, said));
+  CHECK_FALSE(contains(run.err, "frame #"));
+  CHECK(run.out.empty());
+  CHECK_FALSE(run.left);
+  CHECK(files_in(w) == before);
+  return run.err;
+}
+
+}  // namespace
+
+TEST_CASE("a run id that is no plain name is refused and makes nothing") {
+  const Workspace w;
+  w.write("x.toml", kPair);
+  const std::string outside = w.folder() / "outside";
+  for (const std::string& id :
+       std::vector<std::string>{"latest", "../x", ".", "..", "a/b", outside, std::string(300, 'x')}) {
+    INFO(id);
+    check_refused(w, {"run", "x.toml", "--run-id", id}, "--run-id");
+  }
+  check_refused(w, {"resume", std::string(300, 'x')}, "xxx");
+  check_refused(w, {"resume", std::string(5000, 'x')}, "xxx");
+}
+
+TEST_CASE("numbers beyond all bounds are refused by plan and by run") {
+  const Workspace w;
+  w.write("x.toml", kPair);
+  const std::string most = "9223372036854775807";
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"accumulate", most},
+           {"epochs", most},
+           {"steps", most},
+           {"batch_size", most},
+           {"global_batch_size", most},
+           {"device_pool", "4611686018427387904"},
+           {"device_pool", most},
+           {"devices_per_rank", most},
+           {"distributed.timeout", "1e300"},
+           {"distributed.bucket_cap_mb", "1e300"},
+       }) {
+    for (const char* command : {"plan", "run"}) {
+      INFO(command << " " << key << "=" << value);
+      check_refused(w, {command, "x.toml", "--set", key + "=" + value}, key);
+    }
+  }
+}
+
+TEST_CASE("a split that can hold nothing out is refused") {
+  const Workspace w;
+  w.write("x.toml",
+          "model = { name = \"linear\", in_features = 10, out_features = 5 }\ndataset = \"random_batch\"\n"
+          "device_pool = [\"cpu\", \"cpu\"]\nsteps = 3\n");
+  check_refused(w, {"run", "x.toml", "--set", "validation.split=0.2"}, "validation");
+  w.write("x.toml", kPair);
+  check_refused(w, {"run", "x.toml", "--set", "validation.split=1e-4"}, "validation");
+}
+
+TEST_CASE("a run that torchrun would start many times over is refused") {
+  const Workspace w;
+  w.write("x.toml", kPair);
+  check_refused(w, {"run", "x.toml"}, "WORLD_SIZE", {{"RANK", "0"}, {"WORLD_SIZE", "2"}});
+}
+
+TEST_CASE("a run that srun would start many times over is refused") {
+  const Workspace w;
+  w.write("x.toml", kPair);
+  check_refused(w, {"run", "x.toml"}, "SLURM", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
+}
+
+TEST_CASE("a layer that PyTorch refuses is told at its place without a backtrace") {
+  const Workspace w;
+  w.write("x.toml",
+          "dataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n[model]\nname = \"sequential\"\n"
+          "layers = [{ type = \"Conv2d\", in_channels = 3, out_channels = 4, kernel_size = 3, groups = 2 }]\n");
+  for (const char* command : {"plan", "run"}) {
+    const std::string said = check_refused(w, {command, "x.toml"}, "error: x.toml:5:");
+    INFO(said);
+    CHECK(contains(said.substr(0, said.find('\n')), "must be divisible by groups"));
+    // Besides, the line of the file and a mark below it.
+    CHECK(std::count(said.begin(), said.end(), '\n') <= 3);
+    CHECK_FALSE(contains(said, "Exception"));
+  }
+}
+
+TEST_CASE("the version goes to stdout and exits with 0") {
+  const Workspace w;
+  const Outcome version = w.run({"--version"});
+  CHECK(version.code == 0);
+  CHECK(version.err.empty());
+  CHECK(contains(version.out, "ddp-exp "));
+  CHECK(version.out.find_first_of("0123456789") != std::string::npos);
+  CHECK(std::count(version.out.begin(), version.out.end(), '\n') == 1);
+}
+
+}  // namespace ddp::system_test
