@@ -37,7 +37,8 @@ fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::
   const fs::path folder = scratch.folder() / ("step-" + step);
   const std::string number = std::to_string(std::stoi(step));
   scratch.write("step-" + step + "/state.json",
-                "{\"step\":" + number + ",\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
+                "{\"step\":" + number + ",\"epoch\":0,\"position\":0,\"world_size\":2,\"seconds\":1.5," +
+                    "\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
   scratch.write("step-" + step + "/COMPLETE", hash_hex_of(folder / "state.json") + "\n");
   return folder;
 }
@@ -115,7 +116,7 @@ TEST_CASE("only whole checkpoints count and the newest and the best are told apa
   scratch.write(".step-00000025.tmp/state.json", "{}");
   const auto list = complete_checkpoints(scratch.folder());
   CHECK(list == std::vector<fs::path>{last, best, first});
-  CHECK(best_checkpoint(list) == best);
+  CHECK(by_metric(list) == std::vector<fs::path>{best, first});
   CHECK(latest_checkpoint(scratch.folder()) == last);
   link_atomically(scratch.folder() / "latest", "step-00000010");
   CHECK(latest_checkpoint(scratch.folder()) == best);
