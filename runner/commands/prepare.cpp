@@ -6,15 +6,17 @@
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
-
 namespace {
 
-// torchrun and mpirun start one process a rank. Forking ranks in each would train as often as they start it.
+// torchrun and srun start one process a rank. Forking ranks in each would train as often as they start it.
 void refuse_foreign_launchers() {
-  if (std::getenv("RANK") == nullptr || std::getenv("WORLD_SIZE") == nullptr) return;
-  throw usage_error("this version starts its ranks itself and cannot be one of torchrun's",
-                    "RANK and WORLD_SIZE are set",
-                    "call ddp-exp without torchrun: device_pool says how many ranks there are");
+  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  const bool torchrun = std::getenv("RANK") != nullptr && std::getenv("WORLD_SIZE") != nullptr;
+  const bool srun = std::getenv("SLURM_STEP_ID") != nullptr && tasks != nullptr && std::atoi(tasks) > 1;
+  if (!torchrun && !srun) return;
+  throw usage_error("this version starts its ranks itself and cannot be one of a launcher's",
+                    torchrun ? "RANK and WORLD_SIZE are set" : "SLURM_STEP_NUM_TASKS is " + std::string(tasks),
+                    "call ddp-exp once: device_pool says how many ranks there are");
 }
 
 // The file that init_from names: itself, or the model of a checkpoint; empty: none.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -26,15 +27,15 @@ void write_atomically(const fs::path& file, const std::string& text) {
 }
 
 void link_atomically(const fs::path& link, const std::string& target) {
+  // A name of its own: runs that start at the same moment link the same name.
+  static std::atomic<int> count{0};
   fs::path temporary = link;
-  temporary += ".tmp";
-  // Runs that start at the same moment link the same name: who finds that another was quicker tries again.
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    unlink(temporary.c_str());
-    if (symlink(target.c_str(), temporary.c_str()) == 0 && rename(temporary.c_str(), link.c_str()) == 0) return;
-    if (errno != EEXIST && errno != ENOENT) break;
-  }
-  throw training_error("cannot link: " + errno_text(errno), link.string());
+  temporary += ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(++count);
+  unlink(temporary.c_str());
+  if (symlink(target.c_str(), temporary.c_str()) == 0 && rename(temporary.c_str(), link.c_str()) == 0) return;
+  const int error = errno;
+  unlink(temporary.c_str());
+  throw training_error("cannot link: " + errno_text(error), link.string());
 }
 
 void sync_folder(const fs::path& folder) {

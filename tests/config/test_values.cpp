@@ -123,7 +123,8 @@ TEST_CASE("an experiment that is written and loaded again is the same") {
 dataset = { name = "digits", path = "d.csv" }
 optimizer = { name = "adam", lr = 0.1, betas = [1e-300, 0.30000000000000004] }
 device_pool = [[0, 1], [2, 3]]
-steps = 9007199254740993
+seed = 9007199254740993
+steps = 999999999
 save_every = 3
 distributed.bucket_cap_mb = 12.5
 distributed.init_method = "file:///a \"b\" \\ \u007f\u0001é"
