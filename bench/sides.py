@@ -1,5 +1,6 @@
 """How both sides are started: two CPU ranks with one thread each, Gloo over loopback, the same LibTorch."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -34,18 +35,37 @@ backend = "gloo"
 """
 
 
+def write_experiment(folder, experiment, steps):
+    """Writes the experiment into the folder and returns the arguments that run it there."""
+    file = os.path.join(folder, "bench.toml")
+    with open(file, "w") as out:
+        out.write(f"steps = {steps}\n{EXPERIMENTS[experiment]}{COMMON}")
+    return ["run", file, "--results", folder, "--run-id", "r"]
+
+
 def run_ddp_exp(program, experiment, steps):
     """Runs `program run` to its end and returns the lines of its metrics.jsonl."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
-        file = os.path.join(folder, "bench.toml")
-        with open(file, "w") as out:
-            out.write(f"steps = {steps}\n{EXPERIMENTS[experiment]}{COMMON}")
-        command = [program, "run", file, "--results", folder, "--run-id", "r"]
+        command = [program, *write_experiment(folder, experiment, steps)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
         with open(os.path.join(folder, "bench", "r", "metrics.jsonl")) as metrics:
             return [json.loads(line) for line in metrics]
+
+
+@contextlib.contextmanager
+def start_ddp_exp(program, experiment, steps):
+    """Starts `program run` and gives what it says as it comes; leaving the block waits for its end."""
+    with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
+        command = [program, *write_experiment(folder, experiment, steps)]
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+        yield process.stderr
+        rest = process.stderr.read()
+        process.stderr.close()
+        if process.wait() != 0:
+            raise RuntimeError(f"{' '.join(command)} exited with {process.returncode}:\n{rest}")
 
 
 class Peer:

@@ -1,20 +1,30 @@
 """From the command to the first step.
 
-Of ddp-exp the whole command is timed, a run of one step that also saves its checkpoint and exits; of torchrun only the
-time until rank 0 has printed that its first step is done. What this leaves unequal is in the peer's favour.
+Of ddp-exp the time until its line on the epoch of one step is there, which comes after the step and before the
+checkpoint; of torchrun the time until rank 0 has printed that its first step is done. The whole command of ddp-exp,
+checkpoint and exit included, stands beside it.
 """
 
 import os
 import time
 
-from sides import ROOT, Peer, run_ddp_exp
+from sides import ROOT, Peer, run_ddp_exp, start_ddp_exp
 from table import Table
 
 
-def ddp_exp(program):
+def whole(program):
     start = time.perf_counter()
     run_ddp_exp(program, "toy", steps=1)
     return time.perf_counter() - start
+
+
+def first_step(program):
+    start = time.perf_counter()
+    with start_ddp_exp(program, "toy", steps=1) as lines:
+        for line in lines:
+            if line.startswith("Epoch 0 done"):
+                return time.perf_counter() - start
+    raise RuntimeError("ddp-exp made no step")
 
 
 def torchrun():
@@ -28,8 +38,9 @@ def torchrun():
 
 def tables():
     rows = {
-        "scripts/ddp-exp run, all of it": lambda: ddp_exp(os.path.join(ROOT, "scripts", "ddp-exp")),
-        "ddp-exp run, all of it": lambda: ddp_exp(os.environ["DDP_EXP"]),
+        "ddp-exp run, first step": lambda: first_step(os.environ["DDP_EXP"]),
+        "ddp-exp run, all of it": lambda: whole(os.environ["DDP_EXP"]),
+        "scripts/ddp-exp run, all of it": lambda: whole(os.path.join(ROOT, "scripts", "ddp-exp")),
         "torchrun + DDP, first step": torchrun,
     }
     return [Table("start", "seconds from the command to the first step, toy model", "less", rows)]
