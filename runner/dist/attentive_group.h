@@ -6,10 +6,9 @@
 namespace ddp::dist {
 
 // A process group whose ranks stay awake for the gradients: when backward has started all of its sums, the rank
-// offers its core to Gloo's threads for a few milliseconds instead of sleeping. On one machine a sum takes less
-// time than an idle core takes to wake up; steps of small models get up to half as long again without it. Sums,
-// and so all bits, are as they are. For CPU ranks with a core each: where another rank waits for the core,
-// sleeping is right.
+// offers its core to Gloo's threads for a few milliseconds instead of sleeping. On one machine a sum often takes less
+// time than an idle core takes to wake up (docs/performance.md has figures). Sums, and so all bits, are as they are.
+// For CPU ranks with a core each: where another rank waits for the core, sleeping is right.
 class AttentiveGroup : public c10d::ProcessGroup {
  public:
   using c10d::ProcessGroup::ProcessGroup;
