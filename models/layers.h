@@ -14,6 +14,11 @@ namespace ddp::models {
 using LayerRegistry = config::Registry<torch::nn::AnyModule>;
 LayerRegistry& layers();
 
+// Of layers that take none.
+struct NoOptions {
+  void fields(config::Fields&) {}
+};
+
 // Options that are an int or a list with one int a dimension, as PyTorch takes them.
 config::Option size_option(const std::string& name, const std::string& doc, double minimum, bool required = false);
 

@@ -7,10 +7,6 @@ namespace {
 
 using torch::nn::AnyModule;
 
-struct NoOptions {
-  void fields(config::Fields&) {}
-};
-
 struct GeluOptions {
   std::string approximate = "none";
   void fields(config::Fields& f) {

@@ -59,10 +59,6 @@ struct UnflattenOptions {
   }
 };
 
-struct NoOptions {
-  void fields(config::Fields&) {}
-};
-
 const bool registered = layers().add<LinearOptions>("Linear", "x A^T + b", [](const LinearOptions& o) {
   return AnyModule(torch::nn::Linear(torch::nn::LinearOptions(o.in_features, o.out_features).bias(o.bias)));
 }) && layers().add<EmbeddingOptions>("Embedding", "a learnt row for each index", [](const EmbeddingOptions& o) {
