@@ -23,14 +23,21 @@ void barrier(const Group& group) {
 }
 
 std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine) {
-  if (!group) return {mine};
+  return start_all_gather(group, mine)();
+}
+
+PendingGather start_all_gather(const Group& group, const at::Tensor& mine) {
+  if (!group) return [mine] { return std::vector<at::Tensor>{mine}; };
   const at::Tensor sent = on_device_of(group, mine);
   std::vector<std::vector<at::Tensor>> received(1);
   for (int r = 0; r < group->getSize(); ++r) received[0].push_back(at::empty_like(sent));
   std::vector<at::Tensor> inputs{sent};
-  group->allgather(received, inputs)->wait();
-  for (auto& tensor : received[0]) tensor = tensor.to(mine.device());
-  return received[0];
+  const auto work = group->allgather(received, inputs);
+  return [work, inputs, tensors = std::move(received[0]), device = mine.device()]() mutable {
+    work->wait();
+    for (auto& tensor : tensors) tensor = tensor.to(device);
+    return std::move(tensors);
+  };
 }
 
 void broadcast_from_rank_0(const Group& group, std::vector<at::Tensor> tensors) {

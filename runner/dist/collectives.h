@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,10 @@ void barrier(const Group& group);
 
 // Every rank's tensor (same shape and dtype on each), in rank order.
 std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine);
+
+// The same, started now: the call waits for it.
+using PendingGather = std::function<std::vector<at::Tensor>()>;
+PendingGather start_all_gather(const Group& group, const at::Tensor& mine);
 
 // Rank 0's values go into every rank's tensors, in place.
 void broadcast_from_rank_0(const Group& group, std::vector<at::Tensor> tensors);

@@ -3,19 +3,13 @@
 #include "dist/process_group.h"
 
 namespace ddp::dist {
-namespace {
-
-// Names the address to listen on. Never the host's name: Debian maps that to 127.0.1.1, which no other
-// machine reaches.
-std::string own_address(const Membership& m) { return m.store_host; }
-
-}  // namespace
 
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const Membership& m) {
   auto options = c10d::ProcessGroupGloo::Options::create();
   options->timeout = m.timeout;
   options->threads = 2;
-  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address(m)));
+  // Never the host's name: Debian maps that to 127.0.1.1, which no other machine reaches.
+  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(m.meeting.own_address));
   return c10::make_intrusive<c10d::ProcessGroupGloo>(store, m.rank, m.world_size, options);
 }
 

@@ -1,6 +1,7 @@
 #include "dist/process_group.h"
 
 #include <c10/core/DeviceType.h>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -12,45 +13,69 @@
 namespace ddp::dist {
 namespace {
 
-// TCPStore opens a port of its own on every interface unless it is given a socket: the parent binds one to
-// the address the group meets at, and rank 0 hands it over.
-c10::intrusive_ptr<c10d::Store> open_store(const Membership& m) {
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+StorePointer open_shared_store(const Membership& m) {
+  if (!m.meeting.file.empty()) return c10::make_intrusive<c10d::FileStore>(m.meeting.file, m.world_size);
+  // TCPStore opens a port of its own on every interface unless it is given a socket: whoever starts the rank binds one
+  // to the address the group meets at.
   c10d::TCPStoreOptions options;
-  options.port = m.store_port;
-  options.isServer = m.store_listener >= 0;
+  options.port = m.meeting.port;
+  options.isServer = m.meeting.listener >= 0;
   options.numWorkers = static_cast<std::size_t>(m.world_size);
   options.waitWorkers = false;
   options.timeout = m.timeout;
-  if (options.isServer) options.masterListenFd = m.store_listener;
-  return c10::make_intrusive<c10d::TCPStore>(m.store_host, options);
+  if (options.isServer) options.masterListenFd = m.meeting.listener;
+  return c10::make_intrusive<c10d::TCPStore>(m.meeting.host, options);
+}
+
+StorePointer open_store(const Membership& m) {
+  StorePointer store = open_shared_store(m);
+  store->setTimeout(m.timeout);
+  if (m.meeting.prefix.empty()) return store;
+  return c10::make_intrusive<c10d::PrefixStore>(m.meeting.prefix, store);
+}
+
+Group make_group(const StorePointer& store, const Membership& m) {
+  const bool nccl = m.backend == "nccl";
+  auto group =
+      m.device == "cpu" && m.world_size <= usable_cores()
+          ? c10::intrusive_ptr<c10d::ProcessGroup>(c10::make_intrusive<AttentiveGroup>(store, m.rank, m.world_size))
+          : c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size);
+  auto named = c10::make_intrusive<c10d::PrefixStore>(m.backend, store);
+  auto backend = nccl ? make_nccl(named, m) : make_gloo(named, m);
+  const auto type = nccl ? c10d::ProcessGroup::NCCL : c10d::ProcessGroup::GLOO;
+  group->setDefaultBackend(type);
+  if (nccl) {
+    const c10::Device device(m.device);
+    group->setBoundDeviceId(device);
+    group->setBackend(c10::DeviceType::CUDA, type, backend);
+    backend->eagerConnectSingleDevice(device);
+  } else {
+    group->setBackend(c10::DeviceType::CPU, type, backend);
+    group->setBackend(c10::DeviceType::CUDA, type, backend);
+  }
+  group->setGroupName("0");
+  backend->setSequenceNumberForGroup();
+  return Group(group.get(), [group](c10d::ProcessGroup*) mutable { group.reset(); });
+}
+
+// The CPU's words: never through NCCL.
+Group make_control_group(const StorePointer& store, Membership m) {
+  m.backend = "gloo";
+  m.device = "cpu";
+  return make_group(c10::make_intrusive<c10d::PrefixStore>("control", store), m);
 }
 
 }  // namespace
 
-Group join_process_group(const Membership& m) {
+Groups join_process_groups(const Membership& m, bool control) {
   try {
-    auto store = open_store(m);
-    const bool nccl = m.backend == "nccl";
-    auto group =
-        m.device == "cpu" && m.world_size <= usable_cores()
-            ? c10::intrusive_ptr<c10d::ProcessGroup>(c10::make_intrusive<AttentiveGroup>(store, m.rank, m.world_size))
-            : c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size);
-    auto named = c10::make_intrusive<c10d::PrefixStore>(m.backend, store);
-    auto backend = nccl ? make_nccl(named, m) : make_gloo(named, m);
-    const auto type = nccl ? c10d::ProcessGroup::NCCL : c10d::ProcessGroup::GLOO;
-    group->setDefaultBackend(type);
-    if (nccl) {
-      const c10::Device device(m.device);
-      group->setBoundDeviceId(device);
-      group->setBackend(c10::DeviceType::CUDA, type, backend);
-      backend->eagerConnectSingleDevice(device);
-    } else {
-      group->setBackend(c10::DeviceType::CPU, type, backend);
-      group->setBackend(c10::DeviceType::CUDA, type, backend);
-    }
-    group->setGroupName("0");
-    backend->setSequenceNumberForGroup();
-    return Group(group.get(), [group](c10d::ProcessGroup*) mutable { group.reset(); });
+    const StorePointer store = open_store(m);
+    Groups groups;
+    if (control) groups.control = make_control_group(store, m);
+    groups.main = make_group(store, m);
+    return groups;
   } catch (const c10::Error& error) {
     throw training_error("cannot join the process group: " + error.msg(), "rank " + std::to_string(m.rank));
   }

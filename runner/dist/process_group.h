@@ -7,6 +7,7 @@
 
 #include <c10/util/intrusive_ptr.h>
 
+#include "base/meeting_place.h"
 #include "dist/collectives.h"
 
 namespace c10d {
@@ -22,15 +23,19 @@ struct Membership {
   int rank = 0;
   int world_size = 1;
   std::string device;  // the rank's first device: "cpu" or "cuda:3"
-  std::string store_host = "127.0.0.1";
-  std::uint16_t store_port = 0;
-  int store_listener = -1;  // rank 0: a bound, listening socket, which the store takes over
+  MeetingPlace meeting;
   std::chrono::milliseconds timeout{600000};
 };
 
-// Joins the group; returns when all ranks are there. Throws ddp::Error (training) where they are not within
-// the timeout, or where the backend cannot be had.
-Group join_process_group(const Membership& membership);
+// A rank's way to the others. The store lives as long as this does.
+struct Groups {
+  Group main;     // for gradients, over the backend
+  Group control;  // for what ranks tell each other on the CPU, over Gloo; where they are not forked by one parent
+};
+
+// Joins; returns when all ranks are there. Throws ddp::Error (training) where they are not within the timeout, or
+// where the backend cannot be had. `control`: is a control group wanted?
+Groups join_process_groups(const Membership& membership, bool control);
 
 // Ends NCCL in good order, once nothing is under way; Gloo ends with the group. A null group is a world of one rank.
 void leave(const Group& group);

@@ -83,9 +83,7 @@ void start_ranks(const Training& t, Supervisor& supervisor, record::ProgressPage
                     .resumed = t.resumed,
                     .resume_from = t.start.resume_from,
                     .init_from = t.start.init_from,
-                    .store_host = meeting.host,
-                    .store_port = meeting.port,
-                    .store_listener = r == 0 ? meeting.listener.get() : -1,
+                    .meeting = {.port = meeting.port, .listener = r == 0 ? meeting.listener.get() : -1},
                     .console = -1,
                     .progress = &page};
     // The lock is kept on purpose: it frees when the last writer of the run is dead.

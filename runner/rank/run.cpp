@@ -8,7 +8,7 @@
 #include <torch/nn/module.h>
 
 #include "base/log.h"
-#include "checkpoint/store.h"
+#include "checkpoint/everywhere.h"
 #include "dist/process_group.h"
 #include "models/model.h"
 #include "record/run_directory.h"
@@ -65,23 +65,23 @@ torch::nn::AnyModule build_model(const Task& t, const checkpoint::Checkpoint* sa
   if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
   if (saved != nullptr) {
     train::load_into(saved->model, *model.ptr(), t.resume_from.string());
-  } else if (!t.init_from.empty()) {
+  } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {
+    // Where another rank does not see the file, rank 0's weights reach it as those of every start do.
     train::load_into(checkpoint::read_safetensors(t.init_from), *model.ptr(), t.init_from.string());
   }
   return model;
 }
 
-dist::Group join_group(const Task& t) {
+dist::Groups join_groups(const Task& t) {
   const auto& d = t.experiment->distributed;
-  if (t.experiment->parallel != "ddp") return nullptr;
-  return dist::join_process_group({.backend = d.backend,
-                                   .rank = t.rank,
-                                   .world_size = t.world_size,
-                                   .device = t.devices.front(),
-                                   .store_host = t.store_host,
-                                   .store_port = t.store_port,
-                                   .store_listener = t.store_listener,
-                                   .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))});
+  if (t.experiment->parallel != "ddp") return {};
+  return dist::join_process_groups({.backend = d.backend,
+                                    .rank = t.rank,
+                                    .world_size = t.world_size,
+                                    .device = t.devices.front(),
+                                    .meeting = t.meeting,
+                                    .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))},
+                                   /*control=*/!t.together);
 }
 
 // "CPU0", "GPU3": the word of the seeds for the device of a rank.
@@ -102,7 +102,7 @@ void show_start(record::RunProgress& run, const config::Length& length, const ch
 struct Parts {
   const Task& task;
   const Data data;
-  const dist::Group group;
+  const dist::Groups groups;
   std::optional<dist::DistributedModel> model;
   std::unique_ptr<train::Optimizer> optimizer;
   std::optional<record::RunRecorder> recorder;  // on rank 0
@@ -115,8 +115,8 @@ void start(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
   std::optional<checkpoint::Checkpoint> saved;
-  if (!t.resume_from.empty()) saved = checkpoint::load(t.resume_from);
-  p.model.emplace(build_model(t, saved ? &*saved : nullptr), p.group, e.distributed,
+  if (!t.resume_from.empty()) saved = checkpoint::load_everywhere(t.resume_from, t.rank, p.groups.control);
+  p.model.emplace(build_model(t, saved ? &*saved : nullptr), p.groups.main, e.distributed,
                   saved ? saved->state.buckets : dist::Buckets{});
   p.optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, p.model->parameters());
   if (saved) p.state = saved->state;
@@ -129,7 +129,8 @@ void start(Parts& p) {
                                                   .own_buffers = !e.distributed.broadcast_buffers,
                                                   .rank = t.rank,
                                                   .device = t.devices.front(),
-                                                  .group = p.group,
+                                                  .group = p.groups.main,
+                                                  .control = p.groups.control,
                                                   .model = *p.model,
                                                   .optimizer = *p.optimizer,
                                                   .recorder = p.recorder ? &*p.recorder : nullptr});
@@ -145,7 +146,7 @@ void run(const Task& t) {
   prepare_process(t);
   Parts p{.task = t,
           .data = build_data(t),
-          .group = join_group(t),
+          .groups = join_groups(t),
           .model = {},
           .optimizer = nullptr,
           .recorder = {},
@@ -161,7 +162,8 @@ void run(const Task& t) {
                           .rank = t.rank,
                           .label = label(t),
                           .device = first_device(t),
-                          .group = p.group,
+                          .group = p.groups.main,
+                          .control = p.groups.control,
                           .model = *p.model,
                           .optimizer = *p.optimizer,
                           .loss = train::losses().build(e.loss.name, e.loss.options),
@@ -177,7 +179,8 @@ void run(const Task& t) {
                          p.state);
   trainer.run();
   if (p.recorder) p.recorder->flush();
-  dist::leave(p.group);
+  dist::leave(p.groups.main);
+  dist::leave(p.groups.control);
 }
 
 }  // namespace ddp::rank

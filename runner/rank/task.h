@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/meeting_place.h"
 #include "config/components.h"
 #include "config/experiment.h"
 #include "record/progress_page.h"
@@ -24,11 +25,11 @@ struct Task {
   bool resumed = false;               // goes on in a run directory that was there
   std::filesystem::path resume_from;  // the complete checkpoint to go on from; empty: from the start
   std::filesystem::path init_from;    // a .safetensors file to take weights from
-  std::string store_host = "127.0.0.1";
-  std::uint16_t store_port = 0;
-  int store_listener = -1;  // rank 0: a socket that listens on that port
+  MeetingPlace meeting;
   int console = -1;         // a pipe: whole lines for the parent to show
   record::ProgressPage* progress = nullptr;
+  // All ranks were forked by one parent: they share `progress`, and the run directory. Else rank 0 alone has that.
+  bool together = true;
 };
 
 // What only tensors can tell, from a throw-away child.

@@ -6,6 +6,7 @@
 #include <torch/nn/module.h>
 
 #include "base/error.h"
+#include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
 
 namespace ddp::train {
@@ -101,7 +102,7 @@ void Checkpointer::rehearse(checkpoint::State state) {
   }
   // No rank may load before rank 0 has saved.
   dist::barrier(p_.group);
-  const auto loaded = checkpoint::load(checkpoint::folder_of(root, taken.state.step));
+  const auto loaded = checkpoint::load_everywhere(checkpoint::folder_of(root, taken.state.step), p_.rank, p_.control);
   load_into(loaded.model, *p_.model.module().ptr(), root.string());
   restore(loaded);
   saved_step_ = -1;

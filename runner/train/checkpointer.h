@@ -21,6 +21,7 @@ struct CheckpointerParts {
   int rank = 0;
   std::string device;
   dist::Group group;
+  dist::Group control;  // where rank 0 alone sees the folder; else null
   dist::DistributedModel& model;
   Optimizer& optimizer;
   record::RunRecorder* recorder = nullptr;  // on rank 0

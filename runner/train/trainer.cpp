@@ -8,7 +8,7 @@ namespace ddp::train {
 using record::Phase;
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
-    : p_(std::move(parts)), state_(std::move(state)), board_(p_.page, p_.rank) {
+    : p_(std::move(parts)), state_(std::move(state)), exchange_(make_step_exchange(p_.page, p_.rank, p_.control)) {
   state_.metric_name = p_.experiment.best_metric();
 }
 
@@ -24,7 +24,7 @@ void Trainer::run_epoch() {
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
     if (p_.experiment.checkpoint.rehearse && state_.step == 1) p_.checkpointer.end_rehearsal();
-    stopping_ = stop_agreed();
+    stopping_ = exchange_->stop_agreed(/*more=*/!finished());
     if (save_is_due_after_step() && !epoch_finished() && !finished()) save();
   }
   if (epoch_finished() || finished()) end_epoch();
@@ -58,7 +58,7 @@ LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far
   const at::Tensor loss = p_.loss(output, batch.targets.to(output.device()));
   so_far.add(loss.item<double>(), inputs.size(0));
   enter(Phase::backward);
-  if (last) board_.post(state_.step + 1, so_far);
+  if (last) exchange_->post(state_.step + 1, so_far);
   // Divided, not times 1/k: other bits.
   (of_step > 1 ? loss / of_step : loss).backward();
   return so_far;
@@ -71,7 +71,7 @@ void Trainer::announce_epoch(std::int64_t batch_size) {
 }
 
 void Trainer::record_step(double lr) {
-  const LossSum all = board_.collect(state_.step);
+  const LossSum all = exchange_->collect();
   state_.loss_sum += all.sum;
   state_.loss_samples += all.samples;
   p_.recorder->step({.epoch = state_.epoch, .step = state_.step, .loss = all.mean(), .lr = lr, .samples = all.samples});
@@ -117,13 +117,6 @@ void Trainer::save() {
 bool Trainer::save_is_due_after_step() const {
   const auto& every = p_.experiment.checkpoint.save_every_steps;
   return every && state_.step % *every == 0;
-}
-
-bool Trainer::stop_agreed() {
-  auto& stop_after = p_.page.stop_after_step();
-  // Rank 0 names the next step: no rank can have finished it, since its all-reduce needs rank 0.
-  if (p_.rank == 0 && p_.page.stop_requested() && stop_after == 0 && !finished()) stop_after = state_.step + 1;
-  return stop_after != 0 && state_.step >= stop_after;
 }
 
 }  // namespace ddp::train

@@ -13,9 +13,9 @@
 #include "train/checkpointer.h"
 #include "train/evaluate.h"
 #include "train/loss.h"
-#include "train/loss_board.h"
 #include "train/optimizer.h"
 #include "train/scheduler.h"
+#include "train/step_exchange.h"
 
 namespace ddp::train {
 
@@ -26,6 +26,7 @@ struct TrainerParts {
   std::string label;  // "CPU0": the seeds' word for a rank's device
   c10::Device device = c10::kCPU;
   dist::Group group;
+  dist::Group control;  // where ranks share no page; else null
   dist::DistributedModel& model;
   Optimizer& optimizer;
   Loss loss;
@@ -59,14 +60,13 @@ class Trainer {
   Evaluation validate();
   void save();
   bool save_is_due_after_step() const;
-  bool stop_agreed();
   bool finished() const { return state_.step >= p_.length.steps; }
   bool epoch_finished() const { return state_.position >= p_.length.micro_batches_per_epoch; }
   void enter(record::Phase phase) { p_.page.rank(p_.rank).phase.store(phase, std::memory_order_relaxed); }
 
   TrainerParts p_;
   checkpoint::State state_;
-  LossBoard board_;
+  std::unique_ptr<StepExchange> exchange_;
   bool stopping_ = false;
 };
 

@@ -1,0 +1,71 @@
+#include "checkpoint/everywhere.h"
+
+#include <cstring>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <nlohmann/json.hpp>
+
+namespace ddp::checkpoint {
+namespace {
+
+using nlohmann::json;
+
+std::string send_text(const dist::Group& group, const std::string& mine) {
+  const at::Tensor size = at::scalar_tensor(static_cast<std::int64_t>(mine.size()), at::kLong);
+  dist::broadcast_from_rank_0(group, {size});
+  at::Tensor bytes = at::empty({size.item<std::int64_t>()}, at::kByte);
+  std::memcpy(bytes.mutable_data_ptr(), mine.data(), mine.size());
+  dist::broadcast_from_rank_0(group, {bytes});
+  return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(bytes.numel())};
+}
+
+json describe(const NamedTensors& tensors) {
+  json list = json::array();
+  for (const auto& [name, tensor] : tensors) {
+    list.push_back({name, static_cast<int>(tensor.scalar_type()), tensor.sizes().vec()});
+  }
+  return list;
+}
+
+NamedTensors make(const json& list) {
+  NamedTensors tensors;
+  for (const auto& entry : list) {
+    const auto sizes = entry.at(2).get<std::vector<std::int64_t>>();
+    tensors.emplace_back(entry.at(0), at::empty(sizes, static_cast<at::ScalarType>(entry.at(1).get<int>())));
+  }
+  return tensors;
+}
+
+void send_tensors(const dist::Group& group, const NamedTensors& tensors) {
+  std::vector<at::Tensor> values;
+  for (const auto& [name, tensor] : tensors) values.push_back(tensor);
+  dist::broadcast_from_rank_0(group, values);
+}
+
+}  // namespace
+
+Checkpoint load_everywhere(const std::filesystem::path& folder, int rank, const dist::Group& control) {
+  if (!control) return load(folder);
+  Checkpoint checkpoint;
+  std::string text;
+  if (rank == 0) {
+    checkpoint = load(folder);
+    text = json{{"state", to_text(checkpoint.state)},
+                {"model", describe(checkpoint.model)},
+                {"optimizer", describe(checkpoint.optimizer)},
+                {"buffers", describe(checkpoint.buffers)}}
+               .dump();
+  }
+  const json told = json::parse(send_text(control, text));
+  if (rank != 0) {
+    checkpoint = {.state = parse_state(told.at("state"), folder.string()),
+                  .model = make(told.at("model")),
+                  .optimizer = make(told.at("optimizer")),
+                  .buffers = make(told.at("buffers"))};
+  }
+  for (const auto* part : {&checkpoint.model, &checkpoint.optimizer, &checkpoint.buffers}) send_tensors(control, *part);
+  return checkpoint;
+}
+
+}  // namespace ddp::checkpoint

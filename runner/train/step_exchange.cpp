@@ -1,0 +1,97 @@
+#include "train/step_exchange.h"
+
+#include <sched.h>
+
+#include <ATen/ops/tensor.h>
+
+namespace ddp::train {
+namespace {
+
+class SharedPage : public StepExchange {
+ public:
+  SharedPage(record::ProgressPage& page, int rank) : page_(page), rank_(rank) {}
+
+  void post(std::int64_t step, const LossSum& loss) override {
+    step_ = step;
+    auto& entry = entry_of(rank_);
+    entry.loss_sum = loss.sum;
+    entry.samples = loss.samples;
+    entry.step.store(step, std::memory_order_release);
+  }
+
+  LossSum collect() override {
+    LossSum all;
+    for (int r = 0; r < page_.ranks(); ++r) {
+      auto& entry = entry_of(r);
+      while (entry.step.load(std::memory_order_acquire) != step_) sched_yield();
+      all.sum += entry.loss_sum;
+      all.samples += entry.samples;
+    }
+    return all;
+  }
+
+  bool stop_agreed(bool more) override {
+    auto& stop_after = page_.stop_after_step();
+    // Rank 0 names the next step: no rank can have finished it, since its all-reduce needs rank 0.
+    if (rank_ == 0 && page_.stop_requested() && stop_after == 0 && more) stop_after = step_ + 1;
+    return stop_after != 0 && step_ >= stop_after;
+  }
+
+ private:
+  record::LossEntry& entry_of(int rank) {
+    return page_.rank(rank).losses[static_cast<std::size_t>(step_) % record::kLossRing];
+  }
+
+  record::ProgressPage& page_;
+  const int rank_;
+  std::int64_t step_ = 0;
+};
+
+// Ranks on several machines, or started one by one: they have no memory in common.
+class Gathered : public StepExchange {
+ public:
+  Gathered(record::ProgressPage& page, dist::Group control) : page_(page), control_(std::move(control)) {}
+
+  void post(std::int64_t, const LossSum& loss) override {
+    const double stop = page_.stop_requested() ? 1 : 0;
+    pending_ =
+        dist::start_all_gather(control_, at::tensor({loss.sum, static_cast<double>(loss.samples), stop}, at::kDouble));
+  }
+
+  LossSum collect() override {
+    finish();
+    return all_;
+  }
+
+  bool stop_agreed(bool) override {
+    finish();
+    return stop_;
+  }
+
+ private:
+  void finish() {
+    if (!pending_) return;
+    all_ = {};
+    for (const auto& rank : std::exchange(pending_, nullptr)()) {
+      const double* values = rank.const_data_ptr<double>();
+      all_.sum += values[0];
+      all_.samples += static_cast<std::int64_t>(values[1]);
+      stop_ = stop_ || values[2] != 0;
+    }
+  }
+
+  record::ProgressPage& page_;
+  const dist::Group control_;
+  dist::PendingGather pending_;
+  LossSum all_;
+  bool stop_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control) {
+  if (control) return std::make_unique<Gathered>(page, control);
+  return std::make_unique<SharedPage>(page, rank);
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "dist/collectives.h"
+#include "record/progress_page.h"
+
+namespace ddp::train {
+
+// A loss summed over samples, and how many.
+struct LossSum {
+  double sum = 0;
+  std::int64_t samples = 0;
+
+  void add(double mean, std::int64_t count) {
+    sum += mean * static_cast<double>(count);
+    samples += count;
+  }
+  double mean() const { return sum / static_cast<double>(samples); }
+};
+
+// What ranks tell each other in a step beside gradients: their losses, and whether one was asked to stop.
+class StepExchange {
+ public:
+  virtual ~StepExchange() = default;
+
+  // This rank's loss of `step`. To be called before the backward that ends the step: its all-reduce then hides the way
+  // to the other ranks.
+  virtual void post(std::int64_t step, const LossSum& loss) = 0;
+
+  // All ranks' losses of the step that was posted last, summed in rank order. For rank 0.
+  virtual LossSum collect() = 0;
+
+  // Do all ranks stop after the step that was posted last, which they have done? The same answer on each. `more`: there
+  // are steps after it.
+  virtual bool stop_agreed(bool more) = 0;
+};
+
+// Through the progress page, with no collective, where all ranks share one (`control` is null); else by an all-gather
+// over `control`, a group for CPU tensors.
+std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control);
+
+}  // namespace ddp::train
