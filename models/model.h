@@ -16,7 +16,8 @@ namespace ddp::models {
 
 // The devices of the rank that the model is built for: one, or several for a model that is spread over them.
 // A model never names a device itself. It is built on the CPU, with the numbers that Python draws there, and
-// moved to devices.front() unless it places its own parts.
+// moved to devices.front(), unless it places its own parts: then its trait {"devices", 2} says how many devices it
+// can use at most, and DDP wraps it without device ids. Others get one device.
 struct Placement {
   std::vector<c10::Device> devices;
 };

@@ -58,6 +58,9 @@ Loaded load(const std::filesystem::path& file, const std::vector<std::string>& s
   Value values = Checker(options, components, problems).check(*root);
   if (!root->find("name")) values["name"] = file.stem().string();
   loaded.experiment = read<Experiment>(values);
+  if (const Spec* model = components.find("model", loaded.experiment.model.name)) {
+    loaded.model_devices = model->traits.value("devices", std::int64_t{1});
+  }
   check_rules(*root, loaded.experiment, components, problems);
   if (!problems.empty()) throw problems.error();
   return loaded;

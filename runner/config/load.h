@@ -25,6 +25,7 @@ class Loaded {
 
   std::map<std::string, Place> places;
   std::string file;
+  std::int64_t model_devices = 1;  // how many devices of a rank the model can use
 };
 
 // Reads an experiment file, what it extends, and the --set assignments, and checks all of it against the

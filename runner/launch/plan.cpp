@@ -50,6 +50,18 @@ config::Value pool_of(const Plan& plan) {
   return pool;
 }
 
+void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
+  const auto& e = plan.experiment;
+  const std::int64_t most = loaded.model_devices;
+  if (e.devices_per_rank <= most) return;
+  const std::string uses = most == 1 ? "one device" : "at most " + std::to_string(most) + " devices";
+  throw loaded.error(loaded.given("devices_per_rank") ? "devices_per_rank" : "device_pool",
+                     "model \"" + e.model.name + "\" uses " + uses + ", device_pool gives each rank " +
+                         std::to_string(e.devices_per_rank),
+                     "give each rank " + std::string(most == 1 ? "one" : "as many") +
+                         ", or take a model that is spread over its devices, as toy_mp is");
+}
+
 void refuse_what_cannot_be(const config::Loaded& loaded) {
   const auto& d = loaded.experiment.distributed;
   if (d.init_method != "env://") {
@@ -91,6 +103,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
   auto& e = plan.experiment;
   e.devices_per_rank = static_cast<std::int64_t>(plan.groups.front().size());
   e.device_pool = pool_of(plan);
+  require_model_fits(loaded, plan);
   e.distributed.backend = resolve_backend(loaded, plan);
   e.batch_size = resolve_batch_size(loaded, plan);
   e.global_batch_size.reset();

@@ -95,12 +95,27 @@ TEST_CASE("a plan says everything that the file left open") {
   CHECK(*cpu.experiment.threads >= 1);
   CHECK(cpu.device_name(1) == "cpu");
 
-  const Plan gpu = make_plan(experiment({{1, 2}, {3, 0}}), gpus(4));
+  config::Loaded spread = experiment({{1, 2}, {3, 0}});
+  spread.model_devices = 2;
+  const Plan gpu = make_plan(spread, gpus(4));
   CHECK(gpu.uses_gpus());
   CHECK(gpu.experiment.device_pool == Value{{1, 2}, {3, 0}});
   CHECK(gpu.experiment.devices_per_rank == 2);
   CHECK(gpu.experiment.distributed.backend == "nccl");
   CHECK(gpu.device_name(0) == "cuda:1 Fake (0000:01:00.0, GPU-1) + cuda:2 Fake (0000:02:00.0, GPU-2)");
+}
+
+TEST_CASE("a model gets no more devices than it can use") {
+  config::Loaded loaded = experiment(Value::array({{"cpu", "cpu"}, {"cpu", "cpu"}}));
+  loaded.experiment.model.name = "linear";
+  const auto said = [&] { return refusal([&] { make_plan(loaded, {}); }); };
+  CHECK(said().find("model \"linear\" uses one device, device_pool gives each rank 2") != std::string::npos);
+  loaded.model_devices = 2;
+  CHECK(said() == "");
+  loaded.experiment.device_pool = Value::array({{"cpu", "cpu", "cpu"}});
+  CHECK(said().find("uses at most 2 devices, device_pool gives each rank 3") != std::string::npos);
+  loaded.experiment.device_pool = {"cpu", "cpu", "cpu"};
+  CHECK(said() == "");
 }
 
 TEST_CASE("a global batch is divided over ranks and micro-batches or the nearest that can be are named") {

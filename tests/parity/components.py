@@ -32,6 +32,38 @@ class ToyModel(nn.Module):
         return self.net2(self.relu(self.net1(x)))
 
 
+class ToyMpModel(nn.Module):
+    """The tutorial's model on two devices."""
+
+    def __init__(self, dev0="cpu", dev1="cpu"):
+        super().__init__()
+        self.dev0 = dev0
+        self.dev1 = dev1
+        self.net1 = nn.Linear(10, 10).to(dev0)
+        self.relu = nn.ReLU()
+        self.net2 = nn.Linear(10, 5).to(dev1)
+
+    def forward(self, x):
+        x = x.to(self.dev0)
+        x = self.relu(self.net1(x))
+        x = x.to(self.dev1)
+        return self.net2(x)
+
+
+class HeadTail(nn.Module):
+    """ToyModel of the tutorial on HPC, with its devices as arguments."""
+
+    def __init__(self, first="cpu", last="cpu"):
+        super().__init__()
+        self.first, self.last = first, last
+        self.head = nn.Linear(32, 32).to(first)
+        self.tail = nn.Linear(32, 10).to(last)
+
+    def forward(self, x):
+        x = self.head(x).to(self.last)
+        return self.tail(x).to(self.first)
+
+
 def mlp(in_features, hidden, out_features, activation="relu", dropout=0):
     layers = []
     for width in hidden:
@@ -56,7 +88,14 @@ def linear(in_features=20, out_features=1):
     return nn.Linear(in_features, out_features)
 
 
-MODELS = {"toy": ToyModel, "linear": linear, "mlp": mlp, "sequential": sequential}
+MODELS = {
+    "toy": ToyModel,
+    "toy_mp": ToyMpModel,
+    "head_tail": HeadTail,
+    "linear": linear,
+    "mlp": mlp,
+    "sequential": sequential,
+}
 
 
 class RandomPairs(Dataset):
@@ -70,6 +109,20 @@ class RandomPairs(Dataset):
 
     def __getitem__(self, index):
         return self.data[index]
+
+
+class Counting(Dataset):
+    """ToyData of the tutorial on HPC, with its sizes as arguments; `.float()` stands in its loop."""
+
+    def __init__(self, size=1 << 20, features=32, classes=10):
+        self.data = [[float(x)] * features for x in range(size)]
+        self.y = [x % classes for x in range(size)]
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, index):
+        return torch.as_tensor(self.data[index], dtype=torch.float64).float(), self.y[index]
 
 
 class Digits(Dataset):
@@ -100,7 +153,7 @@ class RandomBatch:
         return x, torch.randn(batch_size, self.targets)
 
 
-DATASETS = {"random_pairs": RandomPairs, "random_batch": RandomBatch, "digits": Digits}
+DATASETS = {"random_pairs": RandomPairs, "random_batch": RandomBatch, "counting": Counting, "digits": Digits}
 
 LOSSES = {"mse": nn.functional.mse_loss, "cross_entropy": nn.functional.cross_entropy}
 

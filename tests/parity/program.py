@@ -26,7 +26,7 @@ def run_program(experiment, world, folder, first=None):
 def complete(experiment, world):
     return experiment | {
         "threads": 1,
-        "device_pool": ["cpu"] * world,
+        "device_pool": ["cpu"] * (world * experiment.get("devices_per_rank", 1)),
         "distributed": {"backend": "gloo"} | experiment.get("distributed", {}),
     }
 

@@ -138,7 +138,7 @@ class Trainer:
         share = Subset(self.validation_set, range(self.rank, len(self.validation_set), self.world))
         # A generator of its own: evaluation must not move the one that training draws from.
         loader = DataLoader(share, batch_size=self.batch_size, generator=torch.Generator())
-        classes = not self.validation_set[0][1].is_floating_point()
+        classes = not torch.as_tensor(self.validation_set[0][1]).is_floating_point()
         summed, correct = 0.0, 0 if classes else None
         for x, y in loader:
             output = self.module(x)

@@ -7,6 +7,8 @@ namespace {
 
 const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
 
+const std::string kHalves = "model = \"toy_mp\"\ndataset = \"random_batch\"\nsteps = 1\n";
+
 struct Mistake {
   std::string what;
   std::string file;  // of the experiment
@@ -36,8 +38,18 @@ TEST_CASE("what is wrong with a file ends with exit 2 before anything is started
            {"no model", "dataset = \"random_pairs\"\n", "\"model\" is missing"},
            {"a GPU that is not there", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [0]\n",
             "device_pool"},
-           {"too many GPUs", "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[0, 1], [2, 3]]\n",
+           {"too many GPUs", kHalves + "device_pool = [[0, 1], [2, 3]]\n", "needs 4 devices, this machine has 0"},
+           {"too many GPUs in groups of two", kHalves + "device_pool = [0, 1, 2, 3]\ndevices_per_rank = 2\n",
             "needs 4 devices, this machine has 0"},
+           {"an odd pool for groups of two",
+            kHalves + "device_pool = [\"cpu\", \"cpu\", \"cpu\"]\ndevices_per_rank = 2\n",
+            "3 devices cannot be divided into groups of 2"},
+           {"groups of another size", kHalves + "device_pool = [[\"cpu\", \"cpu\"]]\ndevices_per_rank = 3\n",
+            "device_pool has groups of 2, devices_per_rank says 3"},
+           {"a GPU named twice", kHalves + "device_pool = [[0, 1], [1, 2]]\n", "GPU 1 is named twice"},
+           {"a model that is not spread over devices",
+            "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [[\"cpu\", \"cpu\"]]\n",
+            "model \"linear\" uses one device, device_pool gives each rank 2"},
            {"nccl between CPUs", kPair + "backend = \"nccl\"\n", "nccl"},
            {"indivisible global batch", kPair + "global_batch_size = 7\n", "6 and 8"},
        }) {

@@ -1,0 +1,37 @@
+#include <torch/nn/modules/linear.h>
+
+#include "models/model.h"
+
+namespace ddp::models {
+namespace {
+
+struct HeadTailOptions {
+  void fields(config::Fields&) {}
+};
+
+// The parts are built on the CPU, where Python draws their weights, and then moved.
+struct HeadTailImpl : torch::nn::Module {
+  explicit HeadTailImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
+    head = register_module("head", torch::nn::Linear(32, 32));
+    head->to(first);
+    tail = register_module("tail", torch::nn::Linear(32, 10));
+    tail->to(last);
+  }
+  // The result goes back to the first device, where the targets are.
+  at::Tensor forward(at::Tensor x) { return tail(head(x.to(first)).to(last)).to(first); }
+
+  c10::Device first;
+  c10::Device last;
+  torch::nn::Linear head{nullptr};
+  torch::nn::Linear tail{nullptr};
+};
+
+const bool registered = registry().add<HeadTailOptions>(
+    "head_tail", "head Linear(32, 32) on the rank's first device, tail Linear(32, 10) on its last",
+    [](const HeadTailOptions&, const Placement& placement) {
+      return torch::nn::AnyModule(std::make_shared<HeadTailImpl>(placement));
+    },
+    {{"devices", 2}});
+
+}  // namespace
+}  // namespace ddp::models

@@ -1,0 +1,38 @@
+#include <ATen/ops/relu.h>
+#include <torch/nn/modules/linear.h>
+
+#include "models/model.h"
+
+namespace ddp::models {
+namespace {
+
+struct ToyMpOptions {
+  void fields(config::Fields&) {}
+};
+
+// The parts are built on the CPU, where Python draws their weights, and then moved.
+struct ToyMpImpl : torch::nn::Module {
+  explicit ToyMpImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
+    net1 = register_module("net1", torch::nn::Linear(10, 10));
+    net1->to(first);
+    net2 = register_module("net2", torch::nn::Linear(10, 5));
+    net2->to(last);
+  }
+  at::Tensor forward(at::Tensor x) { return net2(at::relu(net1(x.to(first))).to(last)); }
+
+  c10::Device first;
+  c10::Device last;
+  torch::nn::Linear net1{nullptr};
+  torch::nn::Linear net2{nullptr};
+};
+
+const bool registered = registry().add<ToyMpOptions>(
+    "toy_mp",
+    "ToyMpModel of PyTorch's DDP tutorial: toy, its first layer on the rank's first device, its second on the last",
+    [](const ToyMpOptions&, const Placement& placement) {
+      return torch::nn::AnyModule(std::make_shared<ToyMpImpl>(placement));
+    },
+    {{"devices", 2}});
+
+}  // namespace
+}  // namespace ddp::models
