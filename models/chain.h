@@ -3,14 +3,22 @@
 #include <string>
 #include <vector>
 
-#include <torch/nn/module.h>
+#include <torch/nn/cloneable.h>
 #include <torch/nn/modules/container/any.h>
 
 namespace ddp::models {
 
 // torch.nn.Sequential: modules one after the other, named "0", "1", …. (torch::nn::Sequential's own forward
 // is a template, which AnyModule cannot hold.)
-struct ChainImpl : torch::nn::Module {
+struct ChainImpl : torch::nn::Cloneable<ChainImpl> {
+  // clone() copies the layers themselves, as torch::nn::Sequential's does.
+  void reset() override {}
+  std::shared_ptr<torch::nn::Module> clone(const std::optional<c10::Device>& device = {}) const override {
+    auto copy = std::make_shared<ChainImpl>();
+    for (const auto& layer : layers) copy->append(layer.clone(device));
+    copy->train(is_training());
+    return copy;
+  }
   void append(torch::nn::AnyModule layer) {
     register_module(std::to_string(layers.size()), layer.ptr());
     layers.push_back(std::move(layer));

@@ -10,8 +10,9 @@
 
 // The contract of a model. A model is one file in this folder: a torch::nn::Module with
 // `at::Tensor forward(at::Tensor)`, a struct with its options, and one call of registry().add. Nothing else
-// is edited. Construct submodules one statement at a time and in Python's order: each draws its initial
-// weights from the global generator, and C++ leaves the order of a call's arguments open.
+// is edited. One that is derived from torch::nn::Cloneable, and builds its parts in reset(), can be trained with
+// parallel = "data_parallel" too. Construct submodules one statement at a time and in Python's order: each draws its
+// initial weights from the global generator, and C++ leaves the order of a call's arguments open.
 namespace ddp::models {
 
 // The devices of the rank that the model is built for: one, or several for a model that is spread over them.

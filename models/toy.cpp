@@ -10,8 +10,9 @@ struct ToyOptions {
   void fields(config::Fields&) {}
 };
 
-struct ToyImpl : torch::nn::Module {
-  ToyImpl() {
+struct ToyImpl : torch::nn::Cloneable<ToyImpl> {
+  ToyImpl() { reset(); }
+  void reset() override {
     net1 = register_module("net1", torch::nn::Linear(10, 10));
     net2 = register_module("net2", torch::nn::Linear(10, 5));
   }

@@ -1,5 +1,6 @@
 #include "checkpoint/rng.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -73,15 +74,19 @@ void restore(const std::vector<std::string>& states, int rank, const std::string
 
 }  // namespace
 
-void gather_rng(const dist::Group& group, const std::string& device, State& state) {
+void gather_rng(const dist::Group& group, const std::vector<std::string>& devices, State& state) {
   state.rng = gather(group, "cpu");
   state.gpu_rng.clear();
-  if (device != "cpu") state.gpu_rng = gather(group, device);
+  for (const auto& device : devices) {
+    if (device != "cpu") state.gpu_rng.push_back(gather(group, device));
+  }
 }
 
-void restore_rng(int rank, const std::string& device, const State& state) {
+void restore_rng(int rank, const std::vector<std::string>& devices, const State& state) {
   restore(state.rng, rank, "cpu");
-  if (device != "cpu") restore(state.gpu_rng, rank, device);
+  for (std::size_t d = 0; d < std::min(devices.size(), state.gpu_rng.size()); ++d) {
+    if (devices[d] != "cpu") restore(state.gpu_rng[d], rank, devices[d]);
+  }
 }
 
 }  // namespace ddp::checkpoint

@@ -17,11 +17,12 @@ struct State {
   std::int64_t position = 0;  // micro-batches of that epoch that are done
   std::int64_t step = 0;      // optimizer steps done
   int world_size = 1;
-  std::vector<std::string> rng;      // of each rank: the CPU generator's state, base64
-  std::vector<std::string> gpu_rng;  // of each rank: its first GPU's; empty on the CPU
-  dist::Buckets buckets;             // the reducer's rebuilt buckets
-  double seconds = 0;                // training time so far
-  double loss_sum = 0;               // of the epoch under way: sum over samples, and samples
+  std::vector<std::string> rng;  // of each rank: the CPU generator's state, base64
+  // The same of GPUs: of every rank's first, of every rank's second, …; empty on the CPU.
+  std::vector<std::vector<std::string>> gpu_rng;
+  dist::Buckets buckets;  // the reducer's rebuilt buckets
+  double seconds = 0;     // training time so far
+  double loss_sum = 0;    // of the epoch under way: sum over samples, and samples
   std::int64_t loss_samples = 0;
   std::string metric_name;
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint

@@ -66,8 +66,9 @@ void show_plan(const launch::Plan& plan, const launch::Workload& w, const rank::
   row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " an epoch, " + text(w.length.epochs) +
                    (w.length.epochs == 1 ? " epoch)" : " epochs)"));
   row("memory", readable(bytes_per_rank(e, probe)) + " a rank for parameters, gradients and optimizer");
-  row("ranks", text(plan.world_size()) + ", " + e.parallel + " over " + e.distributed.backend + ", " +
-                   text(*e.threads) + (*e.threads == 1 ? " thread each" : " threads each"));
+  row("ranks", text(plan.world_size()) + ", " + e.parallel +
+                   (e.parallel == "ddp" ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
+                   (*e.threads == 1 ? " thread each" : " threads each"));
   for (int r = 0; r < plan.world_size(); ++r) row("", "rank " + text(r) + ": " + plan.device_name(r));
 }
 

@@ -87,7 +87,11 @@ void Experiment::fields(Fields& f) {
      .types = {Type::text, Type::integer, Type::list}},
     device_pool);
   f({.name = "devices_per_rank", .doc = "devices of each rank's group", .range = between(1, 64)}, devices_per_rank);
-  f({.name = "parallel", .doc = "ddp: one process a rank; single: one device", .choices = {"ddp", "single"}}, parallel);
+  f({.name = "parallel",
+     .doc = "ddp: one process a rank; data_parallel: one process that splits each batch over the pool; single: one "
+            "process without either",
+     .choices = {"ddp", "data_parallel", "single"}},
+    parallel);
   f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);
   f.section({.name = "loader", .doc = "how samples become batches"}, loader);
   f.section({.name = "validation", .doc = "samples held out to measure on"}, validation);

@@ -13,6 +13,11 @@
 namespace ddp::data {
 namespace {
 
+datasets::Batch pinned(datasets::Batch batch, bool pin) {
+  if (!pin) return batch;
+  return {batch.inputs.pin_memory(), batch.targets.pin_memory()};
+}
+
 // Batches of samples in the sampler's order; the last one of an epoch may be short.
 class SampledBatches : public Batches {
  public:
@@ -21,6 +26,7 @@ class SampledBatches : public Batches {
       : dataset_(dataset),
         samples_(std::move(samples)),
         batch_size_(sharding.batch_size),
+        pin_memory_(sharding.pin_memory),
         workers_(dataset.in_memory() ? 0 : options.workers),
         sampler_{.size = samples_.size(0),
                  .rank = sharding.rank,
@@ -49,12 +55,13 @@ class SampledBatches : public Batches {
  private:
   datasets::Batch gather(std::int64_t index) const {
     const std::int64_t begin = index * batch_size_;
-    return dataset_.gather(order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin)));
+    return pinned(dataset_.gather(order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin))), pin_memory_);
   }
 
   const datasets::MapDataset& dataset_;
   const at::Tensor samples_;
   const std::int64_t batch_size_;
+  const bool pin_memory_;
   const std::int64_t workers_;
   const DistributedSampler sampler_;
   at::Tensor order_;  // this epoch's samples of this rank
@@ -65,16 +72,17 @@ class SampledBatches : public Batches {
 // Batches without end, drawn on the training thread: the order of draws is the result.
 class DrawnBatches : public Batches {
  public:
-  DrawnBatches(const datasets::DrawnDataset& dataset, std::int64_t batch_size)
-      : dataset_(dataset), batch_size_(batch_size) {}
+  DrawnBatches(const datasets::DrawnDataset& dataset, const Sharding& sharding)
+      : dataset_(dataset), batch_size_(sharding.batch_size), pin_memory_(sharding.pin_memory) {}
 
   std::int64_t per_epoch() const override { return 0; }
   void start_epoch(std::int64_t, std::int64_t) override {}
-  datasets::Batch next() override { return dataset_.draw(batch_size_); }
+  datasets::Batch next() override { return pinned(dataset_.draw(batch_size_), pin_memory_); }
 
  private:
   const datasets::DrawnDataset& dataset_;
   const std::int64_t batch_size_;
+  const bool pin_memory_;
 };
 
 }  // namespace
@@ -90,7 +98,7 @@ Split split(std::int64_t size, const config::Validation& options) {
 std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
                                       const Sharding& sharding, const config::Loader& options) {
   if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) {
-    return std::make_unique<DrawnBatches>(*drawn, sharding.batch_size);
+    return std::make_unique<DrawnBatches>(*drawn, sharding);
   }
   return std::make_unique<SampledBatches>(dynamic_cast<const datasets::MapDataset&>(dataset), train_samples, sharding,
                                           options);

@@ -25,6 +25,7 @@ struct Sharding {
   int rank = 0;
   int world_size = 1;
   std::int64_t batch_size = 32;
+  bool pin_memory = false;  // in page-locked memory, from which a GPU copies while the CPU goes on
 };
 
 // The samples of a MapDataset that a run trains on and those it holds out: of randperm(n) from a generator

@@ -1,6 +1,7 @@
 #include "dist/collectives.h"
 
 #include <ATen/ops/empty_like.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
@@ -10,16 +11,21 @@ namespace {
 // Python's DDP broadcasts in messages of 250 MiB (torch/nn/parallel/distributed.py).
 constexpr std::size_t kBroadcastBytes = 250u << 20;
 
-// NCCL moves GPU memory only.
+bool is_nccl(const Group& group) { return group->getBackendType() == c10d::ProcessGroup::NCCL; }
+
+// NCCL moves GPU memory only. The rank's first GPU is its current one.
 at::Tensor on_device_of(const Group& group, const at::Tensor& tensor) {
-  const auto bound = group->getBoundDeviceId();
-  return bound ? tensor.to(*bound) : tensor;
+  return is_nccl(group) && tensor.is_cpu() ? tensor.to(c10::kCUDA) : tensor;
 }
 
 }  // namespace
 
 void barrier(const Group& group) {
-  if (group) group->barrier()->wait();
+  if (!group) return;
+  c10d::BarrierOptions options;
+  // Left to itself, NCCL guesses by the rank's number, which may name another rank's GPU.
+  if (is_nccl(group)) options.device_ids = {c10::impl::getDeviceGuardImpl(c10::kCUDA)->getDevice().index()};
+  group->barrier(options)->wait();
 }
 
 std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine) {

@@ -1,5 +1,7 @@
 #include "dist/distributed_model.h"
 
+#include "dist/data_parallel.h"
+
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -95,7 +97,14 @@ DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, con
 
 DistributedModel::~DistributedModel() = default;
 
+void DistributedModel::split_batches_over(const std::vector<c10::Device>& devices) {
+  if (engine_ || devices.size() < 2) return;
+  require_cloneable(*module_.ptr());
+  replicas_on_ = devices;
+}
+
 at::Tensor DistributedModel::forward(const at::Tensor& input) {
+  if (!replicas_on_.empty() && at::GradMode::is_enabled()) return data_parallel(module_, input, replicas_on_);
   if (!engine_ || !at::GradMode::is_enabled()) return module_.forward(input);
   if (sync_) {
     engine_->logger->set_runtime_stats_and_log();

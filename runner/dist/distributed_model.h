@@ -27,6 +27,10 @@ class DistributedModel {
   DistributedModel(torch::nn::AnyModule module, Group group, const config::Distributed& options, Buckets buckets);
   ~DistributedModel();
 
+  // From now on, while training, each batch is split over these devices of this process: parallel = "data_parallel".
+  // One device, or a group: nothing changes. Throws ddp::Error (usage) where the module cannot be copied.
+  void split_batches_over(const std::vector<c10::Device>& devices);
+
   // The output for a batch. While training, also DDP's part of it: buffers are broadcast where the previous
   // forward was a synced one, and the reducer is armed unless a NoSync lives.
   at::Tensor forward(const at::Tensor& input);
@@ -71,6 +75,7 @@ class DistributedModel {
   NamedTensors buffers_;
   std::unique_ptr<Engine> engine_;
   const Buckets given_buckets_;
+  std::vector<c10::Device> replicas_on_;  // empty: the module alone
   bool sync_ = true;
   bool previous_forward_synced_ = true;  // Python's rule: initially yes
 };

@@ -47,10 +47,11 @@ Group make_group(const StorePointer& store, const Membership& m) {
   const auto type = nccl ? c10d::ProcessGroup::NCCL : c10d::ProcessGroup::GLOO;
   group->setDefaultBackend(type);
   if (nccl) {
+    // Bound to one device, NCCL refuses the gradients that are on another one of this rank; it connects when it must.
     const c10::Device device(m.device);
-    group->setBoundDeviceId(device);
+    if (!m.spread) group->setBoundDeviceId(device);
     group->setBackend(c10::DeviceType::CUDA, type, backend);
-    backend->eagerConnectSingleDevice(device);
+    if (!m.spread) backend->eagerConnectSingleDevice(device);
   } else {
     group->setBackend(c10::DeviceType::CPU, type, backend);
     group->setBackend(c10::DeviceType::CUDA, type, backend);

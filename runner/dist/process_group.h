@@ -22,7 +22,8 @@ struct Membership {
   std::string backend;  // "gloo" or "nccl"
   int rank = 0;
   int world_size = 1;
-  std::string device;  // the rank's first device: "cpu" or "cuda:3"
+  std::string device;   // the rank's first device: "cpu" or "cuda:3"
+  bool spread = false;  // over more devices than that one
   MeetingPlace meeting;
   std::chrono::milliseconds timeout{600000};
 };

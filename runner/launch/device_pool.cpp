@@ -103,10 +103,31 @@ Groups groups_of_pool(const config::Loaded& loaded, const std::vector<Gpu>& gpus
   return numbered(e.parallel == "single" ? 1 : gpus.size() / per_rank, per_rank, true);
 }
 
+// data_parallel is one process with all devices of the pool.
+Groups all_in_one(const config::Loaded& loaded, const Groups& groups) {
+  Groups one(1);
+  for (const auto& group : groups) one[0].insert(one[0].end(), group.begin(), group.end());
+  const auto& pool = loaded.experiment.device_pool;
+  if (groups.size() > 1 && pool.is_array() && pool.front().is_array()) {
+    throw loaded.error(
+        "device_pool",
+        "data_parallel is one rank, and this is a pool of " + count(groups.size(), "group") + ", one a rank",
+        "give one list of devices, or use parallel = \"ddp\"");
+  }
+  const auto per_rank = static_cast<std::size_t>(loaded.experiment.devices_per_rank);
+  if (loaded.given("devices_per_rank") && per_rank != one[0].size()) {
+    throw loaded.error("devices_per_rank",
+                       "data_parallel is one rank with all " + count(one[0].size(), "device") + " of the pool",
+                       "leave devices_per_rank out; device_pool says how many devices it has");
+  }
+  return one;
+}
+
 }  // namespace
 
 Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus) {
   Groups groups = groups_of_pool(loaded, gpus);
+  if (loaded.experiment.parallel == "data_parallel") return all_in_one(loaded, groups);
   if (loaded.experiment.parallel == "single" && groups.size() > 1) {
     throw loaded.error("parallel", "single trains on one device, device_pool asks for " + count(groups.size(), "rank"),
                        "use parallel = \"ddp\", or a device_pool of one entry");

@@ -53,6 +53,13 @@ config::Value pool_of(const Plan& plan) {
 void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
   const auto& e = plan.experiment;
   const std::int64_t most = loaded.model_devices;
+  if (e.parallel == "data_parallel") {
+    if (most == 1) return;
+    throw loaded.error(
+        "parallel",
+        "model \"" + e.model.name + "\" is spread over its devices; data_parallel puts a whole model on each",
+        "use parallel = \"ddp\": it trains models that are spread over devices");
+  }
   if (e.devices_per_rank <= most) return;
   const std::string uses = most == 1 ? "one device" : "at most " + std::to_string(most) + " devices";
   throw loaded.error(loaded.given("devices_per_rank") ? "devices_per_rank" : "device_pool",

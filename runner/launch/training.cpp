@@ -79,6 +79,7 @@ void start_ranks(const Training& t, Supervisor& supervisor, record::ProgressPage
                     .rank = r,
                     .world_size = t.plan.world_size(),
                     .devices = t.plan.groups[r],
+                    .device_names = t.plan.device_name(r),
                     .run_directory = t.directory.path(),
                     .resumed = t.resumed,
                     .resume_from = t.start.resume_from,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "checkpoint/store.h"
 #include "data/batches.h"
+#include "dist/data_parallel.h"
 #include "models/model.h"
 #include "rank/task.h"
 #include "train/checkpointer.h"
@@ -62,7 +63,8 @@ void measure(const Task& t, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options);
-  const models::Placement placement{.devices = std::vector<c10::Device>(e.devices_per_rank, c10::kCPU)};
+  const bool copied = e.parallel == "data_parallel" && e.devices_per_rank > 1;
+  const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : e.devices_per_rank, c10::kCPU)};
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   const auto parameters = named(model.ptr()->named_parameters());
   const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
@@ -72,6 +74,7 @@ void measure(const Task& t, Probe& probe) {
   probe.optimizer_bytes = optimizer->copies() * probe.parameter_bytes;
   probe.buffer_bytes = bytes_of(named(model.ptr()->named_buffers()));
 
+  if (copied) dist::require_cloneable(*model.ptr());
   try_saved(t, *model.ptr(), *optimizer);
 
   const datasets::Batch batch = first_batch(*dataset, e, probe);

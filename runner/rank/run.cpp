@@ -19,12 +19,14 @@ namespace {
 
 c10::Device first_device(const Task& t) { return c10::Device(t.devices.front()); }
 
+std::vector<c10::Device> devices_of(const Task& t) { return {t.devices.begin(), t.devices.end()}; }
+
 // Everything that draws from the generator comes after this, in a Python script's order: data, model, training.
 void prepare_process(const Task& t) {
   const auto& e = *t.experiment;
   at::set_num_threads(static_cast<int>(*e.threads));
   at::globalContext().setDeterministicCuDNN(e.deterministic);
-  if (e.deterministic) at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setBenchmarkCuDNN(!e.deterministic);
   const c10::Device device = first_device(t);
   if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->setDevice(device);
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
@@ -52,15 +54,19 @@ Data build_data(const Task& t) {
                    .device = first_device(t)};
     }
   }
-  d.batches = data::make_batches(*d.dataset, parts.train, {t.rank, t.world_size, batch_size}, e.loader);
+  d.batches = data::make_batches(
+      *d.dataset, parts.train,
+      {.rank = t.rank, .world_size = t.world_size, .batch_size = batch_size, .pin_memory = first_device(t).is_cuda()},
+      e.loader);
   return d;
 }
 
 // The model as it starts: fresh weights, or those of a file, or those of the checkpoint it goes on from.
 torch::nn::AnyModule build_model(const Task& t, const checkpoint::Checkpoint* saved) {
   const auto& e = *t.experiment;
-  models::Placement placement;
-  for (const auto& device : t.devices) placement.devices.emplace_back(device);
+  models::Placement placement{.devices = devices_of(t)};
+  // Copied to the others whenever it is used.
+  if (e.parallel == "data_parallel") placement.devices.resize(1, c10::kCPU);
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
   if (saved != nullptr) {
@@ -79,6 +85,7 @@ dist::Groups join_groups(const Task& t) {
                                     .rank = t.rank,
                                     .world_size = t.world_size,
                                     .device = t.devices.front(),
+                                    .spread = t.devices.size() > 1,
                                     .meeting = t.meeting,
                                     .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))},
                                    /*control=*/!t.together);
@@ -118,6 +125,7 @@ void start(Parts& p) {
   if (!t.resume_from.empty()) saved = checkpoint::load_everywhere(t.resume_from, t.rank, p.groups.control);
   p.model.emplace(build_model(t, saved ? &*saved : nullptr), p.groups.main, e.distributed,
                   saved ? saved->state.buckets : dist::Buckets{});
+  if (e.parallel == "data_parallel") p.model->split_batches_over(devices_of(t));
   p.optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, p.model->parameters());
   if (saved) p.state = saved->state;
   const record::RunDirectory directory(t.run_directory);
@@ -128,7 +136,7 @@ void start(Parts& p) {
                                                   .options = e.checkpoint,
                                                   .own_buffers = !e.distributed.broadcast_buffers,
                                                   .rank = t.rank,
-                                                  .device = t.devices.front(),
+                                                  .devices = t.devices,
                                                   .group = p.groups.main,
                                                   .control = p.groups.control,
                                                   .model = *p.model,
@@ -143,6 +151,7 @@ void start(Parts& p) {
 
 void run(const Task& t) {
   const auto& e = *t.experiment;
+  log::info("Running " + e.model.name + " on " + t.device_names);
   prepare_process(t);
   Parts p{.task = t,
           .data = build_data(t),

@@ -58,7 +58,7 @@ checkpoint::NamedTensors Checkpointer::gather_buffers() const {
 }
 
 checkpoint::Checkpoint Checkpointer::snapshot(checkpoint::State state) {
-  checkpoint::gather_rng(p_.group, p_.device, state);
+  checkpoint::gather_rng(p_.group, p_.devices, state);
   state.buckets = p_.model.rebuilt_buckets();
   return {.state = std::move(state),
           .model = model_state(),
@@ -88,7 +88,7 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
       if (key == prefix + name) own.copy_(tensor);
     }
   }
-  checkpoint::restore_rng(p_.rank, p_.device, loaded.state);
+  checkpoint::restore_rng(p_.rank, p_.devices, loaded.state);
   saved_step_ = loaded.state.step;
   went_back_to_ = loaded.state.step;
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "checkpoint/store.h"
 #include "config/experiment.h"
@@ -19,7 +20,7 @@ struct CheckpointerParts {
   config::Checkpoint options;
   bool own_buffers = false;  // ranks keep buffers of their own: broadcast_buffers is off
   int rank = 0;
-  std::string device;
+  std::vector<std::string> devices;
   dist::Group group;
   dist::Group control;  // where rank 0 alone sees the folder; else null
   dist::DistributedModel& model;

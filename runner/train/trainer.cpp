@@ -51,11 +51,11 @@ void Trainer::run_step() {
 LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far) {
   enter(Phase::loading);
   const datasets::Batch batch = p_.batches.next();
-  const at::Tensor inputs = batch.inputs.to(p_.device);
+  const at::Tensor inputs = batch.inputs.to(p_.device, /*non_blocking=*/true);
   if (state_.position == 0 && so_far.samples == 0) announce_epoch(inputs.size(0));
   enter(Phase::forward);
   const at::Tensor output = p_.model.forward(inputs);
-  const at::Tensor loss = p_.loss(output, batch.targets.to(output.device()));
+  const at::Tensor loss = p_.loss(output, batch.targets.to(output.device(), /*non_blocking=*/true));
   so_far.add(loss.item<double>(), inputs.size(0));
   enter(Phase::backward);
   if (last) exchange_->post(state_.step + 1, so_far);

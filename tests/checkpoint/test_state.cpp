@@ -15,6 +15,7 @@ State sample() {
   s.step = 77;
   s.world_size = 2;
   s.rng = {"AAAA", "BBBB"};
+  s.gpu_rng = {{"CCCC", "DDDD"}, {"EEEE", "FFFF"}};
   s.buckets = {{1, 0}, {2}};
   s.seconds = 0.1;
   s.loss_sum = 1.0 / 3;
@@ -35,6 +36,7 @@ TEST_CASE("a state comes back from its text whole and with the same bits") {
   CHECK(s.step == 77);
   CHECK(s.world_size == 2);
   CHECK(s.rng == sample().rng);
+  CHECK(s.gpu_rng == sample().gpu_rng);
   CHECK(s.buckets == sample().buckets);
   CHECK(s.loss_sum == 1.0 / 3);
   CHECK(s.metric == 0.7);

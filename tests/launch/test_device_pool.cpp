@@ -84,6 +84,21 @@ TEST_CASE("CPUs are named as often as there are ranks") {
   CHECK(is_refused(experiment({"cpu", "cpu"}, 1, "single"), 0, "single trains on one device"));
 }
 
+TEST_CASE("data_parallel takes the whole pool in one rank") {
+  const auto split = [](const Value& pool) { return experiment(pool, 1, "data_parallel"); };
+  CHECK(device_groups(split("auto"), gpus(3)) == Groups{{"cuda:0", "cuda:1", "cuda:2"}});
+  CHECK(device_groups(split("auto"), {}) == Groups{{"cpu", "cpu"}});
+  CHECK(device_groups(split(2), gpus(3)) == Groups{{"cuda:0", "cuda:1"}});
+  CHECK(device_groups(split({2, 0}), gpus(3)) == Groups{{"cuda:2", "cuda:0"}});
+  CHECK(device_groups(split(Value::array({{2, 0}})), gpus(3)) == Groups{{"cuda:2", "cuda:0"}});
+  CHECK(is_refused(split(4), 3, "needs 4 devices, this machine has 3"));
+  CHECK(is_refused(split({{0, 1}, {2, 3}}), 4, "data_parallel is one rank, and this is a pool of 2 groups"));
+  config::Loaded spread = split("auto");
+  CHECK(make_plan(spread, {}).world_size() == 1);
+  spread.model_devices = 2;
+  CHECK(refusal([&] { make_plan(spread, {}); }).find("is spread over its devices") != std::string::npos);
+}
+
 TEST_CASE("a plan says everything that the file left open") {
   const Plan cpu = make_plan(experiment("auto"), {});
   CHECK(cpu.world_size() == 2);

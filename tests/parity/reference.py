@@ -17,6 +17,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 import safetensors.torch
 from components import DATASETS, LOSSES, MODELS, RandomBatch, learning_rate, make_optimizer, named
+from data_parallel import DataParallel
 
 
 def train(experiment, rank, world, folder):
@@ -62,7 +63,9 @@ class Trainer:
         self.train_set, self.validation_set = self.load_data(experiment)
         self.module = named(MODELS, experiment["model"])
         self.model = self.module
-        if experiment.get("parallel", "ddp") == "ddp":
+        if experiment.get("parallel") == "data_parallel":
+            self.model = DataParallel(self.module, experiment.get("devices_per_rank", 1))
+        elif experiment.get("parallel", "ddp") == "ddp":
             options = dict(experiment.get("distributed", {}))
             options.pop("backend", None)
             self.model = DistributedDataParallel(self.module, **options)
@@ -119,7 +122,7 @@ class Trainer:
         summed, samples = 0.0, 0
         for number in range(micro_batches):
             x, y = next(batches)
-            local = number < micro_batches - 1 and self.model is not self.module
+            local = number < micro_batches - 1 and isinstance(self.model, DistributedDataParallel)
             with self.model.no_sync() if local else contextlib.nullcontext():
                 loss = self.loss(self.model(x), y)
                 (loss / micro_batches).backward()

@@ -1,0 +1,101 @@
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+#include "base/error.h"
+#include "catch.h"
+#include "config/experiment.h"
+#include "dist/data_parallel.h"
+#include "dist/distributed_model.h"
+
+namespace ddp::dist {
+namespace {
+
+const std::vector<c10::Device> kTwo{c10::kCPU, c10::kCPU};
+
+// Draws in its forward, so that what the generator gave can be seen in its output.
+struct Dropping : torch::nn::Cloneable<Dropping> {
+  Dropping() { reset(); }
+  void reset() override {
+    linear = register_module("linear", torch::nn::Linear(8, 8));
+    dropout = register_module("dropout", torch::nn::Dropout(0.5));
+  }
+  at::Tensor forward(at::Tensor x) { return dropout(linear(x)); }
+  torch::nn::Linear linear{nullptr};
+  torch::nn::Dropout dropout{nullptr};
+};
+
+struct Plain : torch::nn::Module {
+  Plain() { linear = register_module("linear", torch::nn::Linear(8, 8)); }
+  at::Tensor forward(at::Tensor x) { return linear(x); }
+  torch::nn::Linear linear{nullptr};
+};
+
+// Can be copied itself, but holds a part that cannot.
+struct Holding : torch::nn::Cloneable<Holding> {
+  Holding() { reset(); }
+  void reset() override { part = register_module("part", std::make_shared<Plain>()); }
+  at::Tensor forward(at::Tensor x) { return part->forward(x); }
+  std::shared_ptr<Plain> part;
+};
+
+std::string refusal(torch::nn::AnyModule module) {
+  DistributedModel model(std::move(module), nullptr, config::Distributed{}, {});
+  try {
+    model.split_batches_over(kTwo);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a batch that is split over devices gives the gradients of one that is not") {
+  at::manual_seed(1);
+  torch::nn::AnyModule split(torch::nn::Linear(8, 3));
+  torch::nn::AnyModule whole = split.clone();
+  const at::Tensor input = at::rand({7, 8});
+  const at::Tensor output = data_parallel(split, input, {c10::kCPU, c10::kCPU, c10::kCPU});
+  const at::Tensor expected = whole.forward(input);
+  CHECK(at::allclose(output, expected));
+  output.square().sum().backward();
+  expected.square().sum().backward();
+  for (const auto& parameter : split.ptr()->named_parameters()) {
+    CHECK(at::allclose(parameter.value().grad(), whole.ptr()->named_parameters()[parameter.key()].grad()));
+  }
+}
+
+TEST_CASE("copying a module draws nothing and its forward draws the same numbers whatever the threads") {
+  const int threads_before = at::get_num_threads();
+  at::manual_seed(1);
+  torch::nn::AnyModule module{Dropping()};
+  const at::Tensor input = at::rand({64, 8});
+  at::Tensor first;
+  at::Tensor next_draw;
+  for (const int threads : {1, 2, 2, 2, 4}) {
+    at::set_num_threads(threads);
+    at::manual_seed(5);
+    const at::Tensor output = data_parallel(module, input, kTwo);
+    const at::Tensor draw = at::rand({1});
+    if (!first.defined()) {
+      first = output;
+      next_draw = draw;
+    }
+    CHECK(at::equal(output.ne(0), first.ne(0)));
+    CHECK(at::equal(draw, next_draw));
+  }
+  at::set_num_threads(threads_before);
+}
+
+TEST_CASE("a model that cannot be copied is refused and so is one with such a part") {
+  CHECK(refusal(torch::nn::AnyModule(Dropping())) == "");
+  CHECK(refusal(torch::nn::AnyModule(Plain())).find("cannot be copied onto several devices") != std::string::npos);
+  CHECK(refusal(torch::nn::AnyModule(Holding())).find("cannot be copied onto several devices") != std::string::npos);
+}
+
+}  // namespace ddp::dist
