@@ -86,7 +86,8 @@ void Experiment::fields(Fields& f) {
             "them",
      .types = {Type::text, Type::integer, Type::list}},
     device_pool);
-  f({.name = "devices_per_rank", .doc = "devices of each rank's group", .range = between(1, 64)}, devices_per_rank);
+  f({.name = "devices_per_rank", .doc = "devices of each rank's group (default 1)", .range = between(1, 64)},
+    devices_per_rank);
   f({.name = "parallel",
      .doc = "ddp: one process a rank; data_parallel: one process that splits each batch over the pool; single: one "
             "process without either",

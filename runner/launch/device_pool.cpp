@@ -29,6 +29,10 @@ Groups numbered(std::size_t ranks, std::size_t per_rank, bool gpus) {
   return groups;
 }
 
+std::size_t devices_per_rank(const config::Loaded& loaded) {
+  return static_cast<std::size_t>(loaded.experiment.devices_per_rank.value_or(1));
+}
+
 Groups listed(const config::Loaded& loaded, const Value& pool, std::size_t per_rank) {
   Groups groups;
   if (pool.front().is_array()) {
@@ -36,7 +40,7 @@ Groups listed(const config::Loaded& loaded, const Value& pool, std::size_t per_r
       auto& group = groups.emplace_back();
       for (const Value& device : entry) group.push_back(device_of(device));
     }
-    if (loaded.given("devices_per_rank") && groups.front().size() != per_rank) {
+    if (loaded.experiment.devices_per_rank && groups.front().size() != per_rank) {
       throw loaded.error("devices_per_rank", "device_pool has groups of " + std::to_string(groups.front().size()) +
                                                  ", devices_per_rank says " + std::to_string(per_rank));
     }
@@ -83,7 +87,7 @@ void require_listed(const config::Loaded& loaded, const Groups& groups, const st
 
 Groups groups_of_pool(const config::Loaded& loaded, const std::vector<Gpu>& gpus) {
   const auto& e = loaded.experiment;
-  const auto per_rank = static_cast<std::size_t>(e.devices_per_rank);
+  const std::size_t per_rank = devices_per_rank(loaded);
   if (e.device_pool.is_array()) {
     Groups groups = listed(loaded, e.device_pool, per_rank);
     require_listed(loaded, groups, gpus);
@@ -114,8 +118,7 @@ Groups all_in_one(const config::Loaded& loaded, const Groups& groups) {
         "data_parallel is one rank, and this is a pool of " + count(groups.size(), "group") + ", one a rank",
         "give one list of devices, or use parallel = \"ddp\"");
   }
-  const auto per_rank = static_cast<std::size_t>(loaded.experiment.devices_per_rank);
-  if (loaded.given("devices_per_rank") && per_rank != one[0].size()) {
+  if (loaded.experiment.devices_per_rank && devices_per_rank(loaded) != one[0].size()) {
     throw loaded.error("devices_per_rank",
                        "data_parallel is one rank with all " + count(one[0].size(), "device") + " of the pool",
                        "leave devices_per_rank out; device_pool says how many devices it has");

@@ -45,6 +45,7 @@ config::Value pool_of(const Plan& plan) {
   for (const auto& group : plan.groups) {
     config::Value list = config::Value::array();
     for (const auto& device : group) list.push_back(entry(device));
+    if (plan.experiment.parallel == "data_parallel") return list;
     pool.push_back(group.size() == 1 ? list.front() : list);
   }
   return pool;
@@ -60,13 +61,14 @@ void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
         "model \"" + e.model.name + "\" is spread over its devices; data_parallel puts a whole model on each",
         "use parallel = \"ddp\": it trains models that are spread over devices");
   }
-  if (e.devices_per_rank <= most) return;
+  const auto given = static_cast<std::int64_t>(plan.groups.front().size());
+  if (given <= most) return;
   const std::string uses = most == 1 ? "one device" : "at most " + std::to_string(most) + " devices";
-  throw loaded.error(loaded.given("devices_per_rank") ? "devices_per_rank" : "device_pool",
-                     "model \"" + e.model.name + "\" uses " + uses + ", device_pool gives each rank " +
-                         std::to_string(e.devices_per_rank),
-                     "give each rank " + std::string(most == 1 ? "one" : "as many") +
-                         ", or take a model that is spread over its devices, as toy_mp is");
+  throw loaded.error(
+      loaded.given("devices_per_rank") ? "devices_per_rank" : "device_pool",
+      "model \"" + e.model.name + "\" uses " + uses + ", device_pool gives each rank " + std::to_string(given),
+      "give each rank " + std::string(most == 1 ? "one" : "as many") +
+          ", or take a model that is spread over its devices, as toy_mp is");
 }
 
 void refuse_what_cannot_be(const config::Loaded& loaded) {
@@ -108,8 +110,8 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
   Plan plan{.experiment = loaded.experiment, .groups = {}, .gpus = std::move(gpus)};
   plan.groups = device_groups(loaded, plan.gpus);
   auto& e = plan.experiment;
-  e.devices_per_rank = static_cast<std::int64_t>(plan.groups.front().size());
   e.device_pool = pool_of(plan);
+  e.devices_per_rank.reset();  // the pool says it now
   require_model_fits(loaded, plan);
   e.distributed.backend = resolve_backend(loaded, plan);
   e.batch_size = resolve_batch_size(loaded, plan);

@@ -62,6 +62,7 @@ RankLibrary::RankLibrary(bool gpus) {
 rank::Probe RankLibrary::probe(const Plan& plan, const Start& start) const {
   rank::Task task;
   task.experiment = &plan.experiment;
+  task.devices = plan.groups.front();
   task.resume_from = start.resume_from;
   task.init_from = start.init_from;
   const std::string answer = ask_child("trying the model on one batch", [&](int pipe) {

@@ -63,8 +63,8 @@ void measure(const Task& t, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options);
-  const bool copied = e.parallel == "data_parallel" && e.devices_per_rank > 1;
-  const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : e.devices_per_rank, c10::kCPU)};
+  const bool copied = e.parallel == "data_parallel" && t.devices.size() > 1;
+  const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : t.devices.size(), c10::kCPU)};
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   const auto parameters = named(model.ptr()->named_parameters());
   const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);

@@ -18,7 +18,8 @@ std::vector<Gpu> gpus(int count) {
 }
 
 // An experiment with this pool, as if it had been read from a file.
-config::Loaded experiment(const Value& pool, std::int64_t devices_per_rank = 1, const std::string& parallel = "ddp") {
+config::Loaded experiment(const Value& pool, std::optional<std::int64_t> devices_per_rank = {},
+                          const std::string& parallel = "ddp") {
   config::Loaded loaded;
   loaded.file = "x.toml";
   loaded.experiment.device_pool = pool;
@@ -48,8 +49,8 @@ TEST_CASE("auto takes every GPU and two CPU ranks where there is none") {
   CHECK(device_groups(experiment("auto"), gpus(3)) == Groups{{"cuda:0"}, {"cuda:1"}, {"cuda:2"}});
   CHECK(device_groups(experiment("auto"), {}) == Groups{{"cpu"}, {"cpu"}});
   CHECK(device_groups(experiment("auto", 2), gpus(5)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
-  CHECK(device_groups(experiment("auto", 1, "single"), gpus(3)) == Groups{{"cuda:0"}});
-  CHECK(device_groups(experiment("auto", 1, "single"), {}) == Groups{{"cpu"}});
+  CHECK(device_groups(experiment("auto", {}, "single"), gpus(3)) == Groups{{"cuda:0"}});
+  CHECK(device_groups(experiment("auto", {}, "single"), {}) == Groups{{"cpu"}});
   CHECK(is_refused(experiment("auto", 4), 3, "needs 4 devices, this machine has 3"));
 }
 
@@ -73,19 +74,17 @@ TEST_CASE("a list of numbers takes those GPUs in that order") {
 TEST_CASE("nested lists are the groups themselves") {
   CHECK(device_groups(experiment({{0, 1}, {2, 3}}), gpus(4)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
   CHECK(is_refused(experiment({{0, 1}, {2, 3}}), 3, "needs 4 devices, this machine has 3"));
-  config::Loaded both = experiment({{0, 1}, {2, 3}}, 4);
-  both.places["devices_per_rank"] = {.source = config::Source::file("x.toml", "", 0)};
-  CHECK(is_refused(both, 4, "devices_per_rank says 4"));
+  CHECK(is_refused(experiment({{0, 1}, {2, 3}}, 4), 4, "devices_per_rank says 4"));
 }
 
 TEST_CASE("CPUs are named as often as there are ranks") {
   CHECK(device_groups(experiment({"cpu", "cpu", "cpu"}), {}) == Groups{{"cpu"}, {"cpu"}, {"cpu"}});
   CHECK(device_groups(experiment({"cpu", "cpu"}), gpus(4)) == Groups{{"cpu"}, {"cpu"}});
-  CHECK(is_refused(experiment({"cpu", "cpu"}, 1, "single"), 0, "single trains on one device"));
+  CHECK(is_refused(experiment({"cpu", "cpu"}, {}, "single"), 0, "single trains on one device"));
 }
 
 TEST_CASE("data_parallel takes the whole pool in one rank") {
-  const auto split = [](const Value& pool) { return experiment(pool, 1, "data_parallel"); };
+  const auto split = [](const Value& pool) { return experiment(pool, {}, "data_parallel"); };
   CHECK(device_groups(split("auto"), gpus(3)) == Groups{{"cuda:0", "cuda:1", "cuda:2"}});
   CHECK(device_groups(split("auto"), {}) == Groups{{"cpu", "cpu"}});
   CHECK(device_groups(split(2), gpus(3)) == Groups{{"cuda:0", "cuda:1"}});
@@ -95,6 +94,8 @@ TEST_CASE("data_parallel takes the whole pool in one rank") {
   CHECK(is_refused(split({{0, 1}, {2, 3}}), 4, "data_parallel is one rank, and this is a pool of 2 groups"));
   config::Loaded spread = split("auto");
   CHECK(make_plan(spread, {}).world_size() == 1);
+  CHECK(make_plan(spread, gpus(2)).experiment.device_pool == Value{0, 1});
+  CHECK(is_refused(experiment("auto", 2, "data_parallel"), 4, "one rank with all 4 devices"));
   spread.model_devices = 2;
   CHECK(refusal([&] { make_plan(spread, {}); }).find("is spread over its devices") != std::string::npos);
 }
@@ -115,7 +116,7 @@ TEST_CASE("a plan says everything that the file left open") {
   const Plan gpu = make_plan(spread, gpus(4));
   CHECK(gpu.uses_gpus());
   CHECK(gpu.experiment.device_pool == Value{{1, 2}, {3, 0}});
-  CHECK(gpu.experiment.devices_per_rank == 2);
+  CHECK_FALSE(gpu.experiment.devices_per_rank);
   CHECK(gpu.experiment.distributed.backend == "nccl");
   CHECK(gpu.device_name(0) == "cuda:1 Fake (0000:01:00.0, GPU-1) + cuda:2 Fake (0000:02:00.0, GPU-2)");
 }
