@@ -1,0 +1,40 @@
+"""Every command of docs/documents.md works, in its order, and every experiment file is in it."""
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+
+SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
+TEXT = (SOURCE / "docs/documents.md").read_text()
+NO_GPUS = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}  # the same everywhere; scripts/gpu-check runs them on GPUs
+COMMANDS = re.findall(r"`(ddp-exp [^`]*)`", TEXT)
+
+
+def names_gpus(words):
+    return any(re.search(r"device_pool=\[+\d", word) for word in words)
+
+
+def run(command, folder):
+    words = [os.environ["DDP_EXP"], *shlex.split(command)[1:]]
+    done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=NO_GPUS)
+    if names_gpus(words):
+        refused = done.returncode == 2 and re.search(r"needs \d devices, this machine has 0", done.stderr)
+        assert refused, f"{command} exited with {done.returncode}:\n{done.stderr}"
+        print("refused without GPUs:", command)
+        return
+    assert done.returncode == 0, f"{command} exited with {done.returncode}:\n{done.stdout}{done.stderr}"
+    print("works:", command)
+
+
+assert len(COMMANDS) >= 20, COMMANDS
+for experiment in (SOURCE / "experiments").glob("*.toml"):
+    # digits stands in the README: it is of no document.
+    assert experiment.name == "digits.toml" or any(f"/{experiment.name}" in c for c in COMMANDS), experiment.name
+with tempfile.TemporaryDirectory() as scratch:
+    folder = pathlib.Path(scratch)
+    (folder / "experiments").symlink_to(SOURCE / "experiments")
+    for command in COMMANDS:
+        run(command, folder)
