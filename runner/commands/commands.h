@@ -15,5 +15,6 @@ void add_validate(CLI::App& app, int& exit_code);
 void add_models(CLI::App& app, int& exit_code);
 void add_datasets(CLI::App& app, int& exit_code);
 void add_schema(CLI::App& app, int& exit_code);
+void add_slurm(CLI::App& app, int& exit_code);
 
 }  // namespace ddp::commands

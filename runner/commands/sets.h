@@ -10,4 +10,7 @@ namespace ddp::commands {
 // Adds the option --set, which may be given again and again, to a verb.
 void add_sets(CLI::App& verb, std::vector<std::string>& sets);
 
+// A text as the value of a --set, so that a name such as 7 stays one.
+std::string as_toml(const std::string& text);
+
 }  // namespace ddp::commands

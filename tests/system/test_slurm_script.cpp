@@ -1,0 +1,193 @@
+#include <sys/wait.h>
+#include <cstdlib>
+#include <fstream>
+
+#include "catch.h"
+#include "workspace.h"
+
+// The script that `ddp-exp slurm` writes, where there is no Slurm; tests/slurm runs it on one.
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\n";
+
+bool bash_can_read(const fs::path& script) {
+  const int status = std::system(("bash -n '" + script.string() + "'").c_str());
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void check_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said) {
+  const Outcome slurm = w.run(arguments);
+  INFO(slurm.err);
+  CHECK(slurm.code == 2);
+  CHECK(contains(slurm.err, said));
+  CHECK(slurm.out.empty());
+  CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
+}
+
+}  // namespace
+
+TEST_CASE("the job script of the HPC tutorial is written by one command") {
+  const Workspace w;
+  w.write("pair.toml", kPair);
+  const Outcome slurm = w.run({"slurm",
+                               "pair.toml",
+                               "--nodes",
+                               "2",
+                               "--gpus-per-node",
+                               "8",
+                               "--partition",
+                               "long",
+                               "--account",
+                               "csi",
+                               "--time",
+                               "1:00:00",
+                               "--cpus-per-task",
+                               "24",
+                               "--nproc-per-node",
+                               "4",
+                               "--module",
+                               "anaconda3",
+                               "--module",
+                               "cuda/12.4",
+                               "--port",
+                               "7777",
+                               "--job-name",
+                               "first",
+                               "--set",
+                               "optimizer.lr=0.1",
+                               "--name",
+                               "other"});
+  INFO(slurm.err);
+  REQUIRE(slurm.code == 0);
+  CHECK(slurm.out == "job.sbatch\n");
+  const std::string script = text_of(w.folder() / "job.sbatch");
+  INFO(script);
+  CHECK(script.starts_with("#!/bin/bash\n"));
+  for (const std::string line :
+       {"#SBATCH --partition=long", "#SBATCH --nodes=2", "#SBATCH --time=1:00:00", "#SBATCH --account=csi",
+        "#SBATCH --exclusive", "#SBATCH --job-name=first", "#SBATCH --gpus-per-node=8", "#SBATCH --cpus-per-task=24",
+        "#SBATCH --signal=B:USR2@120", "#SBATCH --requeue", "module load anaconda3 cuda/12.4 || exit", "port=7777"}) {
+    INFO(line);
+    CHECK(contains(script, "\n" + line + "\n"));
+  }
+  CHECK(contains(script, "\n#SBATCH --open-mode=append"));
+  CHECK(contains(script, "\nprogram=" DDP_EXP "\n"));
+  CHECK(contains(script, "\nexperiment=" + (fs::canonical(w.folder()) / "pair.toml").string() + "\n"));
+  CHECK(contains(script, "\nresults=" + (fs::canonical(w.folder()) / "results").string() + "\n"));
+  for (const std::string part : {"--nproc-per-node 4", "--set optimizer.lr=0.1", "--name other",
+                                 "srun --nodelist=", "--cpus-per-task=24", "--run-id \"slurm-$SLURM_JOB_ID\""}) {
+    INFO(part);
+    CHECK(contains(script, part));
+  }
+  CHECK(bash_can_read(w.folder() / "job.sbatch"));
+}
+
+TEST_CASE("what is not asked for is left to the cluster") {
+  const Workspace w;
+  w.write("pair.toml", kPair);
+  const std::string script = w.run({"slurm", "pair.toml", "--no-exclusive", "--output", "-"}).out;
+  INFO(script);
+  for (const std::string option :
+       {"--partition", "--account", "--time", "--gpus", "--cpus", "--exclusive", "--nproc"}) {
+    INFO(option);
+    CHECK_FALSE(contains(script, option));
+  }
+  CHECK_FALSE(contains(script, "module load"));
+  CHECK(contains(script, "\n#SBATCH --job-name=pair\n"));
+  // Two jobs on the same node do not meet.
+  CHECK(contains(script, "\nport=$((20000 + SLURM_JOB_ID % 10000))\n"));
+  CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
+}
+
+TEST_CASE("a job is told to save two minutes before its end, a short one after most of its time") {
+  const Workspace w;
+  w.write("pair.toml", kPair);
+  const auto signal = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"slurm", "pair.toml", "--output", "-"});
+    const std::string script = w.run(arguments).out;
+    const auto at = script.find("--signal=");
+    return script.substr(at, script.find('\n', at) - at);
+  };
+  CHECK(signal({}) == "--signal=B:USR2@120");
+  CHECK(signal({"--time", "1-0"}) == "--signal=B:USR2@120");
+  CHECK(signal({"--time", "4"}) == "--signal=B:USR2@60");
+  CHECK(signal({"--time", "4", "--signal-before", "100"}) == "--signal=B:USR2@100");
+  CHECK(signal({"--time", "0", "--signal-before", "300"}) == "--signal=B:USR2@300");
+  check_refused(w, {"slurm", "pair.toml", "--time", "4", "--signal-before", "240"}, "no time is left to train in");
+}
+
+TEST_CASE("nothing that a user gives can become a command of the script") {
+  const Workspace w;
+  fs::create_directory(w.folder() / "it's $(touch bad)");
+  w.write("it's $(touch bad)/pair.toml", kPair);
+  const std::string nasty = "'; touch bad; '$(touch bad)`touch bad`\"";
+  const Outcome slurm =
+      w.run({"slurm", "it's $(touch bad)/pair.toml", "--partition", nasty, "--account", nasty, "--job-name", nasty,
+             "--module", nasty, "--set", "dataset.name='random_pairs'", "--results", nasty});
+  INFO(slurm.err);
+  REQUIRE(slurm.code == 0);
+  CHECK(bash_can_read(w.folder() / "job.sbatch"));
+  // Without Slurm's commands all of its own fail, one after the other; touch alone would work.
+  fs::create_directory(w.folder() / "bin");
+  fs::create_symlink("/usr/bin/touch", w.folder() / "bin" / "touch");
+  const std::string everything = "cd '" + w.folder().string() +
+                                 "' && sed -i 's/ || exit$//' job.sbatch && "
+                                 "SLURM_JOB_ID=1 SLURM_JOB_NODELIST=n1 PATH=bin /bin/bash job.sbatch >said 2>&1";
+  CHECK(std::system(everything.c_str()) != -1);
+  CHECK(contains(text_of(w.folder() / "said"), "scontrol: command not found"));
+  CHECK_FALSE(fs::exists(w.folder() / "bad"));
+  for (const std::string option : {"--partition", "--account", "--job-name", "--module", "--results"}) {
+    const Outcome refused = w.run({"slurm", "it's $(touch bad)/pair.toml", option, "a\ntouch bad", "--force"});
+    INFO(option << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, option + ": has a line end"));
+  }
+}
+
+TEST_CASE("a wrong command line or experiment writes no script") {
+  const Workspace w;
+  w.write("pair.toml", kPair);
+  w.write("bad.toml", kPair + "batchsize = 3\nepochs = true\n");
+  check_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is no time");
+  check_refused(w, {"slurm", "pair.toml", "--nodes", "0"}, "--nodes");
+  check_refused(w, {"slurm", "pair.toml", "--port", "65536"}, "--port");
+  check_refused(w, {"slurm", "pair.toml", "--name", "a/b"}, "name");
+  check_refused(w, {"slurm", "gone.toml"}, "gone.toml");
+  check_refused(w, {"slurm", "pair.toml", "--submit", "--output", "-"}, "--output");
+  check_refused(w, {"slurm", "pair.toml", "--set", "optimizer.lrr=1"}, "did you mean \"lr\"");
+  const Outcome bad = w.run({"slurm", "bad.toml"});
+  CHECK(bad.code == 2);
+  CHECK(contains(bad.err, "did you mean \"batch_size\""));
+  CHECK(contains(bad.err, "epochs"));
+  CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
+}
+
+TEST_CASE("a script that somebody has edited is not overwritten") {
+  const Workspace w;
+  w.write("pair.toml", kPair);
+  const fs::path script = w.folder() / "job.sbatch";
+  REQUIRE(w.run({"slurm", "pair.toml"}).code == 0);
+  CHECK(w.run({"slurm", "pair.toml"}).code == 0);  // it would be the same
+  std::ofstream(script, std::ios::app) << "# mine\n";
+  const Outcome kept = w.run({"slurm", "pair.toml"});
+  CHECK(kept.code == 2);
+  CHECK(contains(kept.err, "job.sbatch: is there, and is another script"));
+  CHECK(text_of(script).ends_with("# mine\n"));
+  CHECK(w.run({"slurm", "pair.toml", "--force"}).code == 0);
+  CHECK_FALSE(contains(text_of(script), "# mine"));
+}
+
+TEST_CASE("where there is no sbatch, submitting says so and leaves the script") {
+  const Workspace w;
+  w.write("pair.toml", kPair);
+  const Outcome slurm = w.run({"slurm", "pair.toml", "--submit"}, {{"PATH", w.folder().string()}});
+  INFO(slurm.err);
+  CHECK(slurm.code == 2);
+  CHECK(contains(slurm.err, "sbatch: cannot be started: No such file or directory"));
+  CHECK(bash_can_read(w.folder() / "job.sbatch"));
+}
+
+}  // namespace ddp::system_test
