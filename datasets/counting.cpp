@@ -22,7 +22,6 @@ class Counting : public MapDataset {
   explicit Counting(const CountingOptions& o) : o_(o) {}
 
   std::int64_t size() const override { return o_.size; }
-  bool in_memory() const override { return true; }
 
   Batch gather(const at::Tensor& indices) const override {
     // expand() would give a view; a batch is a tensor of its own, as a stacked one is.

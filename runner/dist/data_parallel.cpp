@@ -86,7 +86,7 @@ void require_cloneable(const torch::nn::Module& module) {
     // Each one: a part that cannot be copied keeps a clone's fresh weights, and LibTorch says nothing.
     for (const auto& part : module.modules()) part->clone();
   } catch (const c10::Error& error) {
-    throw usage_error("cannot be copied onto several devices: " + error.msg(), "model",
+    throw usage_error("this model cannot be copied onto several devices: " + error.msg(), "model",
                       "derive it from torch::nn::Cloneable and build its parts in reset(), or use parallel = \"ddp\"");
   }
 }

@@ -66,6 +66,10 @@ def model_trains(folder):
     summary = json.loads((folder / "results/two/latest/summary.json").read_text())
     assert summary["final"]["train_loss"] < 0.2, summary["final"]
     print("trains: the README's model")
+    split = ["bin/ddp-exp", "run", str(SOURCE / "experiments/basic.toml"), *asked, "--set", "parallel=data_parallel"]
+    done = subprocess.run(split, cwd=folder, capture_output=True, text=True, env={**os.environ, **loaded})
+    assert done.returncode == 2 and "this model cannot be copied onto several devices" in done.stderr, done.stderr
+    print("refused: data_parallel, for which a model must be cloneable")
 
 
 for check in (commands_work, model_trains):

@@ -32,6 +32,8 @@ CASES = [
          first={"epochs": 1}),
     case("counting, all of it", **HPC | {"dataset": {"name": "counting"}, "batch_size": 1024, "epochs": 1},
          devices_per_rank=2),
+    *(case(f"counting, {workers} loader workers", world=2, **HPC, devices_per_rank=2, loader={"workers": workers})
+      for workers in (0, 1, 5)),
     case("counting, with sizes", model=CLASSES, loss="cross_entropy", batch_size=9,
          dataset={"name": "counting", "size": 100, "features": 7, "classes": 3}),
     case("counting, one feature", model={"name": "linear", "in_features": 1, "out_features": 4}, loss="cross_entropy",

@@ -1,0 +1,113 @@
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include <ATen/Context.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand.h>
+
+#include "catch.h"
+#include "data/batches.h"
+
+namespace ddp::data {
+namespace {
+
+// Sample i is i. Counts who asks, and can fail.
+class Numbers : public datasets::MapDataset {
+ public:
+  explicit Numbers(std::int64_t size, std::int64_t broken = -1) : size_(size), broken_(broken) {}
+  std::int64_t size() const override { return size_; }
+  datasets::Batch gather(const at::Tensor& indices) const override {
+    ++asked;
+    if (indices.eq(broken_).any().item<bool>()) throw std::runtime_error("sample " + std::to_string(broken_));
+    return {indices.to(at::kFloat), indices.clone()};
+  }
+  mutable std::atomic<int> asked = 0;
+
+ private:
+  const std::int64_t size_;
+  const std::int64_t broken_;
+};
+
+std::unique_ptr<Batches> batches_of(const Numbers& numbers, std::int64_t workers) {
+  config::Loader loader;
+  loader.workers = workers;
+  return make_batches(numbers, at::arange(numbers.size(), at::kLong), {.batch_size = 7}, loader);
+}
+
+std::vector<at::Tensor> epoch_of(Batches& batches, std::int64_t epoch, std::int64_t position = 0) {
+  batches.start_epoch(epoch, position);
+  std::vector<at::Tensor> list;
+  while (position++ < batches.per_epoch()) list.push_back(batches.next().targets);
+  return list;
+}
+
+std::ptrdiff_t threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+}  // namespace
+
+TEST_CASE("batches that workers fetch come in the order in which one would fetch them alone") {
+  const Numbers numbers(100);
+  for (const std::int64_t workers : {1, 2, 5}) {
+    const auto alone = batches_of(numbers, 0);
+    const auto fetched = batches_of(numbers, workers);
+    for (const std::int64_t position : {0, 0, 4, 14}) {
+      const auto expected = epoch_of(*alone, 3, position);
+      const auto got = epoch_of(*fetched, 3, position);
+      REQUIRE(got.size() == expected.size());
+      for (std::size_t i = 0; i < got.size(); ++i) CHECK(at::equal(got[i], expected[i]));
+    }
+  }
+}
+
+TEST_CASE("workers fetch two batches each ahead and no more") {
+  const Numbers numbers(1000);
+  const auto batches = batches_of(numbers, 3);
+  batches->start_epoch(0, 0);
+  batches->next();
+  // One was taken; six may wait.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (numbers.asked < 7 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  CHECK(numbers.asked == 7);
+}
+
+TEST_CASE("what a worker threw comes out where its batch was asked for") {
+  const Numbers numbers(100, /*broken=*/42);
+  const auto batches = batches_of(numbers, 3);
+  CHECK_THROWS_WITH(epoch_of(*batches, 0), "sample 42");
+}
+
+TEST_CASE("an epoch that is left early leaves no thread") {
+  const Numbers numbers(1000);
+  const auto before = threads();
+  {
+    const auto batches = batches_of(numbers, 4);
+    batches->start_epoch(0, 0);
+    batches->next();
+    batches->start_epoch(1, 0);
+    batches->next();
+    CHECK(threads() > before);
+  }
+  CHECK(threads() == before);
+}
+
+TEST_CASE("an epoch draws one number from the generator at its start and none when it goes on inside") {
+  const Numbers numbers(30);
+  const auto batches = batches_of(numbers, 2);
+  const auto draw_after = [&](std::int64_t position) {
+    at::manual_seed(9);
+    epoch_of(*batches, 0, position);
+    return at::rand({1}).item<float>();
+  };
+  at::manual_seed(9);
+  const float first = at::rand({1}).item<float>();
+  CHECK(draw_after(2) == first);
+  CHECK(draw_after(0) != first);
+}
+
+}  // namespace ddp::data
