@@ -6,6 +6,7 @@
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
 
 namespace ddp::log {
@@ -48,6 +49,10 @@ spdlog::logger& logger() {
 void info(const std::string& line) { logger().info(line); }
 void warn(const std::string& line) { logger().warn(line); }
 void error(const std::string& line) { logger().error(line); }
+
+void also_to(const std::string& file) {
+  logger().sinks().push_back(std::make_shared<spdlog::sinks::basic_file_sink_st>(file));
+}
 
 void become_rank(int rank) { set_pattern(logger(), "%H:%M:%S.%e rank " + std::to_string(rank) + " | %*%v"); }
 

@@ -11,6 +11,9 @@ void info(const std::string& line);
 void warn(const std::string& line);
 void error(const std::string& line);
 
+// From now on, every line also goes to that file, at its end.
+void also_to(const std::string& file);
+
 // From now on, lines carry the time and this prefix: "12:30:01.123 rank 1 | …". For a rank's own log file.
 void become_rank(int rank);
 

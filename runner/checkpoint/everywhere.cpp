@@ -1,24 +1,12 @@
 #include "checkpoint/everywhere.h"
 
-#include <cstring>
-
 #include <ATen/ops/empty.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <nlohmann/json.hpp>
 
 namespace ddp::checkpoint {
 namespace {
 
 using nlohmann::json;
-
-std::string send_text(const dist::Group& group, const std::string& mine) {
-  const at::Tensor size = at::scalar_tensor(static_cast<std::int64_t>(mine.size()), at::kLong);
-  dist::broadcast_from_rank_0(group, {size});
-  at::Tensor bytes = at::empty({size.item<std::int64_t>()}, at::kByte);
-  std::memcpy(bytes.mutable_data_ptr(), mine.data(), mine.size());
-  dist::broadcast_from_rank_0(group, {bytes});
-  return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(bytes.numel())};
-}
 
 json describe(const NamedTensors& tensors) {
   json list = json::array();
@@ -57,7 +45,7 @@ Checkpoint load_everywhere(const std::filesystem::path& folder, int rank, const 
                 {"buffers", describe(checkpoint.buffers)}}
                .dump();
   }
-  const json told = json::parse(send_text(control, text));
+  const json told = json::parse(dist::broadcast_text(control, text));
   if (rank != 0) {
     checkpoint = {.state = parse_state(told.at("state"), folder.string()),
                   .model = make(told.at("model")),

@@ -1,23 +1,10 @@
 #include "commands/prepare.h"
 
-#include <cstdlib>
-
 #include "base/log.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
-
-// torchrun and srun start one process a rank. Forking ranks in each would train as often as they start it.
-void refuse_foreign_launchers() {
-  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
-  const bool torchrun = std::getenv("RANK") != nullptr && std::getenv("WORLD_SIZE") != nullptr;
-  const bool srun = std::getenv("SLURM_STEP_ID") != nullptr && tasks != nullptr && std::atoi(tasks) > 1;
-  if (!torchrun && !srun) return;
-  throw usage_error("this version starts its ranks itself and cannot be one of a launcher's",
-                    torchrun ? "RANK and WORLD_SIZE are set" : "SLURM_STEP_NUM_TASKS is " + std::string(tasks),
-                    "call ddp-exp once: device_pool says how many ranks there are");
-}
 
 // The file that init_from names: itself, or the model of a checkpoint; empty: none.
 fs::path weights_of(const config::Loaded& loaded) {
@@ -39,11 +26,13 @@ Error untrainable(const config::Loaded& loaded, const rank::Probe& probe) {
 
 }  // namespace
 
-Prepared prepare(config::Loaded loaded, const fs::path& resume_from) {
-  refuse_foreign_launchers();
+Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from) {
   Prepared p{.loaded = std::move(loaded), .plan = {}, .start = {}, .library = nullptr, .probe = {}, .workload = {}};
-  p.plan = launch::make_plan(p.loaded, launch::visible_gpus());
-  p.start = {.resume_from = resume_from, .init_from = resume_from.empty() ? weights_of(p.loaded) : fs::path()};
+  p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch);
+  // Weights and checkpoints are rank 0's to read; its node has them.
+  if (launch.node_rank == 0 && launch.rank == 0) {
+    p.start = {.resume_from = resume_from, .init_from = resume_from.empty() ? weights_of(p.loaded) : fs::path()};
+  }
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
   p.probe = p.library->probe(p.plan, p.start);
   if (!p.probe.error.empty()) throw untrainable(p.loaded, p.probe);

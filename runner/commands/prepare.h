@@ -20,6 +20,6 @@ struct Prepared {
 // Plans the ranks, loads the rank library, and tries the model on one batch; says its warnings. Throws
 // ddp::Error (usage): nothing was started.
 // `resume_from`: the complete checkpoint that it goes on from; empty: it starts.
-Prepared prepare(config::Loaded loaded, const std::filesystem::path& resume_from = {});
+Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {});
 
 }  // namespace ddp::commands

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "record/run_directory.h"
+#include "commands/resumption.h"
+#include "launch/nodes.h"
 
 namespace ddp::commands {
 
-// Goes on with a run, in its directory, from one of its checkpoints: "latest", "best" or a step. Returns the
-// program's exit code. Throws ddp::Error (usage) where it cannot.
-int resume_run(const record::RunDirectory& directory, const std::vector<std::string>& sets, const std::string& from);
+// Goes on as node 0, or the only one. Returns the program's exit code. Throws ddp::Error (usage) where it cannot.
+int resume_run(const Resumption& resumption, const launch::Launch& launch, launch::Nodes& nodes);
+
+// This run has done all of its steps: says so, and sees to it that its summary does.
+void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory);
 
 }  // namespace ddp::commands

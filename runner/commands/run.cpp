@@ -7,6 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include "commands/commands.h"
+#include "commands/launch_flags.h"
+#include "commands/launched.h"
+#include "commands/nodes.h"
 #include "commands/prepare.h"
 #include "commands/resume.h"
 #include "commands/sets.h"
@@ -24,6 +27,7 @@ struct RunOptions {
   std::string results = "results";
   std::string run_id;
   std::string init_from;
+  launch::LaunchFlags flags;
   bool dry_run = false;
 };
 
@@ -32,24 +36,20 @@ std::string quoted(const std::string& text) {
   return config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
-int run(const RunOptions& o) {
-  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
-  std::vector<std::string> sets = o.sets;
-  if (!o.name.empty()) sets.push_back("name=" + quoted(o.name));
-  if (!o.init_from.empty()) sets.push_back("init_from=" + quoted(o.init_from));
-  config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
+// As node 0, or the only one.
+int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& launch, launch::Nodes& nodes) {
   const record::RunDirectory own(fs::path(o.results) / loaded.experiment.name / o.run_id);
-  if (!o.run_id.empty() && !o.dry_run && own.begun()) return resume_run(own, o.sets, "latest");
-  const Prepared prepared = prepare(std::move(loaded));
-  if (o.dry_run) {
-    show_plan(prepared.plan, prepared.workload, prepared.probe, /*json=*/false);
-    return 0;
-  }
+  if (!o.run_id.empty() && own.begun()) return resume_run({.directory = own, .sets = o.sets}, launch, nodes);
+  const Prepared prepared = prepare(std::move(loaded), launch);
+  nodes.welcome(prepared.plan);
+  const auto meeting = launch::make_meeting_point(launch, nodes.own_ip());
   const auto directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id);
   FileDescriptor lock = directory.lock();
   if (directory.begun()) throw usage_error("another process has begun this run", directory.path().string());
   const int code = launch::train({.plan = prepared.plan,
                                   .library = *prepared.library,
+                                  .nodes = nodes,
+                                  .meeting = meeting,
                                   .directory = directory,
                                   .lock = std::move(lock),
                                   .experiment_folder = fs::absolute(o.file).parent_path(),
@@ -57,6 +57,30 @@ int run(const RunOptions& o) {
                                   .start = prepared.start});
   std::cout << directory.path().string() << std::endl;
   return code;
+}
+
+int run(const RunOptions& o) {
+  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
+  std::vector<std::string> sets = o.sets;
+  if (!o.name.empty()) sets.push_back("name=" + quoted(o.name));
+  if (!o.init_from.empty()) sets.push_back("init_from=" + quoted(o.init_from));
+  config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
+  launch::Launch launch = launch::choose_launch(o.flags);
+  if (o.dry_run) {
+    const Prepared prepared = prepare(std::move(loaded), launch);
+    show_plan(prepared.plan, prepared.workload, prepared.probe, /*json=*/false);
+    return 0;
+  }
+  launch::apply_init_method(loaded, launch);
+  if (launch.one_rank()) {
+    return run_launched({.results = o.results, .run_id = o.run_id, .sets = o.sets, .file = o.file}, std::move(loaded),
+                        launch);
+  }
+  const config::Value terms = launch::terms_of(launch, "run", config::write(loaded.experiment));
+  const auto patience = patience_of(loaded.experiment);
+  if (launch.node_rank > 0) return take_part(launch, terms, patience);
+  return lead(launch, terms, patience,
+              [&](launch::Nodes& nodes) { return run_here(o, std::move(loaded), launch, nodes); });
 }
 
 }  // namespace
@@ -70,6 +94,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->add_option("--run-id", o->run_id, "create this run, or go on with it");
   verb->add_option("--init-from", o->init_from, "take the weights of this checkpoint or .safetensors file");
+  add_launch_flags(*verb, o->flags);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = run(*o); });
 }

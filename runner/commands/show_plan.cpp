@@ -26,7 +26,9 @@ std::string readable(std::int64_t bytes) {
 config::Value to_json(const launch::Plan& plan, const launch::Workload& w, const rank::Probe& probe) {
   const auto& e = plan.experiment;
   config::Value ranks = config::Value::array();
-  for (int r = 0; r < plan.world_size(); ++r) ranks.push_back({{"rank", r}, {"devices", plan.groups[r]}});
+  for (int r = 0; r < plan.ranks_here(); ++r) {
+    ranks.push_back({{"rank", plan.first_rank + r}, {"devices", plan.groups[r]}});
+  }
   return {{"version", 1},
           {"name", e.name},
           {"world_size", plan.world_size()},
@@ -69,7 +71,8 @@ void show_plan(const launch::Plan& plan, const launch::Workload& w, const rank::
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
                    (e.parallel == "ddp" ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
                    (*e.threads == 1 ? " thread each" : " threads each"));
-  for (int r = 0; r < plan.world_size(); ++r) row("", "rank " + text(r) + ": " + plan.device_name(r));
+  int rank = plan.first_rank;
+  for (const auto& devices : plan.device_names()) row("", "rank " + text(rank++) + ": " + devices);
 }
 
 }  // namespace ddp::commands

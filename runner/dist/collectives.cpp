@@ -1,7 +1,11 @@
 #include "dist/collectives.h"
 
+#include <cstring>
+
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
@@ -44,6 +48,16 @@ PendingGather start_all_gather(const Group& group, const at::Tensor& mine) {
     for (auto& tensor : tensors) tensor = tensor.to(device);
     return std::move(tensors);
   };
+}
+
+std::string broadcast_text(const Group& group, const std::string& mine) {
+  if (!group) return mine;
+  const at::Tensor size = at::scalar_tensor(static_cast<std::int64_t>(mine.size()), at::kLong);
+  broadcast_from_rank_0(group, {size});
+  at::Tensor bytes = at::empty({size.item<std::int64_t>()}, at::kByte);
+  if (group->getRank() == 0) std::memcpy(bytes.mutable_data_ptr(), mine.data(), mine.size());
+  broadcast_from_rank_0(group, {bytes});
+  return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(bytes.numel())};
 }
 
 void broadcast_from_rank_0(const Group& group, std::vector<at::Tensor> tensors) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -27,6 +28,9 @@ std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine);
 // The same, started now: the call waits for it.
 using PendingGather = std::function<std::vector<at::Tensor>()>;
 PendingGather start_all_gather(const Group& group, const at::Tensor& mine);
+
+// Rank 0's text, on every rank.
+std::string broadcast_text(const Group& group, const std::string& mine);
 
 // Rank 0's values go into every rank's tensors, in place.
 void broadcast_from_rank_0(const Group& group, std::vector<at::Tensor> tensors);

@@ -29,9 +29,11 @@ void close_all_but(std::vector<int> kept) {
   syscall(SYS_close_range, first, ~0u, 0);
 }
 
-void redirect(const std::string& log) {
+void redirect(const ChildSetup& setup) {
   const int in = open("/dev/null", O_RDONLY);
-  const int out = open(log.empty() ? "/dev/null" : log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const char* file = setup.log.empty() ? "/dev/null" : setup.log.c_str();
+  const int out =
+      setup.log.empty() && setup.output >= 0 ? setup.output : open(file, O_WRONLY | O_CREAT | O_APPEND, 0644);
   if (in >= 0) dup2(in, STDIN_FILENO);
   if (out >= 0) {
     dup2(out, STDOUT_FILENO);
@@ -41,7 +43,7 @@ void redirect(const std::string& log) {
 
 // In the child: what it must be before anything of the rank runs.
 void become_child(const ChildSetup& setup, pid_t parent) {
-  redirect(setup.log);
+  redirect(setup);
   close_all_but(setup.descriptors);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // the parent went before it could take us along
@@ -92,7 +94,7 @@ std::string ask_child(const std::string& what, const std::function<void(int pipe
   if (pipe2(ends, O_CLOEXEC) != 0) throw training_error("cannot make a pipe: " + errno_text(errno));
   FileDescriptor from(ends[0]);
   FileDescriptor to(ends[1]);
-  const Child child = fork_child({.descriptors = {to.get()}, .log = ""}, [&] {
+  const Child child = fork_child({.descriptors = {to.get()}}, [&] {
     body(to.get());
     return 0;
   });

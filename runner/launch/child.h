@@ -19,7 +19,8 @@ struct Child {
 // What a child keeps of its parent.
 struct ChildSetup {
   std::vector<int> descriptors;  // stay open beside 0, 1 and 2; all others are closed
-  std::string log;               // where 1 and 2 go; empty: to /dev/null
+  std::string log = {};          // the file that 1 and 2 go to; empty: to `output`
+  int output = -1;               // the descriptor that they go to; none: to /dev/null
 };
 
 // Forks a child that runs `body` and exits with what it returns. The child dies with this process, hears no

@@ -126,11 +126,30 @@ Groups all_in_one(const config::Loaded& loaded, const Groups& groups) {
   return one;
 }
 
+// --nproc-per-node against the pool.
+Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, const std::vector<Gpu>& gpus) {
+  const auto& pool = loaded.experiment.device_pool;
+  const std::size_t per_rank = devices_per_rank(loaded);
+  if (pool.is_string() && gpus.empty()) return numbered(ranks, per_rank, false);
+  if (ranks > groups.size() && pool.is_string()) require_gpus(loaded, ranks * per_rank, gpus);
+  if (ranks > groups.size() || (pool.is_array() && ranks != groups.size())) {
+    throw loaded.error("device_pool",
+                       "has " + count(groups.size(), "rank") + ", --nproc-per-node asks for " + std::to_string(ranks),
+                       "use the same number, or device_pool = \"auto\"");
+  }
+  groups.resize(ranks);
+  return groups;
+}
+
 }  // namespace
 
-Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus) {
+Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus, std::optional<int> ranks) {
   Groups groups = groups_of_pool(loaded, gpus);
-  if (loaded.experiment.parallel == "data_parallel") return all_in_one(loaded, groups);
+  if (loaded.experiment.parallel == "data_parallel") {
+    groups = all_in_one(loaded, groups);
+    if (ranks.value_or(1) == 1) return groups;
+  }
+  if (ranks) groups = first_of(std::move(groups), static_cast<std::size_t>(*ranks), loaded, gpus);
   if (loaded.experiment.parallel == "single" && groups.size() > 1) {
     throw loaded.error("parallel", "single trains on one device, device_pool asks for " + count(groups.size(), "rank"),
                        "use parallel = \"ddp\", or a device_pool of one entry");

@@ -1,27 +1,34 @@
 #include "launch/meeting_point.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <cerrno>
+#include <filesystem>
 
 #include "base/error.h"
 
 namespace ddp::launch {
 
-MeetingPoint make_meeting_point() {
-  MeetingPoint point;
-  point.listener = FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (!point.listener || bind(point.listener.get(), generic, size) != 0 ||
-      listen(point.listener.get(), SOMAXCONN) != 0 || getsockname(point.listener.get(), generic, &size) != 0) {
-    throw training_error("cannot listen on loopback: " + errno_text(errno), "127.0.0.1");
+MeetingPlace MeetingPoint::place_for(int rank) const {
+  return {.file = file,
+          .host = address.ip,
+          .port = address.port,
+          .listener = rank == 0 ? listener.get() : -1,
+          .own_address = address.ip};
+}
+
+MeetingPoint make_meeting_point(const Launch& launch, const std::string& own_ip) {
+  MeetingPoint point{.listener = {}, .address = {.ip = own_ip}, .file = {}};
+  if (launch.nodes == 1 && !launch.meeting_file.empty()) {
+    std::error_code ignored;
+    if (std::filesystem::exists(launch.meeting_file, ignored)) {
+      throw usage_error("is there already: another run meets in it, or one that was killed left it",
+                        launch.meeting_file, "remove it, or give another file in distributed.init_method");
+    }
+    point.file = launch.meeting_file;
+    return point;
   }
-  point.port = ntohs(address.sin_port);
+  if (launch.nodes == 1 && !launch.master_host.empty()) {
+    point.address = resolve(launch.master_host, launch.master_port);
+  }
+  point.listener = listen_on(point.address);
   return point;
 }
 

@@ -1,21 +1,27 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "base/meeting_place.h"
+#include "launch/address.h"
+#include "launch/launcher.h"
 
 namespace ddp::launch {
 
-// Where the ranks of one machine meet: a socket on loopback, on a port that the kernel chose, so that two runs
-// never collide. Rank 0 takes it over for its store.
+// Where the ranks of a run meet: a socket that listens on one address alone, which rank 0 takes over for its store; or
+// a file.
 struct MeetingPoint {
   FileDescriptor listener;
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 0;
+  Address address;
+  std::string file;
+
+  // As a rank of this machine gets there.
+  MeetingPlace place_for(int rank) const;
 };
 
-// Throws ddp::Error (training).
-MeetingPoint make_meeting_point();
+// On one machine a socket on loopback, on a port that the kernel chose, so that two runs never collide, unless the
+// launch names another address or a file; over several, one at `own_ip`. Throws ddp::Error (usage).
+MeetingPoint make_meeting_point(const Launch& launch, const std::string& own_ip);
 
 }  // namespace ddp::launch

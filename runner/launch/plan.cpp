@@ -71,11 +71,13 @@ void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
           ", or take a model that is spread over its devices, as toy_mp is");
 }
 
-void refuse_what_cannot_be(const config::Loaded& loaded) {
+void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
   const auto& d = loaded.experiment.distributed;
-  if (d.init_method != "env://") {
-    throw loaded.error("distributed.init_method", "this version's ranks meet where their launcher says",
-                       "use init_method = \"env://\", or leave it out");
+  if (loaded.experiment.parallel != "ddp" && plan.world_size() > 1) {
+    throw loaded.error("parallel",
+                       loaded.experiment.parallel + " trains in one process, and " + std::to_string(plan.world_size()) +
+                           " are launched",
+                       "use parallel = \"ddp\"");
   }
   if (d.static_graph && loaded.experiment.accumulate > 1) {
     // The first backward would be one without a sync, which the reducer's static graph does not know.
@@ -92,9 +94,9 @@ bool Plan::uses_gpus() const {
   });
 }
 
-std::string Plan::device_name(int rank) const {
+std::string Plan::device_name(int local_rank) const {
   std::string text;
-  for (const auto& device : groups[rank]) {
+  for (const auto& device : groups.at(local_rank)) {
     if (!text.empty()) text += " + ";
     text += device;
     if (device == "cpu") continue;
@@ -104,11 +106,20 @@ std::string Plan::device_name(int rank) const {
   return text;
 }
 
+std::vector<std::string> Plan::device_names() const {
+  std::vector<std::string> names;
+  for (int r = 0; r < ranks_here(); ++r) names.push_back(device_name(r));
+  return names;
+}
+
 std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(experiment)); }
 
-Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
+Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch) {
   Plan plan{.experiment = loaded.experiment, .groups = {}, .gpus = std::move(gpus)};
-  plan.groups = device_groups(loaded, plan.gpus);
+  plan.groups = device_groups(loaded, plan.gpus, launch.ranks_here);
+  plan.first_rank = launch.one_rank() ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
+  plan.all_ranks = launch.one_rank() ? launch.world_size : launch.nodes * plan.ranks_here();
+  refuse_what_cannot_be(loaded, plan);
   auto& e = plan.experiment;
   e.device_pool = pool_of(plan);
   e.devices_per_rank.reset();  // the pool says it now
@@ -116,9 +127,8 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus) {
   e.distributed.backend = resolve_backend(loaded, plan);
   e.batch_size = resolve_batch_size(loaded, plan);
   e.global_batch_size.reset();
-  if (!e.threads) e.threads = std::max(1, usable_cores() / plan.world_size());
+  if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());
   if (!e.epochs && !e.steps) e.epochs = 1;
-  refuse_what_cannot_be(loaded);
   return plan;
 }
 

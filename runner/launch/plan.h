@@ -6,6 +6,7 @@
 #include "config/length.h"
 #include "config/load.h"
 #include "launch/gpus.h"
+#include "launch/launcher.h"
 #include "rank/task.h"
 
 namespace ddp::launch {
@@ -13,19 +14,23 @@ namespace ddp::launch {
 // Who runs where: the experiment with everything resolved, and each rank's devices.
 struct Plan {
   config::Experiment experiment;                 // backend, threads, batch_size and device_pool are set
-  std::vector<std::vector<std::string>> groups;  // by rank: "cpu" or "cuda:3", the first one leads
+  std::vector<std::vector<std::string>> groups;  // by rank of this machine: "cpu" or "cuda:3", the first one leads
   std::vector<Gpu> gpus;                         // of this machine
+  int first_rank = 0;                            // of this machine
+  int all_ranks = 0;                             // of all machines
 
-  int world_size() const { return static_cast<int>(groups.size()); }
+  int world_size() const { return all_ranks; }
+  int ranks_here() const { return static_cast<int>(groups.size()); }
   bool uses_gpus() const;
-  // A rank's devices for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)".
-  std::string device_name(int rank) const;
+  // The devices of a rank of this machine for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"; and of all of them.
+  std::string device_name(int local_rank) const;
+  std::vector<std::string> device_names() const;
   std::string config_hash() const;
 };
 
 // Resolves what the file leaves open. Throws ddp::Error (usage) with the file's place where this machine
 // cannot do what it asks.
-Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus);
+Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch = {});
 
 // What follows from the number of samples: steps and their like.
 struct Workload {

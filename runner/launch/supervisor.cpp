@@ -11,12 +11,14 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "launch/live_line.h"
 
 namespace ddp::launch {
 namespace {
 
 constexpr int kRefreshMilliseconds = 100;
+constexpr int kTickMilliseconds = 250;
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -27,8 +29,7 @@ sigset_t stop_signals() {
 
 }  // namespace
 
-Supervisor::Supervisor(record::ProgressPage& page, record::RunDirectory directory)
-    : page_(page), directory_(std::move(directory)) {
+Supervisor::Supervisor(record::ProgressPage& page) : page_(page) {
   const sigset_t set = stop_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -40,6 +41,7 @@ Supervisor::Supervisor(record::ProgressPage& page, record::RunDirectory director
   console_to_ = FileDescriptor(ends[1]);
   // A rank waits for room rather than lose a line; only the parent's end must never block.
   fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK);
+  print_ = [](const std::string& line) { log::info(line); };
 }
 
 Supervisor::~Supervisor() {
@@ -48,61 +50,77 @@ Supervisor::~Supervisor() {
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-void Supervisor::start(int rank, std::vector<int> kept, const std::function<int(int console)>& body) {
+void Supervisor::start(int rank, const RankOutput& output, std::vector<int> kept,
+                       const std::function<int(int console)>& body) {
   const int console = console_to_.get();
   kept.push_back(console);
-  ranks_.resize(std::max<std::size_t>(ranks_.size(), static_cast<std::size_t>(rank) + 1));
-  ranks_[rank] =
-      fork_child({.descriptors = std::move(kept), .log = directory_.log(rank).string()}, [&] { return body(console); });
+  ChildSetup setup{.descriptors = std::move(kept), .log = output.log, .output = output.descriptor};
+  ranks_.push_back({.rank = rank, .log = output.name, .process = fork_child(setup, [&] { return body(console); })});
 }
 
 void Supervisor::watch_also(int descriptor, std::function<bool()> readable) {
-  also_ = descriptor;
-  also_readable_ = std::move(readable);
+  sources_.push_back({.descriptor = descriptor, .readable = std::move(readable)});
 }
 
 bool Supervisor::any_running() const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const Child& rank) { return rank.pid > 0; });
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.process.pid > 0; });
 }
 
 Outcome Supervisor::watch() {
   console_to_.close();
   LiveLine live(page_);
   print_ = [&](const std::string& line) { live.print(line); };
-  Outcome outcome;
-  while (any_running()) {
-    std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_from_.get(), POLLIN, 0}, {also_, POLLIN, 0}};
-    for (const auto& rank : ranks_) watched.push_back({rank.pid > 0 ? rank.pidfd.get() : -1, POLLIN, 0});
-    poll(watched.data(), watched.size(), live.shown() ? kRefreshMilliseconds : -1);
-    if (watched[0].revents != 0) handle_signal();
-    // A closed pipe (all ranks gone) would be ready for ever; the ranks' ends are told by their pidfds.
-    if (watched[1].revents & POLLIN) show_console();
-    if (watched[2].revents != 0 && !also_readable_()) also_ = -1;
+  while (any_running() || (!outcome_.failure && others_ && others_())) {
+    wait_for_events(live.shown());
     reap();
-    if (!outcome.failure && failed_) {
-      outcome.failure = blame();
-      end_all();
-    }
+    if (tick_) tick_();
+    if (!outcome_.failure && !ended_.empty()) blame();
+    if (outcome_.failure) end_all();
     live.refresh();
   }
   show_console();
-  outcome.stop_signal = stop_signal_;
-  return outcome;
+  print_ = [](const std::string& line) { log::info(line); };
+  return outcome_;
+}
+
+void Supervisor::wait_for_events(bool live) {
+  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_from_.get(), POLLIN, 0}};
+  for (const auto& source : sources_) watched.push_back({source.descriptor, POLLIN, 0});
+  for (const auto& rank : ranks_) {
+    watched.push_back({rank.process.pid > 0 ? rank.process.pidfd.get() : -1, POLLIN, 0});
+  }
+  poll(watched.data(), watched.size(), live ? kRefreshMilliseconds : tick_ ? kTickMilliseconds : -1);
+  if (watched[0].revents != 0) handle_signal();
+  // A closed pipe (all ranks gone) would be ready for ever; the ranks' ends are told by their pidfds.
+  if (watched[1].revents & POLLIN) show_console();
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (watched[2 + i].revents != 0 && !sources_[i].readable()) sources_[i].descriptor = -1;
+  }
 }
 
 void Supervisor::handle_signal() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    if (stop_signal_ != 0) {
-      print_("stopping at once");
-      end_all();
-      continue;
-    }
-    stop_signal_ = signal;
-    page_.stop_requested() = true;
-    print_("stopping after this step, then saving (once more: at once, without saving)");
+    const bool at_once = outcome_.stop_signal != 0;
+    stop(signal, at_once);
+    if (told_stop_) told_stop_(signal, at_once);
   }
+}
+
+void Supervisor::stop(int signal, bool at_once) {
+  if (at_once) {
+    print_("stopping at once");
+    return end_all();
+  }
+  if (outcome_.stop_signal != 0) return;
+  outcome_.stop_signal = signal;
+  page_.stop_requested() = true;
+  print_("stopping after this step, then saving (once more: at once, without saving)");
+}
+
+void Supervisor::fail(const record::Failure& failure) {
+  if (!outcome_.failure) outcome_.failure = failure;
 }
 
 void Supervisor::show_console() {
@@ -117,33 +135,32 @@ void Supervisor::show_console() {
 }
 
 void Supervisor::reap() {
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+  for (auto& rank : ranks_) {
     int status = 0;
-    if (ranks_[r].pid <= 0 || waitpid(ranks_[r].pid, &status, WNOHANG) != ranks_[r].pid) continue;
-    ranks_[r] = Child{};
-    ended_.push_back({static_cast<int>(r), status});
-    failed_ = failed_ || status != 0;
+    if (rank.process.pid <= 0 || waitpid(rank.process.pid, &status, WNOHANG) != rank.process.pid) continue;
+    rank.process = Child{};
+    if (status != 0) ended_.push_back({.rank = rank.rank, .log = rank.log, .status = status});
   }
 }
 
 void Supervisor::end_all() {
   // SIGKILL: a rank may be stuck in a collective that waits for one that is gone.
   for (const auto& rank : ranks_) {
-    if (rank.pid > 0) kill(rank.pid, SIGKILL);
+    if (rank.process.pid > 0) kill(rank.process.pid, SIGKILL);
   }
   for (auto& rank : ranks_) {
-    if (rank.pid > 0) waitpid(rank.pid, nullptr, 0);
-    rank = Child{};
+    if (rank.process.pid > 0) waitpid(rank.process.pid, nullptr, 0);
+    rank.process = Child{};
   }
 }
 
-record::Failure Supervisor::blame() const {
+void Supervisor::blame() {
   // Ranks that only saw another one go are effects; the cause was killed, or failed by itself.
-  const auto failed = [](const Ended& e) { return e.status != 0; };
-  const auto is_cause = [&](const Ended& e) { return failed(e) && !page_.rank(e.rank).peer_lost; };
-  auto culprit = std::find_if(ended_.begin(), ended_.end(), is_cause);
-  if (culprit == ended_.end()) culprit = std::find_if(ended_.begin(), ended_.end(), failed);
-  return {.rank = culprit->rank, .what = describe(*culprit), .log = directory_.log(culprit->rank).string()};
+  const auto is_cause = [&](const Ended& e) { return !page_.rank(e.rank).peer_lost; };
+  const auto cause = std::find_if(ended_.begin(), ended_.end(), is_cause);
+  const Ended& culprit = cause == ended_.end() ? ended_.front() : *cause;
+  outcome_.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log};
+  outcome_.effect = cause == ended_.end();
 }
 
 std::string Supervisor::describe(const Ended& ended) const {

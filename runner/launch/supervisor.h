@@ -7,7 +7,6 @@
 
 #include "launch/child.h"
 #include "record/progress_page.h"
-#include "record/run_directory.h"
 #include "record/summary.h"
 
 namespace ddp::launch {
@@ -15,53 +14,83 @@ namespace ddp::launch {
 // How a group of ranks ended.
 struct Outcome {
   std::optional<record::Failure> failure;  // the rank that went first, and why
+  bool effect = false;                     // that rank only saw another one go, or waited for it in vain
   int stop_signal = 0;                     // the signal that asked for a stop; 0: none did
 };
 
-// Starts the ranks of a group and watches them until all have ended: shows what they say, asks for an agreed
+// Where a rank's output goes: a log file, or a descriptor. And its name, for those who look for it.
+struct RankOutput {
+  std::string log = {};
+  int descriptor = -1;
+  std::string name = {};
+};
+
+// Starts the ranks of this machine and watches them until all have ended: shows what they say, asks for an agreed
 // stop at the first INT, TERM or USR2 and ends them at the second, and ends all when one fails.
 class Supervisor {
  public:
-  Supervisor(record::ProgressPage& page, record::RunDirectory directory);
+  explicit Supervisor(record::ProgressPage& page);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
   // Forks one rank. `kept`: descriptors that stay open in it; `body` gets the pipe to speak through.
-  void start(int rank, std::vector<int> kept, const std::function<int(int console)>& body);
+  void start(int rank, const RankOutput& output, std::vector<int> kept, const std::function<int(int console)>& body);
 
   // While the ranks are watched, calls `readable` whenever that descriptor is, until it returns false.
   void watch_also(int descriptor, std::function<bool()> readable);
+  // Also calls this a few times a second. It may call fail() and stop().
+  void watch_over(std::function<void()> tick) { tick_ = std::move(tick); }
+  // Goes on watching while this is true, also when the ranks of this machine have ended well.
+  void wait_for(std::function<bool()> others) { others_ = std::move(others); }
+  // Is told of each signal that is heard here; `at_once`: it is the second.
+  void tell_stop(std::function<void(int signal, bool at_once)> told) { told_stop_ = std::move(told); }
+
+  // Something outside of these ranks failed: they are ended.
+  void fail(const record::Failure& failure);
+  // As if that signal were heard here.
+  void stop(int signal, bool at_once);
 
   // Returns when every rank has ended; none is left, and none is a zombie.
   Outcome watch();
 
  private:
+  struct Rank {
+    int rank;
+    std::string log;
+    Child process;
+  };
   struct Ended {
     int rank;
+    std::string log;
     int status;
   };
+  struct Source {
+    int descriptor;
+    std::function<bool()> readable;
+  };
+  void wait_for_events(bool live);
   void handle_signal();
   void show_console();
   void reap();
   void end_all();
   bool any_running() const;
-  record::Failure blame() const;
+  void blame();
   std::string describe(const Ended& ended) const;
 
   record::ProgressPage& page_;
-  const record::RunDirectory directory_;
   FileDescriptor signals_;
   FileDescriptor console_from_;
   FileDescriptor console_to_;
   std::string console_text_;  // what came so far of a line
-  std::vector<Child> ranks_;
+  std::vector<Rank> ranks_;
   std::vector<Ended> ended_;  // in the order in which they were found, until the others were killed
-  int also_ = -1;             // another descriptor to watch, and what to call
-  std::function<bool()> also_readable_;
-  bool failed_ = false;
-  int stop_signal_ = 0;
+  std::vector<Source> sources_;
+  std::function<void()> tick_;
+  std::function<bool()> others_;
+  std::function<void(int, bool)> told_stop_;
   std::function<void(const std::string&)> print_;
+  Outcome outcome_;
 };
 
 }  // namespace ddp::launch

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "launch/meeting_point.h"
+#include "launch/nodes.h"
 #include "launch/plan.h"
 #include "launch/rank_library.h"
 #include "record/checkpoint_index.h"
@@ -10,10 +12,12 @@
 
 namespace ddp::launch {
 
-// A planned run and the directory that it writes, which this process has locked.
+// A planned run and the directory that it writes, which this process has locked; and the other nodes that take part.
 struct Training {
   const Plan& plan;
   const RankLibrary& library;
+  Nodes& nodes;
+  const MeetingPoint& meeting;
   record::RunDirectory directory;
   FileDescriptor lock;
   std::filesystem::path experiment_folder;  // whose git state is recorded
@@ -26,6 +30,6 @@ struct Training {
 int train(const Training& training);
 
 // Writes summary.json of a run that has done all of its steps, where a kill came between its last checkpoint and that.
-void settle(const Training& training, const record::Position& done);
+void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done);
 
 }  // namespace ddp::launch

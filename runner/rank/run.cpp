@@ -6,9 +6,12 @@
 #include <ATen/Parallel.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/nn/module.h>
+#include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
+#include "config/difference.h"
 #include "dist/process_group.h"
 #include "models/model.h"
 #include "record/run_directory.h"
@@ -91,6 +94,18 @@ dist::Groups join_groups(const Task& t) {
                                    /*control=*/!t.together);
 }
 
+// Ranks that were not forked by one parent may have been given different things. Rank 0's checkpoint is the one.
+std::filesystem::path agree(const Task& t, const dist::Group& control) {
+  const config::Value mine = config::write(*t.experiment);
+  const auto of_rank_0 = config::Value::parse(dist::broadcast_text(control, mine.dump()));
+  if (const auto differs = config::first_difference(of_rank_0, mine)) {
+    throw training_error("this rank's experiment is not rank 0's: " + differs->key + " is " + differs->second +
+                             ", not " + differs->first,
+                         "rank " + std::to_string(t.rank), "start all ranks with the same file and settings");
+  }
+  return dist::broadcast_text(control, t.resume_from.string());
+}
+
 // "CPU0", "GPU3": the word of the seeds for the device of a rank.
 std::string label(const Task& t) {
   const c10::Device device = first_device(t);
@@ -121,8 +136,9 @@ struct Parts {
 void start(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
+  const std::filesystem::path from = agree(t, p.groups.control);
   std::optional<checkpoint::Checkpoint> saved;
-  if (!t.resume_from.empty()) saved = checkpoint::load_everywhere(t.resume_from, t.rank, p.groups.control);
+  if (!from.empty()) saved = checkpoint::load_everywhere(from, t.rank, p.groups.control);
   p.model.emplace(build_model(t, saved ? &*saved : nullptr), p.groups.main, e.distributed,
                   saved ? saved->state.buckets : dist::Buckets{});
   if (e.parallel == "data_parallel") p.model->split_batches_over(devices_of(t));

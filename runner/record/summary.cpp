@@ -22,6 +22,7 @@ void write_summary(const RunDirectory& run, const Summary& s) {
       {"git", s.git},
       {"config_hash", s.config_hash},
       {"restarts", s.restarts},
+      {"launch", s.launch.empty() ? config::Value(nullptr) : config::Value(s.launch)},
       {"error", nullptr},
   };
   if (s.error) json["error"] = {{"rank", s.error->rank}, {"what", s.error->what}, {"log", s.error->log}};

@@ -33,6 +33,7 @@ struct Summary {
   config::Value git = nullptr;  // commit, dirty; null outside a git checkout
   std::string config_hash;
   int restarts = 0;
+  std::string launch;  // names the launcher's launch, so that it finds the run when it starts the ranks again
   std::optional<Failure> error;
 };
 

@@ -83,16 +83,24 @@ TEST_CASE("a split that can hold nothing out is refused") {
   check_refused(w, {"run", "x.toml", "--set", "validation.split=1e-4"}, "validation");
 }
 
-TEST_CASE("a run that torchrun would start many times over is refused") {
+TEST_CASE("a launcher's environment that contradicts itself is refused") {
   const Workspace w;
   w.write("x.toml", kPair);
-  check_refused(w, {"run", "x.toml"}, "WORLD_SIZE", {{"RANK", "0"}, {"WORLD_SIZE", "2"}});
+  check_refused(w, {"run", "x.toml"}, "WORLD_SIZE", {{"RANK", "2"}, {"WORLD_SIZE", "2"}});
+  check_refused(w, {"run", "x.toml"}, "RANK", {{"RANK", "first"}, {"WORLD_SIZE", "2"}});
+  check_refused(w, {"run", "x.toml"}, "MASTER_ADDR", {{"RANK", "0"}, {"WORLD_SIZE", "2"}});
+  check_refused(w, {"run", "x.toml"}, "SLURM_PROCID", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
 }
 
-TEST_CASE("a run that srun would start many times over is refused") {
+TEST_CASE("launch flags that contradict each other are refused") {
   const Workspace w;
   w.write("x.toml", kPair);
-  check_refused(w, {"run", "x.toml"}, "SLURM", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
+  check_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
+  check_refused(w, {"run", "x.toml", "--nnodes", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
+  check_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "0"}, "--master-addr");
+  check_refused(w, {"run", "x.toml", "--nproc-per-node", "3"}, "--nproc-per-node");
+  check_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint");
+  check_refused(w, {"run", "x.toml", "--set", "distributed.init_method=udp://1"}, "init_method");
 }
 
 TEST_CASE("a layer that PyTorch refuses is told at its place without a backtrace") {

@@ -1,0 +1,20 @@
+# Run at build time (cmake -P) with SOURCE and OUTPUT: writes a header with a hash of all sources, so that the nodes of a
+# run can tell that they run the same program. The header changes only when a source does.
+file(GLOB_RECURSE sources "${SOURCE}/runner/*" "${SOURCE}/models/*" "${SOURCE}/datasets/*" "${SOURCE}/cmake/*"
+     "${SOURCE}/CMakeLists.txt")
+list(SORT sources)
+set(hashes "")
+foreach(source ${sources})
+  file(SHA256 "${source}" hash)
+  string(APPEND hashes "${hash}")
+endforeach()
+string(SHA256 stamp "${hashes}")
+string(SUBSTRING "${stamp}" 0 12 stamp)
+set(text "#define DDP_BUILD_STAMP \"${stamp}\"\n")
+set(old "")
+if(EXISTS "${OUTPUT}")
+  file(READ "${OUTPUT}" old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE "${OUTPUT}" "${text}")
+endif()

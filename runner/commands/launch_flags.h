@@ -1,0 +1,11 @@
+#pragma once
+
+#include "commands/commands.h"
+#include "launch/launcher.h"
+
+namespace ddp::commands {
+
+// Adds torchrun's launch flags to a verb, dashed and underscored as torchrun takes them.
+void add_launch_flags(CLI::App& verb, launch::LaunchFlags& flags);
+
+}  // namespace ddp::commands

@@ -1,0 +1,49 @@
+#include "commands/nodes.h"
+
+#include <sys/mman.h>
+
+#include "commands/prepare.h"
+#include "launch/guest.h"
+
+namespace ddp::commands {
+namespace {
+
+// The experiment as node 0 resolved it. A file that lives in memory, since settings are read from files.
+config::Loaded load_text(const std::string& toml) {
+  const FileDescriptor file(memfd_create("node-0", MFD_CLOEXEC));
+  if (!file) throw training_error("cannot keep the experiment: " + errno_text(errno));
+  write_all(file.get(), toml.data(), toml.size(), "node 0's experiment");
+  return config::load("/proc/self/fd/" + std::to_string(file.get()), {}, config::Components::installed());
+}
+
+}  // namespace
+
+std::chrono::milliseconds patience_of(const config::Experiment& e) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(e.distributed.timeout * 1000));
+}
+
+int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+         const std::function<int(launch::Nodes&)>& body) {
+  launch::Nodes nodes(launch, terms, patience);
+  try {
+    return body(nodes);
+  } catch (const Error& error) {
+    nodes.end(error.exit_code(), error.what());
+    throw;
+  }
+}
+
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience) {
+  launch::Guest guest(launch, terms, patience);
+  if (guest.over()) return 0;
+  std::optional<Prepared> prepared;
+  try {
+    prepared.emplace(prepare(load_text(guest.welcome().config), launch));
+  } catch (const Error& error) {
+    guest.decline(error.what());
+    throw;
+  }
+  return guest.train(prepared->plan, *prepared->library);
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+
+#include "launch/nodes.h"
+
+namespace ddp::commands {
+
+// How long nodes wait for each other: distributed.timeout.
+std::chrono::milliseconds patience_of(const config::Experiment& experiment);
+
+// As node 0 (or the only one): gathers the other nodes, and does `body`. Where it throws, they are told why. Returns
+// the program's exit code.
+int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+         const std::function<int(launch::Nodes&)>& body);
+
+// As another node: trains what node 0 says. Returns the program's exit code. Throws ddp::Error where it cannot.
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
+
+}  // namespace ddp::commands

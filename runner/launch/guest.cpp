@@ -1,0 +1,200 @@
+#include "launch/guest.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+#include <cerrno>
+#include <csignal>
+
+#include "base/log.h"
+#include "record/atomic_file.h"
+
+namespace ddp::launch {
+namespace {
+
+using config::Value;
+using Clock = NodeLink::Clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kVerdictPatience{3000};
+
+// Where node 0 is; nothing while the file that says it is not there.
+std::optional<Address> place_of_node_0(const Launch& launch) {
+  if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
+  std::error_code none;
+  if (!std::filesystem::exists(launch.meeting_file, none)) return {};
+  const std::string text = record::read_text(launch.meeting_file);
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return {};
+  const std::string ip = text.front() == '[' ? text.substr(1, colon - 2) : text.substr(0, colon);
+  return Address{.ip = ip, .port = static_cast<std::uint16_t>(std::atoi(text.c_str() + colon + 1))};
+}
+
+std::string place_in_words(const Launch& launch) {
+  return launch.meeting_file.empty() ? launch.master_host + ":" + std::to_string(launch.master_port)
+                                     : launch.meeting_file;
+}
+
+}  // namespace
+
+Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch) {
+  find_node_0(patience);
+  link_->send({{"type", "hello"}, {"node", launch.node_rank}, {"terms", terms}});
+  const Value answer = expect(patience);
+  if (answer.value("type", "") == "refused") throw usage_error("node 0 refuses this node: " + answer.value("why", ""));
+  if (over()) return;
+  welcome_ = {.config = answer.at("config"), .node_0 = answer.at("ip")};
+}
+
+void Guest::find_node_0(milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  bool told = false;
+  while (Clock::now() < deadline) {
+    if (const auto place = place_of_node_0(launch_)) {
+      FileDescriptor socket = connect_to(*place, milliseconds(1000));
+      if (socket) {
+        link_ = std::make_unique<NodeLink>(std::move(socket));
+        log::info("node " + std::to_string(launch_.node_rank) + " of " + std::to_string(launch_.nodes) +
+                  ", with node 0 at " + place->text());
+        return;
+      }
+    }
+    if (!std::exchange(told, true)) log::info("waiting for node 0 at " + place_in_words(launch_));
+    const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  throw training_error(
+      "node 0 is not there after " + std::to_string(patience.count() / 1000) + " s (distributed.timeout)",
+      place_in_words(launch_), "start it with the same command and --node-rank 0");
+}
+
+// Node 0's next word; its last one ends this node.
+Value Guest::expect(milliseconds patience) {
+  const Value message = link_->wait(patience);
+  if (!message.is_object()) {
+    throw training_error(link_->closed() ? "has gone before the run began" : "does not answer",
+                         "node 0 (" + link_->peer() + ")");
+  }
+  if (message.value("type", "") != "end") return message;
+  if (message.value("code", 1) == 0) return end_ = message;
+  const std::string why = message.value("why", "node 0 has ended");
+  throw message.value("code", 1) == 2 ? usage_error(why, "node 0") : training_error(why, "node 0");
+}
+
+void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {"why", why}}); }
+
+void Guest::start_ranks(const Value& start, const Plan& plan, const RankLibrary& library, Supervisor& supervisor,
+                        record::ProgressPage& page) {
+  const std::string checkpoint = start.at("checkpoint");
+  const MeetingPlace meeting{.host = welcome_.node_0,
+                             .port = start.at("store_port").get<std::uint16_t>(),
+                             .own_address = own_ip_towards({.ip = welcome_.node_0, .port = 1})};
+  for (int r = 0; r < plan.ranks_here(); ++r) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw training_error("cannot make a pipe: " + errno_text(errno));
+    const FileDescriptor to(ends[1]);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    const int rank = plan.first_rank + r;
+    outputs_.push_back({.rank = rank, .from = FileDescriptor(ends[0])});
+    rank::Task task{.experiment = &plan.experiment,
+                    .config_hash = plan.config_hash(),
+                    .rank = rank,
+                    .world_size = plan.world_size(),
+                    .devices = plan.groups[r],
+                    .device_names = plan.device_name(r),
+                    .run_directory = {},
+                    .resumed = start.at("resumed").get<bool>(),
+                    .resume_from = checkpoint,
+                    .init_from = {},
+                    .meeting = meeting,
+                    .progress = &page,
+                    .together = false};
+    supervisor.start(rank, {.descriptor = to.get(), .name = "on node 0"}, {}, [&](int console) {
+      task.console = console;
+      return library.train(task);
+    });
+  }
+  for (const Output& output : outputs_) {
+    supervisor.watch_also(output.from.get(), [this, &output] { return send_output(output); });
+  }
+}
+
+// What a rank printed goes to its log on node 0. False at its end.
+bool Guest::send_output(const Output& output) {
+  char piece[16384];
+  for (;;) {
+    const ssize_t size = read(output.from.get(), piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return size < 0;
+    link_->send({{"type", "log"}, {"rank", output.rank}, {"text", std::string(piece, static_cast<std::size_t>(size))}});
+  }
+}
+
+void Guest::hear(Supervisor& supervisor) {
+  for (const Value& message : link_->receive()) {
+    const std::string type = message.value("type", "");
+    if (type == "stop") supervisor.stop(message.at("signal").get<int>(), message.at("at_once").get<bool>());
+    if (type == "end") end_ = message;
+  }
+  // Its last word comes when all is done, or when a rank elsewhere has failed. In both cases nothing is left to do
+  // here.
+  if (end_.is_object() || link_->closed()) {
+    const std::string why = end_.is_object() ? end_.value("why", "") : "node 0 (" + link_->peer() + ") is gone";
+    supervisor.fail({.rank = -1, .what = why, .log = ""});
+  }
+}
+
+void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page) {
+  const Heartbeat heartbeat(plan.experiment.distributed.timeout);
+  if (Clock::now() - last_beat_ >= heartbeat.every) {
+    last_beat_ = Clock::now();
+    link_->send({{"type", "alive"}, {"ranks", standing_of(page, plan.first_rank, plan.ranks_here())}});
+  }
+  link_->flush();
+  if (link_->silence() < heartbeat.limit) return;
+  supervisor.fail({.rank = -1,
+                   .what = "node 0 (" + link_->peer() + ") has not been heard of for " +
+                           std::to_string(heartbeat.limit.count() / 1000) + " s: is its machine, or the network, down?",
+                   .log = ""});
+}
+
+int Guest::train(const Plan& plan, const RankLibrary& library) {
+  link_->send({{"type", "ready"}, {"devices", plan.device_names()}});
+  const Value start = expect(milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
+  record::ProgressPage page(plan.world_size());
+  Supervisor supervisor(page);
+  start_ranks(start, plan, library, supervisor, page);
+  supervisor.watch_also(link_->descriptor(), [&] {
+    hear(supervisor);
+    return !link_->closed();
+  });
+  supervisor.watch_over([&] { tick(plan, supervisor, page); });
+  supervisor.tell_stop([this](int signal, bool at_once) {
+    link_->send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
+  });
+  return conclude(supervisor.watch());
+}
+
+int Guest::conclude(const Outcome& outcome) {
+  for (const Output& output : outputs_) send_output(output);
+  if (!outcome.failure) {
+    link_->send({{"type", "done"}});
+  } else if (outcome.failure->rank >= 0) {
+    link_->send({{"type", "failure"}, {"rank", outcome.failure->rank}, {"what", outcome.failure->what}});
+  }
+  // What it was is for node 0 to say, which sees all ranks.
+  while (!end_.is_object() && !link_->closed()) {
+    const Value message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));
+    if (!message.is_object()) break;
+    if (message.value("type", "") == "end") end_ = message;
+  }
+  if (end_.is_object()) {
+    const std::string why = end_.value("why", "");
+    if (!why.empty()) log::error(why);
+    return end_.value("code", 1);
+  }
+  log::error(outcome.failure ? outcome.failure->what : "node 0 (" + link_->peer() + ") is gone");
+  return 1;
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "launch/node_watch.h"
+#include "launch/rank_library.h"
+
+namespace ddp::launch {
+
+// What node 0 says of a run before it starts: its experiment, resolved.
+struct Welcome {
+  std::string config;  // TOML
+  std::string node_0;  // its address
+};
+
+// A node of a run that is not node 0: it asks node 0 what to train, starts its ranks when told to, and writes no
+// results: what its ranks log goes to node 0.
+class Guest {
+ public:
+  // Finds node 0, which may start later, and says hello; waits until all nodes are there. Throws ddp::Error: (usage)
+  // where node 0 refuses it, (training) where node 0 does not come within `patience`.
+  Guest(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
+
+  // Has node 0 said that there is nothing to do?
+  bool over() const { return end_.is_object(); }
+  const Welcome& welcome() const { return welcome_; }
+
+  // Tells node 0 that this node cannot take part.
+  void decline(const std::string& why);
+
+  // Is ready, starts the plan's ranks when told to, and watches them to their end. Returns the run's exit code.
+  int train(const Plan& plan, const RankLibrary& library);
+
+ private:
+  struct Output {
+    int rank;
+    FileDescriptor from;
+  };
+  void find_node_0(std::chrono::milliseconds patience);
+  config::Value expect(std::chrono::milliseconds patience);
+  void start_ranks(const config::Value& start, const Plan& plan, const RankLibrary& library, Supervisor& supervisor,
+                   record::ProgressPage& page);
+  bool send_output(const Output& output);
+  void hear(Supervisor& supervisor);
+  void tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
+  int conclude(const Outcome& outcome);
+
+  const Launch& launch_;
+  std::unique_ptr<NodeLink> link_;
+  Welcome welcome_;
+  std::vector<Output> outputs_;
+  config::Value end_ = nullptr;  // node 0's last word
+  NodeLink::Clock::time_point last_beat_{};
+};
+
+}  // namespace ddp::launch

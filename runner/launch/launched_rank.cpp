@@ -1,0 +1,112 @@
+#include "launch/launched_rank.h"
+
+#include <unistd.h>
+#include <csignal>
+
+#include "base/log.h"
+#include "launch/address.h"
+#include "launch/git_state.h"
+#include "launch/run_summary.h"
+#include "record/atomic_file.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+// What a signal handler can reach: the page's flag, and which signal it was.
+std::atomic<bool>* stop_flag = nullptr;
+volatile std::sig_atomic_t stop_signal = 0;
+
+void hear(int signal) {
+  if (stop_signal != 0) _exit(128 + signal);  // the second one: at once
+  stop_signal = signal;
+  stop_flag->store(true);
+}
+
+void hear_signals(record::ProgressPage& page) {
+  stop_flag = &page.stop_requested();
+  struct sigaction action {};
+  action.sa_handler = hear;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigaction(signal, &action, nullptr);
+}
+
+// Where the launcher says that ranks meet. Rank 0 hosts the store, unless the launcher does.
+MeetingPlace meeting_place(const Launch& launch, FileDescriptor& listener) {
+  if (launch.master_host.empty()) return {.file = launch.meeting_file, .own_address = outward_ip()};
+  Address address = resolve(launch.master_host, launch.master_port);
+  MeetingPlace place{.host = address.ip, .port = address.port, .own_address = own_ip_towards(address)};
+  if (!launch.id.empty()) place.prefix = "ddp-exp/attempt-" + std::to_string(launch.attempt);
+  if (launch.rank == 0 && !launch.store_is_there) {
+    listener = listen_on(address);
+    place.listener = listener.get();
+  }
+  return place;
+}
+
+std::optional<record::Failure> failure_of(const LaunchedRank& r, const record::RankProgress& progress, int code) {
+  if (code == 0) return {};
+  return record::Failure{.rank = r.launch.rank,
+                         .what = progress.failed ? progress.error : "ended with code " + std::to_string(code),
+                         .log = r.directory->log(r.launch.rank).string()};
+}
+
+}  // namespace
+
+int train_launched(const LaunchedRank& r) {
+  const int rank = r.launch.rank;
+  const bool writes = rank == 0;
+  record::Summary summary = summary_of(r.plan, {});
+  summary.launch = r.launch.id;
+  record::ProgressPage page(r.plan.world_size());
+  if (writes) {
+    record::write_atomically(r.directory->config(), config::to_toml(r.plan.experiment));
+    record::write_summary(*r.directory, summary);
+    if (r.resumed) remember_epochs(page.run(), *r.directory, r.plan.experiment);
+  }
+  if (r.directory) log::also_to(r.directory->log(rank).string());
+  std::optional<GitState> git;
+  if (writes) git.emplace(r.experiment_folder);
+  FileDescriptor listener;
+  const rank::Task task{.experiment = &r.plan.experiment,
+                        .config_hash = r.plan.config_hash(),
+                        .rank = rank,
+                        .world_size = r.plan.world_size(),
+                        .devices = r.plan.groups.at(r.launch.local_rank),
+                        .device_names = r.plan.device_name(r.launch.local_rank),
+                        .run_directory = writes ? r.directory->path() : fs::path(),
+                        .resumed = r.resumed,
+                        .resume_from = r.start.resume_from,
+                        .init_from = r.start.init_from,
+                        .meeting = meeting_place(r.launch, listener),
+                        .console = -1,
+                        .progress = &page,
+                        .together = false};
+  hear_signals(page);
+  const int code = r.library.train(task);
+  if (!writes) return code != 0 ? code : stop_signal != 0 ? exit_code_of(stop_signal) : 0;
+  summary.git = git->result();
+  add_progress(summary, page.run(), r.plan.experiment);
+  // Where this rank has heard no signal, and the run has ended early, another one has.
+  const int signal = stop_signal != 0 ? stop_signal : SIGTERM;
+  return conclude(*r.directory, summary, page.run(), failure_of(r, page.rank(rank), code), signal).exit_code;
+}
+
+std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {
+  std::optional<record::RunDirectory> found;
+  fs::file_time_type youngest;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(runs, ignored)) {
+    const record::RunDirectory run(entry.path());
+    if (entry.is_symlink() || !run.begun() || !fs::exists(run.summary(), ignored)) continue;
+    const auto summary = config::Value::parse(record::read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
+    if (!summary.is_object() || summary.value("launch", config::Value()) != launch_id) continue;
+    const auto begun = fs::last_write_time(run.config());
+    if (found && begun <= youngest) continue;
+    found = run;
+    youngest = begun;
+  }
+  return found;
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,108 @@
+#include "launch/node_watch.h"
+
+#include <fcntl.h>
+#include <algorithm>
+
+namespace ddp::launch {
+
+using config::Value;
+using std::chrono::milliseconds;
+
+Heartbeat::Heartbeat(double timeout_seconds)
+    : every(1000), limit(static_cast<std::int64_t>(std::clamp(timeout_seconds, 5.0, 30.0) * 1000)) {}
+
+Value standing_of(record::ProgressPage& page, int first_rank, int ranks) {
+  Value list = Value::array();
+  for (int r = first_rank; r < first_rank + ranks; ++r) {
+    auto& rank = page.rank(r);
+    list.push_back({r, rank.step.load(), static_cast<int>(rank.phase.load())});
+  }
+  return list;
+}
+
+void note_standing(const Value& ranks, record::ProgressPage& page) {
+  for (const Value& entry : ranks) {
+    const int r = entry.at(0).get<int>();
+    if (r < 0 || r >= page.ranks()) continue;
+    page.rank(r).step = entry.at(1).get<std::int64_t>();
+    page.rank(r).phase = static_cast<record::Phase>(entry.at(2).get<int>());
+  }
+}
+
+NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, record::RunDirectory directory,
+                     const Plan& plan)
+    : nodes_(nodes),
+      supervisor_(supervisor),
+      page_(page),
+      directory_(std::move(directory)),
+      plan_(plan),
+      heartbeat_(plan.experiment.distributed.timeout) {
+  if (nodes.all().empty()) return;
+  for (Node& node : nodes.all()) {
+    supervisor.watch_also(node.link.descriptor(), [this, &node] {
+      hear(node);
+      return !node.link.closed();
+    });
+  }
+  supervisor.watch_over([this] { tick(); });
+  supervisor.wait_for([this] {
+    return std::any_of(nodes_.all().begin(), nodes_.all().end(), [](const Node& node) { return !node.done; });
+  });
+  supervisor.tell_stop([this](int signal, bool at_once) {
+    for (Node& node : nodes_.all()) node.link.send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
+  });
+}
+
+void NodeWatch::hear(Node& node) {
+  try {
+    for (const Value& message : node.link.receive()) take(node, message);
+  } catch (const Value::exception& error) {
+    supervisor_.fail({.rank = -1, .what = node.name() + " says what cannot be understood: " + error.what(), .log = ""});
+  }
+  if (node.link.closed() && !node.done) {
+    supervisor_.fail({.rank = -1, .what = node.name() + " is gone: its connection was closed", .log = ""});
+  }
+}
+
+void NodeWatch::take(Node& node, const Value& message) {
+  const std::string type = message.value("type", "");
+  if (type == "alive") {
+    note_standing(message.at("ranks"), page_);
+  } else if (type == "log") {
+    const std::string file = directory_.log(message.at("rank").get<int>()).string();
+    const std::string text = message.at("text");
+    const FileDescriptor log(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (log) write_all(log.get(), text.data(), text.size(), file);
+  } else if (type == "stop") {
+    const int signal = message.at("signal").get<int>();
+    const bool at_once = message.at("at_once").get<bool>();
+    supervisor_.stop(signal, at_once);
+    for (Node& other : nodes_.all()) {
+      if (&other != &node) other.link.send(message);
+    }
+  } else if (type == "failure") {
+    const int rank = message.at("rank").get<int>();
+    const std::string log = rank >= 0 && rank < page_.ranks() ? directory_.log(rank).string() : "";
+    supervisor_.fail({.rank = rank, .what = message.at("what").get<std::string>(), .log = log});
+  } else if (type == "done") {
+    node.done = true;
+  }
+}
+
+void NodeWatch::tick() {
+  const auto now = NodeLink::Clock::now();
+  const bool beat = now - last_beat_ >= heartbeat_.every;
+  if (beat) last_beat_ = now;
+  for (Node& node : nodes_.all()) {
+    if (beat) node.link.send({{"type", "alive"}});
+    node.link.flush();
+    if (node.done || node.link.silence() < heartbeat_.limit) continue;
+    supervisor_.fail({.rank = -1,
+                      .what = node.name() + " has not been heard of for " +
+                              std::to_string(heartbeat_.limit.count() / 1000) +
+                              " s: is its machine, or the network, down?",
+                      .log = ""});
+  }
+}
+
+}  // namespace ddp::launch

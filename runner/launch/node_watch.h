@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "launch/nodes.h"
+#include "launch/supervisor.h"
+#include "record/run_directory.h"
+
+namespace ddp::launch {
+
+// How often nodes tell each other that they live, and how their ranks stand; and how long a silent one is waited for:
+// no longer than a collective (distributed.timeout), within 5 to 30 s.
+struct Heartbeat {
+  explicit Heartbeat(double timeout_seconds);
+  std::chrono::milliseconds every;
+  std::chrono::milliseconds limit;
+};
+
+// How these ranks stand, as an `alive` message tells it, and back onto another node's page.
+config::Value standing_of(record::ProgressPage& page, int first_rank, int ranks);
+void note_standing(const config::Value& ranks, record::ProgressPage& page);
+
+// Node 0's side of a run: hears the other nodes while its own ranks are watched. Writes down what their ranks log, ends
+// the run when one of them fails or goes away, and passes a stop on.
+class NodeWatch {
+ public:
+  NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, record::RunDirectory directory,
+            const Plan& plan);
+
+ private:
+  void hear(Node& node);
+  void take(Node& node, const config::Value& message);
+  void tick();
+
+  Nodes& nodes_;
+  Supervisor& supervisor_;
+  record::ProgressPage& page_;
+  const record::RunDirectory directory_;
+  const Plan& plan_;
+  const Heartbeat heartbeat_;
+  NodeLink::Clock::time_point last_beat_{};
+};
+
+}  // namespace ddp::launch

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "launch/address.h"
+#include "launch/launcher.h"
+#include "launch/node_link.h"
+#include "launch/plan.h"
+
+namespace ddp::launch {
+
+// What a run is, as its nodes must agree on it before it starts: build, number of nodes and ranks, verb and experiment.
+config::Value terms_of(const Launch& launch, const std::string& verb, const config::Value& asked);
+
+// A node that has joined, as node 0 sees it.
+struct Node {
+  int rank = 0;  // among the nodes
+  NodeLink link;
+  std::vector<std::string> devices = {};  // of its ranks
+  bool done = false;                      // its ranks have ended well
+
+  std::string name() const { return "node " + std::to_string(rank) + " (" + link.peer() + ")"; }
+};
+
+// The other nodes of a run, as node 0's parent meets them, before any of them has loaded torch. A run on one machine
+// has none, and nothing is done.
+//
+// One JSON object a line: a node says `hello` with its terms; node 0 answers `refused`, or, once all are there,
+// `welcome` with the experiment as it resolved it; the node tries it and says `ready` or `failed`; when all are ready,
+// `start`.
+class Nodes {
+ public:
+  // Listens at the launch's address and waits until all nodes have said a fitting hello, up to `patience`.
+  // Throws ddp::Error: (usage) where nodes do not agree, (training) where some do not come.
+  Nodes(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
+  ~Nodes();
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+
+  // Sends the plan, and waits until every node is ready for it. Throws ddp::Error (usage) where one cannot be.
+  void welcome(const Plan& plan);
+
+  // Tells all to fork their ranks, which meet at `store`. `checkpoint`: the one that the run goes on from, or empty.
+  void start(const Address& store, bool resumed, const std::filesystem::path& checkpoint);
+
+  // The run ends, for this reason: all nodes are told, with the exit code.
+  void end(int exit_code, const std::string& why);
+
+  std::vector<Node>& all() { return nodes_; }
+  // This node's address, as the others reach it.
+  const std::string& own_ip() const { return address_.ip; }
+  // The devices of all ranks of the other nodes, in rank order.
+  std::vector<std::string> devices() const;
+
+ private:
+  void gather(const FileDescriptor& listener, const config::Value& terms);
+  bool admit(Node& newcomer, const config::Value& hello, const config::Value& terms);
+  void refuse(NodeLink& link, const std::string& why);
+
+  const Launch& launch_;
+  const std::chrono::milliseconds patience_;
+  Address address_{.ip = "127.0.0.1"};
+  std::vector<Node> nodes_;  // in the order of their ranks, once all are there
+  bool ended_ = false;
+};
+
+}  // namespace ddp::launch

@@ -1,0 +1,100 @@
+#include "launch/run_summary.h"
+
+#include <cmath>
+#include <csignal>
+#include <deque>
+#include <fstream>
+
+#include "base/log.h"
+#include "launch/version.h"
+#include "record/checkpoint_index.h"
+#include "record/epoch_history.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLastLines = 8;
+
+void add_metric(config::Value& metrics, const char* name, double value) {
+  if (!std::isnan(value)) metrics[name] = value;
+}
+
+std::string last_lines(const std::string& file) {
+  std::ifstream in(file);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+    if (lines.size() > kLastLines) lines.pop_front();
+  }
+  std::string text;
+  for (const auto& line : lines) text += "\n    | " + line;
+  return text;
+}
+
+// "rank 3 (cpu): what, its last lines, its log", or what failed that was no rank.
+std::string describe(const record::Failure& failure, const record::Summary& s) {
+  if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
+  return "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what +
+         "\n  its last lines:" + last_lines(failure.log) + "\n  its log: " + failure.log;
+}
+
+}  // namespace
+
+record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere) {
+  const auto& e = plan.experiment;
+  record::Summary s;
+  s.name = e.name;
+  s.world_size = plan.world_size();
+  s.devices = plan.device_names();
+  s.devices.insert(s.devices.end(), devices_elsewhere.begin(), devices_elsewhere.end());
+  s.backend = e.distributed.backend;
+  s.versions = {{"ddp-exp", kVersion}, {"libtorch", kLibTorchVersion}, {"compiler", __VERSION__}};
+  s.config_hash = plan.config_hash();
+  return s;
+}
+
+void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e) {
+  const record::EpochHistory history = record::epoch_history(directory.metrics(), e.best_metric());
+  run.train_loss = history.train_loss;
+  run.val_loss = history.val_loss;
+  run.val_accuracy = history.val_accuracy;
+  run.best = history.best;
+  run.best_step = history.best_step;
+}
+
+void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {
+  s.epochs = run.epochs_done;
+  s.steps = run.step;
+  s.seconds = run.seconds;
+  add_metric(s.final_metrics, "train_loss", run.train_loss);
+  add_metric(s.final_metrics, "val_loss", run.val_loss);
+  add_metric(s.final_metrics, "val_accuracy", run.val_accuracy);
+  if (std::isnan(run.best)) return;
+  s.best = {{"metric", e.best_metric()}, {"value", run.best.load()}, {"step", run.best_step.load()}};
+}
+
+// USR2 is how a scheduler asks for what TERM does.
+int exit_code_of(int stop_signal) { return 128 + (stop_signal == SIGUSR2 ? SIGTERM : stop_signal); }
+
+Ending conclude(const record::RunDirectory& directory, record::Summary& s, const record::RunProgress& run,
+                const std::optional<record::Failure>& failure, int stop_signal) {
+  const bool done = !failure && run.step >= run.steps_in_all;
+  // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
+  s.status = failure ? "failed" : stop_signal != 0 && !done ? "interrupted" : "completed";
+  s.error = failure;
+  record::write_summary(directory, s);
+  if (s.status == "interrupted") {
+    const fs::path last = record::latest_checkpoint(directory.checkpoints());
+    const std::string saved =
+        last.empty() ? "nothing is saved yet" : "saved after step " + std::to_string(record::step_of(last));
+    log::info("stopped; " + saved + "; go on: ddp-exp resume " + directory.path().string());
+    return {.exit_code = exit_code_of(stop_signal)};
+  }
+  if (!failure) return {};
+  const std::string text = describe(*failure, s);
+  log::error(text);
+  return {.exit_code = 1, .why = text};
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/plan.h"
+#include "record/progress_page.h"
+#include "record/summary.h"
+
+namespace ddp::launch {
+
+// The summary of a run as it starts. `devices_elsewhere`: of the ranks of other machines.
+record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere);
+
+// A run that goes on has the epochs behind it too.
+void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e);
+
+// How far it came.
+void add_progress(record::Summary& summary, const record::RunProgress& run, const config::Experiment& e);
+
+// How it ended: decides the status from the failure and the signal that asked for a stop (0: none), writes
+// summary.json, and tells a person. `command`: what goes on with the run. Returns the program's exit code and, of a
+// failure, its text.
+struct Ending {
+  int exit_code = 0;
+  std::string why = {};
+};
+int exit_code_of(int stop_signal);
+Ending conclude(const record::RunDirectory& directory, record::Summary& summary, const record::RunProgress& run,
+                const std::optional<record::Failure>& failure, int stop_signal);
+
+}  // namespace ddp::launch

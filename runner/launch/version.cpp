@@ -1,0 +1,9 @@
+#include "launch/version.h"
+
+#include "build_stamp.h"
+
+namespace ddp::launch {
+
+std::string build_id() { return std::string(kVersion) + "+" + DDP_BUILD_STAMP + ", compiler " + __VERSION__; }
+
+}  // namespace ddp::launch
