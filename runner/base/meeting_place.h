@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,8 +11,10 @@ struct MeetingPlace {
   std::string file = {};  // a file that all ranks see, for c10d's FileStore; empty: a TCPStore
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;
-  int listener = -1;                      // the rank that hosts the store: a socket that listens there already
-  std::string prefix = {};                // of this group's keys, in a store that outlives the group
+  int listener = -1;        // the rank that hosts the store: a socket that listens there already
+  std::string prefix = {};  // of this group's keys, in a store that outlives the group
+  void* memory = nullptr;   // shm: what all ranks share instead of all that, zeros at first
+  std::size_t memory_bytes = 0;
   std::string own_address = "127.0.0.1";  // this rank's, as the others reach it
 };
 

@@ -56,7 +56,7 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes&
     nodes.end(0, "");
   } else {
     nodes.welcome(point.prepared.plan);
-    const auto meeting = launch::make_meeting_point(launch, nodes.own_ip());
+    const auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
     go_back(r.directory, point);
     code = launch::train({.plan = point.prepared.plan,
                           .library = *point.prepared.library,

@@ -42,7 +42,7 @@ int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& l
   if (!o.run_id.empty() && own.begun()) return resume_run({.directory = own, .sets = o.sets}, launch, nodes);
   const Prepared prepared = prepare(std::move(loaded), launch);
   nodes.welcome(prepared.plan);
-  const auto meeting = launch::make_meeting_point(launch, nodes.own_ip());
+  const auto meeting = launch::make_meeting_point(prepared.plan, launch, nodes.own_ip());
   const auto directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id);
   FileDescriptor lock = directory.lock();
   if (directory.begun()) throw usage_error("another process has begun this run", directory.path().string());

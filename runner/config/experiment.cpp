@@ -10,8 +10,8 @@ constexpr double kMost = 1e9;
 
 void Distributed::fields(Fields& f) {
   f({.name = "backend",
-     .doc = "who carries the gradients; auto: nccl between GPUs, gloo between CPU ranks",
-     .choices = {"auto", "gloo", "nccl"}},
+     .doc = "who carries the gradients; auto: nccl between GPUs, shm between CPU ranks that one command forks, else gloo",
+     .choices = {"auto", "gloo", "nccl", "shm"}},
     backend);
   f({.name = "init_method", .doc = "where ranks meet; env://: where the launcher says"}, init_method);
   f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = up_to(1e7)}, timeout);

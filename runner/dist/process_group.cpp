@@ -36,6 +36,10 @@ StorePointer open_store(const Membership& m) {
   return c10::make_intrusive<c10d::PrefixStore>(m.meeting.prefix, store);
 }
 
+Group owned_by_all(c10::intrusive_ptr<c10d::ProcessGroup> group) {
+  return Group(group.get(), [group](c10d::ProcessGroup*) mutable { group.reset(); });
+}
+
 Group make_group(const StorePointer& store, const Membership& m) {
   const bool nccl = m.backend == "nccl";
   auto group =
@@ -58,7 +62,7 @@ Group make_group(const StorePointer& store, const Membership& m) {
   }
   group->setGroupName("0");
   backend->setSequenceNumberForGroup();
-  return Group(group.get(), [group](c10d::ProcessGroup*) mutable { group.reset(); });
+  return owned_by_all(group);
 }
 
 // The CPU's words: never through NCCL.
@@ -68,10 +72,19 @@ Group make_control_group(const StorePointer& store, Membership m) {
   return make_group(c10::make_intrusive<c10d::PrefixStore>("control", store), m);
 }
 
+Group join_by_shared_memory(const Membership& m) {
+  auto group = c10::make_intrusive<c10d::ProcessGroup>(m.rank, m.world_size);
+  group->setDefaultBackend(c10d::ProcessGroup::CUSTOM);
+  group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::CUSTOM, make_shared_memory(m));
+  group->setGroupName("0");
+  return owned_by_all(group);
+}
+
 }  // namespace
 
 Groups join_process_groups(const Membership& m, bool control) {
   try {
+    if (m.backend == "shm") return {.main = join_by_shared_memory(m), .control = {}};
     const StorePointer store = open_store(m);
     Groups groups;
     if (control) groups.control = make_control_group(store, m);

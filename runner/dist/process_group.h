@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ namespace ddp::dist {
 
 // A rank's place in its group, and where the group meets.
 struct Membership {
-  std::string backend;  // "gloo" or "nccl"
+  std::string backend;  // "shm", "gloo" or "nccl"
   int rank = 0;
   int world_size = 1;
   std::string device;   // the rank's first device: "cpu" or "cuda:3"
@@ -43,6 +44,9 @@ void leave(const Group& group);
 
 // Gloo over the interface that the store is reached through, for CPU and CUDA tensors.
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);
+
+// Memory that all ranks share, for CPU tensors; needs no store.
+c10::intrusive_ptr<c10d::Backend> make_shared_memory(const Membership& membership);
 
 // NCCL, from libddp_nccl.so: the only library that needs libtorch_cuda.
 c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);

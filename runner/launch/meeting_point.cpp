@@ -6,15 +6,17 @@
 
 namespace ddp::launch {
 
-MeetingPlace MeetingPoint::place_for(int rank) const {
+MeetingPlace MeetingPoint::place_for(int rank, const SharedMapping& memory) const {
   return {.file = file,
           .host = address.ip,
           .port = address.port,
           .listener = rank == 0 ? listener.get() : -1,
+          .memory = memory.data(),
+          .memory_bytes = memory.size(),
           .own_address = address.ip};
 }
 
-MeetingPoint make_meeting_point(const Launch& launch, const std::string& own_ip) {
+MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const std::string& own_ip) {
   MeetingPoint point{.listener = {}, .address = {.ip = own_ip}, .file = {}};
   if (launch.nodes == 1 && !launch.meeting_file.empty()) {
     std::error_code ignored;
@@ -28,7 +30,7 @@ MeetingPoint make_meeting_point(const Launch& launch, const std::string& own_ip)
   if (launch.nodes == 1 && !launch.master_host.empty()) {
     point.address = resolve(launch.master_host, launch.master_port);
   }
-  point.listener = listen_on(point.address);
+  if (!plan.shares_memory()) point.listener = listen_on(point.address);
   return point;
 }
 

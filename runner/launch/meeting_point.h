@@ -4,8 +4,10 @@
 
 #include "base/file_descriptor.h"
 #include "base/meeting_place.h"
+#include "base/shared_mapping.h"
 #include "launch/address.h"
 #include "launch/launcher.h"
+#include "launch/plan.h"
 
 namespace ddp::launch {
 
@@ -16,12 +18,13 @@ struct MeetingPoint {
   Address address;
   std::string file;
 
-  // As a rank of this machine gets there.
-  MeetingPlace place_for(int rank) const;
+  // As a rank of this machine gets there. `memory`: what the ranks share in place of a store, or nothing.
+  MeetingPlace place_for(int rank, const SharedMapping& memory) const;
 };
 
 // On one machine a socket on loopback, on a port that the kernel chose, so that two runs never collide, unless the
-// launch names another address or a file; over several, one at `own_ip`. Throws ddp::Error (usage).
-MeetingPoint make_meeting_point(const Launch& launch, const std::string& own_ip);
+// launch names another address or a file; over several, one at `own_ip`. None where ranks share memory. Throws
+// ddp::Error (usage).
+MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const std::string& own_ip);
 
 }  // namespace ddp::launch

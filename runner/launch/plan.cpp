@@ -9,11 +9,18 @@
 namespace ddp::launch {
 namespace {
 
-std::string resolve_backend(const config::Loaded& loaded, const Plan& plan) {
+// `one_parent`: this process forks every rank of the group, which can then share memory that it maps.
+std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, bool one_parent) {
   const std::string& asked = loaded.experiment.distributed.backend;
   const bool all_gpus =
       std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
-  if (asked == "auto") return all_gpus ? "nccl" : "gloo";
+  if (asked == "auto") return all_gpus ? "nccl" : one_parent && !plan.uses_gpus() ? "shm" : "gloo";
+  if (asked == "shm" && (plan.uses_gpus() || !one_parent)) {
+    throw loaded.error("distributed.backend",
+                       std::string("shm is memory that the CPU ranks of one command share, and ") +
+                           (one_parent ? "device_pool has GPUs" : "these ranks are of several"),
+                       "use backend = \"auto\"");
+  }
   if (asked == "nccl" && !all_gpus) {
     throw loaded.error("distributed.backend", "nccl carries tensors between GPUs, and device_pool has CPU ranks",
                        "use backend = \"gloo\" (or \"auto\")");
@@ -124,7 +131,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   e.device_pool = pool_of(plan);
   e.devices_per_rank.reset();  // the pool says it now
   require_model_fits(loaded, plan);
-  e.distributed.backend = resolve_backend(loaded, plan);
+  e.distributed.backend = resolve_backend(loaded, plan, !launch.one_rank() && launch.nodes == 1);
   e.batch_size = resolve_batch_size(loaded, plan);
   e.global_batch_size.reset();
   if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());

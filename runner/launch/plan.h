@@ -22,6 +22,8 @@ struct Plan {
   int world_size() const { return all_ranks; }
   int ranks_here() const { return static_cast<int>(groups.size()); }
   bool uses_gpus() const;
+  // All ranks are forked by this process, and talk through memory that it maps before.
+  bool shares_memory() const { return experiment.distributed.backend == "shm"; }
   // The devices of a rank of this machine for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"; and of all of them.
   std::string device_name(int local_rank) const;
   std::vector<std::string> device_names() const;

@@ -1,5 +1,6 @@
 #include "launch/training.h"
 
+#include "base/shared_mapping.h"
 #include "launch/git_state.h"
 #include "launch/node_watch.h"
 #include "launch/run_summary.h"
@@ -14,6 +15,9 @@ namespace {
 constexpr int kSpeakingRanks = 8;
 
 void start_ranks(const Training& t, Supervisor& supervisor, record::ProgressPage& page, const std::string& hash) {
+  // Afresh for each group, and gone from here when its last rank is forked.
+  const SharedMapping memory =
+      t.plan.shares_memory() ? SharedMapping(rank::kSharedBytesPerRank * t.plan.ranks_here()) : SharedMapping();
   for (int r = 0; r < t.plan.ranks_here(); ++r) {
     rank::Task task{.experiment = &t.plan.experiment,
                     .config_hash = hash,
@@ -25,13 +29,13 @@ void start_ranks(const Training& t, Supervisor& supervisor, record::ProgressPage
                     .resumed = t.resumed,
                     .resume_from = t.start.resume_from,
                     .init_from = t.start.init_from,
-                    .meeting = t.meeting.place_for(r),
+                    .meeting = t.meeting.place_for(r, memory),
                     .console = -1,
                     .progress = &page,
                     .together = t.nodes.all().empty()};
     // The lock is kept on purpose: it frees when the last writer of the run is dead.
     std::vector<int> kept{t.lock.get()};
-    if (r == 0) kept.push_back(t.meeting.listener.get());
+    if (r == 0 && t.meeting.listener) kept.push_back(t.meeting.listener.get());
     const std::string log = t.directory.log(r).string();
     supervisor.start(r, {.log = log, .name = log}, kept, [&](int console) {
       if (r < kSpeakingRanks) task.console = console;

@@ -21,7 +21,8 @@ using ddp::record::RankProgress;
 
 // What a collective says when another rank has gone: an effect, not the cause.
 bool says_peer_lost(const std::string& what) {
-  for (const char* words : {"Connection closed by peer", "Connection reset by peer", "Broken pipe"}) {
+  for (const char* words :
+       {"Connection closed by peer", "Connection reset by peer", "Broken pipe", "its process has ended"}) {
     if (what.find(words) != std::string::npos) return true;
   }
   return false;

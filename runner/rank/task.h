@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -13,6 +14,9 @@
 // What crosses from the parent, which knows no torch, to the rank library, which the parent loads just before
 // it forks the ranks.
 namespace ddp::rank {
+
+// The memory that a group of ranks with the backend "shm" shares, a rank's part of it. Only what is used counts.
+constexpr std::size_t kSharedBytesPerRank = 4u << 20;
 
 // Everything a rank needs to know about its place in the run.
 struct Task {

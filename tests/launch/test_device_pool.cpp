@@ -105,7 +105,7 @@ TEST_CASE("a plan says everything that the file left open") {
   CHECK(cpu.world_size() == 2);
   CHECK_FALSE(cpu.uses_gpus());
   CHECK(cpu.experiment.device_pool == Value{"cpu", "cpu"});
-  CHECK(cpu.experiment.distributed.backend == "gloo");
+  CHECK(cpu.experiment.distributed.backend == "shm");
   CHECK(cpu.experiment.batch_size == 32);
   CHECK(cpu.experiment.epochs == 1);
   CHECK(*cpu.experiment.threads >= 1);
@@ -145,6 +145,12 @@ TEST_CASE("a global batch is divided over ranks and micro-batches or the nearest
   CHECK(refusal([&] { make_plan(loaded, {}); }).find("48 and 54") != std::string::npos);
   loaded.experiment.global_batch_size = 5;
   CHECK(refusal([&] { make_plan(loaded, {}); }).find("the nearest that can: 6") != std::string::npos);
+}
+
+TEST_CASE("shm is refused where a rank has a GPU") {
+  config::Loaded loaded = experiment({0, 1});
+  loaded.experiment.distributed.backend = "shm";
+  CHECK(refusal([&] { make_plan(loaded, gpus(2)); }).find("shm") != std::string::npos);
 }
 
 TEST_CASE("nccl is refused where a rank has no GPU") {

@@ -9,25 +9,25 @@ from safetensors.numpy import load_file
 from result import Result
 
 
-def run_program(experiment, world, folder, first=None):
-    """Runs `experiment` and returns its Result. With `first`, keys that a first run has in place of the
-    experiment's: that run ends there, and `resume --set` with the experiment's own values goes on with it."""
+def run_program(experiment, world, folder, backend, first=None):
+    """Runs `experiment` over the backend and returns its Result. With `first`, keys that a first run has in place of
+    the experiment's: that run ends there, and `resume --set` with the experiment's own values goes on with it."""
     results = os.path.join(folder, "results")
     file = os.path.join(folder, "case.toml")
     with open(file, "w") as out:
-        out.write(to_toml(complete(experiment | (first or {}), world)))
-    call("run", file, "--results", results, "--run-id", "r")
+        out.write(to_toml(complete(experiment | (first or {}), world, backend)))
+    call("run", file, "--results", results, "--run-id", backend)
     if first:
         sets = [f"{key}={toml_value(experiment[key])}" for key in first]
-        call("resume", "case/r", "--results", results, *(word for text in sets for word in ("--set", text)))
-    return read_run(os.path.join(results, "case", "r"))
+        call("resume", f"case/{backend}", "--results", results, *(word for text in sets for word in ("--set", text)))
+    return read_run(os.path.join(results, "case", backend))
 
 
-def complete(experiment, world):
+def complete(experiment, world, backend):
     return experiment | {
         "threads": 1,
         "device_pool": ["cpu"] * (world * experiment.get("devices_per_rank", 1)),
-        "distributed": {"backend": "gloo"} | experiment.get("distributed", {}),
+        "distributed": {"backend": backend} | experiment.get("distributed", {}),
     }
 
 

@@ -66,12 +66,11 @@ std::vector<std::string> difference(const std::set<std::string>& more, const std
   return names;
 }
 
-}  // namespace
-
-TEST_CASE("a run listens on loopback alone") {
+// The addresses on which a run over this backend listened until its first steps were done.
+std::set<std::string> listened(const std::string& backend) {
   const Workspace w;
   w.write("small.toml", kSmall);
-  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "backend=" + backend});
   std::set<std::string> seen;
   // From its start on: sockets of the start may be gone later.
   const auto watch = [&] {
@@ -79,12 +78,21 @@ TEST_CASE("a run listens on loopback alone") {
     return fs::exists(w.results() / "small/latest") && RunFolder(w.results() / "small/latest").last_step() > 0;
   };
   REQUIRE(wait_until(watch, process->pid()));
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("a run over Gloo listens on loopback alone") {
+  const auto seen = listened("gloo");
   CHECK_FALSE(seen.empty());
   for (const auto& address : seen) {
     INFO(address);
     CHECK(is_loopback(address));
   }
 }
+
+TEST_CASE("a run over shared memory listens nowhere") { CHECK(listened("shm").empty()); }
 
 TEST_CASE("a run leaves nothing in temporary folders or shared memory") {
   const Workspace w;

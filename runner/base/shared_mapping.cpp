@@ -1,0 +1,34 @@
+#include "base/shared_mapping.h"
+
+#include <sys/mman.h>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+
+namespace ddp {
+
+SharedMapping::SharedMapping(std::size_t bytes) : size_(bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw training_error("cannot map " + std::to_string(bytes >> 20) + " MiB of shared memory: " + errno_text(errno));
+  }
+  data_ = memory;
+}
+
+SharedMapping::~SharedMapping() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+SharedMapping::SharedMapping(SharedMapping&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+}  // namespace ddp

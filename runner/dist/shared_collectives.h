@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dist/reduction.h"
+#include "dist/shared_page.h"
+
+namespace ddp::dist {
+
+// What the ranks of a call have to agree on; compared at its start, since memory has no types.
+enum class Collective : std::uint8_t {
+  barrier = 1,
+  all_reduce,
+  reduce,
+  broadcast,
+  all_gather,
+  gather,
+  scatter,
+  reduce_scatter
+};
+
+// Collectives over a shared page, on plain memory. Each is one SPMD program: every rank calls it with the same sizes,
+// in the same order, and it returns when its part is done. Data of any size goes through the slots piece by piece.
+// Reductions add in rank order: the bits are the same in every run, and with two ranks those of any other backend.
+class SharedCollectives {
+ public:
+  explicit SharedCollectives(SharedPage& page) : page_(page) {}
+
+  void barrier(const Call& call);
+  // In place, on every rank.
+  void all_reduce(std::byte* data, std::size_t count, const Reduction& reduction, const Call& call);
+  // In place, on the root alone.
+  void reduce(std::byte* data, std::size_t count, const Reduction& reduction, int root, const Call& call);
+  void broadcast(std::byte* data, std::size_t bytes, int root, const Call& call);
+  // Everyone's data goes to out[rank].
+  void all_gather(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out, const Call& call);
+  // `out` on the root, elsewhere empty.
+  void gather(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out, int root, const Call& call);
+  // `in` on the root, elsewhere empty: in[rank] goes to that rank's data.
+  void scatter(const std::vector<const std::byte*>& in, std::byte* data, std::size_t bytes, int root, const Call& call);
+  // Of everyone's in[rank] that rank gets the reduction.
+  void reduce_scatter(const std::vector<const std::byte*>& in, std::byte* data, std::size_t count,
+                      const Reduction& reduction, const Call& call);
+
+  // How many were begun.
+  std::uint64_t calls() const { return calls_; }
+
+ private:
+  // What a rank says of its call in one word.
+  static std::uint64_t signature(Collective collective, int root, std::size_t bytes);
+  static std::string describe(std::uint64_t signature);
+
+  // A part of the data of a large reduction, which goes through one slot.
+  struct Piece {
+    std::byte* data;
+    std::size_t count;
+    int slot;
+    std::uint32_t point;  // of its last post
+  };
+
+  void begin(Collective collective, int root, std::size_t bytes);
+  // Once those ranks have reached a point of this call.
+  void compare(int first, int last, const Call& call);
+  void await(int rank, std::uint32_t point, const Call& call);
+  void await_all(std::uint32_t point, const Call& call);
+
+  // The next slot of the ring; `written`: by this rank, so that all must have read what it held.
+  int take_slot(bool written, const Call& call);
+  // This rank has read what it wanted from the slot's neighbours.
+  void release_slot(int slot) { free_at_[slot] = page_.posted() + 1; }
+
+  void gather_pieces(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out, const Call& call);
+  // What all ranks wrote at one place of a slot, in rank order.
+  void combine_slots(int slot, std::size_t offset, std::byte* out, std::size_t count, const Reduction& r) const;
+
+  void reduce_to(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
+  void reduce_small(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
+  void reduce_large(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
+  static constexpr int kEveryRank = -1;  // in place of a root: all want the result
+  bool wants(int root) const { return root == kEveryRank || root == page_.rank(); }
+  // The elements of a piece that a rank reduces for all.
+  std::pair<std::size_t, std::size_t> share_of(int rank, const Piece& piece, const Reduction& r) const;
+  void write_others_shares(Piece& piece, const Reduction& r, const Call& call);
+  void reduce_own_share(Piece& piece, const Reduction& r, int root, const Call& call);
+  void read_others_shares(const Piece& piece, const Reduction& r, int root, const Call& call);
+
+  SharedPage& page_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t signature_ = 0;
+  bool compared_ = false;  // with the others' signatures
+  std::uint32_t pieces_ = 0;
+  std::uint32_t free_at_[SharedPage::kSlots] = {};  // the point at which every rank is done with it
+};
+
+}  // namespace ddp::dist
