@@ -1,7 +1,5 @@
 #include "dist/distributed_model.h"
 
-#include "dist/data_parallel.h"
-
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -14,6 +12,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include "dist/data_parallel.h"
 
 namespace ddp::dist {
 namespace {
