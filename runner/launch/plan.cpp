@@ -12,6 +12,7 @@ namespace {
 // `one_parent`: this process forks every rank of the group, which can then share memory that it maps.
 std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, bool one_parent) {
   const std::string& asked = loaded.experiment.distributed.backend;
+  if (loaded.experiment.parallel != "ddp") return asked;  // one process, which talks to none
   const bool all_gpus =
       std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
   if (asked == "auto") return all_gpus ? "nccl" : one_parent && !plan.uses_gpus() ? "shm" : "gloo";

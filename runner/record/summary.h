@@ -28,7 +28,7 @@ struct Summary {
   double seconds = 0;
   int world_size = 0;
   std::vector<std::string> devices;
-  std::string backend;
+  std::string backend;  // "none": one process, which talks to none
   config::Value versions = config::Value::object();
   config::Value git = nullptr;  // commit, dirty; null outside a git checkout
   std::string config_hash;

@@ -110,6 +110,8 @@ TEST_CASE("a plan says everything that the file left open") {
   CHECK(cpu.experiment.epochs == 1);
   CHECK(*cpu.experiment.threads >= 1);
   CHECK(cpu.device_name(1) == "cpu");
+  // One process has no backend, which would bind a run that goes on elsewhere.
+  CHECK(make_plan(experiment({0}, {}, "single"), gpus(1)).experiment.distributed.backend == "auto");
 
   config::Loaded spread = experiment({{1, 2}, {3, 0}});
   spread.model_devices = 2;

@@ -120,6 +120,7 @@ TEST_CASE("single_gpu and basic on one device are the same training and save eve
   const Workspace w;
   const Outcome single = train(w, "single_gpu", {"device_pool=[\"cpu\"]", "checkpoint.keep_last=99"});
   CHECK(contains(single.err, "[CPU0] Epoch 0 | Batchsize: 32 | Steps: 64\n"));
+  CHECK(single.run.summary().at("backend") == "none");
   CHECK(contains(single.err, "Epoch 8 | Training checkpoint saved at"));
   CHECK(saved_epochs(single.run) == std::vector{0, 2, 4, 6, 8, 9});
   const Outcome ddp = train(w, "basic", {"device_pool=[\"cpu\"]", "checkpoint.keep_last=99"});
