@@ -7,6 +7,7 @@
 #include "launch/address.h"
 #include "launch/git_state.h"
 #include "launch/run_summary.h"
+#include "launch/stop_signals.h"
 #include "record/atomic_file.h"
 
 namespace ddp::launch {
@@ -16,10 +17,11 @@ namespace {
 // What a signal handler can reach: the page's flag, and which signal it was.
 std::atomic<bool>* stop_flag = nullptr;
 volatile std::sig_atomic_t stop_signal = 0;
+StopSignals stop_signals;
 
 void hear(int signal) {
-  if (stop_signal != 0) _exit(128 + signal);  // the second one: at once
-  stop_signal = signal;
+  if (stop_signals.at_once(signal)) _exit(128 + signal);
+  if (stop_signal == 0) stop_signal = signal;
   stop_flag->store(true);
 }
 

@@ -102,7 +102,7 @@ void Supervisor::handle_signal() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    const bool at_once = outcome_.stop_signal != 0;
+    const bool at_once = stop_signals_.at_once(signal);
     stop(signal, at_once);
     if (told_stop_) told_stop_(signal, at_once);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/child.h"
+#include "launch/stop_signals.h"
 #include "record/progress_page.h"
 #include "record/summary.h"
 
@@ -80,6 +81,7 @@ class Supervisor {
 
   record::ProgressPage& page_;
   FileDescriptor signals_;
+  StopSignals stop_signals_;
   FileDescriptor console_from_;
   FileDescriptor console_to_;
   std::string console_text_;  // what came so far of a line

@@ -27,6 +27,26 @@ TEST_CASE(
   run.check_resumes_to_the_same_bits();
 }
 
+TEST_CASE("a SIGTERM that is repeated at once, as a batch system does, is one request: the run is saved") {
+  LongRun run({});
+  REQUIRE(run.process().wait_for_ranks(2));
+  // No step ends before both signals are heard.
+  for (const pid_t rank : run.process().ranks()) kill(rank, SIGSTOP);
+  const fs::path status = "/proc/" + std::to_string(run.process().pid()) + "/status";
+  for (const int signal : {SIGTERM, SIGUSR2, SIGTERM}) {
+    run.process().signal(signal);
+    REQUIRE(wait_until([&] { return contains(text_of(status), "ShdPnd:\t0000000000000000"); }, run.process().pid()));
+  }
+  for (const pid_t rank : run.process().ranks()) kill(rank, SIGCONT);
+  const Outcome stopped = run.finish();
+  INFO(stopped.err);
+  CHECK(stopped.code == 143);
+  CHECK_FALSE(contains(stopped.err, "stopping at once"));
+  CHECK(run.folder().summary().at("steps") == run.folder().last_step());
+  CHECK(fs::read_symlink(run.folder().path() / "checkpoints/latest") ==
+        run.folder().checkpoint(run.folder().last_step()).filename());
+}
+
 TEST_CASE("control-C on the whole group stops the run after saving with exit 130") {
   LongRun run({"--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
   kill(-run.process().pid(), SIGINT);
