@@ -51,6 +51,8 @@ void list(const Registry& registry, ddp::config::Components& components) {
 extern "C" int ddp_rank_train(const ddp::rank::Task* task) {
   try {
     ddp::log::become_rank(task->rank);
+    // As in Python: who writes to a rank that is gone gets an error that says so.
+    std::signal(SIGPIPE, SIG_IGN);
     ddp::rank::run(*task);
     return 0;
   } catch (const c10::Error& error) {

@@ -34,6 +34,15 @@ TEST_CASE("a rank that is killed ends the command at once and is named and leave
   }
 }
 
+TEST_CASE("a rank that writes to one that was killed gets an error, not a SIGPIPE, and is not named for it") {
+  const LongRun run({});
+  REQUIRE(run.process().wait_for_ranks(2));
+  const std::string status = text_of("/proc/" + std::to_string(run.process().ranks().at(0)) + "/status");
+  const std::string ignored = "SigIgn:\t";
+  const auto mask = std::stoull(status.substr(status.find(ignored) + ignored.size(), 16), nullptr, 16);
+  CHECK((mask >> (SIGPIPE - 1) & 1) == 1);
+}
+
 TEST_CASE("a rank that is killed while the others are starting ends the command too") {
   const Workspace w;
   w.write("small.toml", kSmall);
