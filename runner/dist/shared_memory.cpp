@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "base/error.h"
+#include "dist/flat.h"
 #include "dist/process_group.h"
 #include "dist/shared_work.h"
 
@@ -11,37 +12,10 @@ namespace {
 
 using c10d::OpType;
 
-void check(const at::Tensor& tensor) {
-  TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
-              "shm carries dense tensors in CPU memory, not one on ", tensor.device(), " of layout ", tensor.layout());
-}
-
 const at::Tensor& only(const std::vector<at::Tensor>& tensors) {
   TORCH_CHECK(tensors.size() == 1, "shm takes one tensor a call, not ", tensors.size());
   return tensors.front();
 }
-
-// A tensor's values one after the other: its own memory where they lie so, else a copy.
-class Flat {
- public:
-  explicit Flat(const at::Tensor& tensor) : tensor_(tensor), flat_(tensor) {
-    check(tensor);
-    const at::NoGradGuard no_grad;
-    if (!tensor.is_contiguous()) flat_ = tensor.contiguous();
-  }
-  std::byte* data() const { return static_cast<std::byte*>(flat_.mutable_data_ptr()); }
-  std::size_t bytes() const { return flat_.nbytes(); }
-  std::size_t count() const { return static_cast<std::size_t>(flat_.numel()); }
-  // The values have changed: they go into the tensor.
-  void store() const {
-    const at::NoGradGuard no_grad;
-    if (!flat_.is_same(tensor_)) tensor_.copy_(flat_);
-  }
-
- private:
-  at::Tensor tensor_;
-  at::Tensor flat_;
-};
 
 // One for each rank, all like `model`.
 std::vector<Flat> flat_parts(const std::vector<at::Tensor>& tensors, const at::Tensor& model, int world_size) {
@@ -82,23 +56,14 @@ std::vector<at::Tensor> parts_of(const at::Tensor& whole, const at::Tensor& part
 }  // namespace
 
 SharedMemory::SharedMemory(void* memory, std::size_t bytes, int rank, int world_size, std::chrono::milliseconds timeout)
-    : Backend(rank, world_size), page_(memory, bytes, rank, world_size), collectives_(page_), timeout_(timeout) {
+    : Backend(rank, world_size),
+      page_(memory, bytes, rank, world_size),
+      collectives_(page_),
+      channels_(page_),
+      timeout_(timeout) {
+  page_.set_meanwhile([this] { return channels_.progress(); });
   page_.join();
   collectives_.barrier({.name = "the start of the group", .timeout = timeout});
-}
-
-template <class Body>
-SharedMemory::WorkPtr SharedMemory::run(OpType type, const char* name, std::chrono::milliseconds timeout,
-                                        Tensors outputs, const Body& body) {
-  const std::lock_guard lock(mutex_);
-  if (failure_) std::rethrow_exception(failure_);
-  try {
-    body(Call{.name = name, .timeout = timeout.count() > 0 ? timeout : timeout_});
-  } catch (const Error&) {
-    failure_ = std::current_exception();
-    throw;
-  }
-  return c10::make_intrusive<DoneWork>(rank_, type, std::move(outputs));
 }
 
 void SharedMemory::all_reduce_one(const at::Tensor& tensor, const c10d::ReduceOp& op, const Call& call) {

@@ -6,8 +6,11 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "base/error.h"
+#include "dist/shared_channels.h"
 #include "dist/shared_collectives.h"
 #include "dist/shared_page.h"
+#include "dist/shared_work.h"
 
 namespace ddp::dist {
 
@@ -44,22 +47,53 @@ class SharedMemory : public c10d::Backend {
                                const c10d::ReduceScatterOptions& options) override;
   WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                           const c10d::ReduceScatterOptions& options) override;
+  WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
+  WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_sizes,
+                        std::vector<std::int64_t>& input_sizes, const c10d::AllToAllOptions& options) override;
+  // Work that goes on while its rank waits for anything; done once its wait() returns.
+  WorkPtr send(Tensors& tensors, int to, int tag) override;
+  WorkPtr recv(Tensors& tensors, int from, int tag) override;
+  WorkPtr recvAnysource(Tensors& tensors, int tag) override;
   WorkPtr barrier(const c10d::BarrierOptions& options) override;
   void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) override;
 
  private:
+  class TransferWork;
   // Runs one call, alone; `outputs` are what its work hands on.
   template <class Body>
   WorkPtr run(c10d::OpType type, const char* name, std::chrono::milliseconds timeout, Tensors outputs,
               const Body& body);
+  // Runs `body` alone; what it throws is thrown again by every call that follows.
+  template <class Body>
+  void exclusively(const Body& body);
   void all_reduce_one(const at::Tensor& tensor, const c10d::ReduceOp& op, const Call& call);
   void reduce_scatter_one(const at::Tensor& output, const Tensors& inputs, const c10d::ReduceOp& op, const Call& call);
 
   SharedPage page_;
   SharedCollectives collectives_;
+  SharedChannels channels_;
   std::chrono::milliseconds timeout_;
   std::mutex mutex_;
   std::exception_ptr failure_;  // the first one
 };
+
+template <class Body>
+void SharedMemory::exclusively(const Body& body) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  try {
+    body();
+  } catch (const Error&) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+template <class Body>
+SharedMemory::WorkPtr SharedMemory::run(c10d::OpType type, const char* name, std::chrono::milliseconds timeout,
+                                        Tensors outputs, const Body& body) {
+  exclusively([&] { body(Call{.name = name, .timeout = timeout.count() > 0 ? timeout : timeout_}); });
+  return c10::make_intrusive<DoneWork>(rank_, type, std::move(outputs));
+}
 
 }  // namespace ddp::dist

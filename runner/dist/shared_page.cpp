@@ -180,7 +180,9 @@ void SharedPage::await_bell(const std::function<bool()>& ready, int late, const 
   const auto others = [&] {
     std::vector<int> ranks;
     for (int r = 0; r < world_size_; ++r) {
-      if (r != rank_ && (late < 0 || r == late)) ranks.push_back(r);
+      // Where any may ring, the others may well be through.
+      const bool may_ring = late < 0 ? !has_ended(r) || world_size_ == 2 : r == late;
+      if (r != rank_ && may_ring) ranks.push_back(r);
     }
     return ranks;
   };

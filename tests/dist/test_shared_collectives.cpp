@@ -1,0 +1,291 @@
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <numeric>
+
+#include "catch.h"
+#include "shared_ranks.h"
+
+namespace ddp::dist {
+namespace {
+
+using at::Tensor;
+using c10d::ReduceOp;
+using Tensors = std::vector<Tensor>;
+
+const std::vector<int> kWorlds{1, 2, 3, 4, 8};
+// Nothing, one element, odd ones, those of a small reduction and of a large one, and more than all slots hold.
+const std::vector<std::int64_t> kSizes{0, 1, 7, 1000, 20011, 500009};
+const std::vector<at::ScalarType> kFloating{at::kFloat, at::kDouble, at::kHalf, at::kBFloat16};
+const std::vector<at::ScalarType> kWhole{at::kByte, at::kChar, at::kShort, at::kInt, at::kLong};
+
+// A rank's values: small whole numbers, so that every order of sums is exact in every type.
+Tensor values(int rank, std::int64_t size, at::ScalarType type) {
+  const Tensor number = (at::arange(size, at::kLong) * (rank + 1) + rank) % 3;
+  return type == at::kBool ? number == 1 : number.to(type);
+}
+
+// As at:: does it, one rank after the other.
+Tensor reduced(ReduceOp::RedOpType op, int world, std::int64_t size, at::ScalarType type) {
+  Tensor all = values(0, size, type);
+  for (int r = 1; r < world; ++r) {
+    const Tensor one = values(r, size, type);
+    switch (op) {
+      case ReduceOp::SUM:
+      case ReduceOp::AVG:
+        all = type == at::kBool ? at::logical_or(all, one) : all + one;
+        break;
+      case ReduceOp::PRODUCT:
+        all = all * one;
+        break;
+      case ReduceOp::MIN:
+        all = at::minimum(all, one);
+        break;
+      case ReduceOp::MAX:
+        all = at::maximum(all, one);
+        break;
+      case ReduceOp::BAND:
+        all = at::bitwise_and(all, one);
+        break;
+      case ReduceOp::BOR:
+        all = at::bitwise_or(all, one);
+        break;
+      default:
+        all = at::bitwise_xor(all, one);
+    }
+  }
+  if (op != ReduceOp::AVG) return all;
+  return at::isFloatingType(type) ? all / world : at::floor_divide(all, world);
+}
+
+void require_equal(const Tensor& got, const Tensor& wanted, const std::string& what) {
+  require(got.scalar_type() == wanted.scalar_type() && at::equal(got, wanted),
+          what + " of " + std::to_string(wanted.numel()) + " " + c10::toString(wanted.scalar_type()));
+}
+
+void all_reduce(c10d::ProcessGroup& group, const Tensor& tensor, ReduceOp::RedOpType op = ReduceOp::SUM) {
+  Tensors tensors{tensor};
+  c10d::AllreduceOptions options;
+  options.reduceOp = op;
+  group.allreduce(tensors, options)->wait();
+}
+
+void check_all_reduce(const std::vector<at::ScalarType>& types, const std::vector<ReduceOp::RedOpType>& ops) {
+  for (const int world : kWorlds) {
+    all_well(world, [&](int rank, c10d::ProcessGroup& group) {
+      for (const auto size : kSizes) {
+        for (const auto type : types) {
+          for (const auto op : ops) {
+            // How large data is divided is the same for all.
+            if (size > 30000 && op != ReduceOp::SUM && op != ReduceOp::AVG) continue;
+            const Tensor mine = values(rank, size, type);
+            all_reduce(group, mine, op);
+            require_equal(mine, reduced(op, world, size, type), "all-reduce " + std::to_string(op));
+          }
+        }
+      }
+    });
+  }
+}
+
+// What rank r has in the tests of moved data.
+Tensor piece(int rank, std::int64_t size, int of = 0) { return at::arange(size, at::kInt) + 1000000 * rank + of; }
+
+Tensors empties(int count, std::int64_t size) {
+  Tensors list;
+  for (int i = 0; i < count; ++i) list.push_back(at::full({size}, -1, at::kInt));
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("an all-reduce of floating numbers gives what at:: gives, at any size and in any world") {
+  check_all_reduce(kFloating, {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX});
+}
+
+TEST_CASE("an all-reduce of whole numbers gives what at:: gives, at any size and in any world") {
+  check_all_reduce(kWhole, {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX,
+                            ReduceOp::BAND, ReduceOp::BOR, ReduceOp::BXOR});
+}
+
+TEST_CASE("an all-reduce of truth values is one of truth values") {
+  check_all_reduce({at::kBool},
+                   {ReduceOp::SUM, ReduceOp::MIN, ReduceOp::MAX, ReduceOp::BAND, ReduceOp::BOR, ReduceOp::BXOR});
+}
+
+TEST_CASE("what cannot be reduced is refused and the group goes on") {
+  all_well(2, [](int rank, c10d::ProcessGroup& group) {
+    const auto refused = [&](const Tensor& tensor, ReduceOp::RedOpType op) {
+      try {
+        all_reduce(group, tensor, op);
+        return false;
+      } catch (const c10::Error&) {
+        return true;
+      }
+    };
+    require(refused(at::ones({3}, at::kComplexFloat), ReduceOp::SUM), "complex numbers");
+    require(refused(at::ones({3}), ReduceOp::BAND), "bits of floating numbers");
+    require(refused(at::ones({3}, at::kBool), ReduceOp::AVG), "the mean of truth values");
+    const Tensor one = at::full({3}, rank, at::kInt);
+    all_reduce(group, one);
+    require_equal(one, at::full({3}, 1, at::kInt), "sum");
+  });
+}
+
+TEST_CASE("sums are added up in rank order, to the bit and the same in every run") {
+  for (const int world : {2, 3, 4, 8}) {
+    all_well(world, [world](int rank, c10d::ProcessGroup& group) {
+      for (const std::int64_t size : {5, 3001, 400003}) {
+        Tensors all;
+        for (int r = 0; r < world; ++r) {
+          at::manual_seed(static_cast<std::uint64_t>(r + 1));
+          all.push_back(at::randn({size}));
+        }
+        Tensor wanted = all[0].clone();
+        for (int r = 1; r < world; ++r) wanted = wanted + all[r];
+        for (int time = 0; time < 3; ++time) {
+          const Tensor mine = all[rank].clone();
+          all_reduce(group, mine);
+          require_equal(mine, wanted, "sum in rank order");
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("tensors of any strides are reduced and broadcast by their indices") {
+  all_well(2, [](int rank, c10d::ProcessGroup& group) {
+    const Tensor whole = at::zeros({40, 30});
+    const Tensor columns = whole.t().slice(0, 3, 9);  // neither contiguous nor dense
+    columns.copy_(at::arange(240).view({6, 40}) * (rank + 1));
+    all_reduce(group, columns);
+    require_equal(columns, at::arange(240).view({6, 40}).to(at::kFloat) * 3, "sum of columns");
+    require(at::equal(whole.slice(1, 0, 3), at::zeros({40, 3})), "what lies between stays");
+    Tensors sent{columns};
+    if (rank == 1) columns.zero_();
+    group.broadcast(sent, {})->wait();
+    require_equal(columns, at::arange(240).view({6, 40}).to(at::kFloat) * 3, "broadcast columns");
+  });
+}
+
+TEST_CASE("data is moved whole at any size and in any world and from every root") {
+  for (const int world : kWorlds) {
+    all_well(world, [world](int rank, c10d::ProcessGroup& group) {
+      for (const auto size : kSizes) {
+        Tensors mine{piece(rank, size)};
+        std::vector<Tensors> gathered{empties(world, size)};
+        group.allgather(gathered, mine)->wait();
+        for (int r = 0; r < world; ++r) require_equal(gathered[0][r], piece(r, size), "all-gather");
+
+        Tensor joined = at::empty({world * size}, at::kInt);
+        group._allgather_base(joined, mine[0])->wait();
+        for (int r = 0; r < world; ++r) {
+          require_equal(joined.slice(0, r * size, (r + 1) * size), piece(r, size), "all-gather into one tensor");
+        }
+        for (const int root : {0, world - 1}) {
+          Tensors sent{rank == root ? piece(root, size) : at::zeros({size}, at::kInt)};
+          c10d::BroadcastOptions broadcast;
+          broadcast.rootRank = root;
+          group.broadcast(sent, broadcast)->wait();
+          require_equal(sent[0], piece(root, size), "broadcast");
+
+          c10d::GatherOptions gather;
+          gather.rootRank = root;
+          std::vector<Tensors> all;
+          if (rank == root) all.push_back(empties(world, size));
+          group.gather(all, mine, gather)->wait();
+          for (int r = 0; rank == root && r < world; ++r) require_equal(all[0][r], piece(r, size), "gather");
+
+          c10d::ScatterOptions scatter;
+          scatter.rootRank = root;
+          std::vector<Tensors> parts;
+          if (rank == root) parts.emplace_back();
+          for (int r = 0; rank == root && r < world; ++r) parts[0].push_back(piece(r, size, 17));
+          Tensors got = empties(1, size);
+          group.scatter(got, parts, scatter)->wait();
+          require_equal(got[0], piece(rank, size, 17), "scatter");
+
+          c10d::ReduceOptions reduce;
+          reduce.rootRank = root;
+          Tensors summed{values(rank, size, at::kFloat)};
+          group.reduce(summed, reduce)->wait();
+          const Tensor wanted =
+              rank == root ? reduced(ReduceOp::SUM, world, size, at::kFloat) : values(rank, size, at::kFloat);
+          require_equal(summed[0], wanted, "reduce");
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("reduce-scatter and all-to-all give each rank its part") {
+  for (const int world : kWorlds) {
+    all_well(world, [world](int rank, c10d::ProcessGroup& group) {
+      for (const auto size : kSizes) {
+        const Tensor whole = values(rank, size * world, at::kFloat);
+        const Tensor wanted =
+            reduced(ReduceOp::SUM, world, size * world, at::kFloat).slice(0, rank * size, (rank + 1) * size);
+        std::vector<Tensors> parts{size > 0 ? whole.split(size) : Tensors(world, whole)};
+        Tensors mine{at::empty({size})};
+        group.reduce_scatter(mine, parts)->wait();
+        require_equal(mine[0], wanted, "reduce-scatter");
+        Tensor base = at::empty({size}), input = whole;
+        group._reduce_scatter_base(base, input)->wait();
+        require_equal(base, wanted, "reduce-scatter of one tensor");
+
+        Tensors in, out = empties(world, size);
+        for (int r = 0; r < world; ++r) in.push_back(piece(rank, size, 31 * r));
+        group.alltoall(out, in)->wait();
+        for (int r = 0; r < world; ++r) require_equal(out[r], piece(r, size, 31 * rank), "all-to-all");
+      }
+      // Rank r sends i + 1 rows to rank i.
+      std::vector<std::int64_t> to(world), from(world, rank + 1);
+      std::iota(to.begin(), to.end(), 1);
+      Tensor in = at::full({world * (world + 1) / 2, 2}, rank, at::kInt),
+             out = at::empty({world * (rank + 1), 2}, at::kInt);
+      group.alltoall_base(out, in, from, to)->wait();
+      for (int r = 0; r < world; ++r) {
+        require_equal(out.slice(0, r * (rank + 1), (r + 1) * (rank + 1)), at::full({rank + 1, 2}, r, at::kInt), "rows");
+      }
+    });
+  }
+}
+
+TEST_CASE("many all-reduces under way at once each end with their own sum") {
+  for (const int world : {2, 3, 8}) {
+    all_well(world, [world](int rank, c10d::ProcessGroup& group) {
+      Tensors tensors;
+      std::vector<c10::intrusive_ptr<c10d::Work>> works;
+      for (int i = 0; i < 40; ++i) {
+        tensors.push_back(at::full({i % 4 == 0 ? 300000 : 10 + i}, i * (rank + 1)));
+        Tensors one{tensors.back()};
+        works.push_back(group.allreduce(one));
+      }
+      for (int i = 39; i >= 0; --i) {
+        works[i]->wait();
+        require_equal(tensors[i], at::full_like(tensors[i], i * world * (world + 1) / 2), "sum " + std::to_string(i));
+        require(works[i]->getFuture()->value().toTensorVector().at(0).is_same(tensors[i]), "the future has the tensor");
+      }
+    });
+  }
+}
+
+TEST_CASE("a rank that comes late is waited for") {
+  Flag others_wait;
+  all_well(3, [&](int rank, c10d::ProcessGroup& group) {
+    // The others have come to the all-reduce, and sleep, when the last one does.
+    if (rank == 2) others_wait.wait();
+    if (rank == 0) {
+      Tensors to_one{at::ones({1})};
+      group.send(to_one, 1, 0)->wait();
+    } else if (rank == 1) {
+      Tensors from_zero{at::zeros({1})};
+      group.recv(from_zero, 0, 0)->wait();
+      others_wait.raise();
+    }
+    const Tensor one = at::full({5}, rank);
+    all_reduce(group, one);
+    require_equal(one, at::full({5}, 3), "sum");
+  });
+}
+
+}  // namespace ddp::dist

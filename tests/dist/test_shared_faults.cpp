@@ -1,0 +1,126 @@
+#include <ATen/Functions.h>
+#include <csignal>
+
+#include "catch.h"
+#include "shared_ranks.h"
+
+namespace ddp::dist {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Tensors = std::vector<at::Tensor>;
+
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+void all_reduce(c10d::ProcessGroup& group, std::int64_t size) {
+  Tensors one{at::ones({size})};
+  group.allreduce(one)->wait();
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a rank that is killed ends the others' waits at once, by its name") {
+  for (const std::int64_t size : {100, 2000000}) {
+    for (const int victim : {0, 1, 2}) {
+      Flag under_way;
+      SharedRanks ranks(3, [&](int rank, c10d::ProcessGroup& group) {
+        for (int i = 0;; ++i) {
+          all_reduce(group, size);
+          if (rank == 1 && i == 20) under_way.raise();
+        }
+      });
+      under_way.wait();
+      const auto killed = Clock::now();
+      kill(ranks.process(victim), SIGKILL);
+      for (int r = 0; r < 3; ++r) {
+        if (r == victim) continue;
+        const std::string answer = ranks.answer(r);
+        INFO(answer);
+        CHECK(contains(answer, "gone, its process has ended"));
+        CHECK(contains(answer, "all_reduce"));
+      }
+      // The first to notice names it; the others may name one that ended for that.
+      WARN("rank " << victim << " killed: the others ended within " << seconds_since(killed) << " s");
+      CHECK(seconds_since(killed) < 5);
+    }
+  }
+}
+
+TEST_CASE("a rank that ends while another one receives from it is named") {
+  SharedRanks ranks(2, [](int rank, c10d::ProcessGroup& group) {
+    if (rank == 1) return;
+    Tensors one{at::zeros({1})};
+    group.recv(one, 1, 0)->wait();
+  });
+  const std::string answer = ranks.answer(0);
+  INFO(answer);
+  CHECK(contains(answer, "rank 1 is gone"));
+  CHECK(contains(answer, "recv"));
+}
+
+TEST_CASE("a rank that is stopped is named when the time is over") {
+  Flag under_way;
+  SharedRanks ranks(
+      3,
+      [&](int rank, c10d::ProcessGroup& group) {
+        for (int i = 0;; ++i) {
+          all_reduce(group, 10);
+          if (rank == 0 && i == 20) under_way.raise();
+        }
+      },
+      std::chrono::milliseconds(500));
+  under_way.wait();
+  kill(ranks.process(2), SIGSTOP);
+  const auto stopped = Clock::now();
+  std::string first;
+  for (const int r : {0, 1}) {
+    const std::string answer = ranks.answer(r);
+    INFO(answer);
+    CHECK((contains(answer, "Timed out waiting 500ms for rank 2, not arrived at all_reduce") ||
+           contains(answer, "gone, its process has ended")));
+    first += answer;
+  }
+  CHECK(contains(first, "Timed out"));
+  CHECK(seconds_since(stopped) < 20);
+}
+
+TEST_CASE("ranks that do not all come to the start are named") {
+  SharedRanks ranks(
+      2, [](int, c10d::ProcessGroup&) {}, std::chrono::milliseconds(300));
+  kill(ranks.process(1), SIGKILL);
+  const std::string answer = ranks.answer(0);
+  INFO(answer);
+  // It may have joined before it was killed.
+  CHECK((answer.empty() || contains(answer, "rank 1")));
+}
+
+TEST_CASE("ranks that call different collectives are told instead of given wrong numbers") {
+  SharedRanks ranks(2, [](int rank, c10d::ProcessGroup& group) { all_reduce(group, rank == 0 ? 10 : 11); });
+  const auto answers = ranks.answers();
+  INFO(answers[0] << "\n" << answers[1]);
+  CHECK(contains(answers[0] + answers[1], "all_reduce of 44 bytes"));
+  CHECK(contains(answers[0] + answers[1], "all_reduce of 40 bytes"));
+}
+
+TEST_CASE("after a failure every call fails with the first error") {
+  SharedRanks ranks(2, [](int rank, c10d::ProcessGroup& group) {
+    if (rank == 1) return;
+    std::string first, second;
+    try {
+      all_reduce(group, 10);
+    } catch (const std::exception& error) {
+      first = error.what();
+    }
+    try {
+      group.barrier()->wait();
+    } catch (const std::exception& error) {
+      second = error.what();
+    }
+    require(!first.empty() && first == second, "first: " + first + "; second: " + second);
+  });
+  CHECK(ranks.answer(0).empty());
+}
+
+}  // namespace ddp::dist
