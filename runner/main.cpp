@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   app.name("ddp-exp");
   app.require_subcommand(1);
   app.set_version_flag("--version",
-                       std::string("ddp-exp ") + ddp::launch::kVersion + ", LibTorch " + ddp::launch::kLibTorchVersion);
+                       "ddp-exp " + ddp::launch::build_id() + ", LibTorch " + ddp::launch::kLibTorchVersion);
   int exit_code = 0;
   ddp::commands::add_run(app, exit_code);
   ddp::commands::add_resume(app, exit_code);

@@ -63,9 +63,8 @@ void Guest::find_node_0(milliseconds patience) {
     const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
     nanosleep(&pause, nullptr);
   }
-  throw training_error(
-      "node 0 is not there after " + std::to_string(patience.count() / 1000) + " s (distributed.timeout)",
-      place_in_words(launch_), "start it with the same command and --node-rank 0");
+  throw training_error("node 0 is not there after " + in_seconds(patience) + " (distributed.timeout)",
+                       place_in_words(launch_), "start it with the same command and --node-rank 0");
 }
 
 // Node 0's next word; its last one ends this node.

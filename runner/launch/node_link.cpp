@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <cerrno>
+#include <sstream>
 
 #include "launch/address.h"
 
@@ -13,7 +14,17 @@ namespace {
 // The longest is an experiment. More than this comes from no one we know.
 constexpr std::size_t kLongestMessage = 16 << 20;
 
+bool is_message(const config::Value& value) {
+  return value.is_object() && value.contains("type") && value.at("type").is_string();
+}
+
 }  // namespace
+
+std::string in_seconds(std::chrono::milliseconds time) {
+  std::ostringstream text;
+  text << static_cast<double>(time.count()) / 1000 << " s";
+  return text.str();
+}
 
 NodeLink::NodeLink(FileDescriptor socket) : socket_(std::move(socket)), peer_(peer_ip(socket_.get())) {
   fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
@@ -49,7 +60,7 @@ void NodeLink::read_all() {
     in_.append(piece, static_cast<std::size_t>(size));
     for (std::size_t end; (end = in_.find('\n')) != std::string::npos; in_.erase(0, end + 1)) {
       auto message = config::Value::parse(in_.substr(0, end), nullptr, /*allow_exceptions=*/false);
-      closed_ = closed_ || !message.is_object();
+      closed_ = closed_ || !is_message(message);
       if (!closed_) waiting_.push_back(std::move(message));
     }
     closed_ = closed_ || in_.size() > kLongestMessage;

@@ -9,8 +9,11 @@
 
 namespace ddp::launch {
 
-// A connection between the parents of two nodes: one JSON object a line. Never blocks: what the network does not take
-// yet waits here.
+// "1.5 s"
+std::string in_seconds(std::chrono::milliseconds time);
+
+// A connection between the parents of two nodes: one JSON object a line, each with a "type". Never blocks: what the
+// network does not take yet waits here.
 class NodeLink {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,7 +24,7 @@ class NodeLink {
   // Sends what waits; to be called now and then. On a link whose other end is gone it does nothing.
   void flush();
 
-  // The messages that have come whole. What is no JSON object, or is too long, closes the link.
+  // The messages that have come whole. What is no such object, or is too long, closes the link.
   std::vector<config::Value> receive();
 
   // The next message, within that time; null where none came or the link is closed.

@@ -20,6 +20,9 @@ using std::chrono::milliseconds;
 // How long a connection may stay silent before it says hello: who scans ports says nothing.
 constexpr milliseconds kHelloPatience{2000};
 
+// How often to look whose patience is over.
+constexpr milliseconds kLook{500};
+
 milliseconds left_until(Clock::time_point deadline) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(deadline - Clock::now()));
 }
@@ -49,7 +52,7 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
   try {
     gather(listener, terms);
   } catch (const Error& error) {
-    end(2, error.what());
+    end(error.exit_code(), error.what());
     throw;
   }
   if (!launch.meeting_file.empty()) unlink(launch.meeting_file.c_str());
@@ -59,58 +62,72 @@ Nodes::~Nodes() { end(1, "node 0 has ended"); }
 
 void Nodes::gather(const FileDescriptor& listener, const Value& terms) {
   const auto deadline = Clock::now() + patience_;
+  std::vector<Caller> callers;
   while (static_cast<int>(nodes_.size()) + 1 < launch_.nodes) {
-    pollfd ready{listener.get(), POLLIN, 0};
-    poll(&ready, 1, static_cast<int>(std::min(left_until(deadline), milliseconds(500)).count()));
+    if (Clock::now() >= deadline) {
+      throw training_error("not there after " + in_seconds(patience_) + " (distributed.timeout)", missing(),
+                           "start it with the same command and its --node-rank");
+    }
+    if (wait_for_words(listener, callers, std::min(left_until(deadline), kLook))) {
+      FileDescriptor socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (socket) callers.push_back({.link = NodeLink(std::move(socket)), .until = Clock::now() + kHelloPatience});
+    }
     // One that has joined may have been stopped again while it waited.
     std::erase_if(nodes_, [](Node& node) {
       node.link.receive();
       if (node.link.closed()) log::warn(node.name() + " has left again");
       return node.link.closed();
     });
-    if (ready.revents != 0) {
-      FileDescriptor socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!socket) continue;
-      Node newcomer{.link = NodeLink(std::move(socket))};
-      const Value hello = newcomer.link.wait(std::min(left_until(deadline), kHelloPatience));
-      if (hello.is_object() && admit(newcomer, hello, terms)) nodes_.push_back(std::move(newcomer));
-    }
-    if (Clock::now() < deadline) continue;
-    std::string missing;
-    for (int n = 1; n < launch_.nodes; ++n) {
-      if (std::none_of(nodes_.begin(), nodes_.end(), [n](const Node& node) { return node.rank == n; })) {
-        missing += (missing.empty() ? "node " : ", node ") + std::to_string(n);
-      }
-    }
-    throw training_error("not there after " + std::to_string(patience_.count() / 1000) + " s (distributed.timeout)",
-                         missing, "start it with the same command and its --node-rank");
+    std::erase_if(callers, [&](Caller& caller) {
+      const Value hello = caller.link.wait(milliseconds(0));
+      if (hello.is_object()) admit(std::move(caller.link), hello, terms);
+      return hello.is_object() || caller.link.closed() || Clock::now() >= caller.until;
+    });
   }
   std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.rank < b.rank; });
 }
 
-bool Nodes::admit(Node& newcomer, const Value& hello, const Value& terms) {
-  if (hello.value("type", "") != "hello" || !hello.contains("terms") || !hello.contains("node") ||
-      !hello["node"].is_number_integer()) {
-    return false;
+bool Nodes::wait_for_words(const FileDescriptor& listener, const std::vector<Caller>& callers, milliseconds longest) {
+  std::vector<pollfd> ready{{listener.get(), POLLIN, 0}};
+  for (const Caller& caller : callers) ready.push_back({caller.link.descriptor(), POLLIN, 0});
+  for (const Node& node : nodes_) ready.push_back({node.link.descriptor(), POLLIN, 0});
+  poll(ready.data(), ready.size(), static_cast<int>(longest.count()));
+  return ready.front().revents != 0;
+}
+
+std::string Nodes::missing() const {
+  std::string names;
+  for (int n = 1; n < launch_.nodes; ++n) {
+    if (std::any_of(nodes_.begin(), nodes_.end(), [n](const Node& node) { return node.rank == n; })) continue;
+    names += (names.empty() ? "node " : ", node ") + std::to_string(n);
   }
-  newcomer.rank = hello["node"].get<int>();
-  if (newcomer.rank == 0) {
-    refuse(newcomer.link, "there is a node 0 already, at " + address_.text() + ": give --node-rank 1 or more");
-    return false;
+  return names;
+}
+
+void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
+  const auto rank = hello.find("node");
+  if (hello.at("type") != "hello" || !hello.contains("terms") || rank == hello.end() || !rank->is_number_unsigned()) {
+    return;
   }
+  if (*rank == 0) {
+    return refuse(link, "there is a node 0 already, at " + address_.text() + ": give --node-rank 1 or more");
+  }
+  Node newcomer{.rank = rank->get<int>(), .link = std::move(link)};
   for (const Node& node : nodes_) {
     if (node.rank != newcomer.rank) continue;
-    refuse(newcomer.link, node.name() + " is there already: each node needs a --node-rank of its own");
-    return false;
+    return refuse(newcomer.link, node.name() + " is there already: each node needs a --node-rank of its own");
   }
-  if (const auto differs = config::first_difference(terms, hello["terms"])) {
+  if (const auto differs = config::first_difference(terms, hello.at("terms"))) {
     const std::string what = differs->key + " is " + differs->second + " there, " + differs->first + " on node 0";
     refuse(newcomer.link, what);
     throw usage_error("does not run what node 0 runs: " + what, newcomer.name(),
                       "all nodes need the same command, experiment and build");
   }
+  if (newcomer.rank >= launch_.nodes) {
+    return refuse(newcomer.link, "there is no node " + std::to_string(newcomer.rank));
+  }
   log::info(newcomer.name() + " is there");
-  return true;
+  nodes_.push_back(std::move(newcomer));
 }
 
 void Nodes::refuse(NodeLink& link, const std::string& why) {

@@ -56,8 +56,17 @@ class Nodes {
   std::vector<std::string> devices() const;
 
  private:
+  // Who has called and not said hello yet.
+  struct Caller {
+    NodeLink link;
+    NodeLink::Clock::time_point until;
+  };
   void gather(const FileDescriptor& listener, const config::Value& terms);
-  bool admit(Node& newcomer, const config::Value& hello, const config::Value& terms);
+  // Has somebody called? Returns sooner when somebody says something.
+  bool wait_for_words(const FileDescriptor& listener, const std::vector<Caller>& callers,
+                      std::chrono::milliseconds longest);
+  std::string missing() const;
+  void admit(NodeLink link, const config::Value& hello, const config::Value& terms);
   void refuse(NodeLink& link, const std::string& why);
 
   const Launch& launch_;
