@@ -1,0 +1,148 @@
+"""Machines for tests: network namespaces with a name and an address each, on one switch.
+
+    cluster.isolate()
+    sys.exit(cluster.check([a_promise, …]))
+
+`isolate` moves the test into namespaces of its own: nothing that it starts outlives it, whatever ends it, and two tests
+never meet. Where that cannot be had, the test is skipped.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+from commands import Command
+
+_ISOLATION = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc"]
+
+
+def isolate(*programs):
+    """`programs`: what the test needs beside ip."""
+    if os.environ.get("DDP_TEST_ISOLATED") == "yes":
+        return
+    if os.geteuid() != 0:
+        skip("network namespaces take root")
+    for program in ("ip", *programs):
+        if shutil.which(program) is None:
+            skip(f"there is no {program} on this machine")
+    tried = subprocess.run([*_ISOLATION, "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        skip(f"this machine gives no network namespaces: {tried.stderr.strip()}")
+    os.environ["DDP_TEST_ISOLATED"] = "yes"
+    os.execvp("unshare", [*_ISOLATION, sys.executable, *sys.argv])
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+class Host:
+    """A machine: its own network, its own name, a folder to work in. It shares files with the others; a test that does
+    not want that keeps to the folders."""
+
+    def __init__(self, number, folder):
+        self.name, self.address = f"host{number}", f"10.88.0.{number}"
+        self.folder = folder / self.name
+        self.folder.mkdir()
+        self._port = f"port{number}"
+        self._commands = []
+        # Namespaces live as long as a process in them does.
+        self._holder = subprocess.Popen(
+            ["unshare", "--net", "--uts", "sh", "-c", f"hostname {self.name} && echo && exec sleep infinity"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # fmt: skip
+        self._holder.stdout.readline()
+        ip("link", "add", self._port, "type", "veth", "peer", "name", "eth0", "netns", self._holder.pid)
+        ip("link", "set", self._port, "master", "switch", "up")
+        self.call("ip", "link", "set", "lo", "up")
+        self.call("ip", "addr", "add", f"{self.address}/24", "dev", "eth0")
+        self.call("ip", "link", "set", "eth0", "up")
+
+    def start(self, *words, folder=None, **environment):
+        inside = ["nsenter", "--target", self._holder.pid, "--net", "--uts", "--", *words]
+        self._commands.append(Command(inside, folder or self.folder, environment))
+        return self._commands[-1]
+
+    def call(self, *words):
+        """Runs a command that must succeed, and returns its output."""
+        ended = self.start(*words).finish()
+        assert ended.code == 0, f"{words}: {ended}"
+        return ended.out
+
+    def cut_cable(self):
+        ip("link", "set", self._port, "down")
+
+    def mend_cable(self):
+        ip("link", "set", self._port, "up")
+
+    def lose_packets(self, percent):
+        """Of all that come in. Needs nft."""
+        self.call("nft", "add table inet loss; add chain inet loss in { type filter hook input priority 0; };"
+                  f" add rule inet loss in iif eth0 numgen random mod 100 < {percent} counter drop")  # fmt: skip
+
+    def packets_lost(self):
+        words = self.call("nft", "list chain inet loss in").split()
+        return int(words[words.index("packets") + 1])
+
+    def lose_no_packets(self):
+        self.call("nft", "delete table inet loss")
+
+    def end(self):
+        for command in self._commands:
+            command.end()
+        ip("link", "del", self._port)
+        self._holder.kill()
+        self._holder.wait()
+
+
+def ip(*words):
+    subprocess.run(["ip", *map(str, words)], check=True)
+
+
+class Cluster:
+    """Hosts on one switch. The test itself is on none of them: on a machine of its own, which has only loopback."""
+
+    def __init__(self, hosts):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ddp-exp-cluster-"))
+        ip("link", "set", "lo", "up")
+        ip("link", "add", "switch", "type", "bridge")
+        ip("link", "set", "switch", "up")
+        self.hosts = [Host(number, self.folder) for number in range(1, hosts + 1)]
+        names = "".join(f"{host.address} {host.name}\n" for host in self.hosts)
+        (self.folder / "hosts").write_text("127.0.0.1 localhost\n" + names)
+        subprocess.run(["mount", "--bind", self.folder / "hosts", "/etc/hosts"], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for host in self.hosts:
+            host.end()
+        ip("link", "del", "switch")
+        subprocess.run(["umount", "/etc/hosts"], check=True)
+        shutil.rmtree(self.folder)
+
+
+def check(promises, hosts=2):
+    """Tries each promise, a function of a fresh cluster whose first line of documentation says it. The process's exit
+    status. Arguments choose those that have one of these words."""
+    chosen = [p for p in promises if not sys.argv[1:] or any(word in p.__doc__ for word in sys.argv[1:])]
+    broken = 0
+    for promise in chosen:
+        begun = time.monotonic()
+        error = ""
+        with Cluster(hosts) as cluster:
+            try:
+                promise(cluster)
+            except Exception:  # the other promises still have something to say
+                error = traceback.format_exc()
+        broken += bool(error)
+        title = promise.__doc__.partition("\n")[0]
+        print(f"{'BROKEN' if error else 'kept':8}{title} ({time.monotonic() - begun:.1f} s)\n{error}", end="", flush=True)
+    print(f"{len(chosen) - broken} of {len(chosen)} promises are kept")
+    return 1 if broken or not chosen else 0

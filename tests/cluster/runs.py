@@ -1,0 +1,153 @@
+"""ddp-exp on the hosts of a cluster: an experiment, nodes that run it, and what a run left."""
+
+import json
+import os
+import pathlib
+
+from commands import Command, children, running, until
+
+PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
+PORT = 29500
+
+# Three steps an epoch with four ranks.
+EXPERIMENT = """
+model       = { name = "mlp", in_features = 20, hidden = [16], out_features = 4 }
+dataset     = { name = "random_pairs", size = 96, features = 20, targets = 4 }
+loss        = "mse"
+optimizer   = { name = "adam", lr = 0.01 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 8
+epochs      = 4
+threads     = 1
+distributed = { backend = "gloo" }
+checkpoint  = { save_every_steps = 5 }
+"""
+
+
+def write_experiment(folder):
+    (folder / "small.toml").write_text(EXPERIMENT)
+    return "small.toml"
+
+
+def start_node(cluster, number, *words, host=None, nnodes=2, ranks=2, program=(PROGRAM,), master=None, **environment):
+    """Node `number`, on the host of that number if not on another. `words`: verb and arguments; those of `run` follow
+    the experiment, which each host has its own copy of. Node 0's results are in results/ of its host's folder; the
+    others would put theirs in nothing-here/."""
+    host = host or cluster.hosts[number]
+    verb, *arguments = words
+    if verb == "run":
+        arguments.insert(0, write_experiment(host.folder))
+    if number > 0:
+        arguments += ["--results", "nothing-here"]
+    launch = ["--nnodes", nnodes, "--node-rank", number, "--nproc-per-node", ranks]
+    if master is None:
+        master = ["--master-addr", cluster.hosts[0].address, "--master-port", PORT]
+    return host.start(*program, verb, *arguments, *launch, *master, **environment)
+
+
+def start_nodes(cluster, *words, **options):
+    return [start_node(cluster, number, *words, **options) for number in (0, 1)]
+
+
+def finish(nodes, code=0):
+    """Waits for all nodes to end with this code; how they ended."""
+    ended = [node.finish() for node in nodes]
+    assert [e.code for e in ended] == [code] * len(ended), "".join(f"\nnode {n}: {e}" for n, e in enumerate(ended))
+    assert not running("ddp-exp"), f"left running: {running('ddp-exp')}"
+    return ended
+
+
+def on_one_machine(folder, *words, ranks=4):
+    """Runs the experiment with one command that starts all ranks; its Run."""
+    folder.mkdir(exist_ok=True)
+    pool = f"device_pool={json.dumps(['cpu'] * ranks)}"
+    arguments = ["run", write_experiment(folder), "--set", pool, *words]
+    ended = Command([PROGRAM, *arguments], folder, {}).finish()
+    assert ended.code == 0, ended
+    return Run(ended.out.strip(), folder)
+
+
+class Run:
+    """A run's directory."""
+
+    def __init__(self, path, folder="."):
+        self.path = pathlib.Path(folder) / path
+
+    def summary(self):
+        return json.loads((self.path / "summary.json").read_text())
+
+    def events(self, kind):
+        try:
+            lines = (self.path / "metrics.jsonl").read_text().split("\n")[:-1]
+        except FileNotFoundError:
+            return []
+        return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+    def last_step(self):
+        steps = self.events("step")
+        return steps[-1]["step"] if steps else 0
+
+    def training(self):
+        """What was trained, without how fast."""
+        return [{k: e[k] for k in ("epoch", "step", "loss", "lr", "samples")} for e in self.events("step")]
+
+    def log(self, rank):
+        return (self.path / f"logs/rank-{rank}.log").read_text()
+
+    def saved(self):
+        """The bytes of the newest checkpoint's model and optimizer."""
+        latest = self.path / "checkpoints/latest"
+        return [(latest / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
+
+    def saved_step(self):
+        return json.loads((self.path / "checkpoints/latest/state.json").read_text())["step"]
+
+
+def begun_run(folder, name="small"):
+    """The one run under results/, once it is there."""
+    def only():
+        return [path for path in (folder / "results" / name).glob("*") if not path.is_symlink()]
+
+    until(only, f"a run is in {folder}/results")
+    (path,) = only()
+    return Run(path)
+
+
+def same(run, other):
+    """Is all that both have trained the same, bit for bit, each step once?"""
+    assert run.training() == other.training(), f"{run.training()[-3:]} is not {other.training()[-3:]}"
+    steps = [event["step"] for event in run.events("step")]
+    assert steps == list(range(1, len(steps) + 1)), steps
+    assert run.saved() == other.saved(), "the saved bits differ"
+
+
+class LongRun:
+    """A run over two nodes that would go on for hours, for what interrupts it. When it is made, it has saved a few
+    times."""
+
+    def __init__(self, cluster, *words, **options):
+        self.cluster = cluster
+        self.nodes = start_nodes(cluster, "run", *words, "--set", "epochs=1000000", **options)
+        self.run = begun_run(cluster.hosts[0].folder)
+        self.until_step(12)
+
+    def until_step(self, step):
+        until(lambda: self.run.last_step() >= step or any(node.ended() for node in self.nodes), f"step {step}")
+        assert self.run.last_step() >= step, "".join(str(node.finish()) for node in self.nodes if node.ended())
+
+    def ranks(self):
+        """The processes of ranks 0 to 3."""
+        def four():
+            found = [pid for node in self.nodes for pid in children(node.pid) if pid in running("ddp-exp")]
+            return found if len(found) == 4 else None
+
+        return until(four, "four ranks run")
+
+    def check_resumes_to_the_same_bits(self, *words):
+        """Over two nodes, to the end of a later epoch. A run that was never stopped goes as far: no test depends on
+        how fast a machine is."""
+        epochs = f"epochs={self.run.saved_step() // 3 + 2}"
+        finish(start_nodes(self.cluster, "resume", "small", "--set", epochs))
+        summary = self.run.summary()
+        assert (summary["status"], summary["error"]) == ("completed", None), summary
+        same(self.run, on_one_machine(self.cluster.folder / "never", *words, "--set", epochs))

@@ -1,0 +1,150 @@
+"""Nodes that do not belong together are refused by name, before anything is started."""
+
+import re
+import shutil
+import sys
+
+import cluster
+from commands import until
+from runs import PORT, PROGRAM, Run, finish, start_node, start_nodes
+
+cluster.isolate()
+SOON = 20  # seconds: on an idle machine, less than one; a node that waits does so for 600
+
+
+def both_refuse(c, node_0, node_1, *words):
+    """Both end soon with exit code 2 and these words, and nothing has been written."""
+    for ended in [node.finish(within=SOON) for node in (node_0, node_1)]:
+        assert ended.code == 2, ended
+        for text in words:
+            assert text in ended.err, f"no \"{text}\" in {ended}"
+    for host in c.hosts:
+        written = {file.name for file in host.folder.iterdir()}
+        assert written <= {"small.toml"}, written
+
+
+def another_experiment(c):
+    """a node with another experiment is refused; both are told the key and its two values"""
+    node_1 = start_node(c, 1, "run", "--set", "optimizer.lr=0.5")
+    both_refuse(c, start_node(c, 0, "run"), node_1, "optimizer.lr is 0.5 there, 0.01 on node 0")
+
+
+def another_build(c):
+    """a node with another build of the program is refused"""
+    version = c.hosts[0].call(PROGRAM, "--version")
+    stamp = re.search(r"0\.1\.0\+([0-9a-f]{12}), compiler", version)[1]
+    shutil.copytree(PROGRAM.parent, c.folder / "bin")
+    # The compiler may have cut the text up: its first half stands together.
+    other = (c.folder / "bin/ddp-exp").read_bytes().replace(stamp[:8].encode(), b"deadbeef")
+    (c.folder / "bin/ddp-exp").write_bytes(other)
+    node_1 = start_node(c, 1, "run", program=[c.folder / "bin/ddp-exp"])
+    builds = f"build is \"0.1.0+deadbeef{stamp[8:]}", f"\"0.1.0+{stamp}"
+    both_refuse(c, start_node(c, 0, "run"), node_1, *builds)
+
+
+def other_number_of_ranks(c):
+    """a node with another --nproc-per-node is refused"""
+    both_refuse(c, start_node(c, 0, "run"), start_node(c, 1, "run", ranks=1), "nproc_per_node is 1 there, 2 on node 0")
+
+
+def other_number_of_nodes(c):
+    """a node with another --nnodes is refused"""
+    both_refuse(c, start_node(c, 0, "run"), start_node(c, 1, "run", nnodes=3), "nnodes is 3 there, 2 on node 0")
+
+
+def other_command(c):
+    """a node that resumes where node 0 runs is refused"""
+    node_1 = start_node(c, 1, "resume", "small")
+    both_refuse(c, start_node(c, 0, "run"), node_1, "command is \"resume\" there, \"run\" on node 0")
+
+
+def no_such_node(c):
+    """--node-rank 2 of 2 nodes is refused at once, and no --node-rank likewise"""
+    ended = start_node(c, 2, "run", host=c.hosts[1]).finish(within=SOON)
+    assert ended.code == 2 and "there is no node 2 of 2" in ended.err, ended
+    ended = c.hosts[1].start(PROGRAM, "run", "small.toml", "--nnodes", 2, "--master-addr", "host1").finish(within=SOON)
+    assert ended.code == 2 and "which of the 2 nodes is this?" in ended.err, ended
+
+
+def second_node_0(c):
+    """a second node 0 is refused, on the same machine or another one; the first is not disturbed"""
+    node_0 = start_node(c, 0, "run")
+    node_0.until_said("waiting for the others")
+    for host, why in ((c.hosts[0], "is another node 0"), (c.hosts[1], "is this the machine that --master-addr names?")):
+        ended = start_node(c, 0, "run", host=host).finish(within=SOON)
+        assert ended.code == 2 and why in ended.err and "10.88.0.1:29500" in ended.err, ended
+    finish([node_0, start_node(c, 1, "run")])
+
+
+def two_nodes_1(c):
+    """of two nodes with --node-rank 1 the second is refused; the others train"""
+    nodes = [start_node(c, 0, "run", nnodes=3), start_node(c, 1, "run", nnodes=3)]
+    nodes[0].until_said("node 1 (10.88.0.2) is there")
+    second = start_node(c, 1, "run", nnodes=3, host=c.hosts[2]).finish(within=SOON)
+    assert second.code == 2 and "node 1 (10.88.0.2) is there already" in second.err, second
+    node_0 = finish([*nodes, start_node(c, 2, "run", nnodes=3)])[0]
+    assert Run(node_0.out.strip(), c.hosts[0].folder).summary()["world_size"] == 6
+
+
+def left_again(c):
+    """a node that leaves before the start is waited for again"""
+    node_0 = start_node(c, 0, "run", nnodes=3)
+    early = start_node(c, 1, "run", nnodes=3)
+    node_0.until_said("node 1 (10.88.0.2) is there")
+    early.kill()
+    node_0.until_said("node 1 (10.88.0.2) has left again")
+    finish([node_0, start_node(c, 1, "run", nnodes=3), start_node(c, 2, "run", nnodes=3)])
+
+
+def nobody_comes(c):
+    """a node that is alone after distributed.timeout ends, and says who is missing"""
+    alone = ["run", "--set", "distributed.timeout=1.5"]
+    node_0 = start_node(c, 0, *alone, nnodes=3)
+    node_1 = start_node(c, 1, *alone, nnodes=3)
+    ended = node_0.finish(within=SOON)
+    assert ended.code == 1 and "node 2: not there after 1.5 s (distributed.timeout)" in ended.err, ended
+    ended = node_1.finish(within=SOON)
+    assert ended.code == 1 and "node 2: not there" in ended.err, ended
+    ended = start_node(c, 1, *alone).finish(within=SOON)
+    assert ended.code == 1 and "10.88.0.1:29500: node 0 is not there after 1.5 s (distributed.timeout)" in ended.err, ended
+    assert not (c.hosts[0].folder / "results").exists()
+
+
+def cannot_take_part(c):
+    """a node that cannot train what node 0 has resolved says why on both, and nothing is started"""
+    data = c.folder / "data"
+    data.mkdir()
+    (data / "digits.csv").write_text("".join("16," * 64 + f"{n % 10}\n" for n in range(64)))
+    words = ["run", "--set", f"dataset={{ name = \"digits\", path = \"{data}/digits.csv\" }}", "--set",
+             "model.in_features=64", "--set", "model.out_features=10", "--set", "loss=cross_entropy"]  # fmt: skip
+    without_data = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {data} && exec \"$0\" \"$@\"", PROGRAM]
+    node_1 = start_node(c, 1, *words, program=without_data)
+    both_refuse(c, start_node(c, 0, *words), node_1, "the digits dataset is not there", f"{data}/digits.csv")
+    finish(start_nodes(c, *words))
+
+
+def strangers(c):
+    """who speaks to node 0's port without being a node does not disturb the start"""
+    node_0 = start_node(c, 0, "run")
+    node_0.until_said("waiting for the others")
+    script = f"""if True:
+        import random, socket, time
+        def call(text):
+            s = socket.create_connection(("{c.hosts[0].address}", {PORT}))
+            s.sendall(text)
+            return s
+        talkers = [call(t) for t in (
+            b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n", random.Random(0).randbytes(100_000), b"[1]\\n", b"null\\n", b"7", b'{{"type": 5}}\\n',
+            b'{{"type": "hello"}}\\n', b'{{"type": "hello", "node": "1", "terms": {{}}}}\\n', b'{{"type": "ready"}}\\n')]
+        silent = [call(b"") for _ in range(20)]
+        print("called", flush=True)
+        time.sleep(10000)
+    """
+    called = c.hosts[1].start(sys.executable, "-c", script)
+    until(lambda: "called" in called.printed(), "the strangers have called")
+    finish([node_0, start_node(c, 1, "run")])
+
+
+PROMISES = [another_experiment, another_build, other_number_of_ranks, other_number_of_nodes, other_command, no_such_node,
+            second_node_0, two_nodes_1, left_again, nobody_comes, cannot_take_part, strangers]  # fmt: skip
+sys.exit(cluster.check(PROMISES, hosts=3))
