@@ -21,7 +21,7 @@ void offer_core_until_done(c10d::Work& work) {
 
 c10::intrusive_ptr<c10d::Work> AttentiveGroup::allreduce(std::vector<at::Tensor>& tensors,
                                                          const c10d::AllreduceOptions& options) {
-  auto work = c10d::ProcessGroup::allreduce(tensors, options);
+  auto work = WatchedGroup::allreduce(tensors, options);
   // Callbacks run when backward is through, in the order they were queued: this one before the reducer's, which
   // sleeps until all sums are there.
   if (torch::autograd::get_current_graph_task_id() != -1) {

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <c10/util/intrusive_ptr.h>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "dist/watched_group.h"
 
 namespace ddp::dist {
 
@@ -9,9 +10,9 @@ namespace ddp::dist {
 // offers its core to Gloo's threads for a few milliseconds instead of sleeping. On one machine a sum often takes less
 // time than an idle core takes to wake up (docs/performance.md has figures). Sums, and so all bits, are as they are.
 // For CPU ranks with a core each: where another rank waits for the core, sleeping is right.
-class AttentiveGroup : public c10d::ProcessGroup {
+class AttentiveGroup : public WatchedGroup {
  public:
-  using c10d::ProcessGroup::ProcessGroup;
+  using WatchedGroup::WatchedGroup;
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override;

@@ -10,6 +10,7 @@
 
 #include "base/meeting_place.h"
 #include "dist/collectives.h"
+#include "record/progress_page.h"
 
 namespace c10d {
 class Backend;
@@ -26,6 +27,7 @@ struct Membership {
   std::string device;   // the rank's first device: "cpu" or "cuda:3"
   bool spread = false;  // over more devices than that one
   MeetingPlace meeting;
+  record::RankProgress& progress;  // which collectives this rank begins is noted there
   std::chrono::milliseconds timeout{600000};
 };
 

@@ -129,10 +129,11 @@ bool Guest::send_output(const Output& output) {
   }
 }
 
-void Guest::hear(Supervisor& supervisor) {
+void Guest::hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page) {
   for (const Value& message : link_->receive()) {
     const std::string type = message.value("type", "");
     if (type == "stop") supervisor.stop(message.at("signal").get<int>(), message.at("at_once").get<bool>());
+    if (type == "alive") note_standing(message.at("ranks"), page, plan);
     if (type == "end") end_ = message;
   }
   // Its last word comes when all is done, or when a rank elsewhere has failed. In both cases nothing is left to do
@@ -147,7 +148,7 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
   const Heartbeat heartbeat(plan.experiment.distributed.timeout);
   if (Clock::now() - last_beat_ >= heartbeat.every) {
     last_beat_ = Clock::now();
-    link_->send({{"type", "alive"}, {"ranks", standing_of(page, plan.first_rank, plan.ranks_here())}});
+    link_->send({{"type", "alive"}, {"ranks", standing_of(page)}});
   }
   link_->flush();
   if (link_->silence() < heartbeat.limit) return;
@@ -161,10 +162,10 @@ int Guest::train(const Plan& plan, const RankLibrary& library) {
   link_->send({{"type", "ready"}, {"devices", plan.device_names()}});
   const Value start = expect(milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
   record::ProgressPage page(plan.world_size());
-  Supervisor supervisor(page);
+  Supervisor supervisor(page, plan.experiment.distributed.timeout);
   start_ranks(start, plan, library, supervisor, page);
   supervisor.watch_also(link_->descriptor(), [&] {
-    hear(supervisor);
+    hear(plan, supervisor, page);
     return !link_->closed();
   });
   supervisor.watch_over([&] { tick(plan, supervisor, page); });

@@ -42,7 +42,7 @@ class Guest {
   void start_ranks(const config::Value& start, const Plan& plan, const RankLibrary& library, Supervisor& supervisor,
                    record::ProgressPage& page);
   bool send_output(const Output& output);
-  void hear(Supervisor& supervisor);
+  void hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
   void tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
   int conclude(const Outcome& outcome);
 

@@ -11,21 +11,26 @@ using std::chrono::milliseconds;
 Heartbeat::Heartbeat(double timeout_seconds)
     : every(1000), limit(static_cast<std::int64_t>(std::clamp(timeout_seconds, 5.0, 30.0) * 1000)) {}
 
-Value standing_of(record::ProgressPage& page, int first_rank, int ranks) {
+Value standing_of(record::ProgressPage& page) {
   Value list = Value::array();
-  for (int r = first_rank; r < first_rank + ranks; ++r) {
+  for (int r = 0; r < page.ranks(); ++r) {
     auto& rank = page.rank(r);
-    list.push_back({r, rank.step.load(), static_cast<int>(rank.phase.load())});
+    list.push_back({rank.step.load(), static_cast<int>(rank.phase.load()), rank.collectives.load(),
+                    static_cast<int>(rank.collective.load())});
   }
   return list;
 }
 
-void note_standing(const Value& ranks, record::ProgressPage& page) {
-  for (const Value& entry : ranks) {
-    const int r = entry.at(0).get<int>();
-    if (r < 0 || r >= page.ranks()) continue;
-    page.rank(r).step = entry.at(1).get<std::int64_t>();
-    page.rank(r).phase = static_cast<record::Phase>(entry.at(2).get<int>());
+void note_standing(const Value& ranks, record::ProgressPage& page, const Plan& own) {
+  for (int r = 0; r < page.ranks() && r < static_cast<int>(ranks.size()); ++r) {
+    const Value& told = ranks[r];
+    auto& rank = page.rank(r);
+    // What is older than what is known came round by way of node 0.
+    if (own.is_here(r) || told.at(2) < rank.collectives.load()) continue;
+    rank.step = told.at(0).get<std::int64_t>();
+    rank.phase = static_cast<record::Phase>(told.at(1).get<int>());
+    rank.collectives = told.at(2).get<std::int64_t>();
+    rank.collective = static_cast<record::Collective>(told.at(3).get<int>());
   }
 }
 
@@ -67,7 +72,7 @@ void NodeWatch::hear(Node& node) {
 void NodeWatch::take(Node& node, const Value& message) {
   const std::string type = message.value("type", "");
   if (type == "alive") {
-    note_standing(message.at("ranks"), page_);
+    note_standing(message.at("ranks"), page_, plan_);
   } else if (type == "log") {
     const std::string file = directory_.log(message.at("rank").get<int>()).string();
     const std::string text = message.at("text");
@@ -94,7 +99,7 @@ void NodeWatch::tick() {
   const bool beat = now - last_beat_ >= heartbeat_.every;
   if (beat) last_beat_ = now;
   for (Node& node : nodes_.all()) {
-    if (beat) node.link.send({{"type", "alive"}});
+    if (beat) node.link.send({{"type", "alive"}, {"ranks", standing_of(page_)}});
     node.link.flush();
     if (node.done || node.link.silence() < heartbeat_.limit) continue;
     supervisor_.fail({.rank = -1,

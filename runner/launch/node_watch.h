@@ -17,9 +17,10 @@ struct Heartbeat {
   std::chrono::milliseconds limit;
 };
 
-// How these ranks stand, as an `alive` message tells it, and back onto another node's page.
-config::Value standing_of(record::ProgressPage& page, int first_rank, int ranks);
-void note_standing(const config::Value& ranks, record::ProgressPage& page);
+// How the ranks of a page stand, as an `alive` message tells it; and noted on another node's page, but for that node's
+// own ranks.
+config::Value standing_of(record::ProgressPage& page);
+void note_standing(const config::Value& ranks, record::ProgressPage& page, const Plan& own);
 
 // Node 0's side of a run: hears the other nodes while its own ranks are watched. Writes down what their ranks log, ends
 // the run when one of them fails or goes away, and passes a stop on.

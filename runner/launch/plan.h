@@ -21,6 +21,7 @@ struct Plan {
 
   int world_size() const { return all_ranks; }
   int ranks_here() const { return static_cast<int>(groups.size()); }
+  bool is_here(int rank) const { return rank >= first_rank && rank < first_rank + ranks_here(); }
   bool uses_gpus() const;
   // All ranks are forked by this process, and talk through memory that it maps before.
   bool shares_memory() const { return experiment.distributed.backend == "shm"; }

@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "launch/late_rank.h"
 #include "launch/live_line.h"
 
 namespace ddp::launch {
@@ -27,9 +29,18 @@ sigset_t stop_signals() {
   return set;
 }
 
+// Has it been stopped, by SIGSTOP or a debugger? (proc(5): the state follows the name in brackets.)
+bool is_stopped(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(in, stat);
+  const auto end = stat.rfind(')');
+  return end != std::string::npos && end + 2 < stat.size() && (stat[end + 2] == 'T' || stat[end + 2] == 't');
+}
+
 }  // namespace
 
-Supervisor::Supervisor(record::ProgressPage& page) : page_(page) {
+Supervisor::Supervisor(record::ProgressPage& page, double timeout) : page_(page), timeout_(timeout) {
   const sigset_t set = stop_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -156,11 +167,27 @@ void Supervisor::end_all() {
 
 void Supervisor::blame() {
   // Ranks that only saw another one go are effects; the cause was killed, or failed by itself.
-  const auto is_cause = [&](const Ended& e) { return !page_.rank(e.rank).peer_lost; };
+  const auto is_late = [&](const Ended& e) { return page_.rank(e.rank).peer_late.load(); };
+  const auto is_cause = [&](const Ended& e) { return !page_.rank(e.rank).peer_lost && !is_late(e); };
   const auto cause = std::find_if(ended_.begin(), ended_.end(), is_cause);
+  const auto late = std::find_if(ended_.begin(), ended_.end(), is_late);
+  if (cause == ended_.end() && late != ended_.end()) return blame_late(*late);
   const Ended& culprit = cause == ended_.end() ? ended_.front() : *cause;
   outcome_.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log};
   outcome_.effect = cause == ended_.end();
+}
+
+void Supervisor::blame_late(const Ended& waited) {
+  const LateRank late = find_late_rank(page_, waited.rank, timeout_);
+  outcome_.failure = {.rank = waited.rank, .what = late.what, .log = waited.log};
+  if (late.rank < 0) return;
+  outcome_.failure->rank = late.rank;
+  outcome_.failure->log.clear();
+  for (const Rank& rank : ranks_) {
+    if (rank.rank != late.rank) continue;
+    outcome_.failure->log = rank.log;
+    if (is_stopped(rank.process.pid)) outcome_.failure->what += "; its process is stopped (SIGSTOP?)";
+  }
 }
 
 std::string Supervisor::describe(const Ended& ended) const {

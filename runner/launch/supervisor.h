@@ -30,7 +30,8 @@ struct RankOutput {
 // stop at the first INT, TERM or USR2 and ends them at the second, and ends all when one fails.
 class Supervisor {
  public:
-  explicit Supervisor(record::ProgressPage& page);
+  // `timeout`: how many seconds a rank waits for another in a collective.
+  Supervisor(record::ProgressPage& page, double timeout);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -77,9 +78,11 @@ class Supervisor {
   void end_all();
   bool any_running() const;
   void blame();
+  void blame_late(const Ended& waited);
   std::string describe(const Ended& ended) const;
 
   record::ProgressPage& page_;
+  const double timeout_;
   FileDescriptor signals_;
   StopSignals stop_signals_;
   FileDescriptor console_from_;

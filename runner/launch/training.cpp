@@ -56,7 +56,7 @@ int train(const Training& t) {
       remember_epochs(page.run(), t.directory, t.plan.experiment);
     }
     t.nodes.start(t.meeting.address, t.resumed, t.start.resume_from);
-    Supervisor supervisor(page);
+    Supervisor supervisor(page, t.plan.experiment.distributed.timeout);
     start_ranks(t, supervisor, page, summary.config_hash);
     const NodeWatch nodes(t.nodes, supervisor, page, t.directory, t.plan);
     GitState git(t.experiment_folder);

@@ -84,12 +84,14 @@ torch::nn::AnyModule build_model(const Task& t, const checkpoint::Checkpoint* sa
 dist::Groups join_groups(const Task& t) {
   const auto& d = t.experiment->distributed;
   if (t.experiment->parallel != "ddp") return {};
+  t.progress->rank(t.rank).begin(record::Collective::joining);
   return dist::join_process_groups({.backend = d.backend,
                                     .rank = t.rank,
                                     .world_size = t.world_size,
                                     .device = t.devices.front(),
                                     .spread = t.devices.size() > 1,
                                     .meeting = t.meeting,
+                                    .progress = t.progress->rank(t.rank),
                                     .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))},
                                    /*control=*/!t.together);
 }

@@ -32,6 +32,30 @@ const char* to_string(Phase phase) {
   return "?";
 }
 
+const char* to_string(Collective collective) {
+  switch (collective) {
+    case Collective::none:
+      return "nothing";
+    case Collective::joining:
+      return "joining the group";
+    case Collective::all_reduce:
+      return "all-reduce";
+    case Collective::broadcast:
+      return "broadcast";
+    case Collective::all_gather:
+      return "all-gather";
+    case Collective::reduce:
+      return "reduce";
+    case Collective::gather:
+      return "gather";
+    case Collective::scatter:
+      return "scatter";
+    case Collective::barrier:
+      return "barrier";
+  }
+  return "?";
+}
+
 ProgressPage::ProgressPage(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + sizeof(RankProgress) * ranks) {
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw training_error("cannot map shared memory: " + errno_text(errno));

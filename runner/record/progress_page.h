@@ -10,6 +10,20 @@ namespace ddp::record {
 enum class Phase : std::int32_t { starting, loading, forward, backward, optimizer, validating, saving, finished };
 const char* to_string(Phase phase);
 
+// What ranks do together. Who waits in one for too long tells by it which rank stays away.
+enum class Collective : std::int32_t {
+  none,
+  joining,
+  all_reduce,
+  broadcast,
+  all_gather,
+  reduce,
+  gather,
+  scatter,
+  barrier
+};
+const char* to_string(Collective collective);
+
 // One step's loss of one rank, before it is averaged over ranks.
 struct LossEntry {
   std::atomic<std::int64_t> step{0};  // written last: the entry is of this step once it says so
@@ -25,10 +39,19 @@ constexpr std::size_t kLossRing = 8;
 struct alignas(64) RankProgress {
   std::atomic<Phase> phase{Phase::starting};
   std::atomic<std::int64_t> step{0};  // optimizer steps done
+  std::atomic<std::int64_t> collectives{0};  // begun so far; every rank begins the same ones, in the same order
+  std::atomic<Collective> collective{Collective::none};  // the one that was begun last
   LossEntry losses[kLossRing];
   std::atomic<bool> failed{false};     // `error` is whole
   std::atomic<bool> peer_lost{false};  // the failure is that another rank went away
+  std::atomic<bool> peer_late{false};  // the failure is that another rank stayed away for too long
   char error[2000] = {};
+
+  // This rank begins a collective.
+  void begin(Collective what) {
+    collective.store(what, std::memory_order_relaxed);
+    collectives.fetch_add(1, std::memory_order_relaxed);
+  }
 };
 
 // What rank 0 tells the parent for the live line and summary.json.

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <c10/util/intrusive_ptr.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "record/progress_page.h"
+
+namespace ddp::dist {
+
+// A process group that notes on the rank's progress page which collective it begins: when one waits in vain for
+// another, the parent can tell which of them stayed away.
+class WatchedGroup : public c10d::ProcessGroup {
+ public:
+  template <class... Arguments>
+  explicit WatchedGroup(record::RankProgress& progress, Arguments&&... arguments)
+      : ProcessGroup(std::forward<Arguments>(arguments)...), progress_(progress) {}
+
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override {
+    progress_.begin(record::Collective::all_reduce);
+    return ProcessGroup::allreduce(tensors, options);
+  }
+  c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
+                                           const c10d::BroadcastOptions& options) override {
+    progress_.begin(record::Collective::broadcast);
+    return ProcessGroup::broadcast(tensors, options);
+  }
+  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                                           std::vector<at::Tensor>& inputs,
+                                           const c10d::AllgatherOptions& options) override {
+    progress_.begin(record::Collective::all_gather);
+    return ProcessGroup::allgather(outputs, inputs, options);
+  }
+  c10::intrusive_ptr<c10d::Work> reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& options) override {
+    progress_.begin(record::Collective::reduce);
+    return ProcessGroup::reduce(tensors, options);
+  }
+  c10::intrusive_ptr<c10d::Work> gather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
+                                        const c10d::GatherOptions& options) override {
+    progress_.begin(record::Collective::gather);
+    return ProcessGroup::gather(outputs, inputs, options);
+  }
+  c10::intrusive_ptr<c10d::Work> scatter(std::vector<at::Tensor>& outputs, std::vector<std::vector<at::Tensor>>& inputs,
+                                         const c10d::ScatterOptions& options) override {
+    progress_.begin(record::Collective::scatter);
+    return ProcessGroup::scatter(outputs, inputs, options);
+  }
+  c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions& options) override {
+    progress_.begin(record::Collective::barrier);
+    return ProcessGroup::barrier(options);
+  }
+
+ private:
+  record::RankProgress& progress_;
+};
+
+}  // namespace ddp::dist
