@@ -40,12 +40,17 @@ Group owned_by_all(c10::intrusive_ptr<c10d::ProcessGroup> group) {
   return Group(group.get(), [group](c10d::ProcessGroup*) mutable { group.reset(); });
 }
 
-Group make_group(const StorePointer& store, const Membership& m) {
+using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
+
+GroupPointer watched_group(const StorePointer& store, const Membership& m) {
+  if (m.device == "cpu" && m.world_size <= usable_cores()) {
+    return c10::make_intrusive<AttentiveGroup>(m.progress, store, m.rank, m.world_size);
+  }
+  return c10::make_intrusive<WatchedGroup>(m.progress, store, m.rank, m.world_size);
+}
+
+Group connect(const GroupPointer& group, const StorePointer& store, const Membership& m) {
   const bool nccl = m.backend == "nccl";
-  auto group =
-      m.device == "cpu" && m.world_size <= usable_cores()
-          ? c10::intrusive_ptr<c10d::ProcessGroup>(c10::make_intrusive<AttentiveGroup>(store, m.rank, m.world_size))
-          : c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size);
   auto named = c10::make_intrusive<c10d::PrefixStore>(m.backend, store);
   auto backend = nccl ? make_nccl(named, m) : make_gloo(named, m);
   const auto type = nccl ? c10d::ProcessGroup::NCCL : c10d::ProcessGroup::GLOO;
@@ -69,11 +74,12 @@ Group make_group(const StorePointer& store, const Membership& m) {
 Group make_control_group(const StorePointer& store, Membership m) {
   m.backend = "gloo";
   m.device = "cpu";
-  return make_group(c10::make_intrusive<c10d::PrefixStore>("control", store), m);
+  return connect(c10::make_intrusive<c10d::ProcessGroup>(store, m.rank, m.world_size),
+                 c10::make_intrusive<c10d::PrefixStore>("control", store), m);
 }
 
 Group join_by_shared_memory(const Membership& m) {
-  auto group = c10::make_intrusive<c10d::ProcessGroup>(m.rank, m.world_size);
+  auto group = c10::make_intrusive<WatchedGroup>(m.progress, m.rank, m.world_size);
   group->setDefaultBackend(c10d::ProcessGroup::CUSTOM);
   group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::CUSTOM, make_shared_memory(m));
   group->setGroupName("0");
@@ -88,7 +94,7 @@ Groups join_process_groups(const Membership& m, bool control) {
     const StorePointer store = open_store(m);
     Groups groups;
     if (control) groups.control = make_control_group(store, m);
-    groups.main = make_group(store, m);
+    groups.main = connect(watched_group(store, m), store, m);
     return groups;
   } catch (const c10::Error& error) {
     throw training_error("cannot join the process group: " + error.msg(), "rank " + std::to_string(m.rank));

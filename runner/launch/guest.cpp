@@ -148,14 +148,12 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
   const Heartbeat heartbeat(plan.experiment.distributed.timeout);
   if (Clock::now() - last_beat_ >= heartbeat.every) {
     last_beat_ = Clock::now();
+    supervisor.note_stopped();
     link_->send({{"type", "alive"}, {"ranks", standing_of(page)}});
   }
   link_->flush();
   if (link_->silence() < heartbeat.limit) return;
-  supervisor.fail({.rank = -1,
-                   .what = "node 0 (" + link_->peer() + ") has not been heard of for " +
-                           std::to_string(heartbeat.limit.count() / 1000) + " s: is its machine, or the network, down?",
-                   .log = ""});
+  supervisor.fail({.rank = -1, .what = silent("node 0 (" + link_->peer() + ")", *link_), .log = ""});
 }
 
 int Guest::train(const Plan& plan, const RankLibrary& library) {
@@ -169,6 +167,11 @@ int Guest::train(const Plan& plan, const RankLibrary& library) {
     return !link_->closed();
   });
   supervisor.watch_over([&] { tick(plan, supervisor, page); });
+  supervisor.suspect([&]() -> std::optional<std::string> {
+    const Heartbeat heartbeat(plan.experiment.distributed.timeout);
+    if (link_->silence() <= heartbeat.worrying()) return {};
+    return silent("node 0 (" + link_->peer() + ")", *link_);
+  });
   supervisor.tell_stop([this](int signal, bool at_once) {
     link_->send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
   });

@@ -16,28 +16,21 @@ std::string seconds(double value) {
 
 LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout) {
   const auto& waits = page.rank(waiting);
-  const std::int64_t reached = waits.collectives;
-  const std::string place =
-      std::string(record::to_string(waits.collective.load())) + " in step " + std::to_string(waits.step + 1);
-  std::string late;
+  const std::string wait = "rank " + std::to_string(waiting) + " waited for " +
+                           record::to_string(waits.collective.load()) + " in step " + std::to_string(waits.step + 1) +
+                           " longer than " + seconds(timeout) + " (distributed.timeout)";
+  std::string away;
   int first = -1;
   for (int r = 0; r < page.ranks(); ++r) {
-    if (r == waiting || page.rank(r).collectives >= reached) continue;
+    const auto& rank = page.rank(r);
+    if (r == waiting || (rank.collectives >= waits.collectives && !rank.stopped)) continue;
     if (first < 0) first = r;
-    late += (late.empty() ? "" : ", ") + std::to_string(r);
+    away += "; rank " + std::to_string(r) + " stays away: it is after step " + std::to_string(rank.step) + ", in " +
+            record::to_string(rank.phase) + (rank.stopped ? ", and its process is stopped (SIGSTOP?)" : "");
   }
-  const std::string patience = seconds(timeout) + " (distributed.timeout)";
-  if (first < 0) {
-    return {.rank = -1,
-            .what = "rank " + std::to_string(waiting) + " waited for " + place + " longer than " + patience +
-                    ", though every rank is there: is the network between them whole?"};
-  }
-  const auto& away = page.rank(first);
-  return {.rank = first,
-          .what = (late.find(',') == std::string::npos ? "rank " : "ranks ") + late + " stayed away from " + place +
-                  " for longer than " + patience + ": rank " + std::to_string(first) + " is after step " +
-                  std::to_string(away.step) + ", in " + record::to_string(away.phase) + "; rank " +
-                  std::to_string(waiting) + " waited"};
+  if (first < 0)
+    return {.rank = waiting, .what = wait + ", though every rank is there: is the network between them whole?"};
+  return {.rank = first, .what = wait + away};
 }
 
 }  // namespace ddp::launch

@@ -8,7 +8,7 @@ namespace ddp::launch {
 
 // Who kept a rank waiting in a collective until it gave up, as the page tells it.
 struct LateRank {
-  int rank = -1;  // the first that stays away; -1: all are there
+  int rank = -1;  // the first that stays away; where all are there, the one that waited
   std::string what;
 };
 

@@ -11,12 +11,18 @@ using std::chrono::milliseconds;
 Heartbeat::Heartbeat(double timeout_seconds)
     : every(1000), limit(static_cast<std::int64_t>(std::clamp(timeout_seconds, 5.0, 30.0) * 1000)) {}
 
+std::string silent(const std::string& node, const NodeLink& link) {
+  return node + " has not been heard of for " +
+         std::to_string(std::chrono::duration_cast<std::chrono::seconds>(link.silence()).count()) +
+         " s: is its machine, or the network, down?";
+}
+
 Value standing_of(record::ProgressPage& page) {
   Value list = Value::array();
   for (int r = 0; r < page.ranks(); ++r) {
     auto& rank = page.rank(r);
     list.push_back({rank.step.load(), static_cast<int>(rank.phase.load()), rank.collectives.load(),
-                    static_cast<int>(rank.collective.load())});
+                    static_cast<int>(rank.collective.load()), rank.stopped.load()});
   }
   return list;
 }
@@ -31,6 +37,7 @@ void note_standing(const Value& ranks, record::ProgressPage& page, const Plan& o
     rank.phase = static_cast<record::Phase>(told.at(1).get<int>());
     rank.collectives = told.at(2).get<std::int64_t>();
     rank.collective = static_cast<record::Collective>(told.at(3).get<int>());
+    rank.stopped = told.at(4).get<bool>();
   }
 }
 
@@ -52,6 +59,12 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage&
   supervisor.watch_over([this] { tick(); });
   supervisor.wait_for([this] {
     return std::any_of(nodes_.all().begin(), nodes_.all().end(), [](const Node& node) { return !node.done; });
+  });
+  supervisor.suspect([this]() -> std::optional<std::string> {
+    for (const Node& node : nodes_.all()) {
+      if (node.link.silence() > heartbeat_.worrying()) return silent(node.name(), node.link);
+    }
+    return {};
   });
   supervisor.tell_stop([this](int signal, bool at_once) {
     for (Node& node : nodes_.all()) node.link.send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
@@ -97,16 +110,15 @@ void NodeWatch::take(Node& node, const Value& message) {
 void NodeWatch::tick() {
   const auto now = NodeLink::Clock::now();
   const bool beat = now - last_beat_ >= heartbeat_.every;
-  if (beat) last_beat_ = now;
+  if (beat) {
+    last_beat_ = now;
+    supervisor_.note_stopped();
+  }
   for (Node& node : nodes_.all()) {
     if (beat) node.link.send({{"type", "alive"}, {"ranks", standing_of(page_)}});
     node.link.flush();
     if (node.done || node.link.silence() < heartbeat_.limit) continue;
-    supervisor_.fail({.rank = -1,
-                      .what = node.name() + " has not been heard of for " +
-                              std::to_string(heartbeat_.limit.count() / 1000) +
-                              " s: is its machine, or the network, down?",
-                      .log = ""});
+    supervisor_.fail({.rank = -1, .what = silent(node.name(), node.link), .log = ""});
   }
 }
 

@@ -15,7 +15,12 @@ struct Heartbeat {
   explicit Heartbeat(double timeout_seconds);
   std::chrono::milliseconds every;
   std::chrono::milliseconds limit;
+  // A node that is silent for that long is the likely cause of what else goes wrong.
+  std::chrono::milliseconds worrying() const { return 5 * every / 2; }
 };
+
+// What a node that is silent for too long is told of.
+std::string silent(const std::string& node, const NodeLink& link);
 
 // How the ranks of a page stand, as an `alive` message tells it; and noted on another node's page, but for that node's
 // own ranks.

@@ -178,15 +178,21 @@ void Supervisor::blame() {
 }
 
 void Supervisor::blame_late(const Ended& waited) {
+  if (const auto suspected = suspicion_ ? suspicion_() : std::nullopt) {
+    outcome_.failure = {.rank = -1, .what = *suspected, .log = ""};
+    return;
+  }
+  note_stopped();
   const LateRank late = find_late_rank(page_, waited.rank, timeout_);
-  outcome_.failure = {.rank = waited.rank, .what = late.what, .log = waited.log};
-  if (late.rank < 0) return;
-  outcome_.failure->rank = late.rank;
-  outcome_.failure->log.clear();
+  outcome_.failure = {.rank = late.rank, .what = late.what, .log = ""};
   for (const Rank& rank : ranks_) {
-    if (rank.rank != late.rank) continue;
-    outcome_.failure->log = rank.log;
-    if (is_stopped(rank.process.pid)) outcome_.failure->what += "; its process is stopped (SIGSTOP?)";
+    if (rank.rank == late.rank) outcome_.failure->log = rank.log;
+  }
+}
+
+void Supervisor::note_stopped() {
+  for (const Rank& rank : ranks_) {
+    if (rank.process.pid > 0) page_.rank(rank.rank).stopped = is_stopped(rank.process.pid);
   }
 }
 

@@ -48,6 +48,11 @@ class Supervisor {
   // Is told of each signal that is heard here; `at_once`: it is the second.
   void tell_stop(std::function<void(int signal, bool at_once)> told) { told_stop_ = std::move(told); }
 
+  // Before a rank is blamed that only stayed away: names what may have kept it, such as a node that is not heard of.
+  void suspect(std::function<std::optional<std::string>()> suspicion) { suspicion_ = std::move(suspicion); }
+  // Notes on the page which ranks of this machine are stopped.
+  void note_stopped();
+
   // Something outside of these ranks failed: they are ended.
   void fail(const record::Failure& failure);
   // As if that signal were heard here.
@@ -94,6 +99,7 @@ class Supervisor {
   std::function<void()> tick_;
   std::function<bool()> others_;
   std::function<void(int, bool)> told_stop_;
+  std::function<std::optional<std::string>()> suspicion_;
   std::function<void(const std::string&)> print_;
   Outcome outcome_;
 };

@@ -41,6 +41,7 @@ struct alignas(64) RankProgress {
   std::atomic<std::int64_t> step{0};  // optimizer steps done
   std::atomic<std::int64_t> collectives{0};  // begun so far; every rank begins the same ones, in the same order
   std::atomic<Collective> collective{Collective::none};  // the one that was begun last
+  std::atomic<bool> stopped{false};  // by SIGSTOP or a debugger, as its parent saw it last
   LossEntry losses[kLossRing];
   std::atomic<bool> failed{false};     // `error` is whole
   std::atomic<bool> peer_lost{false};  // the failure is that another rank went away
