@@ -83,6 +83,8 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
   s.status = failure ? "failed" : stop_signal != 0 && !done ? "interrupted" : "completed";
   s.error = failure;
+  // A rank of another machine is named by its number; what it logged came here.
+  if (failure && failure->rank >= 0 && failure->log.empty()) s.error->log = directory.log(failure->rank).string();
   record::write_summary(directory, s);
   if (s.status == "interrupted") {
     const fs::path last = record::latest_checkpoint(directory.checkpoints());
@@ -92,7 +94,7 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
     return {.exit_code = exit_code_of(stop_signal)};
   }
   if (!failure) return {};
-  const std::string text = describe(*failure, s);
+  const std::string text = describe(*s.error, s);
   log::error(text);
   return {.exit_code = 1, .why = text};
 }
