@@ -38,13 +38,12 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   if (guest.over()) return 0;
   std::optional<Prepared> prepared;
   try {
-    prepared.emplace(prepare(load_text(guest.welcome().work), launch));
+    prepared.emplace(prepare(load_text(guest.welcome().config), launch));
   } catch (const Error& error) {
     guest.decline(error.what());
     throw;
   }
-  return guest.run(
-      {.plan = prepared->plan, .as_rank = [&](const rank::Task& task) { return prepared->library->train(task); }});
+  return guest.train(prepared->plan, *prepared->library);
 }
 
 }  // namespace ddp::commands

@@ -113,20 +113,19 @@ void Supervisor::handle_signal() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    const bool at_once = stop_signals_.at_once(signal) || nothing_to_save_;
+    const bool at_once = stop_signals_.at_once(signal);
     stop(signal, at_once);
     if (told_stop_) told_stop_(signal, at_once);
   }
 }
 
 void Supervisor::stop(int signal, bool at_once) {
-  const bool first = outcome_.stop_signal == 0;
-  if (first) outcome_.stop_signal = signal;
-  if (at_once || nothing_to_save_) {
-    if (first || at_once) print_("stopping at once");
+  if (at_once) {
+    print_("stopping at once");
     return end_all();
   }
-  if (!first) return;
+  if (outcome_.stop_signal != 0) return;
+  outcome_.stop_signal = signal;
   page_.stop_requested() = true;
   print_("stopping after this step, then saving (once more: at once, without saving)");
 }

@@ -74,6 +74,10 @@ class Host:
         assert ended.code == 0, f"{words}: {ended}"
         return ended.out
 
+    def listens_on(self):
+        """The addresses of all its sockets that wait for others."""
+        return {line.split()[-2] for line in self.call("ss", "-H", "-l", "-n", "-t", "-u", "-w").splitlines()}
+
     def cut_cable(self):
         ip("link", "set", self._port, "down")
 
@@ -143,6 +147,7 @@ def check(promises, hosts=2):
                 error = traceback.format_exc()
         broken += bool(error)
         title = promise.__doc__.partition("\n")[0]
-        print(f"{'BROKEN' if error else 'kept':8}{title} ({time.monotonic() - begun:.1f} s)\n{error}", end="", flush=True)
+        print(f"{'BROKEN' if error else 'kept':8}{title} ({time.monotonic() - begun:.1f} s)", flush=True)
+        print(error, end="", flush=True)
     print(f"{len(chosen) - broken} of {len(chosen)} promises are kept")
     return 1 if broken or not chosen else 0

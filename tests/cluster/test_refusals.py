@@ -106,7 +106,7 @@ def nobody_comes(c):
     ended = node_1.finish(within=SOON)
     assert ended.code == 1 and "node 2: not there" in ended.err, ended
     ended = start_node(c, 1, *alone).finish(within=SOON)
-    assert ended.code == 1 and "10.88.0.1:29500: node 0 is not there after 1.5 s (distributed.timeout)" in ended.err, ended
+    assert ended.code == 1 and "10.88.0.1:29500: node 0 is not there after 1.5 s" in ended.err, ended
     assert not (c.hosts[0].folder / "results").exists()
 
 
@@ -124,7 +124,7 @@ def cannot_take_part(c):
 
 
 def strangers(c):
-    """who speaks to node 0's port without being a node does not disturb the start"""
+    """strangers who call node 0's port do not disturb the start"""
     node_0 = start_node(c, 0, "run")
     node_0.until_said("waiting for the others")
     script = f"""if True:
@@ -134,8 +134,10 @@ def strangers(c):
             s.sendall(text)
             return s
         talkers = [call(t) for t in (
-            b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n", random.Random(0).randbytes(100_000), b"[1]\\n", b"null\\n", b"7", b'{{"type": 5}}\\n',
-            b'{{"type": "hello"}}\\n', b'{{"type": "hello", "node": "1", "terms": {{}}}}\\n', b'{{"type": "ready"}}\\n')]
+            b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n", random.Random(0).randbytes(100_000), b"[1]\\n", b"null\\n",
+            b"7", b'{{"type": 5}}\\n', b'{{"type": "hello"}}\\n', b'{{"type": "ready"}}\\n',
+            b'{{"type": "hello", "node": "1", "terms": {{}}}}\\n',
+            b'{{"type": "hello", "node": -1, "terms": {{}}}}\\n')]
         silent = [call(b"") for _ in range(20)]
         print("called", flush=True)
         time.sleep(10000)
@@ -145,6 +147,7 @@ def strangers(c):
     finish([node_0, start_node(c, 1, "run")])
 
 
-PROMISES = [another_experiment, another_build, other_number_of_ranks, other_number_of_nodes, other_command, no_such_node,
-            second_node_0, two_nodes_1, left_again, nobody_comes, cannot_take_part, strangers]  # fmt: skip
+PROMISES = [another_experiment, another_build, other_number_of_ranks, other_number_of_nodes, other_command,
+            no_such_node, second_node_0, two_nodes_1, left_again, nobody_comes, cannot_take_part,
+            strangers]  # fmt: skip
 sys.exit(cluster.check(PROMISES, hosts=3))

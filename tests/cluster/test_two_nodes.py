@@ -70,19 +70,14 @@ def listeners(c):
     """nodes listen on their own address alone, and on none while they do not wait for others"""
     node_0 = start_node(c, 0, "run")
     node_0.until_said("waiting for the others")
-    assert sockets(c.hosts[0]) == {"10.88.0.1:29500"}, sockets(c.hosts[0])
+    assert c.hosts[0].listens_on() == {"10.88.0.1:29500"}, c.hosts[0].listens_on()
     node_0.end()
     long_run = LongRun(c)
     for host in c.hosts:
-        addresses = {address.rpartition(":")[0] for address in sockets(host)}
+        addresses = {address.rpartition(":")[0] for address in host.listens_on()}
         assert addresses == {host.address}, addresses
-    assert "10.88.0.1:29500" not in sockets(c.hosts[0])
+    assert "10.88.0.1:29500" not in c.hosts[0].listens_on()
     long_run.nodes[0].kill()
-
-
-def sockets(host):
-    """The addresses that a host listens on."""
-    return {line.split()[-2] for line in host.call("ss", "-H", "-l", "-n", "-t", "-u", "-w").splitlines()}
 
 
 sys.exit(cluster.check([same_bits, results_are_node_0s, either_order, resume, run_id, listeners]))

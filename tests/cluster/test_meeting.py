@@ -1,0 +1,140 @@
+"""Where ranks meet: init_method's env://, tcp:// and file://, and ranks that are started by hand."""
+
+import signal
+import sys
+
+import cluster
+from commands import until
+from runs import PROGRAM, begun_run, finish, on_one_machine, same, start_node, start_nodes, write_experiment
+
+cluster.isolate()
+
+
+def tcp_on_one_machine(c):
+    """init_method tcp:// is where the ranks of one machine meet; a port that is taken is refused"""
+    host = c.hosts[0]
+    words = [PROGRAM, "run", write_experiment(host.folder), "--set", "distributed.init_method=tcp://10.88.0.1:7777"]
+    endless = host.start(*words, "--set", "epochs=1000000")
+    run = begun_run(host.folder)
+    until(lambda: run.last_step() > 0 or endless.ended(), "a first step")
+    assert "10.88.0.1:7777" in host.listens_on()
+    second = host.start(*words).finish()
+    assert second.code == 2 and "10.88.0.1:7777" in second.err and "cannot listen" in second.err, second
+    endless.end()
+    until(lambda: not host.listens_on(), "nobody listens")
+    finish([host.start(*words, "--name", "again")])
+    same(begun_run(host.folder, "again"), on_one_machine(c.folder / "alone", ranks=2))
+
+
+def file_on_one_machine(c):
+    """init_method file:// is where the ranks of one machine meet; it is removed; one that was left is refused"""
+    host, file = c.hosts[0], c.folder / "meeting"
+    words = [PROGRAM, "run", write_experiment(host.folder), "--set", f"distributed.init_method=file://{file}"]
+    finish([host.start(*words)])
+    same(begun_run(host.folder), on_one_machine(c.folder / "alone", ranks=2))
+    assert not file.exists()
+    file.touch()
+    (refused,) = finish([host.start(*words, "--name", "again")], code=2)
+    assert str(file) in refused.err and "is there already" in refused.err and "remove it" in refused.err, refused
+    assert not (host.folder / "results/again").exists()
+
+
+def file_for_two_nodes(c):
+    """init_method file:// on a shared disk is where two nodes meet, in either order"""
+    words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting"]
+    node_1 = start_node(c, 1, *words, master=[])
+    node_1.until_said(f"waiting for node 0 at {c.folder}/meeting")
+    node_0 = start_node(c, 0, *words, master=[])
+    finish([node_0, node_1])
+    same(begun_run(c.hosts[0].folder), on_one_machine(c.folder / "alone"))
+    assert not (c.folder / "meeting").exists()
+
+
+def stale_file_for_two_nodes(c):
+    """a file that a killed node 0 left does not lead two nodes astray"""
+    words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting"]
+    killed = start_node(c, 0, *words, master=[])
+    killed.until_said("waiting for the others")
+    killed.kill()
+    assert (c.folder / "meeting").exists()
+    node_1 = start_node(c, 1, *words, master=[])
+    node_1.until_said("waiting for node 0")
+    finish([start_node(c, 0, *words, master=[]), node_1])
+
+
+def tcp_for_two_nodes(c):
+    """init_method tcp:// is where two nodes meet without --master-addr"""
+    finish(start_nodes(c, "run", "--set", "distributed.init_method=tcp://host1:7777", master=[]))
+    same(begun_run(c.hosts[0].folder), on_one_machine(c.folder / "alone"))
+
+
+def nowhere(c):
+    """nodes and ranks without a place to meet are refused"""
+    for ended in finish(start_nodes(c, "run", master=[]), code=2):
+        assert "the nodes have no place to meet" in ended.err and "--master-addr" in ended.err, ended
+    ended = c.hosts[0].start(PROGRAM, "run", "small.toml", RANK="0", WORLD_SIZE="2", LOCAL_WORLD_SIZE="2").finish()
+    assert ended.code == 2 and "MASTER_ADDR" in ended.err, ended
+
+
+def rank_by_hand(c, rank, *words, **environment):
+    at = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2}
+    at |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 7777} | environment
+    folder = c.hosts[0].folder
+    return c.hosts[0].start(PROGRAM, "run", write_experiment(folder), *words, **{k: str(v) for k, v in at.items()})
+
+
+def by_hand(c):
+    """ranks that are started by hand, with RANK and WORLD_SIZE, train as those that one command starts"""
+    ended = finish([rank_by_hand(c, rank) for rank in (1, 0)])
+    run = begun_run(c.hosts[0].folder)
+    assert [e.out for e in ended] == ["", f"results/small/{run.path.name}\n"], ended
+    same(run, on_one_machine(c.folder / "alone", ranks=2))
+
+
+def by_hand_on_two_machines(c):
+    """so do ranks on two machines, each with its own device_pool"""
+    ranks = []
+    for rank, host in enumerate(c.hosts):
+        words = ["run", write_experiment(host.folder), "--set", "device_pool=[\"cpu\"]"]
+        at = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "host1", "MASTER_PORT": "7777"}
+        ranks.append(host.start(PROGRAM, *words, **at))
+    finish(ranks)
+    same(begun_run(c.hosts[0].folder), on_one_machine(c.folder / "alone", ranks=2))
+    assert not (c.hosts[1].folder / "results").exists()
+
+
+def different_by_hand(c):
+    """ranks that are started by hand with different experiments are refused; the key is named"""
+    ended = finish([rank_by_hand(c, 0), rank_by_hand(c, 1, "--set", "optimizer.lr=0.5")], code=1)
+    assert "optimizer.lr is 0.5, not 0.01" in ended[1].err, ended[1]
+    summary = begun_run(c.hosts[0].folder).summary()
+    assert summary["status"] == "failed", summary
+
+
+def long_by_hand(c):
+    ranks = [rank_by_hand(c, rank, "--set", "epochs=1000000") for rank in (0, 1)]
+    run = begun_run(c.hosts[0].folder)
+    until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
+    assert {address.rpartition(":")[0] for address in c.hosts[0].listens_on()} == {"127.0.0.1"}
+    return ranks, run
+
+
+def killed_by_hand(c):
+    """of ranks that are started by hand, one that is killed ends the other"""
+    ranks, run = long_by_hand(c)
+    ranks[1].kill()
+    finish(ranks[:1], code=1)
+    assert run.summary()["status"] == "failed", run.summary()
+
+
+def stopped_by_hand(c):
+    """of ranks that are started by hand, one that hears SIGTERM stops all after one step, and all is saved"""
+    ranks, run = long_by_hand(c)
+    ranks[1].kill(signal.SIGTERM)
+    finish(ranks, code=143)
+    assert run.summary()["status"] == "interrupted" and run.saved_step() == run.last_step(), run.summary()
+
+
+PROMISES = [tcp_on_one_machine, file_on_one_machine, file_for_two_nodes, stale_file_for_two_nodes, tcp_for_two_nodes,
+            nowhere, by_hand, by_hand_on_two_machines, different_by_hand, killed_by_hand, stopped_by_hand]  # fmt: skip
+sys.exit(cluster.check(PROMISES))

@@ -1,0 +1,61 @@
+"""A network that breaks ends a run on all sides, within distributed.timeout; one that only stutters does not."""
+
+import signal
+import sys
+import time
+
+import cluster
+from runs import LongRun, Run, finish, on_one_machine, same, start_nodes
+
+cluster.isolate("nft")
+TIMEOUT = 5  # distributed.timeout, seconds
+SOON = TIMEOUT + 20  # on an idle machine, not more than TIMEOUT + 2
+
+
+def cut(c):
+    """a cable that is cut ends both nodes, each names the other; mended, the run goes on"""
+    run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
+    c.hosts[1].cut_cable()
+    for node in run.nodes:
+        node.finish(within=SOON)
+    node_0, node_1 = finish(run.nodes, code=1)
+    assert "node 1 (10.88.0.2)" in node_0.err, node_0
+    assert "node 0 (10.88.0.1)" in node_1.err, node_1
+    summary = run.run.summary()
+    assert summary["status"] == "failed" and "node 1 (10.88.0.2)" in summary["error"]["what"], summary
+    c.hosts[1].mend_cable()
+    run.check_resumes_to_the_same_bits()
+
+
+def cut_for_a_moment(c):
+    """a cable that is cut for a second costs a second: the run goes on, to the same bits"""
+    run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
+    c.hosts[1].cut_cable()
+    before = run.run.last_step()
+    time.sleep(1)  # how long it is cut
+    c.hosts[1].mend_cable()
+    run.until_step(before + 20)
+    run.nodes[0].kill(signal.SIGTERM)
+    finish(run.nodes, code=143)
+    run.check_resumes_to_the_same_bits()
+
+
+def cut_before_the_start(c):
+    """nodes whose cable is mended after they were started find each other"""
+    c.hosts[1].cut_cable()
+    nodes = start_nodes(c, "run")
+    nodes[1].until_said("waiting for node 0 at 10.88.0.1:29500")
+    c.hosts[1].mend_cable()
+    finish(nodes)
+
+
+def lost_packets(c):
+    """a network that loses one packet in fifty changes no bit"""
+    for host in c.hosts:
+        host.lose_packets(percent=2)
+    node_0, _ = finish(start_nodes(c, "run"))
+    assert all(host.packets_lost() > 0 for host in c.hosts), [host.packets_lost() for host in c.hosts]
+    same(Run(node_0.out.strip(), c.hosts[0].folder), on_one_machine(c.folder / "alone"))
+
+
+sys.exit(cluster.check([cut, cut_for_a_moment, cut_before_the_start, lost_packets]))

@@ -1,0 +1,85 @@
+"""torchrun launches the same program: one rank a process, the same bits, and a restarted group goes on with its run."""
+
+import os
+import signal
+import sys
+
+import cluster
+from commands import running, until
+from runs import PROGRAM, Run, begun_run, finish, on_one_machine, same, write_experiment
+
+PYTHON = os.environ.get("DDP_PYTHON")
+if not PYTHON:
+    cluster.skip("run it through scripts/test, which sets DDP_PYTHON")
+cluster.isolate()
+
+
+def start(c, number, *words, host=None):
+    """torchrun on a host. `words`: its flags, and "run", after which come those of `run`."""
+    host = host or c.hosts[number]
+    split = words.index("run")
+    flags, arguments = words[:split], words[split + 1 :]
+    program = [PROGRAM, "run", write_experiment(host.folder), "--results", "results" if number == 0 else "nothing-here"]
+    torchrun = [PYTHON, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", 2, *flags]
+    return host.start(*torchrun, *program, *arguments, PYTHONPATH=os.environ["DDP_PYTHONPATH"],
+                      PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")  # fmt: skip
+
+
+def only_node_0_writes(c):
+    assert [file.name for file in c.hosts[1].folder.iterdir()] == ["small.toml"]
+
+
+def one_node(c):
+    """torchrun's two ranks on one machine train what ddp-exp's own two do"""
+    (ended,) = finish([start(c, 0, "run")])
+    run = begun_run(c.hosts[0].folder)
+    assert ended.out.splitlines().count(str(run.path.relative_to(c.hosts[0].folder))) == 1, ended
+    assert run.summary()["status"] == "completed", run.summary()
+    same(run, on_one_machine(c.folder / "alone", ranks=2))
+
+
+def two_nodes(c):
+    """torchrun on two machines, static: the same bits as four ranks on one"""
+    static = ["--nnodes", 2, "--master-addr", c.hosts[0].address, "--master-port", 29500]
+    finish([start(c, number, *static, "--node-rank", number, "run") for number in (0, 1)])
+    same(begun_run(c.hosts[0].folder), on_one_machine(c.folder / "alone"))
+    only_node_0_writes(c)
+
+
+def two_nodes_by_c10d(c):
+    """torchrun on two machines, --rdzv-backend c10d: the same bits as four ranks on one"""
+    meeting = ["--nnodes", 2, "--rdzv-backend", "c10d", "--rdzv-id", "7", "--rdzv-endpoint", "host1:29400"]
+    finish([start(c, number, *meeting, "run") for number in (0, 1)])
+    # Which of them has rank 0 is torchrun's choice.
+    found = [path for host in c.hosts for path in host.folder.glob("*/small/*") if not path.is_symlink()]
+    assert len(found) == 1, found
+    same(Run(found[0]), on_one_machine(c.folder / "alone"))
+
+
+def restart(c):
+    """a group that torchrun starts again after a rank was killed goes on with its run, to the same bits"""
+    torchrun = start(c, 0, "--max-restarts", 1, "run", "--set", "epochs=1000000")
+    run = begun_run(c.hosts[0].folder)
+
+    def reach(step):
+        until(lambda: run.last_step() >= step or torchrun.ended(), f"step {step}")
+        assert not torchrun.ended(), torchrun.finish()
+
+    reach(12)
+    before = running("ddp-exp")
+    assert len(before) == 2, before
+    os.kill(before[1], signal.SIGKILL)
+    until(lambda: run.events("resume") or torchrun.ended(), "the group goes on")
+    reach(run.last_step() + 12)
+    assert not set(before) & set(running("ddp-exp"))
+    torchrun.kill(signal.SIGTERM)
+    torchrun.finish()
+    until(lambda: not running("ddp-exp"), "the ranks have ended")
+    assert begun_run(c.hosts[0].folder).path == run.path
+    assert run.summary()["status"] == "interrupted" and run.saved_step() == run.last_step(), run.summary()
+    epochs = f"epochs={run.saved_step() // 6 + 2}"
+    finish([c.hosts[0].start(PROGRAM, "resume", "small", "--set", epochs)])
+    same(run, on_one_machine(c.folder / "never", "--set", epochs, ranks=2))
+
+
+sys.exit(cluster.check([one_node, two_nodes, two_nodes_by_c10d, restart]))
