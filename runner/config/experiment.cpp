@@ -13,7 +13,7 @@ void Distributed::fields(Fields& f) {
      .doc = "who carries the gradients; auto: nccl between GPUs, shm between CPU ranks that one command forks, else gloo",
      .choices = {"auto", "gloo", "nccl", "shm"}},
     backend);
-  f({.name = "init_method", .doc = "where ranks meet; env://: where the launcher says"}, init_method);
+  f({.name = "init_method", .doc = "where ranks meet: env:// (where the launcher says), tcp://host:port or file:///path"}, init_method);
   f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = up_to(1e7)}, timeout);
   f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = up_to(1e6)}, bucket_cap_mb);
   f({.name = "find_unused_parameters", .doc = "parameters may stay without a gradient in a step"},
