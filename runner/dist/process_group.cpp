@@ -90,9 +90,10 @@ Group join_by_shared_memory(const Membership& m) {
 
 Groups join_process_groups(const Membership& m, bool control) {
   try {
-    if (m.backend == "shm") return {.main = join_by_shared_memory(m), .control = {}};
+    if (m.backend == "shm") return {.main = join_by_shared_memory(m), .control = {}, .store = {}};
     const StorePointer store = open_store(m);
     Groups groups;
+    groups.store = std::shared_ptr<c10d::Store>(store.get(), [kept = store](c10d::Store*) {});
     if (control) groups.control = make_control_group(store, m);
     groups.main = connect(watched_group(store, m), store, m);
     return groups;

@@ -35,6 +35,7 @@ struct Membership {
 struct Groups {
   Group main;     // for gradients, over the backend
   Group control;  // for what ranks tell each other on the CPU, over Gloo; where they are not forked by one parent
+  std::shared_ptr<c10d::Store> store;  // where they met; null where they share memory
 };
 
 // Joins; returns when all ranks are there. Throws ddp::Error (training) where they are not within the timeout, or

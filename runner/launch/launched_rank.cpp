@@ -83,7 +83,8 @@ int train_launched(const LaunchedRank& r) {
                         .meeting = meeting_place(r.launch, listener),
                         .console = -1,
                         .progress = &page,
-                        .together = false};
+                        .together = false,
+                        .watched = false};
   hear_signals(page);
   const int code = r.library.train(task);
   if (!writes) return code != 0 ? code : stop_signal != 0 ? exit_code_of(stop_signal) : 0;

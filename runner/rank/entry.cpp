@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "datasets/dataset.h"
+#include "dist/waiting.h"
 #include "models/model.h"
 #include "rank/run.h"
 #include "rank/task.h"
@@ -19,30 +20,13 @@ namespace {
 
 using ddp::record::RankProgress;
 
-// What a collective says when another rank has gone: an effect, not the cause.
-bool says_peer_lost(const std::string& what) {
-  for (const char* words :
-       {"Connection closed by peer", "Connection reset by peer", "Broken pipe", "its process has ended"}) {
-    if (what.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
-
-// What one says when another rank did not come to it in time: Gloo, and c10d's stores.
-bool says_peer_late(const std::string& what) {
-  for (const char* words : {"Timed out", "timed out", "imeout after"}) {
-    if (what.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
-
 // Tells the parent, through the page, why this rank ends.
 int fail(const ddp::rank::Task& task, const std::string& what) {
   ddp::log::error(what);
   RankProgress& progress = task.progress->rank(task.rank);
   std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
-  progress.peer_lost = says_peer_lost(what);
-  progress.peer_late = !progress.peer_lost && says_peer_late(what);
+  progress.peer_lost = ddp::dist::says_peer_lost(what);
+  progress.peer_late = !progress.peer_lost && ddp::dist::says_peer_late(what);
   progress.failed = true;
   // The parent hears of the rank that went first and ends this one: it must not be mistaken for the culprit.
   const timespec moment{.tv_sec = 2, .tv_nsec = 0};

@@ -13,6 +13,7 @@
 #include "checkpoint/everywhere.h"
 #include "config/difference.h"
 #include "dist/process_group.h"
+#include "dist/waiting.h"
 #include "models/model.h"
 #include "record/run_directory.h"
 #include "train/trainer.h"
@@ -165,21 +166,9 @@ void start(Parts& p) {
   p.state.config_hash = t.config_hash;
 }
 
-}  // namespace
-
-void run(const Task& t) {
+void train(Parts& p) {
+  const Task& t = p.task;
   const auto& e = *t.experiment;
-  log::info("Running " + e.model.name + " on " + t.device_names);
-  prepare_process(t);
-  Parts p{.task = t,
-          .data = build_data(t),
-          .groups = join_groups(t),
-          .model = {},
-          .optimizer = nullptr,
-          .recorder = {},
-          .checkpointer = {},
-          .state = {}};
-  start(p);
   const config::Length length = config::length_of(e, p.data.batches->per_epoch());
   if (p.recorder) {
     show_start(t.progress->run(), length, p.state);
@@ -206,6 +195,40 @@ void run(const Task& t) {
                          p.state);
   trainer.run();
   if (p.recorder) p.recorder->flush();
+}
+
+// This rank waited in vain for another, and no parent sees which.
+std::string who_stays_away(const Parts& p) {
+  std::string ranks;
+  for (const int rank : dist::absent_ranks(p.groups, p.task.rank)) {
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  if (ranks.empty()) return "";
+  const auto& progress = p.task.progress->rank(p.task.rank);
+  return "waited for " + std::string(record::to_string(progress.collective)) + " in step " +
+         std::to_string(progress.step + 1) + ", from which rank " + ranks + " stays away: ";
+}
+
+}  // namespace
+
+void run(const Task& t) {
+  log::info("Running " + t.experiment->model.name + " on " + t.device_names);
+  prepare_process(t);
+  Parts p{.task = t,
+          .data = build_data(t),
+          .groups = join_groups(t),
+          .model = {},
+          .optimizer = nullptr,
+          .recorder = {},
+          .checkpointer = {},
+          .state = {}};
+  try {
+    start(p);
+    train(p);
+  } catch (const c10::Error& error) {
+    if (t.watched || !dist::says_peer_late(error.what_without_backtrace())) throw;
+    throw training_error(who_stays_away(p) + error.what_without_backtrace());
+  }
   dist::leave(p.groups.main);
   dist::leave(p.groups.control);
 }

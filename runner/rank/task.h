@@ -35,6 +35,7 @@ struct Task {
   record::ProgressPage* progress = nullptr;
   // All ranks were forked by one parent: they share `progress`, and the run directory. Else rank 0 alone has that.
   bool together = true;
+  bool watched = true;  // a parent watches this rank, and can tell who stays away
 };
 
 // What only tensors can tell, from a throw-away child.
