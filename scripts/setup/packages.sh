@@ -1,13 +1,16 @@
-# The Debian and Ubuntu packages that building takes.
+# The Debian and Ubuntu packages that building takes, and those that only tests take.
 # shellcheck shell=bash
 
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
   catch2 libxxhash-dev zlib1g-dev python3 python3-pip ca-certificates git)
 
+# For tests/cluster and tests/slurm. What cannot be installed is done without: those tests are skipped, and say so.
+test_packages=(iproute2 slurmctld slurmd slurm-client)
+
 install_packages() {
   [[ "$(uname -sm)" == "Linux x86_64" ]] || fail 2 "LibTorch's wheel is for Linux on x86-64; this is $(uname -sm)"
   local missing=()
-  find_missing_packages
+  if command -v dpkg-query >/dev/null; then find_missing_packages "${packages[@]}"; else find_missing_programs; fi
   if ((${#missing[@]} > 0)); then
     command -v apt-get >/dev/null || refuse "this system has no apt-get"
     ((EUID == 0)) || refuse "installing them takes root"
@@ -17,18 +20,23 @@ install_packages() {
   check_compiler
 }
 
-# Sets `missing`, of install_packages.
+install_test_packages() {
+  ((EUID == 0)) && command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || return 0
+  local missing=()
+  find_missing_packages "${test_packages[@]}"
+  if ((${#missing[@]} == 0)); then return; fi
+  say "installing ${#missing[@]} packages for the tests: ${missing[*]}"
+  apt_install || say "apt-get could not install them: the tests that need them are skipped"
+}
+
+# find_missing_packages PACKAGE...: sets `missing` of its caller.
 find_missing_packages() {
-  if command -v dpkg-query >/dev/null; then
-    local installed
-    # dpkg-query fails when it does not know one of the names; what it does know it prints all the same.
-    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
-    for package in "${packages[@]}"; do
-      [[ $'\n'"$installed"$'\n' == *$'\n'"$package installed"$'\n'* ]] || missing+=("$package")
-    done
-  else
-    find_missing_programs
-  fi
+  local installed package
+  # dpkg-query fails when it does not know one of the names; what it does know it prints all the same.
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
+  for package; do
+    [[ $'\n'"$installed"$'\n' == *$'\n'"$package installed"$'\n'* ]] || missing+=("$package")
+  done
 }
 
 # Elsewhere packages have other names, but the programs and pkg-config's modules do not.

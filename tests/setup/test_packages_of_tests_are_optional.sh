@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The packages that only tests take are installed where they can be; where they cannot, the tests run all the same.
+. "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
+
+cat >>"$checkout/CMakeLists.txt" <<'CMAKE'
+enable_testing()
+add_custom_target(ddp_tests)
+add_test(NAME good COMMAND true)
+CMAKE
+
+# A system that has all that building takes, but nothing for clusters, and whose apt-get fails.
+mkdir "$scratch/bin"
+cat >"$scratch/bin/dpkg-query" <<'FAKE'
+#!/bin/sh
+for package; do case $package in slurm* | iproute2) ;; *) echo "$package installed" ;; esac done
+FAKE
+printf '#!/bin/sh\necho "apt-get $*" >>%q; exit 1\n' "$scratch/apt-get.log" >"$scratch/bin/apt-get"
+chmod +x "$scratch"/bin/*
+PATH=$scratch/bin:$PATH
+
+status=0
+"$checkout/scripts/test" >"$out" 2>"$err" || status=$?
+expect "the tests run: $(cat "$err" "$out")" test "$(tail -n 1 "$out")" = "1 passed, 0 failed" -a "$status" = 0
+if ((EUID == 0)); then
+  expect_text "$err" "installing 4 packages for the tests: iproute2 slurmctld slurmd slurm-client"
+  expect_text "$err" "the tests that need them are skipped"
+  expect_text "$scratch/apt-get.log" "--no-install-recommends iproute2 slurmctld slurmd slurm-client"
+  rm "$scratch/apt-get.log"
+  # Without root nothing is tried; running the program never asks for them.
+  chown -R nobody "$checkout" "$scratch/cache"
+  status=0
+  setpriv --reuid=nobody --clear-groups env "HOME=$scratch" bash "$checkout/scripts/test" >"$out" 2>"$err" || status=$?
+  expect "the tests run without root: $(cat "$err" "$out")" test "$status" = 0
+fi
+ddp_exp run
+expect "the program runs: $(cat "$err")" test "$status" = 0
+expect "apt-get was not started" test ! -e "$scratch/apt-get.log"

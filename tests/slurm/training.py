@@ -1,0 +1,62 @@
+"""What the tests of this folder train, and how they look at what it left."""
+
+import json
+import time
+
+from slurm import PROGRAM, Slurm
+
+# Small, but with all that going on must carry: dropout draws from each rank's generator, momentum is state of the
+# optimizer, an epoch ends with a short batch. 2 ranks a node.
+EXPERIMENT = """
+dataset     = { name = "random_pairs", size = 101, features = 6, targets = 2 }
+optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 8
+epochs      = 3
+threads     = 1
+backend     = "gloo"
+[model]
+name = "mlp"
+in_features = 6
+hidden = [8]
+out_features = 2
+dropout = 0.25
+[checkpoint]
+save_every_steps = 5
+"""
+
+
+def steps_in(run):
+    """The steps that metrics.jsonl of a run has by now."""
+    file = run / "metrics.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return [line["step"] for line in lines if line["event"] == "step"]
+
+
+def summary_of(run):
+    return json.loads((run / "summary.json").read_text())
+
+
+def check_same_bits(slurm, run, name, *arguments):
+    """A completed run of 4 ranks over two nodes has the bits of one that was never interrupted, on one machine."""
+    summary = summary_of(run)
+    assert (summary["status"], summary["world_size"], summary["error"]) == ("completed", 4, None), summary
+    steps = steps_in(run)
+    assert steps == list(range(1, summary["steps"] + 1)), steps
+    whole = slurm.folder / "results" / name / "whole"
+    asked = ["--name", name, "--run-id", "whole", "--set", 'device_pool=["cpu","cpu","cpu","cpu"]', *arguments]
+    slurm.run([PROGRAM, "run", "small.toml", *asked])
+    assert steps_in(whole) == steps
+    for file in ("model.safetensors", "optimizer.safetensors"):
+        one, other = ((folder / "checkpoints/latest" / file).read_bytes() for folder in (run, whole))
+        assert one == other, f"{file} differs"
+
+
+def check_all(*checks):
+    """Makes these checks on one Slurm, in a folder that has the experiment as small.toml."""
+    with Slurm() as slurm:
+        (slurm.folder / "small.toml").write_text(EXPERIMENT)
+        for check in checks:
+            start = time.monotonic()
+            check(slurm)
+            print(f"works: {check.__name__.replace('_', ' ')} ({time.monotonic() - start:.1f} s)", flush=True)
