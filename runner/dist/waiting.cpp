@@ -1,6 +1,8 @@
 #include "dist/waiting.h"
 
 #include <time.h>
+#include <future>
+#include <thread>
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -9,11 +11,21 @@ namespace ddp::dist {
 namespace {
 
 // Those who waited for the same rank give up within moments of each other.
-constexpr std::chrono::milliseconds kMoment{1200};
+constexpr std::chrono::milliseconds kMoment{800};
 
 std::string key_of(int rank) { return "waited-in-vain/" + std::to_string(rank); }
 
-bool has_come(c10d::Store& store, int rank) { return store.check({key_of(rank)}); }
+// Says that `rank` waits, and returns which of the others do not say so within a moment.
+std::vector<int> ask(c10d::Store& store, int rank, std::vector<int> others) {
+  const auto deadline = std::chrono::steady_clock::now() + kMoment;
+  store.set(key_of(rank), std::vector<std::uint8_t>{1});
+  while (!others.empty() && std::chrono::steady_clock::now() < deadline) {
+    std::erase_if(others, [&](int r) { return store.check({key_of(r)}); });
+    const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return others;
+}
 
 }  // namespace
 
@@ -33,24 +45,22 @@ bool says_peer_late(const std::string& what) {
 }
 
 std::vector<int> absent_ranks(const Groups& groups, int rank) {
-  std::vector<int> absent;
+  std::vector<int> others;
   for (int r = 0; r < groups.main->getSize(); ++r) {
-    if (r != rank) absent.push_back(r);
+    if (r != rank) others.push_back(r);
   }
-  const auto deadline = std::chrono::steady_clock::now() + kMoment;
-  if (!groups.store) return {};
-  try {
-    groups.store->setTimeout(kMoment);
-    groups.store->set(key_of(rank), std::vector<std::uint8_t>{1});
-    while (!absent.empty() && std::chrono::steady_clock::now() < deadline) {
-      std::erase_if(absent, [&](int r) { return has_come(*groups.store, r); });
-      const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
-      nanosleep(&pause, nullptr);
+  // The process that hosts the store may be the one that is stopped: a thread of its own asks, and may never return.
+  auto answer = std::make_shared<std::promise<std::vector<int>>>();
+  std::thread([answer, store = groups.store, rank, others] {
+    try {
+      answer->set_value(ask(*store, rank, others));
+    } catch (...) {
+      answer->set_value({0});
     }
-  } catch (const c10::Error&) {
-    return {0};
-  }
-  return absent;
+  }).detach();
+  auto absent = answer->get_future();
+  if (absent.wait_for(2 * kMoment) != std::future_status::ready) return {0};
+  return absent.get();
 }
 
 }  // namespace ddp::dist

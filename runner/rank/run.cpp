@@ -106,6 +106,10 @@ std::filesystem::path agree(const Task& t, const dist::Group& control) {
                              ", not " + differs->first,
                          "rank " + std::to_string(t.rank), "start all ranks with the same file and settings");
   }
+  // A rank that has no parent to write its log does so itself, where it sees the run's folder.
+  const std::filesystem::path run = dist::broadcast_text(control, t.run_directory.string());
+  const std::filesystem::path log = record::RunDirectory(run).log(t.rank);
+  if (!t.watched && t.rank != 0 && std::filesystem::is_directory(log.parent_path())) log::also_to(log.string());
   return dist::broadcast_text(control, t.resume_from.string());
 }
 
@@ -225,9 +229,11 @@ void run(const Task& t) {
   try {
     start(p);
     train(p);
-  } catch (const c10::Error& error) {
-    if (t.watched || !dist::says_peer_late(error.what_without_backtrace())) throw;
-    throw training_error(who_stays_away(p) + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    const auto* c10_error = dynamic_cast<const c10::Error*>(&error);
+    const std::string what = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
+    if (t.watched || !dist::says_peer_late(what)) throw;
+    throw training_error(who_stays_away(p) + what);
   }
   dist::leave(p.groups.main);
   dist::leave(p.groups.control);
