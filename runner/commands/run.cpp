@@ -31,11 +31,6 @@ struct RunOptions {
   bool dry_run = false;
 };
 
-// As a TOML text, so that a name such as 7 stays one.
-std::string quoted(const std::string& text) {
-  return config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace);
-}
-
 // As node 0, or the only one.
 int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& launch, launch::Nodes& nodes) {
   const record::RunDirectory own(fs::path(o.results) / loaded.experiment.name / o.run_id);
@@ -62,8 +57,8 @@ int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& l
 int run(const RunOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   std::vector<std::string> sets = o.sets;
-  if (!o.name.empty()) sets.push_back("name=" + quoted(o.name));
-  if (!o.init_from.empty()) sets.push_back("init_from=" + quoted(o.init_from));
+  if (!o.name.empty()) sets.push_back("name=" + as_toml(o.name));
+  if (!o.init_from.empty()) sets.push_back("init_from=" + as_toml(o.init_from));
   config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
   launch::Launch launch = launch::choose_launch(o.flags);
   if (o.dry_run) {

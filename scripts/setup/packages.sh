@@ -5,7 +5,7 @@ packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-
   catch2 libxxhash-dev zlib1g-dev python3 python3-pip ca-certificates git)
 
 # For tests/cluster and tests/slurm. What cannot be installed is done without: those tests are skipped, and say so.
-test_packages=(iproute2 slurmctld slurmd slurm-client)
+test_packages=(iproute2 nftables slurmctld slurmd slurm-client)
 
 install_packages() {
   [[ "$(uname -sm)" == "Linux x86_64" ]] || fail 2 "LibTorch's wheel is for Linux on x86-64; this is $(uname -sm)"

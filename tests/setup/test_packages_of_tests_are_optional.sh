@@ -12,7 +12,7 @@ CMAKE
 mkdir "$scratch/bin"
 cat >"$scratch/bin/dpkg-query" <<'FAKE'
 #!/bin/sh
-for package; do case $package in slurm* | iproute2) ;; *) echo "$package installed" ;; esac done
+for package; do case $package in slurm* | iproute2 | nftables) ;; *) echo "$package installed" ;; esac done
 FAKE
 printf '#!/bin/sh\necho "apt-get $*" >>%q; exit 1\n' "$scratch/apt-get.log" >"$scratch/bin/apt-get"
 chmod +x "$scratch"/bin/*
@@ -22,9 +22,9 @@ status=0
 "$checkout/scripts/test" >"$out" 2>"$err" || status=$?
 expect "the tests run: $(cat "$err" "$out")" test "$(tail -n 1 "$out")" = "1 passed, 0 failed" -a "$status" = 0
 if ((EUID == 0)); then
-  expect_text "$err" "installing 4 packages for the tests: iproute2 slurmctld slurmd slurm-client"
+  expect_text "$err" "installing 5 packages for the tests: iproute2 nftables slurmctld slurmd slurm-client"
   expect_text "$err" "the tests that need them are skipped"
-  expect_text "$scratch/apt-get.log" "--no-install-recommends iproute2 slurmctld slurmd slurm-client"
+  expect_text "$scratch/apt-get.log" "--no-install-recommends iproute2 nftables slurmctld slurmd slurm-client"
   rm "$scratch/apt-get.log"
   # Without root nothing is tried; running the program never asks for them.
   chown -R nobody "$checkout" "$scratch/cache"
