@@ -49,6 +49,16 @@ def start_nodes(cluster, *words, **options):
     return [start_node(cluster, number, *words, **options) for number in (0, 1)]
 
 
+def without(folder):
+    """The program, on a host that does not see what is in `folder`."""
+    return ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {folder} && exec \"$0\" \"$@\"", PROGRAM]
+
+
+def sets(**settings):
+    """As arguments. Values are TOML."""
+    return [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
+
+
 def finish(nodes, code=0):
     """Waits for all nodes to end with this code; how they ended."""
     ended = [node.finish() for node in nodes]
@@ -91,6 +101,11 @@ class Run:
         """What was trained, without how fast."""
         return [{k: e[k] for k in ("epoch", "step", "loss", "lr", "samples")} for e in self.events("step")]
 
+    def epochs(self):
+        """The losses of each epoch, and what validation found."""
+        keys = ("epoch", "train_loss", "val_loss", "val_accuracy")
+        return [{key: event.get(key) for key in keys} for event in self.events("epoch")]
+
     def log(self, rank):
         return (self.path / f"logs/rank-{rank}.log").read_text()
 
@@ -103,12 +118,13 @@ class Run:
         return json.loads((self.path / "checkpoints/latest/state.json").read_text())["step"]
 
 
-def begun_run(folder, name="small"):
-    """The one run under results/, once it is there."""
+def begun_run(folder, name="small", by=()):
+    """The one run under results/, once it is there; `by`: the commands that begin it."""
     def only():
         return [path for path in (folder / "results" / name).glob("*") if not path.is_symlink()]
 
-    until(only, f"a run is in {folder}/results")
+    until(lambda: only() or any(command.ended() for command in by), f"a run is in {folder}/results")
+    assert only(), "no run has begun:\n" + "".join(str(command.finish()) for command in by if command.ended())
     (path,) = only()
     return Run(path)
 
@@ -119,6 +135,7 @@ def same(run, other):
     steps = [event["step"] for event in run.events("step")]
     assert steps == list(range(1, len(steps) + 1)), steps
     assert run.saved() == other.saved(), "the saved bits differ"
+    assert run.epochs() == other.epochs(), (run.epochs(), other.epochs())
 
 
 class LongRun:
@@ -128,7 +145,7 @@ class LongRun:
     def __init__(self, cluster, *words, **options):
         self.cluster = cluster
         self.nodes = start_nodes(cluster, "run", *words, "--set", "epochs=1000000", **options)
-        self.run = begun_run(cluster.hosts[0].folder)
+        self.run = begun_run(cluster.hosts[0].folder, by=self.nodes)
         self.until_step(12)
 
     def until_step(self, step):

@@ -55,7 +55,7 @@ def stale_file_for_two_nodes(c):
     words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting"]
     killed = start_node(c, 0, *words, master=[])
     killed.until_said("waiting for the others")
-    killed.kill()
+    killed.end()
     assert (c.folder / "meeting").exists()
     node_1 = start_node(c, 1, *words, master=[])
     node_1.until_said("waiting for node 0")

@@ -1,5 +1,7 @@
 """A network that breaks ends a run on all sides, within distributed.timeout; one that only stutters does not."""
 
+import os
+import re
 import signal
 import sys
 import time
@@ -8,7 +10,7 @@ import cluster
 from runs import LongRun, Run, finish, on_one_machine, same, start_nodes
 
 cluster.isolate("nft")
-TIMEOUT = 5  # distributed.timeout, seconds
+TIMEOUT = 8  # distributed.timeout, seconds
 SOON = TIMEOUT + 20  # on an idle machine, not more than TIMEOUT + 2
 
 
@@ -25,6 +27,27 @@ def cut(c):
     assert summary["status"] == "failed" and "node 1 (10.88.0.2)" in summary["error"]["what"], summary
     c.hosts[1].mend_cable()
     run.check_resumes_to_the_same_bits()
+
+
+def rank_stands_still(c):
+    """a rank of node 1 that stands still ends both nodes, which say which rank, in which step and which collective"""
+    run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
+    late = run.ranks()[2]
+    os.kill(late, signal.SIGSTOP)
+    for node in run.nodes:
+        node.finish(within=SOON)
+    for ended in finish(run.nodes, code=1):
+        assert re.search(r"all-reduce in step \d+ .*rank 2 stays away: it is after step \d+", ended.err), ended
+    assert run.run.summary()["error"]["rank"] == 2, run.run.summary()
+
+
+def node_stands_still(c):
+    """a machine that stands still ends the other one, which names it"""
+    run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
+    for pid in [run.nodes[1].pid, *run.ranks()[2:]]:
+        os.kill(pid, signal.SIGSTOP)
+    node_0 = run.nodes[0].finish(within=SOON)
+    assert "node 1 (10.88.0.2)" in node_0.err, node_0
 
 
 def cut_for_a_moment(c):
@@ -58,4 +81,5 @@ def lost_packets(c):
     same(Run(node_0.out.strip(), c.hosts[0].folder), on_one_machine(c.folder / "alone"))
 
 
-sys.exit(cluster.check([cut, cut_for_a_moment, cut_before_the_start, lost_packets]))
+PROMISES = [cut, rank_stands_still, node_stands_still, cut_for_a_moment, cut_before_the_start, lost_packets]
+sys.exit(cluster.check(PROMISES))

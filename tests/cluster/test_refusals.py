@@ -6,7 +6,7 @@ import sys
 
 import cluster
 from commands import until
-from runs import PORT, PROGRAM, Run, finish, start_node, start_nodes
+from runs import PORT, PROGRAM, Run, finish, start_node, start_nodes, without
 
 cluster.isolate()
 SOON = 20  # seconds: on an idle machine, less than one; a node that waits does so for 600
@@ -117,8 +117,7 @@ def cannot_take_part(c):
     (data / "digits.csv").write_text("".join("16," * 64 + f"{n % 10}\n" for n in range(64)))
     words = ["run", "--set", f"dataset={{ name = \"digits\", path = \"{data}/digits.csv\" }}", "--set",
              "model.in_features=64", "--set", "model.out_features=10", "--set", "loss=cross_entropy"]  # fmt: skip
-    without_data = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {data} && exec \"$0\" \"$@\"", PROGRAM]
-    node_1 = start_node(c, 1, *words, program=without_data)
+    node_1 = start_node(c, 1, *words, program=without(data))
     both_refuse(c, start_node(c, 0, *words), node_1, "the digits dataset is not there", f"{data}/digits.csv")
     finish(start_nodes(c, *words))
 

@@ -3,7 +3,7 @@
 import sys
 
 import cluster
-from runs import LongRun, Run, begun_run, finish, on_one_machine, same, start_node, start_nodes
+from runs import LongRun, Run, begun_run, finish, on_one_machine, same, sets, start_node, start_nodes, without
 
 cluster.isolate()
 
@@ -54,6 +54,42 @@ def resume(c):
     assert len(run.events("resume")) == 1
 
 
+NORMED = """{ name = "sequential", layers = [
+    { type = "Linear", in_features = 20, out_features = 16 }, { type = "BatchNorm1d", num_features = 16 },
+    { type = "ReLU" }, { type = "Dropout", p = 0.3 }, { type = "Linear", in_features = 16, out_features = 4 }] }"""
+
+
+def state_of_each_rank(c):
+    """buffers, random numbers and validation of each rank are the same over two nodes, also after a resume"""
+    words = sets(model=NORMED.replace("\n", ""), validation__split=0.2, accumulate=2)
+    words += sets(distributed__broadcast_buffers="false")
+    finish(start_nodes(c, "run", *words, *sets(epochs=2)))
+    finish(start_nodes(c, "resume", "small", *sets(epochs=4)))
+    run = begun_run(c.hosts[0].folder)
+    assert len(run.epochs()) == 4 and run.epochs()[3]["val_loss"], run.epochs()
+    same(run, on_one_machine(c.folder / "alone", *words))
+
+
+def model_parallel(c):
+    """a model over the two devices of each rank trains on two nodes as on one machine"""
+    words = sets(model="head_tail", dataset='{ name = "counting", size = 4096 }', loss="cross_entropy", batch_size=256)
+    pair = '["cpu", "cpu"]'
+    finish(start_nodes(c, "run", *words, *sets(device_pool=f"[{pair}, {pair}]")))
+    run = begun_run(c.hosts[0].folder)
+    assert run.summary()["devices"] == ["cpu + cpu"] * 4, run.summary()
+    same(run, on_one_machine(c.folder / "alone", *words, *sets(device_pool=f"[{pair}, {pair}, {pair}, {pair}]")))
+
+
+def init_from(c):
+    """weights that only node 0 sees reach all ranks"""
+    first = on_one_machine(c.folder / "first")
+    words = ["run", "--init-from", first.path / "checkpoints/latest"]
+    finish([start_node(c, 0, *words), start_node(c, 1, *words, program=without(c.folder / "first"))])
+    run = begun_run(c.hosts[0].folder)
+    assert run.training() != first.training()
+    same(run, on_one_machine(c.folder / "alone", *words[1:]))
+
+
 def run_id(c):
     """--run-id goes on with that run on all nodes, and says where it has nothing to do"""
     words = ["run", "--run-id", "mine"]
@@ -80,4 +116,6 @@ def listeners(c):
     long_run.nodes[0].kill()
 
 
-sys.exit(cluster.check([same_bits, results_are_node_0s, either_order, resume, run_id, listeners]))
+PROMISES = [same_bits, results_are_node_0s, either_order, resume, state_of_each_rank, model_parallel, init_from, run_id,
+            listeners]  # fmt: skip
+sys.exit(cluster.check(PROMISES))
