@@ -4,11 +4,12 @@ import argparse
 import os
 import sys
 
+import allreduce
 import start
 import step
 from sides import RANKS, ROOT
 
-BENCHES = {"start": start, "step": step}
+BENCHES = {"start": start, "step": step, "allreduce": allreduce}
 
 
 def main():
@@ -20,7 +21,7 @@ def main():
     if unknown or arguments.repeat < 1:
         parser.error(f"unknown: {', '.join(unknown)}" if unknown else "--repeat wants at least one round")
 
-    print(f"{RANKS} CPU ranks with one thread each, Gloo over loopback, the same LibTorch; medians of", end=" ")
+    print(f"{RANKS} CPU ranks with one thread each, the same LibTorch, the peer over Gloo; medians of", end=" ")
     print(f"{arguments.repeat} rounds in turn on {len(os.sched_getaffinity(0))} cores", flush=True)
     for name in arguments.names or BENCHES:
         for table in BENCHES[name].tables():

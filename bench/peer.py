@@ -1,6 +1,6 @@
 """The peer: a DDP script as PyTorch's tutorials write it, started by torchrun (the bench runs it; see sides.py).
 
-peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp    DATA: drawn (as the tutorials do), kept (one batch in memory)
+peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, wide    DATA: drawn (as the tutorials do), kept (one batch in memory)
 
 Rank 0 prints "first step" as soon as it is done, and at the end the seconds that all but the first STEADY steps took.
 """
@@ -48,9 +48,17 @@ def toy():
 
 
 def mlp():
-    dataset = MyTrainDataset(8192, 784, 10)
-    loader = DataLoader(dataset, batch_size=64, shuffle=False, sampler=DistributedSampler(dataset))
     model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+    return model, loaded(MyTrainDataset(8192, 784, 10), 64)
+
+
+def wide():
+    model = nn.Sequential(nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 5))
+    return model, loaded(MyTrainDataset(2048, 2048, 5), 20)
+
+
+def loaded(dataset, batch_size):
+    loader = DataLoader(dataset, batch_size=batch_size, shuffle=False, sampler=DistributedSampler(dataset))
 
     def batches():
         epoch = 0
@@ -59,7 +67,7 @@ def mlp():
             yield from loader
             epoch += 1
 
-    return model, batches
+    return batches
 
 
 def keep_one(batches):
@@ -71,7 +79,7 @@ def keep_one(batches):
 def main(model, data, steps, steady):
     dist.init_process_group("gloo")
     torch.manual_seed(42)
-    model, batches = {"toy": toy, "mlp": mlp}[model]()
+    model, batches = {"toy": toy, "mlp": mlp, "wide": wide}[model]()
     ddp_model = DDP(model)
     optimizer = torch.optim.SGD(ddp_model.parameters(), lr=1e-3)
     loss_fn = nn.MSELoss()

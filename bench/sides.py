@@ -1,4 +1,5 @@
-"""How both sides are started: two CPU ranks with one thread each, Gloo over loopback, the same LibTorch."""
+"""How both sides are started: two CPU ranks with one thread each, the same LibTorch. ddp-exp talks over what
+`backend = "auto"` gives, shared memory, unless a row says otherwise; the peer over Gloo, which is all it has here."""
 
 import contextlib
 import json
@@ -23,6 +24,11 @@ model = { name = "mlp", in_features = 784, hidden = [256, 256], out_features = 1
 dataset = { name = "random_pairs", size = 8192, features = 784, targets = 10 }
 batch_size = 64
 """,
+    "wide": """
+model = { name = "mlp", in_features = 2048, hidden = [2048], out_features = 5 }
+dataset = { name = "random_pairs", size = 2048, features = 2048, targets = 5 }
+batch_size = 20
+""",
 }
 
 COMMON = """
@@ -30,23 +36,21 @@ loss = "mse"
 optimizer = { name = "sgd", lr = 1e-3 }
 threads = 1
 device_pool = ["cpu", "cpu"]
-[distributed]
-backend = "gloo"
 """
 
 
-def write_experiment(folder, experiment, steps):
+def write_experiment(folder, experiment, steps, backend):
     """Writes the experiment into the folder and returns the arguments that run it there."""
     file = os.path.join(folder, "bench.toml")
     with open(file, "w") as out:
-        out.write(f"steps = {steps}\n{EXPERIMENTS[experiment]}{COMMON}")
+        out.write(f"steps = {steps}\n{EXPERIMENTS[experiment]}{COMMON}backend = \"{backend}\"\n")
     return ["run", file, "--results", folder, "--run-id", "r"]
 
 
-def run_ddp_exp(program, experiment, steps):
+def run_ddp_exp(program, experiment, steps, backend="auto"):
     """Runs `program run` to its end and returns the lines of its metrics.jsonl."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
-        command = [program, *write_experiment(folder, experiment, steps)]
+        command = [program, *write_experiment(folder, experiment, steps, backend)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
@@ -58,7 +62,7 @@ def run_ddp_exp(program, experiment, steps):
 def start_ddp_exp(program, experiment, steps):
     """Starts `program run` and gives what it says as it comes; leaving the block waits for its end."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
-        command = [program, *write_experiment(folder, experiment, steps)]
+        command = [program, *write_experiment(folder, experiment, steps, "auto")]
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
         yield process.stderr

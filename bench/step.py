@@ -10,8 +10,8 @@ from sides import STEADY, Peer, run_ddp_exp
 from table import Table
 
 
-def ddp_exp(experiment, steps):
-    seconds = {line["step"]: line["seconds"] for line in run_ddp_exp(os.environ["DDP_EXP"], experiment, steps)
+def ddp_exp(experiment, steps, backend):
+    seconds = {line["step"]: line["seconds"] for line in run_ddp_exp(os.environ["DDP_EXP"], experiment, steps, backend)
                if line["event"] == "step"}  # fmt: skip
     return (steps - STEADY) / (seconds[steps] - seconds[STEADY])
 
@@ -22,9 +22,11 @@ def torchrun(experiment, data, steps):
     return (steps - STEADY) / float(seconds)
 
 
-def table(experiment, what, steps):
+def table(experiment, what, steps, quick_steps):
     rows = {
-        "ddp-exp": functools.partial(ddp_exp, experiment, steps),
+        # Shared memory makes many more steps in the same time.
+        "ddp-exp": functools.partial(ddp_exp, experiment, quick_steps, "auto"),
+        "ddp-exp over Gloo": functools.partial(ddp_exp, experiment, steps, "gloo"),
         "torchrun + DDP": functools.partial(torchrun, experiment, "drawn", steps),
         "torchrun + DDP, one batch kept in memory": functools.partial(torchrun, experiment, "kept", steps),
     }
@@ -33,6 +35,7 @@ def table(experiment, what, steps):
 
 def tables():
     return [
-        table("toy", "toy model, batches of 20 drawn from randn", 2000),
-        table("mlp", "MLP 784-256-256-10, batches of 64 out of 8192 samples", 800),
+        table("toy", "toy model, batches of 20 drawn from randn", 2000, 20000),
+        table("mlp", "MLP 784-256-256-10, batches of 64 out of 8192 samples", 800, 2000),
+        table("wide", "MLP 2048-2048-5 (16 MB of gradients), batches of 20", 200, 300),
     ]

@@ -19,11 +19,13 @@ namespace {
   std::string answer;
   try {
     at::set_num_threads(1);
+    record::ProgressPage progress(world_size);
     const Groups groups = join_process_groups({.backend = "shm",
                                                .rank = rank,
                                                .world_size = world_size,
                                                .device = "cpu",
                                                .meeting = {.memory = memory.data(), .memory_bytes = memory.size()},
+                                               .progress = progress.rank(rank),
                                                .timeout = timeout},
                                               /*control=*/false);
     body(rank, *groups.main);
