@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
+#include "record/hash.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;

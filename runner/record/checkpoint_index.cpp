@@ -11,8 +11,6 @@
 namespace ddp::record {
 namespace fs = std::filesystem;
 
-std::string hash_hex_of(const fs::path& file) { return hash_hex(read_text(file)); }
-
 bool is_complete(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_regular_file(folder / kComplete, ignored) || !fs::is_regular_file(folder / "state.json", ignored)) {
@@ -21,14 +19,42 @@ bool is_complete(const fs::path& folder) {
   return read_text(folder / kComplete) == hash_hex_of(folder / "state.json") + "\n";
 }
 
-std::vector<fs::path> complete_checkpoints(const fs::path& checkpoints) {
+std::string damage_of(const fs::path& folder) {
+  if (!is_complete(folder)) return "it is not complete";
+  const auto state = nlohmann::json::parse(read_text(folder / "state.json"), nullptr, false);
+  try {
+    for (const auto& [name, digest] : state.at("files").items()) {
+      if (fs::path(name).filename() != name) return "it names a file outside of it";
+      std::error_code missing;
+      const auto bytes = fs::file_size(folder / name, missing);
+      if (missing) return name + " is missing";
+      if (bytes != digest.at("bytes").get<std::uintmax_t>()) {
+        return name + " is damaged: " + std::to_string(bytes) + " bytes, not " + digest.at("bytes").dump();
+      }
+      if (hash_hex_of(folder / name) != digest.at("xxh3").get<std::string>()) {
+        return name + " is damaged: its checksum is not what state.json says";
+      }
+    }
+  } catch (const std::exception& error) {
+    return std::string("state.json is damaged: ") + error.what();
+  }
+  return "";
+}
+
+std::vector<fs::path> checkpoint_folders(const fs::path& checkpoints) {
   std::vector<fs::path> list;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(checkpoints, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-") && !entry.is_symlink() && is_complete(entry.path())) list.push_back(entry.path());
+    if (name.starts_with("step-") && !entry.is_symlink() && entry.is_directory(ignored)) list.push_back(entry.path());
   }
   std::sort(list.begin(), list.end(), [](const fs::path& a, const fs::path& b) { return step_of(a) > step_of(b); });
+  return list;
+}
+
+std::vector<fs::path> complete_checkpoints(const fs::path& checkpoints) {
+  std::vector<fs::path> list = checkpoint_folders(checkpoints);
+  std::erase_if(list, [](const fs::path& folder) { return !is_complete(folder); });
   return list;
 }
 
@@ -37,13 +63,18 @@ std::int64_t step_of(const fs::path& folder) {
   return name.starts_with("step-") ? std::strtoll(name.c_str() + 5, nullptr, 10) : 0;
 }
 
-fs::path latest_checkpoint(const fs::path& checkpoints) {
+std::vector<fs::path> up_to_latest(const fs::path& checkpoints) {
   std::error_code no_link;
   const fs::path named = fs::read_symlink(checkpoints / "latest", no_link);
-  for (const auto& folder : complete_checkpoints(checkpoints)) {
-    if (no_link || step_of(folder) <= step_of(named)) return folder;
-  }
-  return {};
+  std::vector<fs::path> list = checkpoint_folders(checkpoints);
+  if (!no_link) std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > step_of(named); });
+  return list;
+}
+
+fs::path latest_checkpoint(const fs::path& checkpoints) {
+  const auto list = up_to_latest(checkpoints);
+  const auto found = std::find_if(list.begin(), list.end(), is_complete);
+  return found == list.end() ? fs::path() : *found;
 }
 
 Position position_of(const fs::path& checkpoint) {

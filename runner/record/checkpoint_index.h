@@ -16,15 +16,24 @@ inline constexpr const char* kComplete = "COMPLETE";
 // Is the checkpoint there whole: COMPLETE, and state.json as COMPLETE says it was?
 bool is_complete(const std::filesystem::path& folder);
 
+// What is wrong with a checkpoint: "it is not complete", or which of its files is not what state.json says, by size and
+// checksum; "" where it is whole. Reads all of it.
+std::string damage_of(const std::filesystem::path& folder);
+
+// The folders of checkpoints, whole or not, newest first.
+std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::path& checkpoints);
+
 // The complete checkpoints of a run, newest first.
 std::vector<std::filesystem::path> complete_checkpoints(const std::filesystem::path& checkpoints);
 
 // The step in a checkpoint's name.
 std::int64_t step_of(const std::filesystem::path& folder);
 
-// The checkpoint that a run goes on from: the newest complete one that is not after the one that the link `latest`
-// names. (Those after it were given up by a run that went back, and was stopped before it saved.) Empty where there
-// is none.
+// Those that a run may go on from, newest first: not after the one that the link `latest` names. (Those after it were
+// given up by a run that went back, and was stopped before it saved.)
+std::vector<std::filesystem::path> up_to_latest(const std::filesystem::path& checkpoints);
+
+// The newest of them that is complete; empty where there is none.
 std::filesystem::path latest_checkpoint(const std::filesystem::path& checkpoints);
 
 // Where a run stood at a checkpoint.
@@ -45,8 +54,5 @@ bool greater_is_better(const std::string& metric);
 
 // Those of these that have a value of the newest one's metric, best first; of equals, the newer first.
 std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
-
-// hash_hex of a file's bytes.
-std::string hash_hex_of(const std::filesystem::path& file);
 
 }  // namespace ddp::record

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 
 namespace ddp::record {
@@ -8,5 +9,8 @@ namespace ddp::record {
 // XXH3-64 of the bytes, as 16 hexadecimal digits. Against damage, not against an attacker.
 std::string hash_hex(const void* data, std::size_t size);
 std::string hash_hex(const std::string& text);
+
+// Of a file's bytes, a piece at a time. Throws ddp::Error (training) where it cannot be read.
+std::string hash_hex_of(const std::filesystem::path& file);
 
 }  // namespace ddp::record

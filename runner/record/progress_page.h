@@ -38,10 +38,10 @@ constexpr std::size_t kLossRing = 8;
 // One rank's part of the page; written by that rank alone, on cache lines of its own.
 struct alignas(64) RankProgress {
   std::atomic<Phase> phase{Phase::starting};
-  std::atomic<std::int64_t> step{0};  // optimizer steps done
+  std::atomic<std::int64_t> step{0};         // optimizer steps done
   std::atomic<std::int64_t> collectives{0};  // begun so far; every rank begins the same ones, in the same order
   std::atomic<Collective> collective{Collective::none};  // the one that was begun last
-  std::atomic<bool> stopped{false};  // by SIGSTOP or a debugger, as its parent saw it last
+  std::atomic<bool> stopped{false};                      // by SIGSTOP or a debugger, as its parent saw it last
   LossEntry losses[kLossRing];
   std::atomic<bool> failed{false};     // `error` is whole
   std::atomic<bool> peer_lost{false};  // the failure is that another rank went away

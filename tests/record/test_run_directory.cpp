@@ -6,6 +6,7 @@
 #include "catch.h"
 #include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
+#include "record/hash.h"
 #include "record/run_directory.h"
 #include "scratch.h"
 

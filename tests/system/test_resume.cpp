@@ -198,21 +198,32 @@ TEST_CASE("a run without a checkpoint starts over in place") {
   CHECK(f.run.model() == f.model);
 }
 
-TEST_CASE("a flipped byte in a checkpoint is refused by the name of its file") {
-  const Finished f;
-  for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
-    const fs::path file = f.run.checkpoint(28) / name;
-    f.flip_a_byte(file);
-    const Outcome refused = f.resume({"small", "--set", "epochs=5"});
-    INFO(refused.err);
-    CHECK(refused.code != 0);
-    CHECK(contains(refused.err, std::string("step-00000028/") + name));
-    CHECK(contains(refused.err, "damaged"));
-    CHECK_FALSE(refused.left);
+TEST_CASE("a damaged checkpoint is named and passed over for the one before it") {
+  for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.json", "COMPLETE"}) {
+    const Finished f;
+    f.flip_a_byte(f.run.checkpoint(28) / name);
+    const Outcome again = f.resume({"small"});
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    CHECK(contains(again.err, "step-00000028 is passed over"));
+    CHECK(contains(again.err, "going on after step"));
+    CHECK(f.run.has_each_step_once(28));
     CHECK(f.run.training() == f.training);
-    f.flip_a_byte(file);
+    CHECK(f.run.model() == f.model);
   }
-  CHECK(f.resume({"small", "--set", "epochs=5"}).code == 0);
+}
+
+TEST_CASE("a run whose checkpoints are all damaged is refused and left as it is") {
+  const Finished f;
+  for (const auto& entry : fs::directory_iterator(f.run.path() / "checkpoints")) {
+    if (!entry.is_symlink()) f.flip_a_byte(entry.path() / "model.safetensors");
+  }
+  const Outcome refused = f.resume({"small", "--set", "epochs=5"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "model.safetensors is damaged"));
+  CHECK(contains(refused.err, "no checkpoint of this run is whole"));
+  CHECK(f.run.training() == f.training);
 }
 
 TEST_CASE("another number of ranks is refused before anything is changed") {
