@@ -56,6 +56,10 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage&
       return !node.link.closed();
     });
   }
+  supervisor.watch_also(nodes.listener(), [&nodes] {
+    nodes.turn_away();
+    return true;
+  });
   supervisor.watch_over([this] { tick(); });
   supervisor.wait_for([this] {
     return std::any_of(nodes_.all().begin(), nodes_.all().end(), [](const Node& node) { return !node.done; });

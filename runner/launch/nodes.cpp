@@ -46,11 +46,11 @@ Value terms_of(const Launch& launch, const std::string& verb, const Value& asked
 Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch), patience_(patience) {
   if (launch.nodes == 1) return;
   address_ = address_of(launch);
-  const FileDescriptor listener = listen_on(address_);
+  listener_ = listen_on(address_);
   if (!launch.meeting_file.empty()) record::write_atomically(launch.meeting_file, address_.text() + "\n");
   log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
   try {
-    gather(listener, terms);
+    gather(terms);
   } catch (const Error& error) {
     end(error.exit_code(), error.what());
     throw;
@@ -60,7 +60,7 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
 
 Nodes::~Nodes() { end(1, "node 0 has ended"); }
 
-void Nodes::gather(const FileDescriptor& listener, const Value& terms) {
+void Nodes::gather(const Value& terms) {
   const auto deadline = Clock::now() + patience_;
   std::vector<Caller> callers;
   while (static_cast<int>(nodes_.size()) + 1 < launch_.nodes) {
@@ -68,8 +68,8 @@ void Nodes::gather(const FileDescriptor& listener, const Value& terms) {
       throw training_error("not there after " + in_seconds(patience_) + " (distributed.timeout)", missing(),
                            "start it with the same command and its --node-rank");
     }
-    if (wait_for_words(listener, callers, std::min(left_until(deadline), kLook))) {
-      FileDescriptor socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (wait_for_words(callers, std::min(left_until(deadline), kLook))) {
+      FileDescriptor socket = answer_call();
       if (socket) callers.push_back({.link = NodeLink(std::move(socket)), .until = Clock::now() + kHelloPatience});
     }
     // One that has joined may have been stopped again while it waited.
@@ -84,11 +84,25 @@ void Nodes::gather(const FileDescriptor& listener, const Value& terms) {
       return hello.is_object() || caller.link.closed() || Clock::now() >= caller.until;
     });
   }
+  for (Caller& caller : callers) refuse_late(caller.link);
   std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.rank < b.rank; });
 }
 
-bool Nodes::wait_for_words(const FileDescriptor& listener, const std::vector<Caller>& callers, milliseconds longest) {
-  std::vector<pollfd> ready{{listener.get(), POLLIN, 0}};
+FileDescriptor Nodes::answer_call() { return FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
+
+void Nodes::refuse_late(NodeLink& link) {
+  refuse(link, "the run at " + address_.text() + " has its " + std::to_string(launch_.nodes) + " nodes");
+}
+
+void Nodes::turn_away() {
+  FileDescriptor socket = answer_call();
+  if (!socket) return;
+  NodeLink link(std::move(socket));
+  refuse_late(link);
+}
+
+bool Nodes::wait_for_words(const std::vector<Caller>& callers, milliseconds longest) {
+  std::vector<pollfd> ready{{listener_.get(), POLLIN, 0}};
   for (const Caller& caller : callers) ready.push_back({caller.link.descriptor(), POLLIN, 0});
   for (const Node& node : nodes_) ready.push_back({node.link.descriptor(), POLLIN, 0});
   poll(ready.data(), ready.size(), static_cast<int>(longest.count()));

@@ -49,6 +49,10 @@ class Nodes {
   // The run ends, for this reason: all nodes are told, with the exit code.
   void end(int exit_code, const std::string& why);
 
+  // Where nodes call that come too late, and the answer to one of them.
+  int listener() const { return listener_.get(); }
+  void turn_away();
+
   std::vector<Node>& all() { return nodes_; }
   // This node's address, as the others reach it.
   const std::string& own_ip() const { return address_.ip; }
@@ -61,10 +65,11 @@ class Nodes {
     NodeLink link;
     NodeLink::Clock::time_point until;
   };
-  void gather(const FileDescriptor& listener, const config::Value& terms);
+  void gather(const config::Value& terms);
   // Has somebody called? Returns sooner when somebody says something.
-  bool wait_for_words(const FileDescriptor& listener, const std::vector<Caller>& callers,
-                      std::chrono::milliseconds longest);
+  bool wait_for_words(const std::vector<Caller>& callers, std::chrono::milliseconds longest);
+  FileDescriptor answer_call();
+  void refuse_late(NodeLink& link);
   std::string missing() const;
   void admit(NodeLink link, const config::Value& hello, const config::Value& terms);
   void refuse(NodeLink& link, const std::string& why);
@@ -72,6 +77,7 @@ class Nodes {
   const Launch& launch_;
   const std::chrono::milliseconds patience_;
   Address address_{.ip = "127.0.0.1"};
+  FileDescriptor listener_;
   std::vector<Node> nodes_;  // in the order of their ranks, once all are there
   bool ended_ = false;
 };

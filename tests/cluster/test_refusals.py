@@ -2,11 +2,12 @@
 
 import re
 import shutil
+import signal
 import sys
 
 import cluster
 from commands import until
-from runs import PORT, PROGRAM, Run, finish, start_node, start_nodes, without
+from runs import PORT, PROGRAM, LongRun, Run, finish, start_node, start_nodes, without
 
 cluster.isolate()
 SOON = 20  # seconds: on an idle machine, less than one; a node that waits does so for 600
@@ -86,6 +87,18 @@ def two_nodes_1(c):
     assert Run(node_0.out.strip(), c.hosts[0].folder).summary()["world_size"] == 6
 
 
+def too_late(c):
+    """nodes that come when the run has begun are refused, and do not disturb it"""
+    run = LongRun(c)
+    late = start_node(c, 1, "run", host=c.hosts[2]).finish(within=SOON)
+    assert late.code == 2 and "the run at 10.88.0.1:29500 has its 2 nodes" in late.err, late
+    late = start_node(c, 0, "run").finish(within=SOON)
+    assert late.code == 2 and "is another node 0" in late.err, late
+    run.until_step(run.run.last_step() + 12)
+    run.nodes[0].kill(signal.SIGTERM)
+    finish(run.nodes, code=143)
+
+
 def left_again(c):
     """a node that leaves before the start is waited for again"""
     node_0 = start_node(c, 0, "run", nnodes=3)
@@ -147,6 +160,6 @@ def strangers(c):
 
 
 PROMISES = [another_experiment, another_build, other_number_of_ranks, other_number_of_nodes, other_command,
-            no_such_node, second_node_0, two_nodes_1, left_again, nobody_comes, cannot_take_part,
-            strangers]  # fmt: skip
+            no_such_node, second_node_0, two_nodes_1, too_late, left_again, nobody_comes,
+            cannot_take_part, strangers]  # fmt: skip
 sys.exit(cluster.check(PROMISES, hosts=3))
