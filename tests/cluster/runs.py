@@ -121,7 +121,8 @@ class Run:
 def begun_run(folder, name="small", by=()):
     """The one run under results/, once it is there; `by`: the commands that begin it."""
     def only():
-        return [path for path in (folder / "results" / name).glob("*") if not path.is_symlink()]
+        # A link to be renamed to `latest` comes and goes.
+        return [path for path in (folder / "results" / name).glob("*") if path.is_dir() and not path.is_symlink()]
 
     until(lambda: only() or any(command.ended() for command in by), f"a run is in {folder}/results")
     assert only(), "no run has begun:\n" + "".join(str(command.finish()) for command in by if command.ended())
