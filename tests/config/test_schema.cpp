@@ -16,7 +16,7 @@ TEST_CASE("the schema knows every key, its type, its default and its limits") {
   const Value& split = keys["validation"]["properties"]["split"];
   CHECK(split["maximum"] == 1);
   CHECK(split["exclusiveMaximum"] == true);
-  CHECK(keys["parallel"]["enum"] == Value::array({"ddp", "single"}));
+  CHECK(keys["parallel"]["enum"] == Value::array({"ddp", "data_parallel", "single"}));
   CHECK(keys["extends"]["type"] == "string");
 }
 
