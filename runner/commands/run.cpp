@@ -71,7 +71,9 @@ int run(const RunOptions& o) {
     return run_launched({.results = o.results, .run_id = o.run_id, .sets = o.sets, .file = o.file}, std::move(loaded),
                         launch);
   }
-  const config::Value terms = launch::terms_of(launch, "run", config::write(loaded.experiment));
+  config::Value asked = config::write(loaded.experiment);
+  asked.erase("init_from");  // weights are node 0's to read
+  const config::Value terms = launch::terms_of(launch, "run", asked);
   const auto patience = patience_of(loaded.experiment);
   if (launch.node_rank > 0) return take_part(launch, terms, patience);
   return lead(launch, terms, patience,

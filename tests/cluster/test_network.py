@@ -37,7 +37,7 @@ def rank_stands_still(c):
     for node in run.nodes:
         node.finish(within=SOON)
     for ended in finish(run.nodes, code=1):
-        assert re.search(r"all-reduce in step \d+ .*rank 2 stays away: it is after step \d+", ended.err), ended
+        assert re.search(r"waited for [a-z-]+ in step \d+ .*rank 2 stays away: it is after step \d+", ended.err), ended
     assert run.run.summary()["error"]["rank"] == 2, run.run.summary()
 
 
