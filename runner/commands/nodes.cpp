@@ -38,12 +38,13 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   if (guest.over()) return 0;
   std::optional<Prepared> prepared;
   try {
-    prepared.emplace(prepare(load_text(guest.welcome().config), launch));
+    prepared.emplace(prepare(load_text(guest.welcome().work), launch));
   } catch (const Error& error) {
     guest.decline(error.what());
     throw;
   }
-  return guest.train(prepared->plan, *prepared->library);
+  return guest.run(
+      {.plan = prepared->plan, .as_rank = [&](const rank::Task& task) { return prepared->library->train(task); }});
 }
 
 }  // namespace ddp::commands

@@ -55,7 +55,7 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes&
     tell_nothing_to_do(point, r.directory);
     nodes.end(0, "");
   } else {
-    nodes.welcome(point.prepared.plan);
+    nodes.welcome(config::to_toml(point.prepared.plan.experiment));
     const auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
     go_back(r.directory, point);
     code = launch::train({.plan = point.prepared.plan,

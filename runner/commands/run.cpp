@@ -36,7 +36,7 @@ int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& l
   const record::RunDirectory own(fs::path(o.results) / loaded.experiment.name / o.run_id);
   if (!o.run_id.empty() && own.begun()) return resume_run({.directory = own, .sets = o.sets}, launch, nodes);
   const Prepared prepared = prepare(std::move(loaded), launch);
-  nodes.welcome(prepared.plan);
+  nodes.welcome(config::to_toml(prepared.plan.experiment));
   const auto meeting = launch::make_meeting_point(prepared.plan, launch, nodes.own_ip());
   const auto directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id);
   FileDescriptor lock = directory.lock();
@@ -73,7 +73,7 @@ int run(const RunOptions& o) {
   }
   config::Value asked = config::write(loaded.experiment);
   asked.erase("init_from");  // weights are node 0's to read
-  const config::Value terms = launch::terms_of(launch, "run", asked);
+  const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);
   if (launch.node_rank > 0) return take_part(launch, terms, patience);
   return lead(launch, terms, patience,

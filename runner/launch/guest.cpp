@@ -43,7 +43,7 @@ Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : 
   const Value answer = expect(patience);
   if (answer.value("type", "") == "refused") throw usage_error("node 0 refuses this node: " + answer.value("why", ""));
   if (over()) return;
-  welcome_ = {.config = answer.at("config"), .node_0 = answer.at("ip")};
+  welcome_ = {.work = answer.at("work"), .node_0 = answer.at("ip")};
 }
 
 void Guest::find_node_0(milliseconds patience) {
@@ -82,8 +82,9 @@ Value Guest::expect(milliseconds patience) {
 
 void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {"why", why}}); }
 
-void Guest::start_ranks(const Value& start, const Plan& plan, const RankLibrary& library, Supervisor& supervisor,
-                        record::ProgressPage& page) {
+void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::ProgressPage& page) {
+  const Plan& plan = job.plan;
+  if (!job.saves) supervisor.end_at_first_stop();
   const std::string checkpoint = start.at("checkpoint");
   const MeetingPlace meeting{.host = welcome_.node_0,
                              .port = start.at("store_port").get<std::uint16_t>(),
@@ -110,7 +111,7 @@ void Guest::start_ranks(const Value& start, const Plan& plan, const RankLibrary&
                     .together = false};
     supervisor.start(rank, {.descriptor = to.get(), .name = "on node 0"}, {}, [&](int console) {
       task.console = console;
-      return library.train(task);
+      return job.as_rank(task);
     });
   }
   for (const Output& output : outputs_) {
@@ -156,12 +157,13 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
   supervisor.fail({.rank = -1, .what = silent("node 0 (" + link_->peer() + ")", *link_), .log = ""});
 }
 
-int Guest::train(const Plan& plan, const RankLibrary& library) {
+int Guest::run(const Job& job) {
+  const Plan& plan = job.plan;
   link_->send({{"type", "ready"}, {"devices", plan.device_names()}});
   const Value start = expect(milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
   record::ProgressPage page(plan.world_size());
   Supervisor supervisor(page, plan.experiment.distributed.timeout);
-  start_ranks(start, plan, library, supervisor, page);
+  start_ranks(start, job, supervisor, page);
   supervisor.watch_also(link_->descriptor(), [&] {
     hear(plan, supervisor, page);
     return !link_->closed();

@@ -4,17 +4,16 @@
 #include <memory>
 
 #include "launch/node_watch.h"
-#include "launch/rank_library.h"
 
 namespace ddp::launch {
 
-// What node 0 says of a run before it starts: its experiment, resolved.
+// What node 0 says before the ranks start: what they are to do, as it resolved it, and its address.
 struct Welcome {
-  std::string config;  // TOML
-  std::string node_0;  // its address
+  std::string work;
+  std::string node_0;
 };
 
-// A node of a run that is not node 0: it asks node 0 what to train, starts its ranks when told to, and writes no
+// A node of a run that is not node 0: it asks node 0 what to do, starts its ranks when told to, and writes no
 // results: what its ranks log goes to node 0.
 class Guest {
  public:
@@ -29,8 +28,8 @@ class Guest {
   // Tells node 0 that this node cannot take part.
   void decline(const std::string& why);
 
-  // Is ready, starts the plan's ranks when told to, and watches them to their end. Returns the run's exit code.
-  int train(const Plan& plan, const RankLibrary& library);
+  // Is ready, starts the job's ranks when told to, and watches them to their end. Returns the program's exit code.
+  int run(const Job& job);
 
  private:
   struct Output {
@@ -39,8 +38,7 @@ class Guest {
   };
   void find_node_0(std::chrono::milliseconds patience);
   config::Value expect(std::chrono::milliseconds patience);
-  void start_ranks(const config::Value& start, const Plan& plan, const RankLibrary& library, Supervisor& supervisor,
-                   record::ProgressPage& page);
+  void start_ranks(const config::Value& start, const Job& job, Supervisor& supervisor, record::ProgressPage& page);
   bool send_output(const Output& output);
   void hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
   void tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);

@@ -4,8 +4,8 @@
 #include <csignal>
 
 #include "base/log.h"
-#include "launch/address.h"
 #include "launch/git_state.h"
+#include "launch/meeting_point.h"
 #include "launch/run_summary.h"
 #include "launch/stop_signals.h"
 #include "record/atomic_file.h"
@@ -31,19 +31,6 @@ void hear_signals(record::ProgressPage& page) {
   action.sa_handler = hear;
   action.sa_flags = SA_RESTART;
   for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigaction(signal, &action, nullptr);
-}
-
-// Where the launcher says that ranks meet. Rank 0 hosts the store, unless the launcher does.
-MeetingPlace meeting_place(const Launch& launch, FileDescriptor& listener) {
-  if (launch.master_host.empty()) return {.file = launch.meeting_file, .own_address = outward_ip()};
-  Address address = resolve(launch.master_host, launch.master_port);
-  MeetingPlace place{.host = address.ip, .port = address.port, .own_address = own_ip_towards(address)};
-  if (!launch.id.empty()) place.prefix = "ddp-exp/attempt-" + std::to_string(launch.attempt);
-  if (launch.rank == 0 && !launch.store_is_there) {
-    listener = listen_on(address);
-    place.listener = listener.get();
-  }
-  return place;
 }
 
 std::optional<record::Failure> failure_of(const LaunchedRank& r, const record::RankProgress& progress, int code) {
@@ -80,7 +67,7 @@ int train_launched(const LaunchedRank& r) {
                         .resumed = r.resumed,
                         .resume_from = r.start.resume_from,
                         .init_from = r.start.init_from,
-                        .meeting = meeting_place(r.launch, listener),
+                        .meeting = launched_meeting_place(r.launch, listener),
                         .console = -1,
                         .progress = &page,
                         .together = false,

@@ -34,4 +34,16 @@ MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const st
   return point;
 }
 
+MeetingPlace launched_meeting_place(const Launch& launch, FileDescriptor& listener) {
+  if (launch.master_host.empty()) return {.file = launch.meeting_file, .own_address = outward_ip()};
+  Address address = resolve(launch.master_host, launch.master_port);
+  MeetingPlace place{.host = address.ip, .port = address.port, .own_address = own_ip_towards(address)};
+  if (!launch.id.empty()) place.prefix = "ddp-exp/attempt-" + std::to_string(launch.attempt);
+  if (launch.rank == 0 && !launch.store_is_there) {
+    listener = listen_on(address);
+    place.listener = listener.get();
+  }
+  return place;
+}
+
 }  // namespace ddp::launch

@@ -27,4 +27,8 @@ struct MeetingPoint {
 // ddp::Error (usage).
 MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const std::string& own_ip);
 
+// Where the ranks that torchrun or srun started meet, as one of them gets there. Rank 0 hosts the store, unless the
+// launcher does; `listener` is its socket then. Throws ddp::Error (usage).
+MeetingPlace launched_meeting_place(const Launch& launch, FileDescriptor& listener);
+
 }  // namespace ddp::launch

@@ -41,14 +41,22 @@ void note_standing(const Value& ranks, record::ProgressPage& page, const Plan& o
   }
 }
 
-NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, record::RunDirectory directory,
-                     const Plan& plan)
+namespace {
+
+void keep_output(const RankOutput& output, const std::string& text) {
+  if (output.log.empty()) return write_all(output.descriptor, text.data(), text.size(), output.name);
+  const FileDescriptor log(open(output.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (log) write_all(log.get(), text.data(), text.size(), output.log);
+}
+
+}  // namespace
+
+NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, const Job& job)
     : nodes_(nodes),
       supervisor_(supervisor),
       page_(page),
-      directory_(std::move(directory)),
-      plan_(plan),
-      heartbeat_(plan.experiment.distributed.timeout) {
+      job_(job),
+      heartbeat_(job.plan.experiment.distributed.timeout) {
   if (nodes.all().empty()) return;
   for (Node& node : nodes.all()) {
     supervisor.watch_also(node.link.descriptor(), [this, &node] {
@@ -89,12 +97,9 @@ void NodeWatch::hear(Node& node) {
 void NodeWatch::take(Node& node, const Value& message) {
   const std::string type = message.value("type", "");
   if (type == "alive") {
-    note_standing(message.at("ranks"), page_, plan_);
+    note_standing(message.at("ranks"), page_, job_.plan);
   } else if (type == "log") {
-    const std::string file = directory_.log(message.at("rank").get<int>()).string();
-    const std::string text = message.at("text");
-    const FileDescriptor log(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (log) write_all(log.get(), text.data(), text.size(), file);
+    keep_output(job_.output(message.at("rank").get<int>()), message.at("text"));
   } else if (type == "stop") {
     const int signal = message.at("signal").get<int>();
     const bool at_once = message.at("at_once").get<bool>();
@@ -104,7 +109,7 @@ void NodeWatch::take(Node& node, const Value& message) {
     }
   } else if (type == "failure") {
     const int rank = message.at("rank").get<int>();
-    const std::string log = rank >= 0 && rank < page_.ranks() ? directory_.log(rank).string() : "";
+    const std::string log = rank >= 0 && rank < page_.ranks() ? job_.output(rank).name : "";
     supervisor_.fail({.rank = rank, .what = message.at("what").get<std::string>(), .log = log});
   } else if (type == "done") {
     node.done = true;

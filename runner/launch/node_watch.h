@@ -3,9 +3,8 @@
 #include <chrono>
 #include <functional>
 
+#include "launch/job.h"
 #include "launch/nodes.h"
-#include "launch/supervisor.h"
-#include "record/run_directory.h"
 
 namespace ddp::launch {
 
@@ -27,12 +26,11 @@ std::string silent(const std::string& node, const NodeLink& link);
 config::Value standing_of(record::ProgressPage& page);
 void note_standing(const config::Value& ranks, record::ProgressPage& page, const Plan& own);
 
-// Node 0's side of a run: hears the other nodes while its own ranks are watched. Writes down what their ranks log, ends
+// Node 0's side of a run: hears the other nodes while its own ranks are watched. Keeps what their ranks put out, ends
 // the run when one of them fails or goes away, and passes a stop on.
 class NodeWatch {
  public:
-  NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, record::RunDirectory directory,
-            const Plan& plan);
+  NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, const Job& job);
 
  private:
   void hear(Node& node);
@@ -42,8 +40,7 @@ class NodeWatch {
   Nodes& nodes_;
   Supervisor& supervisor_;
   record::ProgressPage& page_;
-  const record::RunDirectory directory_;
-  const Plan& plan_;
+  const Job& job_;
   const Heartbeat heartbeat_;
   NodeLink::Clock::time_point last_beat_{};
 };

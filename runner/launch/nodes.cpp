@@ -36,11 +36,12 @@ Address address_of(const Launch& launch) {
 }  // namespace
 
 Value terms_of(const Launch& launch, const std::string& verb, const Value& asked) {
-  return {{"build", build_id()},
-          {"nnodes", launch.nodes},
-          {"nproc_per_node", launch.ranks_here ? Value(*launch.ranks_here) : Value(nullptr)},
-          {"command", verb},
-          {"experiment", asked}};
+  Value terms{{"build", build_id()},
+              {"nnodes", launch.nodes},
+              {"nproc_per_node", launch.ranks_here ? Value(*launch.ranks_here) : Value(nullptr)},
+              {"command", verb}};
+  terms.update(asked);
+  return terms;
 }
 
 Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch), patience_(patience) {
@@ -149,9 +150,8 @@ void Nodes::refuse(NodeLink& link, const std::string& why) {
   link.send({{"type", "refused"}, {"why", why}});
 }
 
-void Nodes::welcome(const Plan& plan) {
-  const std::string toml = config::to_toml(plan.experiment);
-  for (Node& node : nodes_) node.link.send({{"type", "welcome"}, {"config", toml}, {"ip", address_.ip}});
+void Nodes::welcome(const std::string& work) {
+  for (Node& node : nodes_) node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}});
   for (Node& node : nodes_) {
     const Value answer = node.link.wait(patience_);
     const std::string type = answer.is_object() ? answer.value("type", "") : "";

@@ -8,11 +8,11 @@
 #include "launch/address.h"
 #include "launch/launcher.h"
 #include "launch/node_link.h"
-#include "launch/plan.h"
 
 namespace ddp::launch {
 
-// What a run is, as its nodes must agree on it before it starts: build, number of nodes and ranks, verb and experiment.
+// What nodes must agree on before anything starts: build, number of nodes and ranks, verb, and what it was asked for,
+// an object.
 config::Value terms_of(const Launch& launch, const std::string& verb, const config::Value& asked);
 
 // A node that has joined, as node 0 sees it.
@@ -29,8 +29,8 @@ struct Node {
 // has none, and nothing is done.
 //
 // One JSON object a line: a node says `hello` with its terms; node 0 answers `refused`, or, once all are there,
-// `welcome` with the experiment as it resolved it; the node tries it and says `ready` or `failed`; when all are ready,
-// `start`.
+// `welcome` with the work as it resolved it (of a run, its experiment); the node tries that and says `ready` or
+// `failed`; when all are ready, `start`.
 class Nodes {
  public:
   // Listens at the launch's address and waits until all nodes have said a fitting hello, up to `patience`.
@@ -40,8 +40,8 @@ class Nodes {
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  // Sends the plan, and waits until every node is ready for it. Throws ddp::Error (usage) where one cannot be.
-  void welcome(const Plan& plan);
+  // Sends the work, and waits until every node is ready for it. Throws ddp::Error (usage) where one cannot be.
+  void welcome(const std::string& work);
 
   // Tells all to fork their ranks, which meet at `store`. `checkpoint`: the one that the run goes on from, or empty.
   void start(const Address& store, bool resumed, const std::filesystem::path& checkpoint);

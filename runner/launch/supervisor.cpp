@@ -113,19 +113,20 @@ void Supervisor::handle_signal() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    const bool at_once = stop_signals_.at_once(signal);
+    const bool at_once = stop_signals_.at_once(signal) || nothing_to_save_;
     stop(signal, at_once);
     if (told_stop_) told_stop_(signal, at_once);
   }
 }
 
 void Supervisor::stop(int signal, bool at_once) {
-  if (at_once) {
-    print_("stopping at once");
+  const bool first = outcome_.stop_signal == 0;
+  if (first) outcome_.stop_signal = signal;
+  if (at_once || nothing_to_save_) {
+    if (first || at_once) print_("stopping at once");
     return end_all();
   }
-  if (outcome_.stop_signal != 0) return;
-  outcome_.stop_signal = signal;
+  if (!first) return;
   page_.stop_requested() = true;
   print_("stopping after this step, then saving (once more: at once, without saving)");
 }

@@ -52,6 +52,8 @@ class Supervisor {
   void suspect(std::function<std::optional<std::string>()> suspicion) { suspicion_ = std::move(suspicion); }
   // Notes on the page which ranks of this machine are stopped.
   void note_stopped();
+  // These ranks have nothing to save: the first signal ends them at once.
+  void end_at_first_stop() { nothing_to_save_ = true; }
 
   // Something outside of these ranks failed: they are ended.
   void fail(const record::Failure& failure);
@@ -101,6 +103,7 @@ class Supervisor {
   std::function<void(int, bool)> told_stop_;
   std::function<std::optional<std::string>()> suspicion_;
   std::function<void(const std::string&)> print_;
+  bool nothing_to_save_ = false;
   Outcome outcome_;
 };
 

@@ -1,7 +1,7 @@
 #include "launch/training.h"
 
-#include "base/shared_mapping.h"
 #include "launch/git_state.h"
+#include "launch/job.h"
 #include "launch/node_watch.h"
 #include "launch/run_summary.h"
 #include "launch/supervisor.h"
@@ -11,37 +11,22 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// More ranks than a screen holds speak only in their logs.
-constexpr int kSpeakingRanks = 8;
-
-void start_ranks(const Training& t, Supervisor& supervisor, record::ProgressPage& page, const std::string& hash) {
-  // Afresh for each group, and gone from here when its last rank is forked.
-  const SharedMapping memory =
-      t.plan.shares_memory() ? SharedMapping(rank::kSharedBytesPerRank * t.plan.ranks_here()) : SharedMapping();
-  for (int r = 0; r < t.plan.ranks_here(); ++r) {
-    rank::Task task{.experiment = &t.plan.experiment,
-                    .config_hash = hash,
-                    .rank = r,
-                    .world_size = t.plan.world_size(),
-                    .devices = t.plan.groups[r],
-                    .device_names = t.plan.device_name(r),
-                    .run_directory = t.directory.path(),
-                    .resumed = t.resumed,
-                    .resume_from = t.start.resume_from,
-                    .init_from = t.start.init_from,
-                    .meeting = t.meeting.place_for(r, memory),
-                    .console = -1,
-                    .progress = &page,
-                    .together = t.nodes.all().empty()};
-    // The lock is kept on purpose: it frees when the last writer of the run is dead.
-    std::vector<int> kept{t.lock.get()};
-    if (r == 0 && t.meeting.listener) kept.push_back(t.meeting.listener.get());
-    const std::string log = t.directory.log(r).string();
-    supervisor.start(r, {.log = log, .name = log}, kept, [&](int console) {
-      if (r < kSpeakingRanks) task.console = console;
-      return t.library.train(task);
-    });
-  }
+// A rank's output is its log.
+Job job_of(const Training& t, const std::string& hash) {
+  return {.plan = t.plan,
+          .as_rank = [&t](const rank::Task& task) { return t.library.train(task); },
+          .task = {.config_hash = hash,
+                   .run_directory = t.directory.path(),
+                   .resumed = t.resumed,
+                   .resume_from = t.start.resume_from,
+                   .init_from = t.start.init_from},
+          .output =
+              [&t](int rank) {
+                const std::string log = t.directory.log(rank).string();
+                return RankOutput{.log = log, .name = log};
+              },
+          // The lock is kept on purpose: it frees when the last writer of the run is dead.
+          .kept = {t.lock.get()}};
 }
 
 }  // namespace
@@ -57,8 +42,9 @@ int train(const Training& t) {
     }
     t.nodes.start(t.meeting.address, t.resumed, t.start.resume_from);
     Supervisor supervisor(page, t.plan.experiment.distributed.timeout);
-    start_ranks(t, supervisor, page, summary.config_hash);
-    const NodeWatch nodes(t.nodes, supervisor, page, t.directory, t.plan);
+    const Job job = job_of(t, summary.config_hash);
+    start_ranks(job, t.meeting, t.nodes.all().empty(), supervisor, page);
+    const NodeWatch nodes(t.nodes, supervisor, page, job);
     GitState git(t.experiment_folder);
     supervisor.watch_also(git.output(), [&git] { return git.read(); });
     const Outcome outcome = supervisor.watch();

@@ -21,16 +21,16 @@ constexpr std::size_t kSharedBytesPerRank = 4u << 20;
 // Everything a rank needs to know about its place in the run.
 struct Task {
   const config::Experiment* experiment = nullptr;  // resolved: threads, batch_size and backend are set
-  std::string config_hash;
+  std::string config_hash = {};
   int rank = 0;
   int world_size = 1;
-  std::vector<std::string> devices;  // this rank's group: "cpu" or "cuda:3"
-  std::string device_names;          // the same for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"
-  std::filesystem::path run_directory;
-  bool resumed = false;               // goes on in a run directory that was there
-  std::filesystem::path resume_from;  // the complete checkpoint to go on from; empty: from the start
-  std::filesystem::path init_from;    // a .safetensors file to take weights from
-  MeetingPlace meeting;
+  std::vector<std::string> devices = {};  // this rank's group: "cpu" or "cuda:3"
+  std::string device_names = {};          // the same for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"
+  std::filesystem::path run_directory = {};
+  bool resumed = false;                    // goes on in a run directory that was there
+  std::filesystem::path resume_from = {};  // the complete checkpoint to go on from; empty: from the start
+  std::filesystem::path init_from = {};    // a .safetensors file to take weights from
+  MeetingPlace meeting = {};
   int console = -1;  // a pipe: whole lines for the parent to show
   record::ProgressPage* progress = nullptr;
   // All ranks were forked by one parent: they share `progress`, and the run directory. Else rank 0 alone has that.
