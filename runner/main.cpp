@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   ddp::commands::add_datasets(app, exit_code);
   ddp::commands::add_schema(app, exit_code);
   ddp::commands::add_slurm(app, exit_code);
+  ddp::commands::add_comm(app, exit_code);
   try {
     if (argc > 1) require_known_verb(app, argv[1]);
     app.parse(argc, argv);

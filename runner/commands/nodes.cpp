@@ -33,18 +33,27 @@ int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::
   }
 }
 
-int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience) {
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+              const std::function<launch::Job(const std::string& work)>& make_job) {
   launch::Guest guest(launch, terms, patience);
   if (guest.over()) return 0;
-  std::optional<Prepared> prepared;
+  std::optional<launch::Job> job;
   try {
-    prepared.emplace(prepare(load_text(guest.welcome().work), launch));
+    job.emplace(make_job(guest.welcome().work));
   } catch (const Error& error) {
     guest.decline(error.what());
     throw;
   }
-  return guest.run(
-      {.plan = prepared->plan, .as_rank = [&](const rank::Task& task) { return prepared->library->train(task); }});
+  return guest.run(*job);
+}
+
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience) {
+  std::optional<Prepared> prepared;
+  return take_part(launch, terms, patience, [&](const std::string& work) {
+    prepared.emplace(prepare(load_text(work), launch));
+    return launch::Job{.plan = prepared->plan,
+                       .as_rank = [&](const rank::Task& task) { return prepared->library->train(task); }};
+  });
 }
 
 }  // namespace ddp::commands

@@ -31,6 +31,11 @@ class WatchedGroup : public c10d::ProcessGroup {
     progress_.begin(record::Collective::all_gather);
     return ProcessGroup::allgather(outputs, inputs, options);
   }
+  c10::intrusive_ptr<c10d::Work> _allgather_base(at::Tensor& output, at::Tensor& input,
+                                                 const c10d::AllgatherOptions& options) override {
+    progress_.begin(record::Collective::all_gather);
+    return ProcessGroup::_allgather_base(output, input, options);
+  }
   c10::intrusive_ptr<c10d::Work> reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& options) override {
     progress_.begin(record::Collective::reduce);
     return ProcessGroup::reduce(tensors, options);

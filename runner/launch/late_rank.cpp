@@ -17,7 +17,7 @@ std::string seconds(double value) {
 LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout) {
   const auto& waits = page.rank(waiting);
   const std::string wait = "rank " + std::to_string(waiting) + " waited for " +
-                           record::to_string(waits.collective.load()) + " in step " + std::to_string(waits.step + 1) +
+                           record::to_string(waits.collective.load()) + " in " + record::current_step(waits) +
                            " longer than " + seconds(timeout) + " (distributed.timeout)";
   std::string away;
   int first = -1;
@@ -25,8 +25,8 @@ LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout)
     const auto& rank = page.rank(r);
     if (r == waiting || (rank.collectives >= waits.collectives && !rank.stopped)) continue;
     if (first < 0) first = r;
-    away += "; rank " + std::to_string(r) + " stays away: it is after step " + std::to_string(rank.step) + ", in " +
-            record::to_string(rank.phase) + (rank.stopped ? ", and its process is stopped (SIGSTOP?)" : "");
+    away += "; rank " + std::to_string(r) + " stays away: it is " + record::standing(rank) +
+            (rank.stopped ? ", and its process is stopped (SIGSTOP?)" : "");
   }
   if (first < 0)
     return {.rank = waiting, .what = wait + ", though every rank is there: is the network between them whole?"};

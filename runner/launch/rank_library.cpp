@@ -55,6 +55,7 @@ rank::Probe from_json(const nlohmann::json& json) {
 RankLibrary::RankLibrary(bool gpus) {
   void* library = load("libddp_rank.so", "build it again: scripts/ddp-exp --setup-only");
   train_ = find<std::remove_pointer_t<decltype(train_)>>(library, "ddp_rank_train");
+  comm_ = find<std::remove_pointer_t<decltype(comm_)>>(library, "ddp_rank_comm");
   probe_ = find<std::remove_pointer_t<decltype(probe_)>>(library, "ddp_rank_probe");
   if (gpus) load("libddp_nccl.so", "fetch the GPU libraries and build it: scripts/ddp-exp --cuda --setup-only");
 }

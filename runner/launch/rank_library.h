@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "launch/plan.h"
+#include "rank/comm.h"
 #include "rank/task.h"
 
 namespace ddp::launch {
@@ -25,12 +26,16 @@ class RankLibrary {
   // As one rank; in a forked child. Returns its exit code.
   int train(const rank::Task& task) const { return train_(&task); }
 
+  // Measures collectives as one rank, likewise.
+  int comm(const rank::Task& task, const rank::CommOptions& options) const { return comm_(&task, &options); }
+
   // What only tensors can tell of an experiment, and of what it goes on from, from a throw-away child. Throws
   // ddp::Error (usage) where the experiment cannot be trained.
   rank::Probe probe(const Plan& plan, const Start& start) const;
 
  private:
   decltype(&rank::ddp_rank_train) train_;
+  decltype(&rank::ddp_rank_comm) comm_;
   decltype(&rank::ddp_rank_probe) probe_;
 };
 

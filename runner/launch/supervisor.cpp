@@ -200,8 +200,7 @@ void Supervisor::note_stopped() {
 std::string Supervisor::describe(const Ended& ended) const {
   auto& progress = page_.rank(ended.rank);
   if (WIFEXITED(ended.status) && progress.failed) return progress.error;
-  const std::string place =
-      " after step " + std::to_string(progress.step) + ", in " + record::to_string(progress.phase);
+  const std::string place = " " + record::standing(progress);
   if (WIFSIGNALED(ended.status)) {
     const int signal = WTERMSIG(ended.status);
     const char* name = sigabbrev_np(signal);

@@ -10,6 +10,8 @@
 #include "datasets/dataset.h"
 #include "dist/waiting.h"
 #include "models/model.h"
+#include "rank/comm.h"
+#include "rank/measure.h"
 #include "rank/run.h"
 #include "rank/task.h"
 #include "train/loss.h"
@@ -22,7 +24,6 @@ using ddp::record::RankProgress;
 
 // Tells the parent, through the page, why this rank ends.
 int fail(const ddp::rank::Task& task, const std::string& what) {
-  ddp::log::error(what);
   RankProgress& progress = task.progress->rank(task.rank);
   std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
   progress.peer_lost = ddp::dist::says_peer_lost(what);
@@ -34,6 +35,25 @@ int fail(const ddp::rank::Task& task, const std::string& what) {
   return 1;
 }
 
+// Runs `body` as this rank. Returns the process's exit code.
+template <class Body>
+int as_rank(const ddp::rank::Task& task, bool log_failure, const Body& body) {
+  std::string what;
+  try {
+    ddp::log::become_rank(task.rank);
+    // As in Python: who writes to a rank that is gone gets an error that says so.
+    std::signal(SIGPIPE, SIG_IGN);
+    body();
+    return 0;
+  } catch (const c10::Error& error) {
+    what = error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    what = error.what();
+  }
+  if (log_failure) ddp::log::error(what);
+  return fail(task, what);
+}
+
 template <class Registry>
 void list(const Registry& registry, ddp::config::Components& components) {
   for (auto& spec : registry.specs()) components.add(registry.kind(), spec);
@@ -42,17 +62,12 @@ void list(const Registry& registry, ddp::config::Components& components) {
 }  // namespace
 
 extern "C" int ddp_rank_train(const ddp::rank::Task* task) {
-  try {
-    ddp::log::become_rank(task->rank);
-    // As in Python: who writes to a rank that is gone gets an error that says so.
-    std::signal(SIGPIPE, SIG_IGN);
-    ddp::rank::run(*task);
-    return 0;
-  } catch (const c10::Error& error) {
-    return fail(*task, error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return fail(*task, error.what());
-  }
+  return as_rank(*task, /*log_failure=*/true, [task] { ddp::rank::run(*task); });
+}
+
+extern "C" int ddp_rank_comm(const ddp::rank::Task* task, const ddp::rank::CommOptions* options) {
+  // What it says goes to no log but to the person, whom its parent, where it has one, tells who failed first.
+  return as_rank(*task, /*log_failure=*/!task->watched, [=] { ddp::rank::measure(*task, *options); });
 }
 
 extern "C" void ddp_rank_components(ddp::config::Components* components) {

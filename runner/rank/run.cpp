@@ -2,9 +2,6 @@
 
 #include <optional>
 
-#include <ATen/Context.h>
-#include <ATen/Parallel.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/nn/module.h>
 #include <nlohmann/json.hpp>
 
@@ -12,29 +9,15 @@
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
 #include "config/difference.h"
-#include "dist/process_group.h"
-#include "dist/waiting.h"
 #include "models/model.h"
+#include "rank/process.h"
 #include "record/run_directory.h"
 #include "train/trainer.h"
 
 namespace ddp::rank {
 namespace {
 
-c10::Device first_device(const Task& t) { return c10::Device(t.devices.front()); }
-
 std::vector<c10::Device> devices_of(const Task& t) { return {t.devices.begin(), t.devices.end()}; }
-
-// Everything that draws from the generator comes after this, in a Python script's order: data, model, training.
-void prepare_process(const Task& t) {
-  const auto& e = *t.experiment;
-  at::set_num_threads(static_cast<int>(*e.threads));
-  at::globalContext().setDeterministicCuDNN(e.deterministic);
-  at::globalContext().setBenchmarkCuDNN(!e.deterministic);
-  const c10::Device device = first_device(t);
-  if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->setDevice(device);
-  at::manual_seed(static_cast<std::uint64_t>(e.seed));
-}
 
 struct Data {
   std::unique_ptr<datasets::Dataset> dataset;
@@ -80,21 +63,6 @@ torch::nn::AnyModule build_model(const Task& t, const checkpoint::Checkpoint* sa
     train::load_into(checkpoint::read_safetensors(t.init_from), *model.ptr(), t.init_from.string());
   }
   return model;
-}
-
-dist::Groups join_groups(const Task& t) {
-  const auto& d = t.experiment->distributed;
-  if (t.experiment->parallel != "ddp") return {};
-  t.progress->rank(t.rank).begin(record::Collective::joining);
-  return dist::join_process_groups({.backend = d.backend,
-                                    .rank = t.rank,
-                                    .world_size = t.world_size,
-                                    .device = t.devices.front(),
-                                    .spread = t.devices.size() > 1,
-                                    .meeting = t.meeting,
-                                    .progress = t.progress->rank(t.rank),
-                                    .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))},
-                                   /*control=*/!t.together);
 }
 
 // Ranks that were not forked by one parent may have been given different things. Rank 0's checkpoint is the one.
@@ -201,22 +169,11 @@ void train(Parts& p) {
   if (p.recorder) p.recorder->flush();
 }
 
-// This rank waited in vain for another, and no parent sees which.
-std::string who_stays_away(const Parts& p) {
-  std::string ranks;
-  for (const int rank : dist::absent_ranks(p.groups, p.task.rank)) {
-    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
-  }
-  if (ranks.empty()) return "";
-  const auto& progress = p.task.progress->rank(p.task.rank);
-  return "waited for " + std::string(record::to_string(progress.collective)) + " in step " +
-         std::to_string(progress.step + 1) + ", from which rank " + ranks + " stays away: ";
-}
-
 }  // namespace
 
 void run(const Task& t) {
   log::info("Running " + t.experiment->model.name + " on " + t.device_names);
+  // Everything that draws from the generator comes after this, in a Python script's order: data, model, training.
   prepare_process(t);
   Parts p{.task = t,
           .data = build_data(t),
@@ -226,15 +183,10 @@ void run(const Task& t) {
           .recorder = {},
           .checkpointer = {},
           .state = {}};
-  try {
+  naming_absent_ranks(t, p.groups, [&p] {
     start(p);
     train(p);
-  } catch (const std::exception& error) {
-    const auto* c10_error = dynamic_cast<const c10::Error*>(&error);
-    const std::string what = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
-    if (t.watched || !dist::says_peer_late(what)) throw;
-    throw training_error(who_stays_away(p) + what);
-  }
+  });
   dist::leave(p.groups.main);
   dist::leave(p.groups.control);
 }

@@ -26,6 +26,8 @@ const char* to_string(Phase phase) {
       return "validation";
     case Phase::saving:
       return "saving a checkpoint";
+    case Phase::measuring:
+      return "measuring";
     case Phase::finished:
       return "finished";
   }
@@ -54,6 +56,16 @@ const char* to_string(Collective collective) {
       return "barrier";
   }
   return "?";
+}
+
+std::string current_step(const RankProgress& rank) {
+  const std::string what = rank.phase == Phase::measuring ? "measurement " : "step ";
+  return what + std::to_string(rank.step + 1);
+}
+
+std::string standing(const RankProgress& rank) {
+  if (rank.phase == Phase::measuring) return "in " + current_step(rank);
+  return "after step " + std::to_string(rank.step) + ", in " + to_string(rank.phase);
 }
 
 ProgressPage::ProgressPage(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + sizeof(RankProgress) * ranks) {

@@ -3,11 +3,22 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace ddp::record {
 
 // What a rank is doing; the parent shows it, and names it when the rank dies or hangs.
-enum class Phase : std::int32_t { starting, loading, forward, backward, optimizer, validating, saving, finished };
+enum class Phase : std::int32_t {
+  starting,
+  loading,
+  forward,
+  backward,
+  optimizer,
+  validating,
+  saving,
+  measuring,
+  finished
+};
 const char* to_string(Phase phase);
 
 // What ranks do together. Who waits in one for too long tells by it which rank stays away.
@@ -38,7 +49,7 @@ constexpr std::size_t kLossRing = 8;
 // One rank's part of the page; written by that rank alone, on cache lines of its own.
 struct alignas(64) RankProgress {
   std::atomic<Phase> phase{Phase::starting};
-  std::atomic<std::int64_t> step{0};         // optimizer steps done
+  std::atomic<std::int64_t> step{0};         // optimizer steps, or measurements, done
   std::atomic<std::int64_t> collectives{0};  // begun so far; every rank begins the same ones, in the same order
   std::atomic<Collective> collective{Collective::none};  // the one that was begun last
   std::atomic<bool> stopped{false};                      // by SIGSTOP or a debugger, as its parent saw it last
@@ -54,6 +65,11 @@ struct alignas(64) RankProgress {
     collectives.fetch_add(1, std::memory_order_relaxed);
   }
 };
+
+// Where a rank stands: "after step 3, in backward"; of those that measure the network, "in measurement 4". And what it
+// is at: "step 4".
+std::string standing(const RankProgress& rank);
+std::string current_step(const RankProgress& rank);
 
 // What rank 0 tells the parent for the live line and summary.json.
 struct alignas(64) RunProgress {

@@ -1,0 +1,66 @@
+#include "rank/process.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
+
+#include "base/error.h"
+#include "dist/waiting.h"
+
+namespace ddp::rank {
+namespace {
+
+// This rank waited in vain for another, and no parent sees which.
+std::string who_stays_away(const Task& t, const dist::Groups& groups) {
+  std::string ranks;
+  for (const int rank : dist::absent_ranks(groups, t.rank)) {
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  if (ranks.empty()) return "";
+  const auto& progress = t.progress->rank(t.rank);
+  return "waited for " + std::string(record::to_string(progress.collective)) + " in " + record::current_step(progress) +
+         ", from which rank " + ranks + " stays away: ";
+}
+
+}  // namespace
+
+c10::Device first_device(const Task& t) { return c10::Device(t.devices.front()); }
+
+void prepare_process(const Task& t) {
+  const auto& e = *t.experiment;
+  at::set_num_threads(static_cast<int>(*e.threads));
+  at::globalContext().setDeterministicCuDNN(e.deterministic);
+  at::globalContext().setBenchmarkCuDNN(!e.deterministic);
+  const c10::Device device = first_device(t);
+  if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->setDevice(device);
+  at::manual_seed(static_cast<std::uint64_t>(e.seed));
+}
+
+dist::Groups join_groups(const Task& t) {
+  const auto& d = t.experiment->distributed;
+  if (t.experiment->parallel != "ddp") return {};
+  t.progress->rank(t.rank).begin(record::Collective::joining);
+  return dist::join_process_groups({.backend = d.backend,
+                                    .rank = t.rank,
+                                    .world_size = t.world_size,
+                                    .device = t.devices.front(),
+                                    .spread = t.devices.size() > 1,
+                                    .meeting = t.meeting,
+                                    .progress = t.progress->rank(t.rank),
+                                    .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))},
+                                   /*control=*/!t.together);
+}
+
+void naming_absent_ranks(const Task& t, const dist::Groups& groups, const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    const auto* c10_error = dynamic_cast<const c10::Error*>(&error);
+    const std::string what = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
+    if (t.watched || !dist::says_peer_late(what)) throw;
+    throw training_error(who_stays_away(t, groups) + what);
+  }
+}
+
+}  // namespace ddp::rank
