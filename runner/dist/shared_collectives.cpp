@@ -8,8 +8,10 @@
 namespace ddp::dist {
 namespace {
 
-constexpr int kBytesBits = 44;
+constexpr int kBytesBits = 40;
 constexpr int kRootBits = 12;
+constexpr int kCollectiveBits = 4;
+static_assert(kBytesBits + kRootBits + kCollectiveBits <= SharedPage::kSignatureBits);
 
 std::size_t pieces_of(std::size_t bytes, std::size_t piece) {
   return std::max<std::size_t>(1, (bytes + piece - 1) / piece);
@@ -39,10 +41,10 @@ void SharedCollectives::begin(Collective collective, int root, std::size_t bytes
 void SharedCollectives::compare(int first, int last, const Call& call) {
   if (compared_) return;
   for (int r = first; r <= last; ++r) {
-    const std::uint64_t other = page_.announced(r, calls_);
-    if (other == signature_) continue;
+    const auto other = page_.announced(r, calls_);
+    if (!other || *other == signature_) continue;
     throw training_error("the ranks do not call the same collectives: rank " + std::to_string(r) + " is at " +
-                         describe(other) + ", rank " + std::to_string(page_.rank()) + " at " + describe(signature_) +
+                         describe(*other) + ", rank " + std::to_string(page_.rank()) + " at " + describe(signature_) +
                          " (" + call.name + ", call " + std::to_string(calls_) + ")");
   }
   compared_ = true;

@@ -28,6 +28,11 @@ constexpr int kSpins = 500;  // some 10 us
 
 constexpr std::size_t kCallsRemembered = 4;
 
+// Which of the calls that share a place this one is, in the bits that its signature leaves.
+std::uint64_t round_of(std::uint64_t call_number) {
+  return call_number / kCallsRemembered << SharedPage::kSignatureBits;
+}
+
 void pause_processor() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -112,11 +117,13 @@ std::uint32_t SharedPage::post() {
 }
 
 void SharedPage::announce(std::uint64_t call_number, std::uint64_t signature) {
-  line(rank_).calls[call_number % kCallsRemembered].store(signature, std::memory_order_relaxed);
+  line(rank_).calls[call_number % kCallsRemembered].store(round_of(call_number) | signature, std::memory_order_relaxed);
 }
 
-std::uint64_t SharedPage::announced(int rank, std::uint64_t call_number) const {
-  return line(rank).calls[call_number % kCallsRemembered].load(std::memory_order_relaxed);
+std::optional<std::uint64_t> SharedPage::announced(int rank, std::uint64_t call_number) const {
+  const std::uint64_t told = line(rank).calls[call_number % kCallsRemembered].load(std::memory_order_relaxed);
+  if (told >> kSignatureBits << kSignatureBits != round_of(call_number)) return {};
+  return told & ((std::uint64_t{1} << kSignatureBits) - 1);
 }
 
 void SharedPage::ring(int rank) { line(rank).bell.add_one(); }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,10 +73,11 @@ class SharedPage {
   void await_bell(const std::function<bool()>& ready, int late, const Call& call);
   void ring(int rank);
 
-  // What this rank's collective is, for the others to compare: 0 is none. Valid once the call's first point is
-  // posted, and while no rank is more than kSlots calls ahead.
+  // What this rank's collective is, in kSignatureBits, for the others to compare; told once the call's first point is
+  // posted. A rank that is several calls ahead has taken back what it said of this one: nothing.
+  static constexpr int kSignatureBits = 56;
   void announce(std::uint64_t call_number, std::uint64_t signature);
-  std::uint64_t announced(int rank, std::uint64_t call_number) const;
+  std::optional<std::uint64_t> announced(int rank, std::uint64_t call_number) const;
 
   std::size_t slot_bytes() const { return slot_bytes_; }
   std::byte* slot(int rank, int index) const;

@@ -104,6 +104,23 @@ TEST_CASE("ranks that call different collectives are told instead of given wrong
   CHECK(contains(answers[0] + answers[1], "all_reduce of 40 bytes"));
 }
 
+TEST_CASE("ranks that are several calls ahead of another are not taken for ones that call something else") {
+  all_well(3, [](int rank, c10d::ProcessGroup& group) {
+    for (int i = 0; i < 300; ++i) {
+      // Who leaves the barrier first does not wait for the others in what only the root gets.
+      group.barrier()->wait();
+      for (int call = 0; call < 3; ++call) {
+        Tensors one{at::ones({2})};
+        group.reduce(one)->wait();
+      }
+      at::Tensor mine = at::full({5}, static_cast<float>(rank));
+      at::Tensor all = at::empty({15});
+      group._allgather_base(all, mine)->wait();
+      require(all[14].item<float>() == 2, "the last rank's value is there");
+    }
+  });
+}
+
 TEST_CASE("after a failure every call fails with the first error") {
   SharedRanks ranks(2, [](int rank, c10d::ProcessGroup& group) {
     if (rank == 1) return;
