@@ -96,10 +96,10 @@ int comm(const CommFlags& f) {
   launch::apply_init_method(loaded, launch);
   if (launch.one_rank()) return comm_launched(f, loaded, options, launch);
   const config::Value terms = launch::terms_of(launch, "comm",
-                                               {{"--op", options.ops},
-                                                {"--sizes", options.sizes},
+                                               {{"--op", f.op},
+                                                {"--sizes", f.sizes},
                                                 {"--dtype", f.dtype},
-                                                {"--devices", loaded.experiment.device_pool},
+                                                {"--devices", f.devices},
                                                 {"--backend", f.backend},
                                                 {"--iterations", f.iterations},
                                                 {"--warmup", f.warmup},

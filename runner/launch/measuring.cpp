@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <cerrno>
+#include <limits>
 
 #include "launch/job.h"
 #include "launch/node_watch.h"
@@ -78,11 +79,11 @@ class RowPipe {
   std::string text_;
 };
 
-// Which row the ranks were at, so many being done.
+// What the ranks were at, so many rows being done.
 std::string row_in_words(const rank::CommOptions& o, std::size_t done) {
   if (done >= o.ops.size() * o.sizes.size()) return "";
-  return "\n  measured was " + o.ops[done / o.sizes.size()] + " of " + std::to_string(o.sizes[done % o.sizes.size()]) +
-         " B";
+  return "\n  measurement " + std::to_string(done + 1) + " is " + o.ops[done / o.sizes.size()] + " of " +
+         std::to_string(o.sizes[done % o.sizes.size()]) + " B";
 }
 
 std::string describe(const record::Failure& failure, const Plan& plan, const Nodes& nodes) {
