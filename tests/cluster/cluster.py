@@ -17,6 +17,7 @@ import time
 import traceback
 
 from commands import Command
+from slow_cable import SlowCable
 
 _ISOLATION = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc"]
 
@@ -52,6 +53,7 @@ class Host:
         self.folder.mkdir()
         self._port = f"port{number}"
         self._commands = []
+        self._slow_cable = None
         # Namespaces live as long as a process in them does.
         self._holder = subprocess.Popen(
             ["unshare", "--net", "--uts", "sh", "-c", f"hostname {self.name} && echo && exec sleep infinity"],
@@ -84,6 +86,18 @@ class Host:
     def mend_cable(self):
         ip("link", "set", self._port, "up")
 
+    def use_slow_cable(self):
+        """From now on its frames go through a SlowCable, which is returned. Needs /dev/net/tun."""
+        inside, outside = f"slow{self.name}", f"slow{self._port}"
+        self._slow_cable = SlowCable(inside, outside)
+        ip("link", "set", outside, "master", "switch", "up")
+        ip("link", "set", inside, "netns", self._holder.pid)
+        self.call("ip", "link", "set", "eth0", "down")
+        self.call("ip", "addr", "del", f"{self.address}/24", "dev", "eth0")
+        self.call("ip", "addr", "add", f"{self.address}/24", "dev", inside)
+        self.call("ip", "link", "set", inside, "up")
+        return self._slow_cable
+
     def lose_packets(self, percent):
         """Of all that come in. Needs nft."""
         self.call("nft", "add table inet loss; add chain inet loss in { type filter hook input priority 0; };"
@@ -99,6 +113,8 @@ class Host:
     def end(self):
         for command in self._commands:
             command.end()
+        if self._slow_cable:
+            self._slow_cable.end()
         ip("link", "del", self._port)
         self._holder.kill()
         self._holder.wait()

@@ -81,5 +81,23 @@ def lost_packets(c):
     same(Run(node_0.out.strip(), c.hosts[0].folder), on_one_machine(c.folder / "alone"))
 
 
+def slow_from_now_on(c):
+    """a network that is 20 ms slower each way from one moment to the next costs time, and no bit"""
+    cable = c.hosts[1].use_slow_cable()
+    run = LongRun(c)
+    cable.delay = 0.02
+    slow, begun = run.run.last_step(), time.monotonic()
+    run.until_step(slow + 20)
+    assert time.monotonic() - begun > 20 * 0.02, "it is as quick as before: nothing was slowed down"
+    run.nodes[0].kill(signal.SIGTERM)
+    finish(run.nodes, code=143)
+    cable.delay = 0
+    run.check_resumes_to_the_same_bits()
+
+
 PROMISES = [cut, rank_stands_still, node_stands_still, cut_for_a_moment, cut_before_the_start, lost_packets]
+if os.path.exists("/dev/net/tun"):
+    PROMISES.append(slow_from_now_on)
+else:
+    print("without /dev/net/tun no network can be slowed down: one promise is not tried")
 sys.exit(cluster.check(PROMISES))
