@@ -1,9 +1,12 @@
 #include "rank/measure.h"
 
+#include <stdlib.h>
+#include <algorithm>
 #include <chrono>
 
 #include <ATen/ops/tensor.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Logging.h>
 #include <nlohmann/json.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
@@ -106,6 +109,9 @@ void measure_all(const Task& t, const CommOptions& o, const dist::Groups& groups
 }  // namespace
 
 void measure(const Task& t, const CommOptions& o) {
+  // LibTorch's warnings, of hosts without a name and the like, would stand between the rows. Who wants them says so.
+  setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
+  c10::initLogging();
   prepare_process(t);
   const dist::Groups groups = join_groups(t);
   naming_absent_ranks(t, groups, [&] { measure_all(t, o, groups); });

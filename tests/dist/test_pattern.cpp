@@ -1,0 +1,76 @@
+#include <ATen/Functions.h>
+
+#include "catch.h"
+#include "dist/pattern.h"
+
+namespace ddp::dist {
+namespace {
+
+constexpr at::ScalarType kTypes[] = {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16,
+                                     at::kChar,  at::kByte,   at::kInt,  at::kLong};
+
+at::Tensor filled(const Pattern& pattern, at::ScalarType dtype, std::int64_t size, int rank) {
+  at::Tensor tensor = at::empty({size}, dtype);
+  pattern.fill(tensor, rank);
+  return tensor;
+}
+
+}  // namespace
+
+TEST_CASE("the sum of all ranks' values is exact in every type and any order") {
+  for (const auto dtype : kTypes) {
+    for (const int ranks : {1, 2, 3, 8, 100, 700}) {
+      const Pattern pattern(dtype, ranks);
+      at::Tensor upwards = at::zeros({1000}, dtype);
+      at::Tensor downwards = at::zeros({1000}, dtype);
+      for (int r = 0; r < ranks; ++r) {
+        upwards += filled(pattern, dtype, 1000, r);
+        downwards += filled(pattern, dtype, 1000, ranks - 1 - r);
+      }
+      INFO(at::toString(dtype) << " over " << ranks << " ranks");
+      CHECK(pattern.compare_sum(upwards).count == 0);
+      CHECK(pattern.compare_sum(downwards).count == 0);
+    }
+  }
+}
+
+TEST_CASE("a wrong value is told by its index, what it is and what it should be") {
+  const Pattern pattern(at::kFloat, 1);
+  at::Tensor tensor = filled(pattern, at::kFloat, 1000000, 3);
+  CHECK(pattern.compare(tensor, 3).count == 0);
+  const double right = tensor[700000].item<double>();
+  tensor[700000] += 1;
+  tensor[999999] = std::nan("");
+  const Mismatch found = pattern.compare(tensor, 3);
+  CHECK(found.count == 2);
+  CHECK(found.index == 700000);
+  CHECK(found.expected == right);
+  CHECK(found.got == right + 1);
+}
+
+TEST_CASE("values of another rank or another place, and those that never came, are wrong") {
+  for (const auto dtype : kTypes) {
+    const Pattern pattern(dtype, 1);
+    const at::Tensor tensor = filled(pattern, dtype, 10000, 1);
+    INFO(at::toString(dtype));
+    CHECK(pattern.compare(tensor, 2).count > 9000);
+    for (const int places : {1, 2, 64, 1024}) CHECK(pattern.compare(tensor.roll(places), 1).count > 9000);
+    at::Tensor spoilt = at::empty({10000}, dtype);
+    pattern.spoil(spoilt);
+    for (const int rank : {0, 1, 7}) CHECK(pattern.compare(spoilt, rank).count == 10000);
+  }
+}
+
+TEST_CASE("a sum that one rank is missing from, or is in twice, is wrong") {
+  for (const auto dtype : kTypes) {
+    const Pattern pattern(dtype, 4);
+    at::Tensor sum = at::zeros({1000}, dtype);
+    for (int r = 0; r < 3; ++r) sum += filled(pattern, dtype, 1000, r);
+    INFO(at::toString(dtype));
+    CHECK(pattern.compare_sum(sum).count > 900);
+    sum += filled(pattern, dtype, 1000, 2);
+    CHECK(pattern.compare_sum(sum).count > 900);
+  }
+}
+
+}  // namespace ddp::dist
