@@ -134,7 +134,8 @@ Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, 
   if (ranks > groups.size() && pool.is_string()) require_gpus(loaded, ranks * per_rank, gpus);
   if (ranks > groups.size() || (pool.is_array() && ranks != groups.size())) {
     throw loaded.error("device_pool",
-                       "has " + count(groups.size(), "rank") + ", --nproc-per-node asks for " + std::to_string(ranks),
+                       "has " + count(groups.size(), "rank") + ", the launcher starts " + std::to_string(ranks) +
+                           " on this machine (--nproc-per-node, or srun's tasks)",
                        "use the same number, or device_pool = \"auto\"");
   }
   groups.resize(ranks);
