@@ -69,7 +69,8 @@ void Guest::find_node_0(milliseconds patience) {
 
 // Node 0's next word; its last one ends this node.
 Value Guest::expect(milliseconds patience) {
-  const Value message = link_->wait(patience);
+  // Node 0 waits as long for the other nodes, and then has something to say.
+  const Value message = link_->wait(patience + kVerdictPatience);
   if (!message.is_object()) {
     throw training_error(link_->closed() ? "has gone before the run began" : "does not answer",
                          "node 0 (" + link_->peer() + ")");
