@@ -72,6 +72,22 @@ std::vector<config::Value> NodeLink::receive() {
   return std::exchange(waiting_, {});
 }
 
+void NodeLink::end_sending() {
+  flush();
+  shutdown(socket_.get(), SHUT_WR);
+}
+
+void NodeLink::wait_for_end(Clock::time_point deadline) {
+  for (;;) {
+    read_all();
+    waiting_.clear();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (closed_ || left.count() <= 0) return;
+    pollfd ready{socket_.get(), POLLIN, 0};
+    poll(&ready, 1, static_cast<int>(left.count()));
+  }
+}
+
 config::Value NodeLink::wait(std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   for (;;) {

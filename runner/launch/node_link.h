@@ -24,6 +24,12 @@ class NodeLink {
   // Sends what waits; to be called now and then. On a link whose other end is gone it does nothing.
   void flush();
 
+  // Nothing more will be sent: the other end sees that once it has read all.
+  void end_sending();
+  // Reads on until the other end is closed too, or until the deadline. A socket that is closed while something waits to
+  // be read is reset, and what was sent last may be lost on its way.
+  void wait_for_end(Clock::time_point deadline);
+
   // The messages that have come whole. What is no such object, or is too long, closes the link.
   std::vector<config::Value> receive();
 

@@ -18,6 +18,7 @@ using Clock = NodeLink::Clock;
 using std::chrono::milliseconds;
 
 // How long a connection may stay silent before it says hello: who scans ports says nothing.
+constexpr milliseconds kFarewell{2000};  // for the nodes to read the last word
 constexpr milliseconds kHelloPatience{2000};
 
 // How often to look whose patience is over.
@@ -175,6 +176,9 @@ void Nodes::start(const Address& store, bool resumed, const std::filesystem::pat
 void Nodes::end(int exit_code, const std::string& why) {
   if (std::exchange(ended_, true)) return;
   for (Node& node : nodes_) node.link.send({{"type", "end"}, {"code", exit_code}, {"why", why}});
+  for (Node& node : nodes_) node.link.end_sending();
+  const auto deadline = Clock::now() + kFarewell;
+  for (Node& node : nodes_) node.link.wait_for_end(deadline);
 }
 
 std::vector<std::string> Nodes::devices() const {
