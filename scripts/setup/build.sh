@@ -1,10 +1,15 @@
 # Configures and builds into $build, and knows without asking ninja when nothing has to be done.
 # shellcheck shell=bash
 
-# Written last, with the time at which the build began: all that changed since then is not in it.
-stamp="$build/.set-up"
-# Written when cmake has ended well, with what it was told.
-configured="$build/.configured"
+# use_build FOLDER: from here on that is where builds go.
+use_build() {
+  build=$1
+  # Written last, with the time at which the build began: all that changed since then is not in it.
+  stamp="$build/.set-up"
+  # Written when cmake has ended well, with what it was told.
+  configured="$build/.configured"
+}
+use_build "$build"
 
 # What the stamp says for a build of this checkout, with this LibTorch, with or without the GPU libraries.
 stamp_text() { printf '%s\n%s\ncuda=%s' "$root" "$libtorch" "$1"; }

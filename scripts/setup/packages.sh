@@ -7,6 +7,9 @@ packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-
 # For tests/cluster and tests/slurm. What cannot be installed is done without: those tests are skipped, and say so.
 test_packages=(iproute2 nftables slurmctld slurmd slurm-client)
 
+# For scripts/soak: libFuzzer, and what makes system calls fail and looks into processes.
+soak_packages=(clang libclang-rt-dev strace gdb)
+
 install_packages() {
   [[ "$(uname -sm)" == "Linux x86_64" ]] || fail 2 "LibTorch's wheel is for Linux on x86-64; this is $(uname -sm)"
   local missing=()
@@ -20,13 +23,18 @@ install_packages() {
   check_compiler
 }
 
-install_test_packages() {
+install_test_packages() { install_optional_packages tests "${test_packages[@]}"; }
+
+install_soak_packages() { install_optional_packages "parts of soak" "${soak_packages[@]}"; }
+
+# install_optional_packages USERS PACKAGE...
+install_optional_packages() {
   ((EUID == 0)) && command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || return 0
-  local missing=()
-  find_missing_packages "${test_packages[@]}"
+  local users=$1 missing=()
+  find_missing_packages "${@:2}"
   if ((${#missing[@]} == 0)); then return; fi
-  say "installing ${#missing[@]} packages for the tests: ${missing[*]}"
-  apt_install || say "apt-get could not install them: the tests that need them are skipped"
+  say "installing ${#missing[@]} packages for the $users: ${missing[*]}"
+  apt_install || say "apt-get could not install them: the $users that need them are skipped"
 }
 
 # find_missing_packages PACKAGE...: sets `missing` of its caller.

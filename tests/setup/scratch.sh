@@ -48,7 +48,8 @@ PYTHON
 
 make_checkout() {
   mkdir -p "$checkout"/{cmake,runner,models,datasets,scripts/requirements} "$scratch/wheels"
-  cp -r "$source_root/scripts/setup" "$source_root/scripts/ddp-exp" "$source_root/scripts/test" "$checkout/scripts"
+  cp -r "$source_root/scripts/setup" "$source_root/scripts/ddp-exp" "$source_root/scripts/test" \
+    "$source_root/scripts/soak" "$checkout/scripts"
   cp "$source_root/CMakePresets.json" "$checkout"
   wheel torch 2.11.0 libtorch torch/lib/libtorch_cpu.so torch/version.py
   wheel nvidia-cuda-runtime 13.0.96 libtorch nvidia/cu13/lib/libcudart.so.13
