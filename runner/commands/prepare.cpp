@@ -30,7 +30,7 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
   Prepared p{.loaded = std::move(loaded), .plan = {}, .start = {}, .library = nullptr, .probe = {}, .workload = {}};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch);
   // Weights and checkpoints are rank 0's to read; its node has them.
-  if (launch.node_rank == 0 && launch.rank == 0) {
+  if (launch.leads()) {
     p.start = {.resume_from = resume_from, .init_from = resume_from.empty() ? weights_of(p.loaded) : fs::path()};
   }
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());

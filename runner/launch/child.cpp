@@ -14,6 +14,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "launch/pipe.h"
+#include "launch/stop_signals.h"
 
 namespace ddp::launch {
 namespace {
@@ -47,7 +49,7 @@ void become_child(const ChildSetup& setup, pid_t parent) {
   close_all_but(setup.descriptors);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // the parent went before it could take us along
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) ::signal(signal, SIG_IGN);
+  for (const int signal : kStopSignals) ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -90,19 +92,16 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
 }
 
 std::string ask_child(const std::string& what, const std::function<void(int pipe)>& body) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw training_error("cannot make a pipe: " + errno_text(errno));
-  FileDescriptor from(ends[0]);
-  FileDescriptor to(ends[1]);
-  const Child child = fork_child({.descriptors = {to.get()}}, [&] {
-    body(to.get());
+  Pipe pipe = make_pipe();
+  const Child child = fork_child({.descriptors = {pipe.to.get()}}, [&] {
+    body(pipe.to.get());
     return 0;
   });
-  to.close();
+  pipe.to.close();
   std::string answer;
   char piece[4096];
   for (;;) {
-    const ssize_t size = read(from.get(), piece, sizeof piece);
+    const ssize_t size = read(pipe.from.get(), piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     answer.append(piece, static_cast<std::size_t>(size));

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "launch/pipe.h"
+
 extern char** environ;
 
 namespace ddp::launch {
@@ -20,12 +22,11 @@ constexpr int kLongestWaitMilliseconds = 1000;
 }  // namespace
 
 GitState::GitState(const std::filesystem::path& folder) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  Pipe pipe = make_pipe();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, pipe.to.get(), 1);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   // "# branch.oid <commit>" first, then a line for each change; new files that git does not know do not count.
   const std::string where = folder.empty() ? "." : folder.string();
@@ -41,12 +42,10 @@ GitState::GitState(const std::filesystem::path& folder) {
   if (posix_spawnp(&pid_, "git", &actions, &attributes, const_cast<char**>(command), environ) != 0) pid_ = -1;
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  output_ = ends[0];
+  output_ = std::move(pipe.from);
 }
 
 GitState::~GitState() {
-  if (output_ >= 0) close(output_);
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
@@ -55,7 +54,7 @@ GitState::~GitState() {
 
 bool GitState::read() {
   char piece[4096];
-  const ssize_t size = output_ >= 0 ? ::read(output_, piece, sizeof piece) : 0;
+  const ssize_t size = ::read(output(), piece, sizeof piece);
   if (size > 0) {
     text_.append(piece, static_cast<std::size_t>(size));
     return true;
@@ -66,7 +65,7 @@ bool GitState::read() {
 }
 
 config::Value GitState::result() {
-  pollfd more{.fd = output_, .events = POLLIN, .revents = 0};
+  pollfd more{.fd = output(), .events = POLLIN, .revents = 0};
   while (poll(&more, 1, kLongestWaitMilliseconds) > 0 && read()) {
   }
   const std::string& text = text_;

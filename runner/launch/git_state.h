@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "config/value.h"
 
 namespace ddp::launch {
@@ -11,7 +12,7 @@ namespace ddp::launch {
 // where there is no git. It is asked for while the run trains: git may take longer than a run takes to start.
 class GitState {
  public:
-  // Starts git. Never throws.
+  // Starts git, where there is one. Throws ddp::Error (training) where no descriptor is left.
   explicit GitState(const std::filesystem::path& folder);
   ~GitState();
   GitState(const GitState&) = delete;
@@ -19,7 +20,7 @@ class GitState {
 
   // Where git's answer comes from. When there is some to read, read() takes it, and returns whether there is more to
   // come: who watches it leaves no zombie of git.
-  int output() const { return output_; }
+  int output() const { return output_.get(); }
   bool read();
   // Waits a moment for the rest of git's answer; null where it does not come.
   config::Value result();
@@ -27,7 +28,7 @@ class GitState {
  private:
   std::string text_;
   int pid_ = -1;
-  int output_ = -1;
+  FileDescriptor output_;
 };
 
 }  // namespace ddp::launch

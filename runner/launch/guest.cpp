@@ -1,12 +1,12 @@
 #include "launch/guest.h"
 
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
 
 #include "base/log.h"
+#include "launch/pipe.h"
 #include "record/atomic_file.h"
 
 namespace ddp::launch {
@@ -85,32 +85,17 @@ void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {
 
 void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::ProgressPage& page) {
   const Plan& plan = job.plan;
-  if (!job.saves) supervisor.end_at_first_stop();
-  const std::string checkpoint = start.at("checkpoint");
   const MeetingPlace meeting{.host = welcome_.node_0,
                              .port = start.at("store_port").get<std::uint16_t>(),
                              .own_address = own_ip_towards({.ip = welcome_.node_0, .port = 1})};
   for (int r = 0; r < plan.ranks_here(); ++r) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw training_error("cannot make a pipe: " + errno_text(errno));
-    const FileDescriptor to(ends[1]);
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    const int rank = plan.first_rank + r;
-    outputs_.push_back({.rank = rank, .from = FileDescriptor(ends[0])});
-    rank::Task task{.experiment = &plan.experiment,
-                    .config_hash = plan.config_hash(),
-                    .rank = rank,
-                    .world_size = plan.world_size(),
-                    .devices = plan.groups[r],
-                    .device_names = plan.device_name(r),
-                    .run_directory = {},
-                    .resumed = start.at("resumed").get<bool>(),
-                    .resume_from = checkpoint,
-                    .init_from = {},
-                    .meeting = meeting,
-                    .progress = &page,
-                    .together = false};
-    supervisor.start(rank, {.descriptor = to.get(), .name = "on node 0"}, {}, [&](int console) {
+    Pipe output = make_pipe(/*reads_wait=*/false);
+    // Rank 0 says what they go on from.
+    rank::Task task = task_of(plan, r, page);
+    task.meeting = meeting;
+    task.together = false;
+    outputs_.push_back({.rank = task.rank, .from = std::move(output.from)});
+    supervisor.start(task.rank, {.descriptor = output.to.get(), .name = "on node 0"}, {}, [&](int console) {
       task.console = console;
       return job.as_rank(task);
     });
@@ -163,7 +148,7 @@ int Guest::run(const Job& job) {
   link_->send({{"type", "ready"}, {"devices", plan.device_names()}});
   const Value start = expect(milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
   record::ProgressPage page(plan.world_size());
-  Supervisor supervisor(page, plan.experiment.distributed.timeout);
+  Supervisor supervisor(page, plan.experiment.distributed.timeout, job.saves);
   start_ranks(start, job, supervisor, page);
   supervisor.watch_also(link_->descriptor(), [&] {
     hear(plan, supervisor, page);

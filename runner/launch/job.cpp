@@ -10,22 +10,26 @@ constexpr int kSpeakingRanks = 8;
 
 }  // namespace
 
+rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page, rank::Task same) {
+  same.experiment = &plan.experiment;
+  same.config_hash = plan.config_hash();
+  same.rank = plan.first_rank + local_rank;
+  same.world_size = plan.world_size();
+  same.devices = plan.groups.at(local_rank);
+  same.device_names = plan.device_name(local_rank);
+  same.progress = &page;
+  return same;
+}
+
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
                  record::ProgressPage& page) {
   const Plan& plan = job.plan;
-  if (!job.saves) supervisor.end_at_first_stop();
   // Afresh for each group, and gone from here when its last rank is forked.
   const SharedMapping memory =
       plan.shares_memory() ? SharedMapping(rank::kSharedBytesPerRank * plan.ranks_here()) : SharedMapping();
   for (int r = 0; r < plan.ranks_here(); ++r) {
-    rank::Task task = job.task;
-    task.experiment = &plan.experiment;
-    task.rank = r;
-    task.world_size = plan.world_size();
-    task.devices = plan.groups[r];
-    task.device_names = plan.device_name(r);
+    rank::Task task = task_of(plan, r, page, job.task);
     task.meeting = meeting.place_for(r, memory);
-    task.progress = &page;
     task.together = together;
     std::vector<int> kept = job.kept;
     if (r == 0 && meeting.listener) kept.push_back(meeting.listener.get());

@@ -21,6 +21,9 @@ struct Job {
   std::vector<int> kept = {};                       // descriptors that stay open in every rank
 };
 
+// The task of a rank of this machine, as `same` for all ranks. How it meets the others is left open.
+rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page, rank::Task same = {});
+
 // Forks the ranks of this machine, which is node 0. `together`: there are no others.
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
                  record::ProgressPage& page);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "launch/git_state.h"
+#include "launch/job.h"
 #include "launch/meeting_point.h"
 #include "launch/run_summary.h"
 #include "launch/stop_signals.h"
@@ -30,7 +31,7 @@ void hear_signals(record::ProgressPage& page) {
   struct sigaction action {};
   action.sa_handler = hear;
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigaction(signal, &action, nullptr);
+  for (const int signal : kStopSignals) sigaction(signal, &action, nullptr);
 }
 
 std::optional<record::Failure> failure_of(const LaunchedRank& r, const record::RankProgress& progress, int code) {
@@ -57,21 +58,14 @@ int train_launched(const LaunchedRank& r) {
   std::optional<GitState> git;
   if (writes) git.emplace(r.experiment_folder);
   FileDescriptor listener;
-  const rank::Task task{.experiment = &r.plan.experiment,
-                        .config_hash = r.plan.config_hash(),
-                        .rank = rank,
-                        .world_size = r.plan.world_size(),
-                        .devices = r.plan.groups.at(r.launch.local_rank),
-                        .device_names = r.plan.device_name(r.launch.local_rank),
-                        .run_directory = writes ? r.directory->path() : fs::path(),
-                        .resumed = r.resumed,
-                        .resume_from = r.start.resume_from,
-                        .init_from = r.start.init_from,
-                        .meeting = launched_meeting_place(r.launch, listener),
-                        .console = -1,
-                        .progress = &page,
-                        .together = false,
-                        .watched = false};
+  rank::Task task = task_of(r.plan, r.launch.local_rank, page,
+                            {.run_directory = writes ? r.directory->path() : fs::path(),
+                             .resumed = r.resumed,
+                             .resume_from = r.start.resume_from,
+                             .init_from = r.start.init_from});
+  task.meeting = launched_meeting_place(r.launch, listener);
+  task.together = false;
+  task.watched = false;
   hear_signals(page);
   const int code = r.library.train(task);
   if (!writes) return code != 0 ? code : stop_signal != 0 ? exit_code_of(stop_signal) : 0;

@@ -47,6 +47,8 @@ struct Launch {
   std::string id = {};          // names the launch over its attempts; empty: none does
 
   bool one_rank() const { return by != By::itself; }
+  // Is this the process of rank 0, which reads weights and writes results?
+  bool leads() const { return node_rank == 0 && rank == 0; }
 };
 
 // The launch that flags or, without any, the environment asks for: flags; else torchrun's RANK and WORLD_SIZE; else a

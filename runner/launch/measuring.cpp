@@ -1,12 +1,12 @@
 #include "launch/measuring.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 #include <cerrno>
 #include <limits>
 
 #include "launch/job.h"
 #include "launch/node_watch.h"
+#include "launch/pipe.h"
 #include "launch/run_summary.h"
 
 namespace ddp::launch {
@@ -42,28 +42,20 @@ CommRow from_json(const Value& v) {
 // The way of rank 0's rows to this process: a line each.
 class RowPipe {
  public:
-  RowPipe() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw training_error("cannot make a pipe: " + errno_text(errno));
-    from_ = FileDescriptor(ends[0]);
-    to_ = FileDescriptor(ends[1]);
-    fcntl(from_.get(), F_SETFL, O_NONBLOCK);
-  }
-
-  int descriptor() const { return from_.get(); }
-  int end_of_rank() const { return to_.get(); }
+  int descriptor() const { return pipe_.from.get(); }
+  int end_of_rank() const { return pipe_.to.get(); }
   void write(const CommRow& row) const {
     const std::string line = to_json(row).dump() + "\n";
-    write_all(to_.get(), line.data(), line.size(), "pipe");
+    write_all(pipe_.to.get(), line.data(), line.size(), "pipe");
   }
 
   // Calls `take` for each row that is there. Returns false when no more can come.
   template <class Take>
   bool read(const Take& take) {
-    to_.close();
+    pipe_.to.close();
     char piece[4096];
     ssize_t size = 0;
-    while ((size = ::read(from_.get(), piece, sizeof piece)) > 0) {
+    while ((size = ::read(pipe_.from.get(), piece, sizeof piece)) > 0) {
       text_.append(piece, static_cast<std::size_t>(size));
       for (std::size_t end; (end = text_.find('\n')) != std::string::npos;) {
         take(from_json(Value::parse(text_.substr(0, end))));
@@ -74,8 +66,7 @@ class RowPipe {
   }
 
  private:
-  FileDescriptor from_;
-  FileDescriptor to_;
+  Pipe pipe_ = make_pipe(/*reads_wait=*/false);
   std::string text_;
 };
 
@@ -97,7 +88,7 @@ std::string describe(const record::Failure& failure, const Plan& plan, const Nod
 
 Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) {
   record::ProgressPage page(m.plan.world_size());
-  nodes.start(meeting.address, /*resumed=*/false, /*checkpoint=*/{});
+  nodes.start(meeting.address);
   RowPipe pipe;
   const auto as_rank = [&](const rank::Task& task) {
     rank::CommOptions options = m.options;
@@ -110,7 +101,7 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
                 .saves = false,
                 .output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; },
                 .kept = {pipe.end_of_rank()}};
-  Supervisor supervisor(page, m.plan.experiment.distributed.timeout);
+  Supervisor supervisor(page, m.plan.experiment.distributed.timeout, job.saves);
   start_ranks(job, meeting, nodes.all().empty(), supervisor, page);
   const NodeWatch watch(nodes, supervisor, page, job);
   std::size_t rows = 0;
@@ -129,15 +120,10 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
 Measured measure_launched(const Measuring& m, const Launch& launch) {
   record::ProgressPage page(m.plan.world_size());
   FileDescriptor listener;
-  const rank::Task task{.experiment = &m.plan.experiment,
-                        .rank = launch.rank,
-                        .world_size = m.plan.world_size(),
-                        .devices = m.plan.groups.at(launch.local_rank),
-                        .device_names = m.plan.device_name(launch.local_rank),
-                        .meeting = launched_meeting_place(launch, listener),
-                        .progress = &page,
-                        .together = false,
-                        .watched = false};
+  rank::Task task = task_of(m.plan, launch.local_rank, page);
+  task.meeting = launched_meeting_place(launch, listener);
+  task.together = false;
+  task.watched = false;
   rank::CommOptions options = m.options;
   options.report = m.take_row;
   return {m.library.comm(task, options)};

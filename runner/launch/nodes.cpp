@@ -18,8 +18,12 @@ using Clock = NodeLink::Clock;
 using std::chrono::milliseconds;
 
 // How long a connection may stay silent before it says hello: who scans ports says nothing.
-constexpr milliseconds kFarewell{2000};  // for the nodes to read the last word
 constexpr milliseconds kHelloPatience{2000};
+
+// For those who hear a last word to read it: the nodes of a run that ends, and one that is refused, which the others
+// do not wait for.
+constexpr milliseconds kFarewell{2000};
+constexpr milliseconds kRefusal{200};
 
 // How often to look whose patience is over.
 constexpr milliseconds kLook{500};
@@ -149,6 +153,9 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
 void Nodes::refuse(NodeLink& link, const std::string& why) {
   log::warn("refused a node at " + link.peer() + ": " + why);
   link.send({{"type", "refused"}, {"why", why}});
+  // What it said may not be read yet, and a socket that is closed so is reset: it would not hear why.
+  link.end_sending();
+  link.wait_for_end(Clock::now() + kRefusal);
 }
 
 void Nodes::welcome(const std::string& work) {
@@ -166,11 +173,8 @@ void Nodes::welcome(const std::string& work) {
   }
 }
 
-void Nodes::start(const Address& store, bool resumed, const std::filesystem::path& checkpoint) {
-  for (Node& node : nodes_) {
-    node.link.send(
-        {{"type", "start"}, {"store_port", store.port}, {"resumed", resumed}, {"checkpoint", checkpoint.string()}});
-  }
+void Nodes::start(const Address& store) {
+  for (Node& node : nodes_) node.link.send({{"type", "start"}, {"store_port", store.port}});
 }
 
 void Nodes::end(int exit_code, const std::string& why) {

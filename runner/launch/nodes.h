@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -43,8 +42,8 @@ class Nodes {
   // Sends the work, and waits until every node is ready for it. Throws ddp::Error (usage) where one cannot be.
   void welcome(const std::string& work);
 
-  // Tells all to fork their ranks, which meet at `store`. `checkpoint`: the one that the run goes on from, or empty.
-  void start(const Address& store, bool resumed, const std::filesystem::path& checkpoint);
+  // Tells all to fork their ranks, which meet at `store`.
+  void start(const Address& store);
 
   // The run ends, for this reason: all nodes are told, with the exit code.
   void end(int exit_code, const std::string& why);

@@ -18,14 +18,15 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
 // How far it came.
 void add_progress(record::Summary& summary, const record::RunProgress& run, const config::Experiment& e);
 
-// How it ended: decides the status from the failure and the signal that asked for a stop (0: none), writes
-// summary.json, and tells a person. `command`: what goes on with the run. Returns the program's exit code and, of a
-// failure, its text.
+// The program's exit code and, of a failure, its text.
 struct Ending {
   int exit_code = 0;
   std::string why = {};
 };
 int exit_code_of(int stop_signal);
+
+// How it ended: decides the status from the failure and the signal that asked for a stop (0: none), writes
+// summary.json, and tells a person.
 Ending conclude(const record::RunDirectory& directory, record::Summary& summary, const record::RunProgress& run,
                 const std::optional<record::Failure>& failure, int stop_signal);
 

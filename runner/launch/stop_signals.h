@@ -1,9 +1,13 @@
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <ctime>
 
 namespace ddp::launch {
+
+// What asks a run to stop.
+inline constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGUSR2};
 
 // Tells a second request to stop, which ends a run at once and without saving, from the echo of the first. Slurm sends
 // TERM to every process of a job, and srun passes on what it hears: one process may hear of one stop several times. So

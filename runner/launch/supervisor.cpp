@@ -1,6 +1,5 @@
 #include "launch/supervisor.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -25,7 +24,7 @@ constexpr int kTickMilliseconds = 250;
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR2}) sigaddset(&set, signal);
+  for (const int signal : kStopSignals) sigaddset(&set, signal);
   return set;
 }
 
@@ -40,18 +39,12 @@ bool is_stopped(pid_t pid) {
 
 }  // namespace
 
-Supervisor::Supervisor(record::ProgressPage& page, double timeout) : page_(page), timeout_(timeout) {
+Supervisor::Supervisor(record::ProgressPage& page, double timeout, bool saves)
+    : page_(page), timeout_(timeout), saves_(saves), console_(make_pipe(/*reads_wait=*/false)) {
   const sigset_t set = stop_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  int ends[2];
-  if (!signals_ || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw training_error("cannot watch the ranks: " + errno_text(errno));
-  }
-  console_from_ = FileDescriptor(ends[0]);
-  console_to_ = FileDescriptor(ends[1]);
-  // A rank waits for room rather than lose a line; only the parent's end must never block.
-  fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) & ~O_NONBLOCK);
+  if (!signals_) throw training_error("cannot watch the ranks: " + errno_text(errno));
   print_ = [](const std::string& line) { log::info(line); };
 }
 
@@ -63,7 +56,7 @@ Supervisor::~Supervisor() {
 
 void Supervisor::start(int rank, const RankOutput& output, std::vector<int> kept,
                        const std::function<int(int console)>& body) {
-  const int console = console_to_.get();
+  const int console = console_.to.get();
   kept.push_back(console);
   ChildSetup setup{.descriptors = std::move(kept), .log = output.log, .output = output.descriptor};
   ranks_.push_back({.rank = rank, .log = output.name, .process = fork_child(setup, [&] { return body(console); })});
@@ -78,7 +71,7 @@ bool Supervisor::any_running() const {
 }
 
 Outcome Supervisor::watch() {
-  console_to_.close();
+  console_.to.close();
   LiveLine live(page_);
   print_ = [&](const std::string& line) { live.print(line); };
   while (any_running() || (!outcome_.failure && others_ && others_())) {
@@ -95,7 +88,7 @@ Outcome Supervisor::watch() {
 }
 
 void Supervisor::wait_for_events(bool live) {
-  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_from_.get(), POLLIN, 0}};
+  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_.from.get(), POLLIN, 0}};
   for (const auto& source : sources_) watched.push_back({source.descriptor, POLLIN, 0});
   for (const auto& rank : ranks_) {
     watched.push_back({rank.process.pid > 0 ? rank.process.pidfd.get() : -1, POLLIN, 0});
@@ -113,7 +106,7 @@ void Supervisor::handle_signal() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    const bool at_once = stop_signals_.at_once(signal) || nothing_to_save_;
+    const bool at_once = stop_signals_.at_once(signal) || !saves_;
     stop(signal, at_once);
     if (told_stop_) told_stop_(signal, at_once);
   }
@@ -122,7 +115,7 @@ void Supervisor::handle_signal() {
 void Supervisor::stop(int signal, bool at_once) {
   const bool first = outcome_.stop_signal == 0;
   if (first) outcome_.stop_signal = signal;
-  if (at_once || nothing_to_save_) {
+  if (at_once || !saves_) {
     if (first || at_once) print_("stopping at once");
     return end_all();
   }
@@ -137,7 +130,7 @@ void Supervisor::fail(const record::Failure& failure) {
 
 void Supervisor::show_console() {
   char piece[4096];
-  for (ssize_t size; (size = read(console_from_.get(), piece, sizeof piece)) > 0;) {
+  for (ssize_t size; (size = read(console_.from.get(), piece, sizeof piece)) > 0;) {
     console_text_.append(piece, static_cast<std::size_t>(size));
     for (std::size_t end; (end = console_text_.find('\n')) != std::string::npos;) {
       print_(console_text_.substr(0, end));
@@ -175,7 +168,6 @@ void Supervisor::blame() {
   if (cause == ended_.end() && late != ended_.end()) return blame_late(*late);
   const Ended& culprit = cause == ended_.end() ? ended_.front() : *cause;
   outcome_.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log};
-  outcome_.effect = cause == ended_.end();
 }
 
 void Supervisor::blame_late(const Ended& waited) {

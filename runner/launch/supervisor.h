@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/child.h"
+#include "launch/pipe.h"
 #include "launch/stop_signals.h"
 #include "record/progress_page.h"
 #include "record/summary.h"
@@ -15,7 +16,6 @@ namespace ddp::launch {
 // How a group of ranks ended.
 struct Outcome {
   std::optional<record::Failure> failure;  // the rank that went first, and why
-  bool effect = false;                     // that rank only saw another one go, or waited for it in vain
   int stop_signal = 0;                     // the signal that asked for a stop; 0: none did
 };
 
@@ -30,8 +30,9 @@ struct RankOutput {
 // stop at the first INT, TERM or USR2 and ends them at the second, and ends all when one fails.
 class Supervisor {
  public:
-  // `timeout`: how many seconds a rank waits for another in a collective.
-  Supervisor(record::ProgressPage& page, double timeout);
+  // `timeout`: how many seconds a rank waits for another in a collective. `saves`: the ranks have something to save;
+  // else the first signal ends them at once.
+  Supervisor(record::ProgressPage& page, double timeout, bool saves);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -52,8 +53,6 @@ class Supervisor {
   void suspect(std::function<std::optional<std::string>()> suspicion) { suspicion_ = std::move(suspicion); }
   // Notes on the page which ranks of this machine are stopped.
   void note_stopped();
-  // These ranks have nothing to save: the first signal ends them at once.
-  void end_at_first_stop() { nothing_to_save_ = true; }
 
   // Something outside of these ranks failed: they are ended.
   void fail(const record::Failure& failure);
@@ -90,10 +89,10 @@ class Supervisor {
 
   record::ProgressPage& page_;
   const double timeout_;
+  const bool saves_;
   FileDescriptor signals_;
   StopSignals stop_signals_;
-  FileDescriptor console_from_;
-  FileDescriptor console_to_;
+  Pipe console_;
   std::string console_text_;  // what came so far of a line
   std::vector<Rank> ranks_;
   std::vector<Ended> ended_;  // in the order in which they were found, until the others were killed
@@ -103,7 +102,6 @@ class Supervisor {
   std::function<void(int, bool)> told_stop_;
   std::function<std::optional<std::string>()> suspicion_;
   std::function<void(const std::string&)> print_;
-  bool nothing_to_save_ = false;
   Outcome outcome_;
 };
 

@@ -12,11 +12,10 @@ namespace fs = std::filesystem;
 namespace {
 
 // A rank's output is its log.
-Job job_of(const Training& t, const std::string& hash) {
+Job job_of(const Training& t) {
   return {.plan = t.plan,
           .as_rank = [&t](const rank::Task& task) { return t.library.train(task); },
-          .task = {.config_hash = hash,
-                   .run_directory = t.directory.path(),
+          .task = {.run_directory = t.directory.path(),
                    .resumed = t.resumed,
                    .resume_from = t.start.resume_from,
                    .init_from = t.start.init_from},
@@ -40,9 +39,9 @@ int train(const Training& t) {
     if (t.resumed) {
       remember_epochs(page.run(), t.directory, t.plan.experiment);
     }
-    t.nodes.start(t.meeting.address, t.resumed, t.start.resume_from);
-    Supervisor supervisor(page, t.plan.experiment.distributed.timeout);
-    const Job job = job_of(t, summary.config_hash);
+    t.nodes.start(t.meeting.address);
+    const Job job = job_of(t);
+    Supervisor supervisor(page, t.plan.experiment.distributed.timeout, job.saves);
     start_ranks(job, t.meeting, t.nodes.all().empty(), supervisor, page);
     const NodeWatch nodes(t.nodes, supervisor, page, job);
     GitState git(t.experiment_folder);
