@@ -1,13 +1,9 @@
 #include "checkpoint/safetensors.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <map>
 
 #include <ATen/ops/empty.h>
@@ -15,13 +11,18 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "config/json_text.h"
+#include "config/source.h"
 #include "record/hash.h"
+#include "record/input_file.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kLargestHeader = 100u << 20;  // the format's own limit
+constexpr std::size_t kMostDimensions = 64;
+constexpr const char* kMetadata = "__metadata__";
 
 const std::map<std::string, at::ScalarType>& dtypes() {
   static const std::map<std::string, at::ScalarType> known{
@@ -38,31 +39,6 @@ std::string dtype_name(at::ScalarType type) {
   throw training_error(std::string("a tensor of type ") + c10::toString(type) + " cannot be saved");
 }
 
-// A file in memory, read-only.
-class MappedFile {
- public:
-  explicit MappedFile(const fs::path& file) {
-    FileDescriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat status {};
-    if (!in || fstat(in.get(), &status) != 0) throw training_error("cannot open: " + errno_text(errno), file.string());
-    size_ = static_cast<std::size_t>(status.st_size);
-    if (size_ == 0) return;
-    data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, in.get(), 0);
-    if (data_ == MAP_FAILED) throw training_error("cannot read: " + errno_text(errno), file.string());
-  }
-  ~MappedFile() {
-    if (data_ != nullptr) munmap(data_, size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  const char* data() const { return static_cast<const char*>(data_); }
-  std::uint64_t size() const { return size_; }
-
- private:
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-
 std::string header_of(const NamedTensors& tensors) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   header["__metadata__"] = {{"format", "pt"}};  // what Python's save_file writes for torch tensors
@@ -78,51 +54,67 @@ std::string header_of(const NamedTensors& tensors) {
   return text;
 }
 
-// A number of bytes or elements: nlohmann would take 0.5 for 0.
-std::uint64_t whole_number(const nlohmann::json& value) {
-  if (!value.is_number_unsigned()) throw std::out_of_range("a number");
-  return value.get<std::uint64_t>();
+// Where a tensor's bytes lie in the data.
+std::pair<std::uint64_t, std::uint64_t> range_of(const nlohmann::json& entry) {
+  const auto& offsets = config::member(entry, "data_offsets");
+  if (!offsets.is_array() || offsets.size() != 2) throw std::runtime_error("it has no data_offsets");
+  const auto begin = static_cast<std::uint64_t>(config::as_count(offsets[0]));
+  const auto end = static_cast<std::uint64_t>(config::as_count(offsets[1]));
+  if (begin > end) throw std::runtime_error("its data ends before it begins");
+  return {begin, end};
 }
 
-at::Tensor read_tensor(const nlohmann::json& entry, const char* data, std::uint64_t size) {
-  const at::ScalarType type = dtypes().at(entry.at("dtype").get<std::string>());
+std::vector<std::int64_t> shape_of(const nlohmann::json& entry, std::uint64_t element_size, std::uint64_t bytes) {
+  const auto& extents = config::member(entry, "shape");
+  if (!extents.is_array() || extents.size() > kMostDimensions) throw std::runtime_error("its shape is none");
   std::vector<std::int64_t> shape;
-  std::uint64_t bytes = c10::elementSize(type);
-  const auto& extents = entry.at("shape");
-  if (!extents.is_array()) throw std::out_of_range("shape");
+  std::uint64_t strides = element_size;  // also of an empty tensor, whose other extents are multiplied too
+  bool empty = false;
   for (const auto& extent : extents) {
-    shape.push_back(static_cast<std::int64_t>(whole_number(extent)));
-    if (shape.back() < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape.back()), &bytes)) {
-      throw std::out_of_range("shape");
+    shape.push_back(config::as_count(extent));
+    empty = empty || shape.back() == 0;
+    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(shape.back(), 1));
+    if (__builtin_mul_overflow(strides, factor, &strides) || strides > INT64_MAX) {
+      throw std::runtime_error("its shape is too large");
     }
   }
-  const auto begin = whole_number(entry.at("data_offsets").at(0));
-  const auto end = whole_number(entry.at("data_offsets").at(1));
-  if (begin > end || end > size || end - begin != bytes) throw std::out_of_range("data_offsets");
-  at::Tensor tensor = at::empty(shape, type);
-  if (bytes > 0) std::memcpy(tensor.mutable_data_ptr(), data + begin, bytes);
+  if (bytes != (empty ? 0 : strides)) throw std::runtime_error("its shape does not fit its data");
+  return shape;
+}
+
+// `data`: where the file's data begins.
+at::Tensor read_tensor(const nlohmann::json& entry, const record::InputFile& file, std::uint64_t data) {
+  const auto dtype = dtypes().find(config::text_member(entry, "dtype"));
+  if (dtype == dtypes().end()) throw std::runtime_error("its dtype is none that is known");
+  const auto [begin, end] = range_of(entry);
+  const auto shape = shape_of(entry, c10::elementSize(dtype->second), end - begin);
+  at::Tensor tensor = at::empty(shape, dtype->second);
+  if (end > begin) file.read(data + begin, tensor.mutable_data_ptr(), end - begin);
   return tensor;
 }
 
 // The format's own rule: the tensors' ranges lie end to end over all of the data. So what is read is never more than
 // the file.
-void require_each_byte_once(const nlohmann::json& header, std::uint64_t size, const std::string& name) {
+void require_each_byte_once(const nlohmann::json& header, std::uint64_t size) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  try {
-    for (const auto& [key, entry] : header.items()) {
-      if (key == "__metadata__") continue;
-      ranges.emplace_back(whole_number(entry.at("data_offsets").at(0)), whole_number(entry.at("data_offsets").at(1)));
-    }
-  } catch (const std::exception&) {
-    throw training_error("is damaged: its header lacks offsets", name);
+  for (const auto& [name, entry] : header.items()) {
+    if (name != kMetadata) ranges.push_back(range_of(entry));
   }
   std::sort(ranges.begin(), ranges.end());
   std::uint64_t end = 0;
   for (const auto& [first, last] : ranges) {
-    if (first != end || last < first) throw training_error("is damaged: its tensors do not lie end to end", name);
+    if (first != end) throw std::runtime_error("its tensors do not lie end to end");
     end = last;
   }
-  if (end != size) throw training_error("is damaged: it holds more or less than its tensors", name);
+  if (end != size) throw std::runtime_error("it holds more or less than its tensors");
+}
+
+nlohmann::json read_header(const record::InputFile& file, std::uint64_t length) {
+  std::string text(length, '\0');
+  file.read(8, text.data(), length);
+  nlohmann::json header = config::parse_json(text);
+  if (!header.is_object()) throw std::runtime_error("its header is no object");
+  return header;
 }
 
 }  // namespace
@@ -149,33 +141,37 @@ Digest write_safetensors(const fs::path& file, const NamedTensors& tensors) {
 }
 
 NamedTensors read_safetensors(const fs::path& file) {
-  const MappedFile mapped(file);
+  const record::InputFile in(file);
+  unsigned char prefix[8] = {};
   std::uint64_t length = 0;
-  if (mapped.size() >= 8) {
-    for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(mapped.data()[i]);
-  }
-  if (mapped.size() < 8 || length > kLargestHeader || length > mapped.size() - 8) {
+  if (in.size() >= sizeof prefix) in.read(0, prefix, sizeof prefix);
+  for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
+  if (in.size() < sizeof prefix || length > kLargestHeader || length > in.size() - sizeof prefix) {
     throw training_error("is no safetensors file, or cut off", file.string());
   }
-  const char* data = mapped.data() + 8 + length;
-  const auto header = nlohmann::json::parse(mapped.data() + 8, data, nullptr, /*allow_exceptions=*/false);
-  if (!header.is_object()) throw training_error("is no safetensors file: its header is damaged", file.string());
-  require_each_byte_once(header, mapped.size() - 8 - length, file.string());
-  NamedTensors tensors;
-  for (const auto& [name, entry] : header.items()) {
-    if (name == "__metadata__") continue;
-    try {
-      tensors.emplace_back(name, read_tensor(entry, data, mapped.size() - 8 - length));
-    } catch (const std::exception&) {
-      throw training_error("is damaged at tensor \"" + name + "\"", file.string());
+  const std::uint64_t begin = sizeof prefix + length;
+  std::string place = "its header";
+  try {
+    const nlohmann::json header = read_header(in, length);
+    require_each_byte_once(header, in.size() - begin);
+    NamedTensors tensors;
+    for (const auto& [name, entry] : header.items()) {
+      if (name == kMetadata) continue;
+      place = "tensor " + config::in_quotes(name);
+      tensors.emplace_back(name, read_tensor(entry, in, begin));
     }
+    return tensors;
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw training_error("is damaged at " + place + ": " + error.msg(), file.string());
+  } catch (const std::exception& error) {
+    throw training_error("is damaged at " + place + ": " + error.what(), file.string());
   }
-  return tensors;
 }
 
 Digest digest(const fs::path& file) {
-  const MappedFile mapped(file);
-  return {.bytes = mapped.size(), .hash = record::hash_hex(mapped.data(), mapped.size())};
+  return {.bytes = record::InputFile(file).size(), .hash = record::hash_hex_of(file)};
 }
 
 }  // namespace ddp::checkpoint

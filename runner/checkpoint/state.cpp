@@ -1,16 +1,81 @@
 #include "checkpoint/state.h"
 
+#include <climits>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "config/json_text.h"
 
 namespace ddp::checkpoint {
 namespace {
 
 nlohmann::ordered_json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+double number_or_nan(const nlohmann::json& object, const std::string& key) {
+  const bool none = config::member(object, key).is_null();
+  return none ? std::numeric_limits<double>::quiet_NaN() : config::number_member(object, key);
+}
+
+const nlohmann::json& list_member(const nlohmann::json& object, const std::string& key) {
+  const auto& value = config::member(object, key);
+  if (!value.is_array()) throw std::runtime_error("\"" + key + "\" is no list");
+  return value;
+}
+
+// One text for each rank.
+std::vector<std::string> texts_of_ranks(const nlohmann::json& list, int ranks) {
+  std::vector<std::string> texts;
+  if (!list.is_array()) throw std::runtime_error("a list of the ranks' generators is no list");
+  for (const auto& item : list) {
+    if (!item.is_string()) throw std::runtime_error("a generator's state is no text");
+    texts.push_back(item.get<std::string>());
+  }
+  if (texts.size() != static_cast<std::size_t>(ranks)) {
+    throw std::runtime_error("it has the generators of " + std::to_string(texts.size()) + " ranks, not of " +
+                             std::to_string(ranks));
+  }
+  return texts;
+}
+
+dist::Buckets buckets_of(const nlohmann::json& list) {
+  dist::Buckets buckets;
+  for (const auto& bucket : list) {
+    if (!bucket.is_array()) throw std::runtime_error("a bucket is no list");
+    auto& indices = buckets.emplace_back();
+    for (const auto& index : bucket) indices.push_back(static_cast<std::size_t>(config::as_count(index)));
+  }
+  return buckets;
+}
+
+State state_of(const nlohmann::json& json) {
+  using config::count_member;
+  if (count_member(json, "version") != 1) throw std::runtime_error("it is of another version");
+  const auto& metric = config::member(json, "metric");
+  State s;
+  s.epoch = count_member(json, "epoch");
+  s.position = count_member(json, "position");
+  s.step = count_member(json, "step");
+  s.world_size = static_cast<int>(count_member(json, "world_size", INT_MAX));
+  s.buckets = buckets_of(list_member(json, "buckets"));
+  s.seconds = config::number_member(json, "seconds");
+  s.loss_sum = number_or_nan(json, "loss_sum");
+  s.loss_samples = count_member(json, "loss_samples");
+  s.metric_name = config::text_member(metric, "name");
+  s.metric = number_or_nan(metric, "value");
+  s.config_hash = config::text_member(json, "config_hash");
+  const auto& files = config::member(json, "files");
+  if (!files.is_object()) throw std::runtime_error("\"files\" is no object");
+  for (const auto& [file, digest] : files.items()) {
+    s.files[file] = {.bytes = static_cast<std::uint64_t>(count_member(digest, "bytes")),
+                     .hash = config::text_member(digest, "xxh3")};
+  }
+  s.rng = texts_of_ranks(list_member(json, "rng"), s.world_size);
+  for (const auto& device : list_member(json, "gpu_rng")) s.gpu_rng.push_back(texts_of_ranks(device, s.world_size));
+  return s;
 }
 
 }  // namespace
@@ -38,33 +103,11 @@ std::string to_text(const State& s) {
 }
 
 State parse_state(const std::string& text, const std::string& name) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  State s;
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   try {
-    if (json.at("version").get<int>() != 1) throw std::out_of_range("version");
-    json.at("epoch").get_to(s.epoch);
-    json.at("position").get_to(s.position);
-    json.at("step").get_to(s.step);
-    json.at("world_size").get_to(s.world_size);
-    const auto& metric = json.at("metric");
-    metric.at("name").get_to(s.metric_name);
-    s.metric = metric.at("value").is_null() ? nan : metric.at("value").get<double>();
-    json.at("seconds").get_to(s.seconds);
-    s.loss_sum = json.at("loss_sum").is_null() ? nan : json.at("loss_sum").get<double>();
-    json.at("loss_samples").get_to(s.loss_samples);
-    json.at("config_hash").get_to(s.config_hash);
-    json.at("buckets").get_to(s.buckets);
-    for (const auto& [file, digest] : json.at("files").items()) {
-      s.files[file] = {.bytes = digest.at("bytes").get<std::uint64_t>(), .hash = digest.at("xxh3").get<std::string>()};
-    }
-    json.at("rng").get_to(s.rng);
-    json.at("gpu_rng").get_to(s.gpu_rng);
+    return state_of(config::parse_json(text));
   } catch (const std::exception& error) {
     throw training_error(std::string("is damaged: ") + error.what(), name);
   }
-  if (s.epoch < 0 || s.position < 0 || s.step < 0) throw training_error("is damaged: negative position", name);
-  return s;
 }
 
 }  // namespace ddp::checkpoint

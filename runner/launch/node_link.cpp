@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <algorithm>
 #include <cerrno>
 #include <sstream>
 
+#include "config/json_text.h"
 #include "launch/address.h"
 
 namespace ddp::launch {
@@ -13,9 +15,17 @@ namespace {
 
 // The longest is an experiment. More than this comes from no one we know.
 constexpr std::size_t kLongestMessage = 16 << 20;
+// One who sends without end gets no more of a look's time, and no more memory, than this takes.
+constexpr std::size_t kMostAtOnce = 1 << 20;
 
-bool is_message(const config::Value& value) {
-  return value.is_object() && value.contains("type") && value.at("type").is_string();
+// A message as it was sent; null where it is none.
+config::Value read_message(std::string_view line) {
+  try {
+    config::Value value = config::parse_value(line);
+    if (value.is_object() && value.contains("type") && value.at("type").is_string()) return value;
+  } catch (const std::runtime_error&) {
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -48,7 +58,7 @@ void NodeLink::flush() {
 
 void NodeLink::read_all() {
   char piece[65536];
-  while (!closed_) {
+  for (std::size_t taken = 0; !closed_ && taken < kMostAtOnce;) {
     const ssize_t size = recv(socket_.get(), piece, sizeof piece, 0);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -57,14 +67,24 @@ void NodeLink::read_all() {
       return;
     }
     last_heard_ = Clock::now();
+    taken += static_cast<std::size_t>(size);
+    const std::size_t searched = in_.size();
     in_.append(piece, static_cast<std::size_t>(size));
-    for (std::size_t end; (end = in_.find('\n')) != std::string::npos; in_.erase(0, end + 1)) {
-      auto message = config::Value::parse(in_.substr(0, end), nullptr, /*allow_exceptions=*/false);
-      closed_ = closed_ || !is_message(message);
-      if (!closed_) waiting_.push_back(std::move(message));
-    }
+    take_lines(searched);
     closed_ = closed_ || in_.size() > kLongestMessage;
   }
+}
+
+// Before `searched` there is no end of a line.
+void NodeLink::take_lines(std::size_t searched) {
+  std::size_t begin = 0;
+  for (std::size_t end; !closed_ && (end = in_.find('\n', std::max(begin, searched))) != std::string::npos;) {
+    config::Value message = read_message(std::string_view(in_).substr(begin, end - begin));
+    closed_ = message.is_null();
+    if (!closed_) waiting_.push_back(std::move(message));
+    begin = end + 1;
+  }
+  in_.erase(0, begin);
 }
 
 std::vector<config::Value> NodeLink::receive() {

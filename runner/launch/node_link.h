@@ -43,6 +43,7 @@ class NodeLink {
 
  private:
   void read_all();
+  void take_lines(std::size_t searched);
 
   FileDescriptor socket_;
   std::string peer_;

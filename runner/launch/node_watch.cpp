@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <algorithm>
 
+#include "config/json_text.h"
+
 namespace ddp::launch {
 
 using config::Value;
 using std::chrono::milliseconds;
+
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;  // one more is a number too
 
 Heartbeat::Heartbeat(double timeout_seconds)
     : every(1000), limit(static_cast<std::int64_t>(std::clamp(timeout_seconds, 5.0, 30.0) * 1000)) {}
@@ -31,12 +35,13 @@ void note_standing(const Value& ranks, record::ProgressPage& page, const Plan& o
   for (int r = 0; r < page.ranks() && r < static_cast<int>(ranks.size()); ++r) {
     const Value& told = ranks[r];
     auto& rank = page.rank(r);
+    const std::int64_t collectives = config::as_count(told.at(2));
     // What is older than what is known came round by way of node 0.
-    if (own.is_here(r) || told.at(2) < rank.collectives.load()) continue;
-    rank.step = told.at(0).get<std::int64_t>();
-    rank.phase = static_cast<record::Phase>(told.at(1).get<int>());
-    rank.collectives = told.at(2).get<std::int64_t>();
-    rank.collective = static_cast<record::Collective>(told.at(3).get<int>());
+    if (own.is_here(r) || collectives < rank.collectives.load()) continue;
+    rank.step = config::as_count(told.at(0), kMostSteps);
+    rank.phase = static_cast<record::Phase>(config::as_count(told.at(1), INT32_MAX));
+    rank.collectives = collectives;
+    rank.collective = static_cast<record::Collective>(config::as_count(told.at(3), INT32_MAX));
     rank.stopped = told.at(4).get<bool>();
   }
 }
@@ -86,7 +91,7 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage&
 void NodeWatch::hear(Node& node) {
   try {
     for (const Value& message : node.link.receive()) take(node, message);
-  } catch (const Value::exception& error) {
+  } catch (const std::exception& error) {
     supervisor_.fail({.rank = -1, .what = node.name() + " says what cannot be understood: " + error.what(), .log = ""});
   }
   if (node.link.closed() && !node.done) {

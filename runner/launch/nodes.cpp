@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <algorithm>
+#include <climits>
 
 #include "base/log.h"
 #include "config/difference.h"
@@ -19,6 +20,8 @@ using std::chrono::milliseconds;
 
 // How long a connection may stay silent before it says hello: who scans ports says nothing.
 constexpr milliseconds kHelloPatience{2000};
+// Those who have not said hello yet; further ones wait for their turn.
+constexpr std::size_t kMostCallers = 32;
 
 // For those who hear a last word to read it: the nodes of a run that ends, and one that is refused, which the others
 // do not wait for.
@@ -108,7 +111,7 @@ void Nodes::turn_away() {
 }
 
 bool Nodes::wait_for_words(const std::vector<Caller>& callers, milliseconds longest) {
-  std::vector<pollfd> ready{{listener_.get(), POLLIN, 0}};
+  std::vector<pollfd> ready{{callers.size() < kMostCallers ? listener_.get() : -1, POLLIN, 0}};
   for (const Caller& caller : callers) ready.push_back({caller.link.descriptor(), POLLIN, 0});
   for (const Node& node : nodes_) ready.push_back({node.link.descriptor(), POLLIN, 0});
   poll(ready.data(), ready.size(), static_cast<int>(longest.count()));
@@ -126,7 +129,8 @@ std::string Nodes::missing() const {
 
 void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
   const auto rank = hello.find("node");
-  if (hello.at("type") != "hello" || !hello.contains("terms") || rank == hello.end() || !rank->is_number_unsigned()) {
+  if (hello.at("type") != "hello" || !hello.contains("terms") || rank == hello.end() || !rank->is_number_unsigned() ||
+      *rank > INT_MAX) {
     return;
   }
   if (*rank == 0) {
@@ -162,12 +166,16 @@ void Nodes::welcome(const std::string& work) {
   for (Node& node : nodes_) node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}});
   for (Node& node : nodes_) {
     const Value answer = node.link.wait(patience_);
-    const std::string type = answer.is_object() ? answer.value("type", "") : "";
-    if (type == "ready") {
-      node.devices = answer.at("devices").get<std::vector<std::string>>();
-      continue;
+    std::string why = "has gone, or does not answer";
+    try {
+      if (answer.is_object() && answer.at("type") == "ready") {
+        node.devices = answer.at("devices").get<std::vector<std::string>>();
+        continue;
+      }
+      if (answer.is_object() && answer.at("type") == "failed") why = answer.at("why").get<std::string>();
+    } catch (const Value::exception&) {
+      why = "says what cannot be understood";
     }
-    const std::string why = type == "failed" ? answer.value("why", "") : "has gone, or does not answer";
     end(2, node.name() + ": " + why);
     throw usage_error("cannot take part:\n" + why, node.name());
   }

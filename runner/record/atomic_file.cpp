@@ -4,11 +4,10 @@
 #include <unistd.h>
 #include <atomic>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "record/input_file.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -45,14 +44,14 @@ void sync_folder(const fs::path& folder) {
   }
 }
 
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    if (in && fs::is_regular_file(file) && fs::file_size(file) == 0) return "";
-    throw usage_error("cannot be read", file.string());
-  }
-  return text.str();
+std::string read_text(const fs::path& file, std::uint64_t most) try {
+  const InputFile in(file);
+  if (in.size() > most) throw training_error("is larger than " + std::to_string(most) + " bytes", file.string());
+  std::string text(in.size(), '\0');
+  in.read(0, text.data(), text.size());
+  return text;
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where());
 }
 
 }  // namespace ddp::record

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -15,7 +16,8 @@ void link_atomically(const std::filesystem::path& link, const std::string& targe
 // Makes the folder's entries (files created, renamed) survive a power cut.
 void sync_folder(const std::filesystem::path& folder);
 
-// The file's text. Throws ddp::Error (usage) when it cannot be read.
-std::string read_text(const std::filesystem::path& file);
+// The text of a regular file. Throws ddp::Error (usage) when it cannot be read, or is larger than `most` bytes: nobody
+// wrote so much.
+std::string read_text(const std::filesystem::path& file, std::uint64_t most = 64 << 20);
 
 }  // namespace ddp::record

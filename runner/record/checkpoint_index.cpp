@@ -1,39 +1,69 @@
 #include "record/checkpoint_index.h"
 
 #include <algorithm>
+#include <climits>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/safe_name.h"
+#include "config/json_text.h"
+#include "config/source.h"
 #include "record/atomic_file.h"
 #include "record/hash.h"
+#include "record/input_file.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kLargestComplete = 64;
+
+// What is wrong with one of a checkpoint's files; "" where it is what state.json says.
+std::string damage_of_file(const fs::path& folder, const std::string& name, const nlohmann::json& digest) {
+  if (!is_safe_name(name)) return "it names " + config::in_quotes(name) + ", which is no name of a file in it";
+  const auto bytes = static_cast<std::uint64_t>(config::count_member(digest, "bytes"));
+  const std::string hash = config::text_member(digest, "xxh3");
+  std::error_code missing;
+  if (!fs::exists(folder / name, missing)) return name + " is missing";
+  try {
+    const std::uint64_t found = InputFile(folder / name).size();
+    if (found != bytes) {
+      return name + " is damaged: " + std::to_string(found) + " bytes, not " + std::to_string(bytes);
+    }
+    if (hash_hex_of(folder / name) != hash) {
+      return name + " is damaged: its checksum is not what state.json says";
+    }
+  } catch (const Error& error) {
+    return name + " " + error.summary();
+  }
+  return "";
+}
+
+}  // namespace
 
 bool is_complete(const fs::path& folder) {
   std::error_code ignored;
-  if (!fs::is_regular_file(folder / kComplete, ignored) || !fs::is_regular_file(folder / "state.json", ignored)) {
-    return false;
+  if (!fs::exists(folder / kComplete, ignored) || !fs::exists(folder / "state.json", ignored)) return false;
+  try {
+    return read_text(folder / kComplete, kLargestComplete) == hash_hex_of(folder / "state.json") + "\n";
+  } catch (const Error&) {
+    return false;  // what cannot be read is not there
   }
-  return read_text(folder / kComplete) == hash_hex_of(folder / "state.json") + "\n";
 }
 
 std::string damage_of(const fs::path& folder) {
   if (!is_complete(folder)) return "it is not complete";
-  const auto state = nlohmann::json::parse(read_text(folder / "state.json"), nullptr, false);
   try {
-    for (const auto& [name, digest] : state.at("files").items()) {
-      if (fs::path(name).filename() != name) return "it names a file outside of it";
-      std::error_code missing;
-      const auto bytes = fs::file_size(folder / name, missing);
-      if (missing) return name + " is missing";
-      if (bytes != digest.at("bytes").get<std::uintmax_t>()) {
-        return name + " is damaged: " + std::to_string(bytes) + " bytes, not " + digest.at("bytes").dump();
-      }
-      if (hash_hex_of(folder / name) != digest.at("xxh3").get<std::string>()) {
-        return name + " is damaged: its checksum is not what state.json says";
-      }
+    const auto state = config::parse_json(read_text(folder / "state.json"));
+    const auto& files = config::member(state, "files");
+    if (!files.is_object()) return "state.json is damaged: \"files\" is no object";
+    for (const char* needed : {"model.safetensors", "optimizer.safetensors"}) {
+      if (!files.contains(needed)) return std::string("state.json is damaged: it does not name ") + needed;
+    }
+    for (const auto& [name, digest] : files.items()) {
+      if (std::string damage = damage_of_file(folder, name, digest); !damage.empty()) return damage;
     }
   } catch (const std::exception& error) {
     return std::string("state.json is damaged: ") + error.what();
@@ -66,8 +96,15 @@ std::int64_t step_of(const fs::path& folder) {
 std::vector<fs::path> up_to_latest(const fs::path& checkpoints) {
   std::error_code no_link;
   const fs::path named = fs::read_symlink(checkpoints / "latest", no_link);
-  std::vector<fs::path> list = checkpoint_folders(checkpoints);
-  if (!no_link) std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > step_of(named); });
+  const std::vector<fs::path> all = checkpoint_folders(checkpoints);
+  if (no_link) return all;
+  std::vector<fs::path> list = all;
+  std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > step_of(named); });
+  // Not a link of ours: from the start without a word, the run would lose what it has saved.
+  if (list.empty() && !all.empty()) {
+    log::warn((checkpoints / "latest").string() + " names no checkpoint: " + config::in_quotes(named.string()));
+    return all;
+  }
   return list;
 }
 
@@ -78,17 +115,19 @@ fs::path latest_checkpoint(const fs::path& checkpoints) {
 }
 
 Position position_of(const fs::path& checkpoint) {
-  const auto state = nlohmann::json::parse(read_text(checkpoint / "state.json"), nullptr, false);
+  const std::string text = read_text(checkpoint / "state.json");
   try {
-    const auto& metric = state.at("metric");
-    Position position{.step = state.at("step").get<std::int64_t>(),
-                      .epoch = state.at("epoch").get<std::int64_t>(),
-                      .position = state.at("position").get<std::int64_t>(),
-                      .world_size = state.at("world_size").get<int>(),
-                      .seconds = state.at("seconds").get<double>(),
-                      .metric_name = metric.at("name").get<std::string>(),
+    using config::count_member;
+    const auto state = config::parse_json(text);
+    const auto& metric = config::member(state, "metric");
+    Position position{.step = count_member(state, "step"),
+                      .epoch = count_member(state, "epoch"),
+                      .position = count_member(state, "position"),
+                      .world_size = static_cast<int>(count_member(state, "world_size", INT_MAX)),
+                      .seconds = config::number_member(state, "seconds"),
+                      .metric_name = config::text_member(metric, "name"),
                       .metric = {}};
-    if (metric.at("value").is_number()) position.metric = metric.at("value").get<double>();
+    if (!config::member(metric, "value").is_null()) position.metric = config::number_member(metric, "value");
     return position;
   } catch (const std::exception& error) {
     throw usage_error(std::string("is damaged: ") + error.what(), (checkpoint / "state.json").string());

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/json_text.h"
 #include "record/checkpoint_index.h"
 
 namespace ddp::record {
@@ -15,16 +16,29 @@ double number(const nlohmann::json& line, const std::string& key) {
   return value != line.end() && value->is_number() ? value->get<double>() : EpochHistory::kNone;
 }
 
+// An epoch's line; null where it is none of ours.
+nlohmann::json read_line(const std::string& text) {
+  try {
+    auto line = config::parse_json(text);
+    config::count_member(line, "step");
+    return line;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 EpochHistory epoch_history(const std::filesystem::path& metrics, const std::string& metric) {
   EpochHistory history;
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(metrics, none)) return history;
   std::ifstream in(metrics);
   for (std::string text; std::getline(in, text);) {
     // Most lines are of steps: those are not parsed.
     if (text.find("\"event\":\"epoch\"") == std::string::npos) continue;
-    const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!line.is_object()) continue;
+    const auto line = read_line(text);
+    if (line.is_null()) continue;
     history.train_loss = number(line, "train_loss");
     // Validation may be rarer than epochs: its last values stay.
     if (line.contains("val_loss")) history.val_loss = number(line, "val_loss");
@@ -33,7 +47,7 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const std::stri
     const bool better = greater_is_better(metric) ? value > history.best : value < history.best;
     if (std::isnan(value) || (!std::isnan(history.best) && !better)) continue;
     history.best = value;
-    history.best_step = line.value("step", std::int64_t{0});
+    history.best_step = config::count_member(line, "step");
   }
   return history;
 }

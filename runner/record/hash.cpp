@@ -1,15 +1,13 @@
 #include "record/hash.h"
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
-#include "base/file_descriptor.h"
+#include "record/input_file.h"
 
 namespace ddp::record {
 
@@ -28,15 +26,15 @@ std::string hash_hex(const void* data, std::size_t size) { return digits_of(XXH3
 std::string hash_hex(const std::string& text) { return hash_hex(text.data(), text.size()); }
 
 std::string hash_hex_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw training_error("cannot be read: " + errno_text(errno), file.string());
+  const InputFile in(file);
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
   std::vector<char> piece(1 << 20);
-  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
-    XXH3_64bits_update(&state, piece.data(), static_cast<std::size_t>(in.gcount()));
+  for (std::uint64_t done = 0; done < in.size(); done += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece.size(), in.size() - done));
+    in.read(done, piece.data(), piece.size());
+    XXH3_64bits_update(&state, piece.data(), piece.size());
   }
-  if (in.bad()) throw training_error("cannot be read: " + errno_text(errno), file.string());
   return digits_of(XXH3_64bits_digest(&state));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "config/json_text.h"
 #include "record/atomic_file.h"
 
 namespace ddp::record {
@@ -60,16 +61,31 @@ void MetricsLog::write_in_background() {
   write_waiting(lock);
 }
 
+namespace {
+
+// Does a line of metrics.jsonl belong to what a run has done up to there? What is no line of ours does not.
+bool belongs(const std::string& line, std::int64_t step, std::int64_t epoch) {
+  try {
+    const auto event = config::parse_json(line);
+    if (event.contains("step") && config::count_member(event, "step") > step) return false;
+    return config::text_member(event, "event") != "epoch" || config::count_member(event, "epoch") < epoch;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void rewind_metrics(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) {
   if (!std::filesystem::exists(file)) return;
+  // Who opens a pipe waits.
+  if (!std::filesystem::is_regular_file(file)) throw usage_error("is not a regular file", file.string());
   std::ifstream in(file);
   std::string kept;
   for (std::string line; std::getline(in, line);) {
-    const auto event = nlohmann::json::parse(line, nullptr, false);
-    if (!event.is_object() || event.value("step", std::int64_t{0}) > step) continue;
-    if (event.value("event", "") == "epoch" && event.value("epoch", std::int64_t{0}) >= epoch) continue;
-    kept += line + '\n';
+    if (belongs(line, step, epoch)) kept += line + '\n';
   }
+  if (in.bad() || !in.eof()) throw usage_error("cannot be read", file.string());
   write_atomically(file, kept);
 }
 

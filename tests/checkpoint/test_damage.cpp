@@ -1,0 +1,206 @@
+// A checkpoint that a real run has written, damaged in every way: each is seen, by the parent (record::damage_of, which
+// decides what a run goes on from) and by a rank that reads it all the same (checkpoint::load).
+#include <sys/stat.h>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "base/error.h"
+#include "catch.h"
+#include "checkpoint/store.h"
+#include "record/checkpoint_index.h"
+#include "record/hash.h"
+
+namespace ddp::checkpoint {
+namespace fs = std::filesystem;
+namespace {
+
+// In memory, where there is a file system that is: each damage is a file written and read.
+fs::path make_folder() {
+  const fs::path root = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
+  std::string name = (root / "ddp-damage-XXXXXX").string();
+  REQUIRE(mkdtemp(name.data()) != nullptr);
+  return name;
+}
+
+void write(const fs::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A run of two ranks that has saved after each of its two steps.
+class Run {
+ public:
+  Run() : root_(make_folder()) {
+    write(root_ / "x.toml",
+          "model = \"toy\"\ndataset = \"random_batch\"\noptimizer = \"adam\"\ndevice_pool = [\"cpu\", \"cpu\"]\n"
+          "threads = 1\nsteps = 2\ncheckpoint = { save_every_steps = 1 }\n");
+    const std::string command = std::string("cd ") + root_.string() + " && " + DDP_EXP + " run x.toml --run-id a 2>log";
+    const int status = std::system((command + " >out").c_str());
+    INFO(read(root_ / "log"));
+    REQUIRE(status == 0);
+    REQUIRE(record::complete_checkpoints(checkpoints()).size() == 2);
+  }
+  ~Run() { fs::remove_all(root_); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  fs::path checkpoints() const { return root_ / "results/x/a/checkpoints"; }
+  fs::path newest() const { return checkpoints() / "step-00000002"; }
+  fs::path before() const { return checkpoints() / "step-00000001"; }
+
+ private:
+  fs::path root_;
+};
+
+const std::vector<std::string> kFiles{"model.safetensors", "optimizer.safetensors", "state.json", "COMPLETE"};
+
+bool is_refused_by_ranks(const fs::path& folder) {
+  try {
+    load(folder);
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+bool is_seen(const fs::path& folder) { return !record::damage_of(folder).empty() && is_refused_by_ranks(folder); }
+
+// How many random damages of each file to try: so many in the tests, more in soak.
+int how_many() {
+  const char* given = std::getenv("DDP_FLIPS");
+  return given == nullptr ? 2000 : std::atoi(given);
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint whose file is cut off anywhere is seen to be damaged") {
+  const Run run;
+  REQUIRE(record::damage_of(run.newest()).empty());
+  for (const auto& name : kFiles) {
+    const std::string whole = read(run.newest() / name);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      INFO(name << ", " << size << " of " << whole.size() << " bytes");
+      write(run.newest() / name, whole.substr(0, size));
+      REQUIRE(is_seen(run.newest()));
+    }
+    std::printf("%s: %zu of %zu truncations seen\n", name.c_str(), whole.size(), whole.size());
+    write(run.newest() / name, whole + '\0');
+    CHECK(is_seen(run.newest()));
+    write(run.newest() / name, whole);
+    REQUIRE(record::damage_of(run.newest()).empty());
+  }
+}
+
+TEST_CASE("a checkpoint with flipped bits is seen to be damaged") {
+  const Run run;
+  std::mt19937 random(23);
+  const int times = how_many();
+  for (const auto& name : kFiles) {
+    const std::string whole = read(run.newest() / name);
+    for (int time = 0; time < times; ++time) {
+      std::string bytes = whole;
+      // One bit, or up to eight that lie anywhere. Two flips of one bit are none.
+      for (int flips = time % 2 == 0 ? 1 : 1 + static_cast<int>(random() % 8); flips > 0; --flips) {
+        bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+      }
+      if (bytes == whole) bytes[0] ^= 1;
+      INFO(name << ", time " << time);
+      write(run.newest() / name, bytes);
+      REQUIRE(is_seen(run.newest()));
+    }
+    std::printf("%s: %d of %d flips seen\n", name.c_str(), times, times);
+    write(run.newest() / name, whole);
+  }
+  CHECK(record::damage_of(run.newest()).empty());
+}
+
+TEST_CASE("what is no file in a checkpoint is seen at once and not waited for") {
+  const Run run;
+  for (const auto& name : kFiles) {
+    const fs::path file = run.newest() / name;
+    const fs::path kept = run.checkpoints() / "kept";
+    fs::rename(file, kept);
+    INFO(name);
+    CHECK(is_seen(run.newest()));
+    REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+    CHECK(is_seen(run.newest()));
+    fs::remove(file);
+    fs::create_directory(file);
+    CHECK(is_seen(run.newest()));
+    fs::remove(file);
+    for (const char* target : {"/dev/zero", "/dev/tty", "/proc/self/mem", "gone"}) {
+      fs::create_symlink(target, file);
+      INFO(target);
+      CHECK(is_seen(run.newest()));
+      fs::remove(file);
+    }
+    fs::create_symlink(name, file);
+    CHECK(is_seen(run.newest()));
+    fs::remove(file);
+    fs::rename(kept, file);
+    CHECK(record::damage_of(run.newest()).empty());
+  }
+}
+
+TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so is seen to be damaged") {
+  const Run run;
+  const std::string whole = read(run.newest() / "state.json");
+  const auto with = [&](const std::string& part, const std::string& other) {
+    std::string text = whole;
+    const std::size_t at = text.find(part);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, part.size(), other);
+    write(run.newest() / "state.json", text);
+    write(run.newest() / "COMPLETE", record::hash_hex(text) + "\n");
+    return record::damage_of(run.newest());
+  };
+  CHECK(with("\"version\"", "\"version\"").empty());
+  CHECK(with("\"model.safetensors\": {", "\"../../x\": {").find("does not name model.safetensors") !=
+        std::string::npos);
+  CHECK(with("\"files\": {", "\"files\": { \"../step-00000001/COMPLETE\": {\"bytes\": 17, \"xxh3\": \"\"},")
+            .find("is no name of a file in it") != std::string::npos);
+  CHECK(with("\"bytes\": ", "\"bytes\": 1").find("bytes, not 1") != std::string::npos);
+  CHECK(with("\"bytes\": ", "\"bytes\": -").find("no whole number") != std::string::npos);
+  CHECK(with("\"bytes\": ", "\"bytes\": 99999999999999999999").find("no whole number") != std::string::npos);
+  CHECK(with("\"files\": ", "\"flies\": ").find("\"files\" is missing") != std::string::npos);
+  CHECK(with("\"version\"", "\"epoch\": 0, \"version\"").find("has the key \"epoch\" twice") != std::string::npos);
+  CHECK(with("\"version\"", "\"x\": " + std::string(1 << 20, '[') + ", \"version\"").find("nested deeper") !=
+        std::string::npos);
+}
+
+TEST_CASE("a link latest that names no checkpoint does not hide those that there are") {
+  const Run run;
+  const fs::path link = run.checkpoints() / "latest";
+  CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());
+  for (const char* target :
+       {"step-00000001", "step-00000009", "../../../x", "/", "step-", "step--5", "x/step-00000001"}) {
+    fs::remove(link);
+    fs::create_symlink(target, link);
+    INFO(target);
+    const bool is_first = std::string(target) == "step-00000001" || std::string(target) == "x/step-00000001";
+    CHECK(record::latest_checkpoint(run.checkpoints()) == (is_first ? run.before() : run.newest()));
+  }
+  fs::remove(link);
+  CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());
+  write(link, "step-00000001");
+  CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());
+  fs::remove(link);
+  REQUIRE(mkfifo(link.c_str(), 0600) == 0);
+  CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());
+}
+
+TEST_CASE("a checkpoint's folder that is a link is none of the run's") {
+  const Run run;
+  fs::create_directory_symlink(run.newest(), run.checkpoints() / "step-00000003");
+  CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());
+  CHECK(record::complete_checkpoints(run.checkpoints()).size() == 2);
+}
+
+}  // namespace ddp::checkpoint

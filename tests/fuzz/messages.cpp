@@ -1,0 +1,59 @@
+// What comes in at node 0's port, or from a node that has joined.
+#include <sys/socket.h>
+#include <algorithm>
+
+#include "base/error.h"
+#include "config/difference.h"
+#include "launch/node_link.h"
+#include "launch/node_watch.h"
+#include "target.h"
+
+namespace ddp::fuzz {
+namespace {
+
+using config::Value;
+
+const Value kTerms{{"build", "x"}, {"nnodes", 2}, {"experiment", {{"epochs", 1}, {"hidden", {1, 2}}}}};
+
+void take(const Value& message) {
+  static record::ProgressPage page(4);
+  static const launch::Plan own = [] {
+    launch::Plan plan;
+    plan.groups = {{"cpu"}, {"cpu"}};
+    return plan;
+  }();
+  if (message.contains("terms")) {
+    if (const auto differs = config::first_difference(kTerms, message.at("terms"))) {
+      require(is_showable(differs->key + differs->first + differs->second), "a difference is fit for a terminal");
+    }
+  }
+  try {
+    if (message.contains("ranks")) launch::note_standing(message.at("ranks"), page, own);
+  } catch (const std::exception&) {  // a node that is not understood ends the run
+  }
+  for (int rank = 0; rank < page.ranks(); ++rank) record::standing(page.rank(rank));
+}
+
+}  // namespace
+}  // namespace ddp::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ddp;
+  int ends[2];
+  fuzz::require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "there is a pair of sockets");
+  FileDescriptor stranger(ends[0]);
+  launch::NodeLink link{FileDescriptor(ends[1])};
+  while (size > 0 && !link.closed()) {
+    // A connection that is full takes the rest later.
+    const ssize_t sent = ::send(stranger.get(), data, std::min<std::size_t>(size, 4096), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      data += sent;
+      size -= static_cast<std::size_t>(sent);
+    }
+    for (const auto& message : link.receive()) fuzz::take(message);
+  }
+  stranger.close();
+  for (const auto& message : link.receive()) fuzz::take(message);
+  fuzz::require(link.closed(), "a link ends with its other end");
+  return 0;
+}

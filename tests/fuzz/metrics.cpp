@@ -1,0 +1,33 @@
+// metrics.jsonl as a run finds it that goes on: rewound, and read for its best epoch.
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "record/epoch_history.h"
+#include "record/metrics_log.h"
+#include "target.h"
+
+namespace ddp::fuzz {
+namespace {
+
+std::string rewound(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) {
+  record::rewind_metrics(file, step, epoch);
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+}  // namespace ddp::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ddp;
+  const auto file = fuzz::scratch_file("metrics.jsonl", {reinterpret_cast<const char*>(data), size});
+  record::epoch_history(file, "train_loss");
+  record::epoch_history(file, "val_accuracy");
+  const std::string once = fuzz::rewound(file, 3, 1);
+  fuzz::require(once.size() <= size + 1, "rewinding adds nothing");
+  fuzz::require(fuzz::rewound(file, 3, 1) == once, "rewinding twice is rewinding once");
+  record::epoch_history(file, "train_loss");
+  fuzz::require(fuzz::rewound(file, 0, 0).size() <= once.size(), "rewinding further leaves no more");
+  return 0;
+}

@@ -1,0 +1,106 @@
+#include <sys/socket.h>
+#include <atomic>
+#include <thread>
+
+#include "catch.h"
+#include "launch/node_link.h"
+
+namespace ddp::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A link, and the other end of it, at which a stranger is.
+struct Pair {
+  FileDescriptor stranger;
+  std::unique_ptr<NodeLink> link;
+
+  Pair() {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    stranger = FileDescriptor(ends[0]);
+    link = std::make_unique<NodeLink>(FileDescriptor(ends[1]));
+  }
+};
+
+// Sends it, again and again, until the other end is closed or it is told to stop.
+std::thread sending(const FileDescriptor& socket, const std::string& text, bool again, const std::atomic<bool>& stop) {
+  return std::thread([&socket, text, again, &stop] {
+    do {
+      for (std::size_t at = 0; at < text.size() && !stop;) {
+        const ssize_t sent = send(socket.get(), text.data() + at, text.size() - at, MSG_NOSIGNAL);
+        if (sent <= 0) return;
+        at += static_cast<std::size_t>(sent);
+      }
+    } while (again && !stop);
+  });
+}
+
+// What a link makes of this text: how many messages until it is closed.
+std::size_t messages_of(const std::string& text) {
+  Pair pair;
+  std::atomic<bool> stop{false};
+  std::thread sender = sending(pair.stranger, text, false, stop);
+  std::size_t count = 0;
+  const auto deadline = NodeLink::Clock::now() + 60s;
+  while (!pair.link->closed() && NodeLink::Clock::now() < deadline) {
+    if (!pair.link->wait(100ms).is_null()) ++count;
+    if (count > 0) break;
+  }
+  pair.link.reset();
+  sender.join();
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("messages come one a line, however they were cut on their way") {
+  Pair pair;
+  const std::string text = "{\"type\":\"a\",\"x\":\"\\n\"}\n{\"type\":\"b\"}\n{\"type\":\"c\"}\n";
+  std::string got;
+  for (const char c : text) {
+    REQUIRE(send(pair.stranger.get(), &c, 1, 0) == 1);
+    for (const auto& message : pair.link->receive()) got += message.at("type").get<std::string>();
+  }
+  CHECK(got == "abc");
+  REQUIRE(send(pair.stranger.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  CHECK(pair.link->receive().size() == 3);
+  CHECK_FALSE(pair.link->closed());
+}
+
+TEST_CASE("what is no message closes the link, and what came before it counts") {
+  for (const char* text : {"nonsense\n", "{}\n", "[]\n", "{\"type\":1}\n", "{\"type\":\"a\",\"type\":\"b\"}\n"}) {
+    Pair pair;
+    const std::string sent = std::string("{\"type\":\"first\"}\n") + text + "{\"type\":\"last\"}\n";
+    REQUIRE(send(pair.stranger.get(), sent.data(), sent.size(), 0) == static_cast<ssize_t>(sent.size()));
+    INFO(text);
+    CHECK(pair.link->receive().size() == 1);
+    CHECK(pair.link->closed());
+  }
+}
+
+TEST_CASE("a stranger's message that is nested deep, has too many keys or does not end closes the link in time") {
+  const auto start = std::chrono::steady_clock::now();
+  std::string keys = "{\"type\":\"hello\",\"terms\":{";
+  for (int i = 0; i < 500'000; ++i) keys += "\"" + std::to_string(i) + "\":0,";
+  CHECK(messages_of(keys + "\"x\":0}}\n") == 0);
+  CHECK(messages_of("{\"type\":\"hello\",\"terms\":" + std::string(4 << 20, '[') + std::string(4 << 20, ']') + "}\n") ==
+        0);
+  CHECK(messages_of("{\"type\":\"" + std::string(40 << 20, 'x')) == 0);
+  CHECK(messages_of("{\"type\":\"hello\"}\n") == 1);
+  CHECK(std::chrono::steady_clock::now() - start < 60s);
+}
+
+TEST_CASE("who sends without end takes no more than a part of each look") {
+  Pair pair;
+  std::atomic<bool> stop{false};
+  std::thread sender = sending(pair.stranger, "{\"type\":\"x\"}\n", true, stop);
+  std::size_t most = 0;
+  for (int look = 0; look < 5; ++look) most = std::max(most, pair.link->receive().size());
+  CHECK(most * 13 <= (1 << 20) + 65536 + 13);
+  stop = true;
+  pair.link.reset();
+  sender.join();
+}
+
+}  // namespace ddp::launch
