@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ void require_known_verb(const CLI::App& app, const std::string& verb) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
+  // cannot save.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
       "ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's own distributed "
       "data parallelism");

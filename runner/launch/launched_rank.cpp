@@ -50,7 +50,7 @@ int train_launched(const LaunchedRank& r) {
   summary.launch = r.launch.id;
   record::ProgressPage page(r.plan.world_size());
   if (writes) {
-    record::write_atomically(r.directory->config(), config::to_toml(r.plan.experiment));
+    r.directory->begin(config::to_toml(r.plan.experiment));
     record::write_summary(*r.directory, summary);
     if (r.resumed) remember_epochs(page.run(), *r.directory, r.plan.experiment);
   }

@@ -31,7 +31,7 @@ Job job_of(const Training& t) {
 }  // namespace
 
 int train(const Training& t) {
-  record::write_atomically(t.directory.config(), config::to_toml(t.plan.experiment));
+  t.directory.begin(config::to_toml(t.plan.experiment));
   record::Summary summary = summary_of(t.plan, t.nodes.devices());
   record::write_summary(t.directory, summary);
   try {

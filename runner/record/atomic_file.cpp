@@ -1,8 +1,8 @@
 #include "record/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
-#include <atomic>
 #include <cerrno>
 
 #include "base/error.h"
@@ -26,10 +26,15 @@ void write_atomically(const fs::path& file, const std::string& text) {
 }
 
 void link_atomically(const fs::path& link, const std::string& target) {
-  // A name of its own: runs that start at the same moment link the same name.
-  static std::atomic<int> count{0};
+  const fs::path folder = link.has_parent_path() ? link.parent_path() : ".";
+  // One temporary name, so that what a killed process leaves is taken over by the next one. Runs that start at the same
+  // moment link the same name: they wait for each other, where the file system has locks.
+  FileDescriptor turn(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!turn) throw training_error("cannot link: " + errno_text(errno), link.string());
+  while (flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
   fs::path temporary = link;
-  temporary += ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(++count);
+  temporary += ".tmp";
   unlink(temporary.c_str());
   if (symlink(target.c_str(), temporary.c_str()) == 0 && rename(temporary.c_str(), link.c_str()) == 0) return;
   const int error = errno;

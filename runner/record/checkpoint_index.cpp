@@ -73,10 +73,15 @@ std::string damage_of(const fs::path& folder) {
 
 std::vector<fs::path> checkpoint_folders(const fs::path& checkpoints) {
   std::vector<fs::path> list;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(checkpoints, ignored)) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    std::error_code ignored;
     const std::string name = entry.path().filename().string();
     if (name.starts_with("step-") && !entry.is_symlink() && entry.is_directory(ignored)) list.push_back(entry.path());
+  }
+  // A folder that cannot be read is not one without checkpoints: the run would start over.
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw training_error("cannot be read: " + error.message(), checkpoints.string());
   }
   std::sort(list.begin(), list.end(), [](const fs::path& a, const fs::path& b) { return step_of(a) > step_of(b); });
   return list;

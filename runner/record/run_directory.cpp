@@ -69,21 +69,51 @@ void RunDirectory::require_run_id(const std::string& run_id) {
 RunDirectory RunDirectory::create(const fs::path& results, const std::string& name, std::string run_id) {
   const bool given = !run_id.empty();
   if (given) require_run_id(run_id);
-  std::error_code error;
-  fs::create_directories(results / name, error);
-  if (error) throw usage_error("cannot make the results folder: " + error.message(), (results / name).string());
+  RunDirectory made(results / name);
+  made.make_folder(made.path_);
   for (;;) {
     if (!given) run_id = new_run_id();
-    const fs::path path = results / name / run_id;
+    made.path_ = results / name / run_id;
     // A given one may be there already, left by a run that was killed before its first file.
-    if (fs::create_directory(path, error) || (given && !error && !is_run(path))) {
-      fs::create_directory(path / "checkpoints");
-      fs::create_directory(path / "logs");
-      link_atomically(results / name / "latest", run_id);
-      return RunDirectory(path);
+    if (made.make_folder(made.path_) || (given && !made.begun())) break;
+    if (given) {
+      throw usage_error("this run exists", made.path_.string(), "go on with it: ddp-exp resume " + made.path_.string());
     }
-    if (error) throw usage_error("cannot make the run directory: " + error.message(), path.string());
-    if (given) throw usage_error("this run exists", path.string(), "go on with it: ddp-exp resume " + path.string());
+  }
+  made.make_folder(made.checkpoints());
+  made.make_folder(made.log(0).parent_path());
+  return made;
+}
+
+bool RunDirectory::make_folder(const fs::path& folder) {
+  if (fs::is_directory(folder)) return false;
+  if (folder.has_parent_path() && !fs::exists(folder.parent_path())) make_folder(folder.parent_path());
+  std::error_code error;
+  const bool is_new = fs::create_directory(folder, error);
+  if (is_new) made_.push_back(folder);
+  if (!error) return is_new;
+  remove_what_was_made();
+  throw usage_error("cannot make the folder: " + error.message(), folder.string());
+}
+
+void RunDirectory::remove_what_was_made() const {
+  std::error_code not_empty;
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, not_empty);
+}
+
+void RunDirectory::begin(const std::string& text) const {
+  const bool is_new = !begun();
+  const fs::path latest = path_.parent_path() / "latest";
+  try {
+    write_atomically(config(), text);
+    std::error_code none;
+    if (is_new || !fs::is_symlink(latest, none)) link_atomically(latest, path_.filename().string());
+  } catch (const Error& error) {
+    if (!is_new) throw;
+    std::error_code ignored;
+    fs::remove(config(), ignored);
+    remove_what_was_made();
+    throw usage_error(error.what());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/file_descriptor.h"
 
@@ -16,9 +17,13 @@ class RunDirectory {
   // Throws ddp::Error (usage) where the id cannot be one: it must not leave the results root.
   static void require_run_id(const std::string& run_id);
 
-  // Makes results/<name>/<run-id>/ for this run alone, and points results/<name>/latest at it. An empty id
-  // gets a new one, YYYYmmdd-HHMMSS-xxxx. Throws ddp::Error (usage) where it cannot be made.
+  // Makes results/<name>/<run-id>/ for this run alone. An empty id gets a new one, YYYYmmdd-HHMMSS-xxxx. Throws
+  // ddp::Error (usage) where it cannot be made, and leaves nothing.
   static RunDirectory create(const std::filesystem::path& results, const std::string& name, std::string run_id);
+
+  // Writes config.toml. If that begins the run, points results/<name>/latest at it, or throws ddp::Error (usage) and
+  // leaves none of the folders that create() made.
+  void begin(const std::string& text) const;
 
   // Finds RUN as a user names it: a run directory, "name", "name/run-id" or "latest" under the results root.
   static RunDirectory find(const std::filesystem::path& results, const std::string& run);
@@ -38,7 +43,12 @@ class RunDirectory {
   std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
 
  private:
+  // Makes a folder and those above it. False: it was there.
+  bool make_folder(const std::filesystem::path& folder);
+  void remove_what_was_made() const;
+
   std::filesystem::path path_;
+  std::vector<std::filesystem::path> made_;  // by create(), the outermost first
 };
 
 }  // namespace ddp::record

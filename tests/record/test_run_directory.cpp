@@ -29,7 +29,7 @@ std::string error_of(Function function) {
 
 RunDirectory started(const fs::path& results, const std::string& name, const std::string& id) {
   const RunDirectory run = RunDirectory::create(results, name, id);
-  write_atomically(run.config(), "name = \"" + name + "\"\n");
+  run.begin("name = \"" + name + "\"\n");
   return run;
 }
 
@@ -75,6 +75,8 @@ TEST_CASE("two runs never share a directory") {
   const RunDirectory two = RunDirectory::create(scratch.folder(), "a", "");
   CHECK(one.path() != two.path());
   CHECK(std::regex_match(one.path().filename().string(), std::regex("[0-9]{8}-[0-9]{6}-[0-9a-z]{4}")));
+  CHECK(fs::read_symlink(scratch.folder() / "a/latest") == "1");
+  two.begin("");
   CHECK(fs::read_symlink(scratch.folder() / "a/latest") == two.path().filename());
   for (const char* id : {"latest", "..", "a/b", ".hidden", "a b"}) {
     INFO(id);
