@@ -31,7 +31,9 @@ std::string default_path() {
 }
 
 std::string unzip(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");
+  // Who opens a pipe waits.
+  std::error_code none;
+  gzFile file = std::filesystem::is_regular_file(path, none) ? gzopen(path.c_str(), "rb") : nullptr;
   if (file == nullptr) {
     throw usage_error("the digits dataset is not there", path,
                       "fetch it: scripts/ddp-exp --setup-only; or give its place: dataset.path");

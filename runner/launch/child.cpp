@@ -34,13 +34,13 @@ void close_all_but(std::vector<int> kept) {
 void redirect(const ChildSetup& setup) {
   const int in = open("/dev/null", O_RDONLY);
   const char* file = setup.log.empty() ? "/dev/null" : setup.log.c_str();
-  const int out =
-      setup.log.empty() && setup.output >= 0 ? setup.output : open(file, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  // Who opens a pipe waits, but for O_NONBLOCK, which a file does not mind.
+  int out = setup.log.empty() && setup.output >= 0 ? setup.output
+                                                   : open(file, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
+  if (out < 0) out = STDERR_FILENO;  // stdout is for results
   if (in >= 0) dup2(in, STDIN_FILENO);
-  if (out >= 0) {
-    dup2(out, STDOUT_FILENO);
-    dup2(out, STDERR_FILENO);
-  }
+  dup2(out, STDOUT_FILENO);
+  dup2(out, STDERR_FILENO);
 }
 
 // In the child: what it must be before anything of the rank runs.

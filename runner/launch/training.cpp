@@ -64,7 +64,7 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
   std::error_code none;
   if (fs::exists(directory.summary(), none)) {
     const auto old = config::Value::parse(record::read_text(directory.summary()), nullptr, /*allow_exceptions=*/false);
-    if (old.is_object() && old.value("status", "") == "completed") return;
+    if (old.is_object() && old.contains("status") && old.at("status") == "completed") return;
   }
   record::Summary summary = summary_of(plan, {});
   record::ProgressPage page(plan.world_size());

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/safe_name.h"
+#include "config/source.h"
 #include "record/atomic_file.h"
 
 namespace ddp::record {
@@ -62,7 +63,7 @@ fs::path newest(const fs::path& results) {
 
 void RunDirectory::require_run_id(const std::string& run_id) {
   if (is_safe_name(run_id) && run_id != "latest") return;
-  throw usage_error("\"" + run_id + "\" cannot be a run id", "--run-id",
+  throw usage_error(config::in_quotes(run_id) + " cannot be a run id", "--run-id",
                     "use up to 128 letters, digits, '.', '_' and '-', no '.' first, and not the word latest");
 }
 
@@ -125,7 +126,7 @@ RunDirectory RunDirectory::find(const fs::path& results, const std::string& run)
   for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
     if (is_run(candidate)) return RunDirectory(own_folder(candidate));
   }
-  throw usage_error("no such run: \"" + run + "\"", results.string(),
+  throw usage_error("no such run: " + config::in_quotes(run), results.string(),
                     "a run is a run directory, or name or name/run-id under " + results.string() + ", or latest");
 }
 

@@ -1,5 +1,4 @@
 // A checkpoint's state.json, as a rank reads it and as the parent does.
-#include <fstream>
 #include <optional>
 
 #include "base/error.h"
@@ -24,11 +23,11 @@ auto read(Read what) -> std::optional<decltype(what())> {
 
 // A checkpoint with this state.json and COMPLETE for it.
 std::filesystem::path checkpoint_with(const std::string& text) {
+  static const std::filesystem::path others[] = {scratch_file("model.safetensors", "m"),
+                                                 scratch_file("optimizer.safetensors", "o")};
   scratch_file("state.json", text);
-  scratch_file("model.safetensors", "m");
-  scratch_file("optimizer.safetensors", "o");
   scratch_file(record::kComplete, record::hash_hex(text) + "\n");
-  return scratch_folder();
+  return others[0].parent_path();
 }
 
 }  // namespace

@@ -1,0 +1,148 @@
+// Files and names that are not what they should be: refused at once, within bounded memory, with nothing started, and
+// nothing written but under the results root.
+#include <sys/stat.h>
+#include <unistd.h>
+#include <fstream>
+
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+const std::string kOne = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\"]\nsteps = 2\n";
+
+// A name under the test's folder of each sort of thing that is no file to read.
+std::vector<std::string> make_odd_files(const Workspace& w) {
+  REQUIRE(mkfifo((w.folder() / "pipe").c_str(), 0600) == 0);
+  fs::create_directory(w.folder() / "folder");
+  fs::create_symlink("itself", w.folder() / "itself");
+  fs::create_symlink("/dev/zero", w.folder() / "zeros");
+  return {"pipe", "folder", "itself", "zeros", "/dev/zero", "/dev/tty"};
+}
+
+// Exit 2, said on stderr, nothing started and nothing written.
+Outcome check_refused(const Workspace& w, const std::vector<std::string>& arguments) {
+  Outcome run = w.run(arguments);
+  INFO(run.err);
+  CHECK(run.code == 2);
+  CHECK_FALSE(run.err.empty());
+  CHECK(run.err.size() < 2000);
+  CHECK(run.out.empty());
+  CHECK_FALSE(run.left);
+  CHECK_FALSE(fs::exists(w.results()));
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("what is no file to read is refused as an experiment, as weights and as data") {
+  const Workspace w;
+  w.write("x.toml", kOne);
+  for (const std::string& name : make_odd_files(w)) {
+    INFO(name);
+    check_refused(w, {"run", name});
+    check_refused(w, {"plan", name});
+    check_refused(w, {"run", "x.toml", "--init-from", name});
+    check_refused(w, {"run", "x.toml", "--set", "dataset={name=\"digits\",path=\"" + name + "\"}"});
+    w.write("extends.toml", "extends = \"" + name + "\"\n" + kOne);
+    check_refused(w, {"run", "extends.toml"});
+    check_refused(w, {"resume", name});
+  }
+}
+
+TEST_CASE("a file of a gigabyte is refused as an experiment and as weights without being read") {
+  const Workspace w;
+  w.write("x.toml", kOne);
+  w.write("huge.toml", kOne);
+  fs::resize_file(w.folder() / "huge.toml", std::uintmax_t{1} << 30);
+  CHECK(contains(check_refused(w, {"run", "huge.toml"}).err, "larger than 1 MiB"));
+  // All zeros: a header of no length, then bytes of no tensor.
+  w.write("huge.safetensors", "");
+  fs::resize_file(w.folder() / "huge.safetensors", std::uintmax_t{1} << 40);
+  CHECK(contains(check_refused(w, {"run", "x.toml", "--init-from", "huge.safetensors"}).err, "huge.safetensors"));
+}
+
+TEST_CASE("a file that may not be read is named") {
+  const Workspace w;
+  w.write("x.toml", kOne);
+  if (geteuid() == 0) return;  // root may read everything
+  fs::permissions(w.folder() / "x.toml", fs::perms::none);
+  CHECK(contains(check_refused(w, {"run", "x.toml"}).err, "Permission denied"));
+}
+
+TEST_CASE("no name leads out of the results root") {
+  const Workspace w;
+  w.write("x.toml", kOne);
+  for (const std::string& name :
+       std::vector<std::string>{"../up", "/tmp/up", "a/b", "..", ".", ".hidden", "a\nb", "a b", std::string(200, 'a'),
+                                std::string("\x1b[31m"), std::string("caf\xc3\xa9")}) {
+    INFO(name);
+    check_refused(w, {"run", "x.toml", "--name", name});
+    check_refused(w, {"run", "x.toml", "--run-id", name});
+    w.write("named.toml", "name = '''" + name + "'''\n" + kOne);
+    check_refused(w, {"run", "named.toml"});
+  }
+  w.write(".hidden.toml", kOne);
+  check_refused(w, {"run", ".hidden.toml"});
+  for (const std::string& run :
+       std::vector<std::string>{"..", "../..", "/", "x/../../..", "", "latest/..", "x\x1b[31m"}) {
+    INFO(run);
+    CHECK_FALSE(contains(check_refused(w, {"resume", run}).err, "\x1b"));
+  }
+}
+
+TEST_CASE("odd files in a run's folder do not stop a resume for ever") {
+  const Workspace w;
+  w.write("x.toml", kOne);
+  REQUIRE(w.run({"run", "x.toml", "--run-id", "a"}).code == 0);
+  const fs::path run = w.results() / "x/a";
+  for (const char* name : {"metrics.jsonl", "summary.json", "config.toml", "logs/rank-0.log", "checkpoints/latest"}) {
+    INFO(name);
+    const fs::path copy = w.results() / "x/b";
+    fs::remove_all(copy);
+    fs::copy(run, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    fs::remove(copy / name);
+    REQUIRE(mkfifo((copy / name).c_str(), 0600) == 0);
+    const Outcome resumed = w.run({"resume", "results/x/b", "--set", "steps=4"});
+    INFO(resumed.err);
+    CHECK(resumed.code >= 0);  // it came to its end
+    CHECK_FALSE(resumed.left);
+    const Outcome again = w.run({"resume", "results/x/b"});
+    INFO(again.err);
+    CHECK(again.code >= 0);
+  }
+}
+
+TEST_CASE("nothing that a run writes holds the environment's values") {
+  const Workspace w;
+  w.write("good.toml", kOne);
+  w.write("wrong.toml", kOne + "nonsense = 1\n");
+  w.write("failing.toml",
+          "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n"
+          "backend = \"gloo\"\nsteps = 1000000\n");
+  const std::string secret = "s3cr3t-of-the-environment";
+  // What makes c10d and libtorch say all they can say.
+  const std::map<std::string, std::string> environment{{"API_TOKEN", secret},
+                                                       {"TORCH_DISTRIBUTED_DEBUG", "DETAIL"},
+                                                       {"TORCH_CPP_LOG_LEVEL", "INFO"},
+                                                       {"TORCH_SHOW_CPP_STACKTRACES", "1"}};
+  CHECK(w.run({"run", "good.toml"}, environment).code == 0);
+  CHECK(w.run({"run", "wrong.toml"}, environment).code == 2);
+  const auto failing = w.start({"run", "failing.toml"}, environment);
+  w.running(*failing, "failing", 2);
+  REQUIRE(kill(failing->ranks().back(), SIGKILL) == 0);
+  CHECK(w.finish(*failing).code == 1);
+  std::size_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(w.folder())) {
+    if (!entry.is_regular_file()) continue;
+    const std::string text = text_of(entry.path());
+    bytes += text.size();
+    INFO(entry.path());
+    CHECK_FALSE(contains(text, secret));
+  }
+  CHECK(bytes > 1000);
+}
+
+}  // namespace ddp::system_test
