@@ -152,8 +152,12 @@ def strangers(c):
             b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n", random.Random(0).randbytes(100_000), b"[1]\\n", b"null\\n",
             b"7", b'{{"type": 5}}\\n', b'{{"type": "hello"}}\\n', b'{{"type": "ready"}}\\n',
             b'{{"type": "hello", "node": "1", "terms": {{}}}}\\n',
-            b'{{"type": "hello", "node": -1, "terms": {{}}}}\\n')]
-        silent = [call(b"") for _ in range(20)]
+            b'{{"type": "hello", "node": -1, "terms": {{}}}}\\n',
+            b'{{"type": "hello", "node": 4294967297, "terms": {{}}}}\\n',
+            b'{{"type": "hello", "node": 1, "terms": ' + b"[" * 2_000_000 + b"]" * 2_000_000 + b"}}\\n",
+            b'{{"type": "hello", "node": 1, "terms": {{' + b",".join(b'"%d":0' % n for n in range(400_000)) + b"}}}}\\n",
+            b'{{"type": "x"}}\\n' * 1_000_000, b"x" * 40_000_000)]
+        silent = [call(b"") for _ in range(50)]
         print("called", flush=True)
         time.sleep(10000)
     """
