@@ -13,6 +13,7 @@
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
+#include "base/error.h"
 #include "dist/data_parallel.h"
 
 namespace ddp::dist {
@@ -58,6 +59,21 @@ Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config:
   return buckets;
 }
 
+// The Reducer would take any index as it is. These come from a checkpoint.
+void require_each_once(const Buckets& buckets, std::size_t parameters) {
+  std::vector<bool> seen(parameters);
+  std::size_t count = 0;
+  for (const auto& bucket : buckets) {
+    for (const std::size_t index : bucket) {
+      if (index >= parameters || seen[index]) throw training_error("the buckets do not fit the model", "state.json");
+      seen[index] = true;
+      ++count;
+    }
+    if (bucket.empty()) throw training_error("a bucket is empty", "state.json");
+  }
+  if (count != parameters) throw training_error("the buckets lack a parameter of the model", "state.json");
+}
+
 }  // namespace
 
 struct DistributedModel::Engine {
@@ -82,6 +98,7 @@ DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, con
   const std::int64_t cap = options.bucket_cap_mb ? std::int64_t(*options.bucket_cap_mb * kMiB) : kDefaultCap;
   const std::int64_t first_cap = options.bucket_cap_mb ? cap : c10d::kDefaultFirstBucketBytes;
   if (buckets.empty()) buckets = initial_buckets(reduced, options, cap, first_cap);
+  require_each_once(buckets, reduced.size());
 
   engine_ = std::make_unique<Engine>();
   engine_->reducer = std::make_shared<c10d::Reducer>(

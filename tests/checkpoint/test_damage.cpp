@@ -1,11 +1,14 @@
 // A checkpoint that a real run has written, damaged in every way: each is seen, by the parent (record::damage_of, which
 // decides what a run goes on from) and by a rank that reads it all the same (checkpoint::load).
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <random>
+
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "catch.h"
@@ -50,6 +53,18 @@ class Run {
   ~Run() { fs::remove_all(root_); }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
+
+  // What a resume with two more steps says, which must fail.
+  std::string resume() const {
+    const std::string command = "cd " + root_.string() + " && " + DDP_EXP + " resume x/a --set steps=4 >out 2>log";
+    const int status = std::system(command.c_str());
+    const std::string said = read(root_ / "log");
+    INFO(said);
+    CHECK(WIFEXITED(status));
+    CHECK((WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 2));
+    CHECK(said.find("SIG") == std::string::npos);
+    return said;
+  }
 
   fs::path checkpoints() const { return root_ / "results/x/a/checkpoints"; }
   fs::path newest() const { return checkpoints() / "step-00000002"; }
@@ -173,6 +188,25 @@ TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so 
   CHECK(with("\"version\"", "\"epoch\": 0, \"version\"").find("has the key \"epoch\" twice") != std::string::npos);
   CHECK(with("\"version\"", "\"x\": " + std::string(1 << 20, '[') + ", \"version\"").find("nested deeper") !=
         std::string::npos);
+}
+
+TEST_CASE("a state.json whose buckets or generators are not this model's ends a resume in plain words") {
+  const Run run;
+  const std::string whole = read(run.newest() / "state.json");
+  const auto resumed_with = [&](const std::string& key, const std::string& value) {
+    auto state = nlohmann::json::parse(whole);
+    state[key] = nlohmann::json::parse(value);
+    write(run.newest() / "state.json", state.dump());
+    write(run.newest() / "COMPLETE", record::hash_hex(state.dump()) + "\n");
+    return run.resume();
+  };
+  for (const char* buckets : {"[[0]]", "[[0,1,2,3,4]]", "[[0,1,2,99999999999]]", "[[0,0],[1,2,3]]", "[[0,1,2,3],[]]"}) {
+    INFO(buckets);
+    CHECK(resumed_with("buckets", buckets).find("bucket") != std::string::npos);
+  }
+  CHECK(resumed_with("buckets", "[[-1]]").find("no whole number") != std::string::npos);
+  CHECK(resumed_with("rng", "[\"AAAA\",\"AAAA\"]").find("generator") != std::string::npos);
+  CHECK(resumed_with("rng", "[\"AAAA\"]").find("generators of 1 ranks, not of 2") != std::string::npos);
 }
 
 TEST_CASE("a link latest that names no checkpoint does not hide those that there are") {
