@@ -10,10 +10,13 @@ constexpr double kMost = 1e9;
 
 void Distributed::fields(Fields& f) {
   f({.name = "backend",
-     .doc = "who carries the gradients; auto: nccl between GPUs, shm between CPU ranks that one command forks, else gloo",
+     .doc =
+         "who carries the gradients; auto: nccl between GPUs, shm between CPU ranks that one command forks, else gloo",
      .choices = {"auto", "gloo", "nccl", "shm"}},
     backend);
-  f({.name = "init_method", .doc = "where ranks meet: env:// (where the launcher says), tcp://host:port or file:///path"}, init_method);
+  f({.name = "init_method",
+     .doc = "where ranks meet: env:// (where the launcher says), tcp://host:port or file:///path"},
+    init_method);
   f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = up_to(1e7)}, timeout);
   f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = up_to(1e6)}, bucket_cap_mb);
   f({.name = "find_unused_parameters", .doc = "parameters may stay without a gradient in a step"},
@@ -93,6 +96,7 @@ void Experiment::fields(Fields& f) {
             "process without either",
      .choices = {"ddp", "data_parallel", "single"}},
     parallel);
+  f({.name = "grace", .doc = "seconds a run that is asked to stop has to save and end", .range = up_to(1e7)}, grace);
   f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);
   f.section({.name = "loader", .doc = "how samples become batches"}, loader);
   f.section({.name = "validation", .doc = "samples held out to measure on"}, validation);

@@ -70,6 +70,7 @@ struct Experiment {
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
   std::optional<std::int64_t> devices_per_rank;  // 1; where device_pool lists groups, what they have
   std::string parallel = "ddp";
+  double grace = 30;
   Distributed distributed;
   Loader loader;
   Validation validation;

@@ -49,6 +49,7 @@ void become_child(const ChildSetup& setup, pid_t parent) {
   close_all_but(setup.descriptors);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // the parent went before it could take us along
+  prctl(PR_SET_PTRACER, parent);      // its gdb may look where this hangs
   for (const int signal : kStopSignals) ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);

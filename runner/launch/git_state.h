@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "base/file_descriptor.h"
 #include "config/value.h"
+#include "launch/program.h"
 
 namespace ddp::launch {
 
@@ -14,21 +14,14 @@ class GitState {
  public:
   // Starts git, where there is one. Throws ddp::Error (training) where no descriptor is left.
   explicit GitState(const std::filesystem::path& folder);
-  ~GitState();
-  GitState(const GitState&) = delete;
-  GitState& operator=(const GitState&) = delete;
 
-  // Where git's answer comes from. When there is some to read, read() takes it, and returns whether there is more to
-  // come: who watches it leaves no zombie of git.
-  int output() const { return output_.get(); }
-  bool read();
+  int output() const { return git_.output(); }
+  bool read() { return git_.read(); }
   // Waits a moment for the rest of git's answer; null where it does not come.
   config::Value result();
 
  private:
-  std::string text_;
-  int pid_ = -1;
-  FileDescriptor output_;
+  Program git_;
 };
 
 }  // namespace ddp::launch

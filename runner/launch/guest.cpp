@@ -148,7 +148,7 @@ int Guest::run(const Job& job) {
   link_->send({{"type", "ready"}, {"devices", plan.device_names()}});
   const Value start = expect(milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
   record::ProgressPage page(plan.world_size());
-  Supervisor supervisor(page, plan.experiment.distributed.timeout, job.saves);
+  Supervisor supervisor(page, plan.experiment, job.saves);
   start_ranks(start, job, supervisor, page);
   supervisor.watch_also(link_->descriptor(), [&] {
     hear(plan, supervisor, page);

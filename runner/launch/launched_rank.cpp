@@ -1,6 +1,7 @@
 #include "launch/launched_rank.h"
 
 #include <unistd.h>
+#include <cmath>
 #include <csignal>
 
 #include "base/log.h"
@@ -20,14 +21,27 @@ std::atomic<bool>* stop_flag = nullptr;
 volatile std::sig_atomic_t stop_signal = 0;
 StopSignals stop_signals;
 
+unsigned grace = 0;  // seconds
+
 void hear(int signal) {
   if (stop_signals.at_once(signal)) _exit(128 + signal);
-  if (stop_signal == 0) stop_signal = signal;
+  if (stop_signal == 0) {
+    stop_signal = signal;
+    alarm(grace);
+  }
   stop_flag->store(true);
 }
 
-void hear_signals(record::ProgressPage& page) {
+void end_after_grace(int) {
+  constexpr char kWord[] = "error: not saved and ended within the time that `grace` gives: ending at once\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
+  _exit(exit_code_of(stop_signal));
+}
+
+void hear_signals(record::ProgressPage& page, double seconds_to_end) {
   stop_flag = &page.stop_requested();
+  grace = static_cast<unsigned>(std::ceil(seconds_to_end));
+  std::signal(SIGALRM, end_after_grace);
   struct sigaction action {};
   action.sa_handler = hear;
   action.sa_flags = SA_RESTART;
@@ -48,6 +62,7 @@ int train_launched(const LaunchedRank& r) {
   const bool writes = rank == 0;
   record::Summary summary = summary_of(r.plan, {});
   summary.launch = r.launch.id;
+  if (writes && r.resumed) summary.restarts = restarts_before(*r.directory);
   record::ProgressPage page(r.plan.world_size());
   if (writes) {
     r.directory->begin(config::to_toml(r.plan.experiment));
@@ -66,7 +81,7 @@ int train_launched(const LaunchedRank& r) {
   task.meeting = launched_meeting_place(r.launch, listener);
   task.together = false;
   task.watched = false;
-  hear_signals(page);
+  hear_signals(page, r.plan.experiment.grace);
   const int code = r.library.train(task);
   if (!writes) return code != 0 ? code : stop_signal != 0 ? exit_code_of(stop_signal) : 0;
   summary.git = git->result();

@@ -101,7 +101,7 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
                 .saves = false,
                 .output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; },
                 .kept = {pipe.end_of_rank()}};
-  Supervisor supervisor(page, m.plan.experiment.distributed.timeout, job.saves);
+  Supervisor supervisor(page, m.plan.experiment, job.saves);
   start_ranks(job, meeting, nodes.all().empty(), supervisor, page);
   const NodeWatch watch(nodes, supervisor, page, job);
   std::size_t rows = 0;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "launch/version.h"
+#include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
 #include "record/epoch_history.h"
 
@@ -30,13 +31,6 @@ std::string last_lines(const std::string& file) {
   std::string text;
   for (const auto& line : lines) text += "\n    | " + line;
   return text;
-}
-
-// "rank 3 (cpu): what, its last lines, its log", or what failed that was no rank.
-std::string describe(const record::Failure& failure, const record::Summary& s) {
-  if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
-  return "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what +
-         "\n  its last lines:" + last_lines(failure.log) + "\n  its log: " + failure.log;
 }
 
 }  // namespace
@@ -63,6 +57,22 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
   run.best_step = history.best_step;
 }
 
+int restarts_before(const record::RunDirectory& directory) {
+  std::error_code none;
+  if (!fs::exists(directory.summary(), none)) return 0;
+  const auto old = config::Value::parse(record::read_text(directory.summary()), nullptr, /*allow_exceptions=*/false);
+  const auto restarts = old.is_object() ? old.find("restarts") : old.end();
+  return restarts != old.end() && restarts->is_number_integer() ? restarts->get<int>() : 0;
+}
+
+std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& s) {
+  if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
+  // A rank of another machine is named by its number; what it logged came here.
+  if (failure.log.empty()) failure.log = directory.log(failure.rank).string();
+  return "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what +
+         "\n  its last lines:" + last_lines(failure.log) + "\n  its log: " + failure.log;
+}
+
 void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {
   s.epochs = run.epochs_done;
   s.steps = run.step;
@@ -79,7 +89,8 @@ int exit_code_of(int stop_signal) { return 128 + (stop_signal == SIGUSR2 ? SIGTE
 
 Ending conclude(const record::RunDirectory& directory, record::Summary& s, const record::RunProgress& run,
                 const std::optional<record::Failure>& failure, int stop_signal) {
-  const bool done = !failure && run.step >= run.steps_in_all;
+  // Who was stopped before it knew its steps has not done them.
+  const bool done = !failure && run.steps_in_all > 0 && run.step >= run.steps_in_all;
   // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
   s.status = failure ? "failed" : stop_signal != 0 && !done ? "interrupted" : "completed";
   s.error = failure;
@@ -88,13 +99,17 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   record::write_summary(directory, s);
   if (s.status == "interrupted") {
     const fs::path last = record::latest_checkpoint(directory.checkpoints());
-    const std::string saved =
+    std::string saved =
         last.empty() ? "nothing is saved yet" : "saved after step " + std::to_string(record::step_of(last));
+    if (!last.empty() && run.step > record::step_of(last)) {
+      saved +=
+          " (" + last.filename().string() + "), the steps since then, to " + std::to_string(run.step) + ", are not";
+    }
     log::info("stopped; " + saved + "; go on: ddp-exp resume " + directory.path().string());
     return {.exit_code = exit_code_of(stop_signal)};
   }
   if (!failure) return {};
-  const std::string text = describe(*s.error, s);
+  const std::string text = in_words(*s.error, directory, s);
   log::error(text);
   return {.exit_code = 1, .why = text};
 }

@@ -1,5 +1,6 @@
 #include "launch/supervisor.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -8,12 +9,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "launch/late_rank.h"
 #include "launch/live_line.h"
+#include "launch/process_state.h"
 
 namespace ddp::launch {
 namespace {
@@ -21,45 +25,38 @@ namespace {
 constexpr int kRefreshMilliseconds = 100;
 constexpr int kTickMilliseconds = 250;
 
-sigset_t stop_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : kStopSignals) sigaddset(&set, signal);
-  return set;
-}
+// A collective that times out tells more, a moment later, than that nothing happens; so does one that should have.
+constexpr double kAfterCollective = 0.5;
+constexpr double kLongAfterCollective = 10;
 
-// Has it been stopped, by SIGSTOP or a debugger? (proc(5): the state follows the name in brackets.)
-bool is_stopped(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string stat;
-  std::getline(in, stat);
-  const auto end = stat.rfind(')');
-  return end != std::string::npos && end + 2 < stat.size() && (stat[end + 2] == 'T' || stat[end + 2] == 't');
-}
+// gdb takes much memory and time.
+constexpr std::size_t kMostStacks = 4;
 
 }  // namespace
 
-Supervisor::Supervisor(record::ProgressPage& page, double timeout, bool saves)
-    : page_(page), timeout_(timeout), saves_(saves), console_(make_pipe(/*reads_wait=*/false)) {
-  const sigset_t set = stop_signals();
-  sigprocmask(SIG_BLOCK, &set, nullptr);
+Supervisor::Supervisor(record::ProgressPage& page, const config::Experiment& e, bool saves)
+    : page_(page),
+      timeout_(e.distributed.timeout),
+      grace_(e.grace),
+      saves_(saves),
+      pulse_(page),
+      console_(make_pipe(/*reads_wait=*/false)) {
+  const sigset_t set = stop_signal_set();
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) throw training_error("cannot watch the ranks: " + errno_text(errno));
   print_ = [](const std::string& line) { log::info(line); };
 }
 
-Supervisor::~Supervisor() {
-  end_all();
-  const sigset_t set = stop_signals();
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
-}
+Supervisor::~Supervisor() { end_all(); }
 
 void Supervisor::start(int rank, const RankOutput& output, std::vector<int> kept,
                        const std::function<int(int console)>& body) {
   const int console = console_.to.get();
   kept.push_back(console);
   ChildSetup setup{.descriptors = std::move(kept), .log = output.log, .output = output.descriptor};
-  ranks_.push_back({.rank = rank, .log = output.name, .process = fork_child(setup, [&] { return body(console); })});
+  ranks_.push_back({.rank = rank, .log = output.name, .file = output.log, .process = fork_child(setup, [&] {
+                                                                            return body(console);
+                                                                          })});
 }
 
 void Supervisor::watch_also(int descriptor, std::function<bool()> readable) {
@@ -78,8 +75,7 @@ Outcome Supervisor::watch() {
     wait_for_events(live.shown());
     reap();
     if (tick_) tick_();
-    if (!outcome_.failure && !ended_.empty()) blame();
-    if (outcome_.failure) end_all();
+    judge();
     live.refresh();
   }
   show_console();
@@ -93,7 +89,7 @@ void Supervisor::wait_for_events(bool live) {
   for (const auto& rank : ranks_) {
     watched.push_back({rank.process.pid > 0 ? rank.process.pidfd.get() : -1, POLLIN, 0});
   }
-  poll(watched.data(), watched.size(), live ? kRefreshMilliseconds : tick_ ? kTickMilliseconds : -1);
+  poll(watched.data(), watched.size(), live ? kRefreshMilliseconds : tick_ || saves_ ? kTickMilliseconds : -1);
   if (watched[0].revents != 0) handle_signal();
   // A closed pipe (all ranks gone) would be ready for ever; the ranks' ends are told by their pidfds.
   if (watched[1].revents & POLLIN) show_console();
@@ -121,6 +117,7 @@ void Supervisor::stop(int signal, bool at_once) {
   }
   if (!first) return;
   page_.stop_requested() = true;
+  end_of_grace_ = Pulse::Clock::now() + std::chrono::duration_cast<Pulse::Clock::duration>(grace_);
   print_("stopping after this step, then saving (once more: at once, without saving)");
 }
 
@@ -159,6 +156,23 @@ void Supervisor::end_all() {
   }
 }
 
+void Supervisor::judge() {
+  if (end_of_grace_ && Pulse::Clock::now() >= *end_of_grace_) end_after_grace();
+  if (!outcome_.failure && !ended_.empty()) blame();
+  if (!outcome_.failure && saves_ && any_running()) blame_hung();
+  if (!outcome_.failure || taking_stacks()) return;
+  keep_stacks();
+  end_all();
+}
+
+void Supervisor::end_after_grace() {
+  end_of_grace_.reset();
+  std::ostringstream text;
+  text << "the ranks have not saved and ended within " << grace_.count() << " s (grace): ending them at once";
+  print_(text.str());
+  end_all();
+}
+
 void Supervisor::blame() {
   // Ranks that only saw another one go are effects; the cause was killed, or failed by itself.
   const auto is_late = [&](const Ended& e) { return page_.rank(e.rank).peer_late.load(); };
@@ -176,16 +190,56 @@ void Supervisor::blame_late(const Ended& waited) {
     return;
   }
   note_stopped();
-  const LateRank late = find_late_rank(page_, waited.rank, timeout_);
+  hold(find_late_rank(page_, waited.rank, timeout_));
+}
+
+void Supervisor::blame_hung() {
+  std::map<int, pid_t> running;
+  for (const Rank& rank : ranks_) {
+    if (rank.process.pid > 0) running[rank.rank] = rank.process.pid;
+  }
+  const std::chrono::duration<double> silence = pulse_.silence(running);
+  if (silence.count() < timeout_ + kAfterCollective) return;
+  note_stopped();
+  if (!none_waits(page_) && silence.count() < timeout_ + kLongAfterCollective) return;
+  std::vector<int> ranks;
+  for (const auto& [rank, pid] : running) ranks.push_back(rank);
+  hold(find_hung_rank(page_, ranks, timeout_));
+}
+
+// The failure is this rank's. Before those that hang are ended, they are asked where.
+void Supervisor::hold(const LateRank& late) {
   outcome_.failure = {.rank = late.rank, .what = late.what, .log = ""};
   for (const Rank& rank : ranks_) {
     if (rank.rank == late.rank) outcome_.failure->log = rank.log;
+    const bool hangs = std::find(late.away.begin(), late.away.end(), rank.rank) != late.away.end();
+    if (!hangs || rank.process.pid <= 0 || stacks_.size() == kMostStacks) continue;
+    stacks_.push_back({.rank = rank.rank, .taken = std::make_shared<NativeStack>(rank.process.pid)});
+    watch_also(stacks_.back().taken->output(), [stack = stacks_.back().taken] { return stack->read(); });
+  }
+  if (!stacks_.empty()) print_("rank " + std::to_string(late.rank) + " hangs; asking gdb where");
+}
+
+bool Supervisor::taking_stacks() const {
+  return std::any_of(stacks_.begin(), stacks_.end(), [](const Stack& stack) { return !stack.taken->over(); });
+}
+
+void Supervisor::keep_stacks() {
+  for (const Stack& stack : std::exchange(stacks_, {})) {
+    const std::string frames = stack.taken->main_thread();
+    if (frames.empty()) continue;
+    outcome_.failure->what += "\n  rank " + std::to_string(stack.rank) + " is in (all threads: its log)" + frames;
+    for (const Rank& rank : ranks_) {
+      if (rank.rank != stack.rank || rank.file.empty()) continue;
+      const FileDescriptor log(open(rank.file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+      if (log) write_all(log.get(), stack.taken->text().data(), stack.taken->text().size(), rank.file);
+    }
   }
 }
 
 void Supervisor::note_stopped() {
   for (const Rank& rank : ranks_) {
-    if (rank.process.pid > 0) page_.rank(rank.rank).stopped = is_stopped(rank.process.pid);
+    if (rank.process.pid > 0) page_.rank(rank.rank).stopped = state_of(rank.process.pid).stopped;
   }
 }
 
@@ -196,7 +250,8 @@ std::string Supervisor::describe(const Ended& ended) const {
   if (WIFSIGNALED(ended.status)) {
     const int signal = WTERMSIG(ended.status);
     const char* name = sigabbrev_np(signal);
-    return "killed by " + (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal)) + place;
+    return "killed by " + (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal)) + place +
+           (signal == SIGKILL ? oom_kills_.verdict() : "");
   }
   return "exited with code " + std::to_string(WEXITSTATUS(ended.status)) + place;
 }

@@ -1,12 +1,19 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "config/experiment.h"
 #include "launch/child.h"
+#include "launch/late_rank.h"
+#include "launch/native_stack.h"
+#include "launch/oom_kills.h"
 #include "launch/pipe.h"
+#include "launch/pulse.h"
 #include "launch/stop_signals.h"
 #include "record/progress_page.h"
 #include "record/summary.h"
@@ -30,9 +37,8 @@ struct RankOutput {
 // stop at the first INT, TERM or USR2 and ends them at the second, and ends all when one fails.
 class Supervisor {
  public:
-  // `timeout`: how many seconds a rank waits for another in a collective. `saves`: the ranks have something to save;
-  // else the first signal ends them at once.
-  Supervisor(record::ProgressPage& page, double timeout, bool saves);
+  // `saves`: the ranks train and have something to save; else the first signal ends them at once.
+  Supervisor(record::ProgressPage& page, const config::Experiment& experiment, bool saves);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -61,12 +67,19 @@ class Supervisor {
 
   // Returns when every rank has ended; none is left, and none is a zombie.
   Outcome watch();
+  // What it has returned, and what was heard since.
+  const Outcome& outcome() const { return outcome_; }
 
  private:
   struct Rank {
     int rank;
-    std::string log;
+    std::string log;   // for those who look for it
+    std::string file;  // the same, where it is a file of this machine
     Child process;
+  };
+  struct Stack {
+    int rank;
+    std::shared_ptr<NativeStack> taken;
   };
   struct Ended {
     int rank;
@@ -83,25 +96,37 @@ class Supervisor {
   void reap();
   void end_all();
   bool any_running() const;
+  void judge();
   void blame();
   void blame_late(const Ended& waited);
+  void blame_hung();
+  void end_after_grace();
+  void hold(const LateRank& late);
+  bool taking_stacks() const;
+  void keep_stacks();
   std::string describe(const Ended& ended) const;
 
   record::ProgressPage& page_;
   const double timeout_;
+  const std::chrono::duration<double> grace_;
   const bool saves_;
+  const OomKills oom_kills_;
+  Pulse pulse_;
+  const BlockedStopSignals blocked_;
   FileDescriptor signals_;
   StopSignals stop_signals_;
   Pipe console_;
   std::string console_text_;  // what came so far of a line
   std::vector<Rank> ranks_;
-  std::vector<Ended> ended_;  // in the order in which they were found, until the others were killed
+  std::vector<Ended> ended_;   // in the order in which they were found, until the others were killed
+  std::vector<Stack> stacks_;  // of those that hang
   std::vector<Source> sources_;
   std::function<void()> tick_;
   std::function<bool()> others_;
   std::function<void(int, bool)> told_stop_;
   std::function<std::optional<std::string>()> suspicion_;
   std::function<void(const std::string&)> print_;
+  std::optional<Pulse::Clock::time_point> end_of_grace_;  // once a stop was asked for
   Outcome outcome_;
 };
 

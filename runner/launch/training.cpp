@@ -41,7 +41,7 @@ int train(const Training& t) {
     }
     t.nodes.start(t.meeting.address);
     const Job job = job_of(t);
-    Supervisor supervisor(page, t.plan.experiment.distributed.timeout, job.saves);
+    Supervisor supervisor(page, t.plan.experiment, job.saves);
     start_ranks(job, t.meeting, t.nodes.all().empty(), supervisor, page);
     const NodeWatch nodes(t.nodes, supervisor, page, job);
     GitState git(t.experiment_folder);

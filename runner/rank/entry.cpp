@@ -6,6 +6,7 @@
 
 #include <c10/util/Exception.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "datasets/dataset.h"
 #include "dist/waiting.h"
@@ -47,6 +48,10 @@ int as_rank(const ddp::rank::Task& task, bool log_failure, const Body& body) {
     return 0;
   } catch (const c10::Error& error) {
     what = error.what_without_backtrace();
+  } catch (const ddp::Error& error) {
+    what = error.what();
+    // What is refused today is refused tomorrow.
+    if (error.fault() == ddp::Fault::usage) task.progress->rank(task.rank).hopeless = true;
   } catch (const std::exception& error) {
     what = error.what();
   }

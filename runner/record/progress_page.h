@@ -53,11 +53,15 @@ struct alignas(64) RankProgress {
   std::atomic<std::int64_t> collectives{0};  // begun so far; every rank begins the same ones, in the same order
   std::atomic<Collective> collective{Collective::none};  // the one that was begun last
   std::atomic<bool> stopped{false};                      // by SIGSTOP or a debugger, as its parent saw it last
+  std::atomic<std::int64_t> activity{0};                 // counts on while the rank does something, on any thread
   LossEntry losses[kLossRing];
   std::atomic<bool> failed{false};     // `error` is whole
   std::atomic<bool> peer_lost{false};  // the failure is that another rank went away
   std::atomic<bool> peer_late{false};  // the failure is that another rank stayed away for too long
+  std::atomic<bool> hopeless{false};   // the failure would come again: to start the ranks again is of no use
   char error[2000] = {};
+
+  void note_activity() { activity.fetch_add(1, std::memory_order_relaxed); }
 
   // This rank begins a collective.
   void begin(Collective what) {

@@ -17,7 +17,8 @@ struct Sums {
   bool classes = true;
 };
 
-Sums measure_share(dist::DistributedModel& model, const Loss& loss, const Holdout& h) {
+Sums measure_share(dist::DistributedModel& model, const Loss& loss, const Holdout& h,
+                   const std::function<void()>& batch_done) {
   Sums sums;
   const std::int64_t count = h.samples.size(0);
   const at::Tensor mine =
@@ -31,18 +32,20 @@ Sums measure_share(dist::DistributedModel& model, const Loss& loss, const Holdou
     sums.samples += static_cast<double>(n);
     sums.classes = !target.is_floating_point() && output.dim() == 2;
     if (sums.classes) sums.correct += output.argmax(1).eq(target).sum().item<double>();
+    batch_done();
   }
   return sums;
 }
 
 }  // namespace
 
-Evaluation evaluate(dist::DistributedModel& model, const dist::Group& group, const Loss& loss, const Holdout& holdout) {
+Evaluation evaluate(dist::DistributedModel& model, const dist::Group& group, const Loss& loss, const Holdout& holdout,
+                    const std::function<void()>& batch_done) {
   const at::NoGradGuard no_grad;
   model.broadcast_buffers();
   auto module = model.module().ptr();
   module->eval();
-  const Sums mine = measure_share(model, loss, holdout);
+  const Sums mine = measure_share(model, loss, holdout, batch_done);
   module->train();
 
   Sums all;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 #include "datasets/dataset.h"
@@ -26,8 +27,9 @@ struct Holdout {
 };
 
 // Measures the bare model in eval mode, after rank 0's buffers went to every rank. Rank r takes samples r,
-// r + world_size, …: every sample counts exactly once, whatever divides. Draws nothing. Collective; the
-// result is the same on every rank.
-Evaluation evaluate(dist::DistributedModel& model, const dist::Group& group, const Loss& loss, const Holdout& holdout);
+// r + world_size, …: every sample counts exactly once, whatever divides. Draws nothing. `batch_done`
+// is told of each batch. Collective; the result is the same on every rank.
+Evaluation evaluate(dist::DistributedModel& model, const dist::Group& group, const Loss& loss, const Holdout& holdout,
+                    const std::function<void()>& batch_done);
 
 }  // namespace ddp::train

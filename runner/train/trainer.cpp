@@ -44,7 +44,7 @@ void Trainer::run_step() {
   p_.optimizer.step(lr);
   ++state_.step;
   state_.position += of_step;
-  p_.page.rank(p_.rank).step.store(state_.step, std::memory_order_relaxed);
+  progress().step.store(state_.step, std::memory_order_relaxed);
   if (p_.recorder) record_step(lr);
 }
 
@@ -105,7 +105,7 @@ Evaluation Trainer::validate() {
   const bool due = finished() || (state_.epoch + 1) % p_.experiment.validation.every == 0;
   if (!p_.holdout || !due) return {};
   enter(Phase::validating);
-  return evaluate(p_.model, p_.group, p_.loss, *p_.holdout);
+  return evaluate(p_.model, p_.group, p_.loss, *p_.holdout, [this] { progress().note_activity(); });
 }
 
 void Trainer::save() {

@@ -62,7 +62,11 @@ class Trainer {
   bool save_is_due_after_step() const;
   bool finished() const { return state_.step >= p_.length.steps; }
   bool epoch_finished() const { return state_.position >= p_.length.micro_batches_per_epoch; }
-  void enter(record::Phase phase) { p_.page.rank(p_.rank).phase.store(phase, std::memory_order_relaxed); }
+  void enter(record::Phase phase) {
+    progress().phase.store(phase, std::memory_order_relaxed);
+    progress().note_activity();
+  }
+  record::RankProgress& progress() { return p_.page.rank(p_.rank); }
 
   TrainerParts p_;
   checkpoint::State state_;

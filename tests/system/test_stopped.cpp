@@ -73,6 +73,41 @@ TEST_CASE("a second control-C ends a run at once even where a rank hangs") {
   run.check_resumes_to_the_same_bits();
 }
 
+TEST_CASE("a run that cannot stop within its grace is ended and says what is saved and goes on to the same bits") {
+  LongRun run({"--set", "grace=1"});
+  REQUIRE(run.process().wait_for_ranks(2));
+  kill(run.process().ranks().at(1), SIGSTOP);
+  const auto asked = Clock::now();
+  run.process().signal(SIGTERM);
+  const Outcome stopped = run.finish();
+  const std::chrono::duration<double> seconds = Clock::now() - asked;
+  WARN("grace 1 s: the command ended after " << seconds.count() << " s");
+  INFO(stopped.err);
+  CHECK(seconds.count() >= 1);
+  CHECK(seconds.count() < 10);
+  CHECK(stopped.code == 143);
+  CHECK_FALSE(stopped.left);
+  CHECK(contains(stopped.err, "have not saved and ended within 1 s (grace)"));
+  CHECK(contains(stopped.err, "stopped; saved after step "));
+  CHECK(run.folder().summary().at("status") == "interrupted");
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("a run that is ended while its ranks start was interrupted") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start({"run", "small.toml"});
+  REQUIRE(process->wait_for_ranks(2));
+  for (const pid_t rank : process->ranks()) kill(rank, SIGSTOP);
+  process->signal(SIGINT);
+  REQUIRE(wait_until([&] { return contains(process->err(), "stopping after this step"); }, process->pid()));
+  process->signal(SIGINT);
+  const Outcome stopped = w.finish(*process);
+  INFO(stopped.err);
+  CHECK(stopped.code == 130);
+  CHECK(stopped.run.summary().at("status") == "interrupted");
+}
+
 TEST_CASE("a run that cannot save when it is stopped says that it failed") {
   LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));

@@ -1,0 +1,100 @@
+#include <unistd.h>
+
+#include "catch.h"
+#include "long_run.h"
+
+namespace ddp::system_test {
+namespace {
+
+const bool kGdb = access("/usr/bin/gdb", X_OK) == 0;
+
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+// Stops these ranks for good; returns the seconds until the program says that one hangs.
+double stop_and_wait(const LongRun& run, std::size_t ranks) {
+  REQUIRE(run.process().wait_for_ranks(ranks));
+  const auto stopped = Clock::now();
+  for (const pid_t rank : run.process().ranks()) kill(rank, SIGSTOP);
+  const auto told = [&] { return contains(run.process().err(), "hangs; asking gdb where") || run.process().ended(); };
+  REQUIRE(wait_until(told, run.process().pid()));
+  return seconds_since(stopped);
+}
+
+void check_stack(const Outcome& ended, const RunFolder& run, int rank) {
+  if (!kGdb) return;
+  CHECK(contains(ended.err, "rank " + std::to_string(rank) + " is in (all threads: its log)\n    | #0 "));
+  CHECK(contains(run.log(rank), "\nThread 1 "));
+}
+
+}  // namespace
+
+TEST_CASE("the only rank of a run that hangs is named with its step and what it does and where") {
+  const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=2"});
+  const double seconds = stop_and_wait(run, 1);
+  WARN("timeout 2 s: that the only rank hangs was told " << seconds << " s after it had been stopped");
+  CHECK(seconds >= 2);
+  CHECK(seconds < 20);
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK_FALSE(ended.left);
+  CHECK(contains(ended.err, "rank 0 (cpu): has done nothing for 2 s (distributed.timeout): it is after step "));
+  CHECK(contains(ended.err, "its process is stopped (SIGSTOP?)"));
+  check_stack(ended, run.folder(), 0);
+  CHECK(run.folder().summary().at("status") == "failed");
+}
+
+TEST_CASE("ranks that all hang where none waits for another are named") {
+  const LongRun run({"--set", "distributed.timeout=2"});
+  const double seconds = stop_and_wait(run, 2);
+  WARN("timeout 2 s: that all ranks hang was told " << seconds << " s after they had been stopped");
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(seconds < 20);
+  CHECK(ended.code == 1);
+  CHECK_FALSE(ended.left);
+  for (const int rank : {0, 1}) {
+    CHECK(contains(ended.err, "rank " + std::to_string(rank)));
+    check_stack(ended, run.folder(), rank);
+  }
+}
+
+TEST_CASE("a rank that another waits for is asked where it is before it is ended") {
+  const LongRun run({"--set", "distributed.timeout=2"});
+  REQUIRE(run.process().wait_for_ranks(2));
+  kill(run.process().ranks().at(1), SIGSTOP);
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "rank 1 (cpu): rank 0 waited for "));
+  CHECK(contains(ended.err, "rank 1 stays away"));
+  check_stack(ended, run.folder(), 1);
+}
+
+TEST_CASE("a run that is stopped as a whole, longer than the timeout, goes on as if nothing had been") {
+  const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=1"});
+  REQUIRE(run.process().wait_for_ranks(1));
+  std::vector<pid_t> all = run.process().ranks();
+  all.push_back(run.process().pid());
+  for (const pid_t pid : all) kill(pid, SIGSTOP);
+  const auto stopped = Clock::now();
+  wait_until([&] { return seconds_since(stopped) > 3; });
+  // The parent first: it looks before its rank can have done anything.
+  for (auto pid = all.rbegin(); pid != all.rend(); ++pid) kill(*pid, SIGCONT);
+  const auto step = run.folder().last_step();
+  REQUIRE(wait_until([&] { return run.folder().last_step() > step; }, run.process().pid()));
+  run.process().signal(SIGTERM);
+  CHECK(run.finish().code == 143);
+}
+
+TEST_CASE("a run that hangs still ends at once at a second control-C") {
+  const LongRun run({"--set", "distributed.timeout=1"});
+  stop_and_wait(run, 2);
+  run.process().signal(SIGINT);
+  run.process().signal(SIGINT);
+  const Outcome ended = run.finish();
+  CHECK(ended.code != 0);
+  CHECK_FALSE(ended.left);
+}
+
+}  // namespace ddp::system_test

@@ -1,0 +1,113 @@
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "catch.h"
+#include "long_run.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+void put(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+
+// A memory cgroup of version 1, made inside this process's own, which goes with it.
+class MemoryCgroup {
+ public:
+  MemoryCgroup() {
+    std::ifstream in("/proc/self/cgroup");
+    for (std::string line; std::getline(in, line);) {
+      const auto at = line.find(":memory:");
+      if (at != std::string::npos) own_ = "/sys/fs/cgroup/memory" + line.substr(at + 8);
+    }
+    std::error_code none;
+    if (!fs::exists(own_ / "cgroup.procs", none)) own_ = "/sys/fs/cgroup/memory";
+    folder_ = own_ / ("ddp-exp-test-" + std::to_string(getpid()));
+    made_ = fs::create_directory(folder_, none) && fs::exists(folder_ / "memory.limit_in_bytes", none);
+  }
+  ~MemoryCgroup() {
+    leave();
+    if (made_) rmdir(folder_.c_str());
+  }
+  MemoryCgroup(const MemoryCgroup&) = delete;
+  MemoryCgroup& operator=(const MemoryCgroup&) = delete;
+
+  bool made() const { return made_; }
+  // This process, and what it starts from now on.
+  void enter() const { put(folder_ / "cgroup.procs", std::to_string(getpid())); }
+  void leave() const { put(own_ / "cgroup.procs", std::to_string(getpid())); }
+  bool holds(pid_t pid) const { return contains(text_of(folder_ / "cgroup.procs"), std::to_string(pid)); }
+  void limit(std::size_t bytes) const { put(folder_ / "memory.limit_in_bytes", std::to_string(bytes)); }
+  bool has_killed() const { return !contains(text_of(folder_ / "memory.oom_control"), "\noom_kill 0"); }
+
+ private:
+  fs::path own_;
+  fs::path folder_;
+  bool made_ = false;
+};
+
+// Takes memory until the kernel has killed somebody else for it.
+void exhaust(const MemoryCgroup& cgroup) {
+  cgroup.enter();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    put("/proc/self/oom_score_adj", "-1000");
+    constexpr std::size_t kPiece = 1 << 20;
+    while (!cgroup.has_killed()) {
+      void* piece = mmap(nullptr, kPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+      if (piece == MAP_FAILED) break;
+    }
+    _exit(0);
+  }
+  cgroup.leave();
+  waitpid(pid, nullptr, 0);
+}
+
+}  // namespace
+
+TEST_CASE("a rank that the kernel kills because memory ran out is told from one that somebody killed") {
+  const MemoryCgroup cgroup;
+  if (!cgroup.made()) {
+    std::puts("skipped: no memory cgroup of version 1 can be made here");
+    std::exit(77);
+  }
+  cgroup.enter();
+  const LongRun run({});
+  cgroup.leave();
+  REQUIRE(run.process().wait_for_ranks(2));
+  const pid_t victim = run.process().ranks().at(1);
+  REQUIRE(cgroup.holds(victim));
+  put("/proc/" + std::to_string(victim) + "/oom_score_adj", "1000");
+  cgroup.limit(std::size_t{512} << 20);
+  exhaust(cgroup);
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "rank 1 (cpu): killed by SIGKILL after step "));
+  CHECK(contains(ended.err, ", by the kernel's OOM killer (cgroup memory.oom_control: oom_kill went from 0 to 1)"));
+}
+
+TEST_CASE("that the kernel has killed a rank is no more than asked where nothing tells it") {
+  const LongRun run({});
+  REQUIRE(run.process().wait_for_ranks(2));
+  kill(run.process().ranks().at(1), SIGKILL);
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(contains(ended.err, "killed by SIGKILL after step "));
+  CHECK(contains(ended.err, "; by the kernel's OOM killer? (no"));
+}
+
+TEST_CASE("of another signal than SIGKILL the kernel's OOM killer is not suspected") {
+  const LongRun run({});
+  REQUIRE(run.process().wait_for_ranks(2));
+  kill(run.process().ranks().at(1), SIGSEGV);
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(contains(ended.err, "killed by SIGSEGV after step "));
+  CHECK_FALSE(contains(ended.err, "OOM"));
+}
+
+}  // namespace ddp::system_test
