@@ -19,4 +19,11 @@ void add_launch_flags(CLI::App& verb, launch::LaunchFlags& f) {
   verb.add_flag("--standalone", f.standalone, "one machine, whatever launched this")->group(kGroup);
 }
 
+void add_max_restarts(CLI::App& verb, launch::LaunchFlags& f) {
+  verb.add_option("--max-restarts,--max_restarts", f.max_restarts,
+                  "how often, after a rank has failed, all ranks start again from the newest checkpoint")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+}
+
 }  // namespace ddp::commands

@@ -52,7 +52,7 @@ int resume_launched(const Resumption& r, const launch::Launch& launch) {
     if (launch.rank == 0) tell_nothing_to_do(point, r.directory);
     return 0;
   }
-  if (launch.rank == 0) go_back(r.directory, point);
+  if (launch.rank == 0) record::go_back(r.directory, point.return_point());
   const int code = launch::train_launched({.plan = point.prepared.plan,
                                            .library = *point.prepared.library,
                                            .launch = launch,

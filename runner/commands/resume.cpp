@@ -56,12 +56,13 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes&
     nodes.end(0, "");
   } else {
     nodes.welcome(config::to_toml(point.prepared.plan.experiment));
-    const auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
-    go_back(r.directory, point);
+    auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
+    record::go_back(r.directory, point.return_point());
     code = launch::train({.plan = point.prepared.plan,
                           .library = *point.prepared.library,
                           .nodes = nodes,
-                          .meeting = meeting,
+                          .launch = launch,
+                          .meeting = std::move(meeting),
                           .directory = r.directory,
                           .lock = std::move(lock),
                           .experiment_folder = fs::current_path(),
@@ -80,6 +81,7 @@ void add_resume(CLI::App& app, int& exit_code) {
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
   add_launch_flags(*verb, o->flags);
+  add_max_restarts(*verb, o->flags);
   verb->callback([o, &exit_code] { exit_code = resume(*o); });
 }
 

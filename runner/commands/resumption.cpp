@@ -3,35 +3,14 @@
 #include <algorithm>
 #include <map>
 
-#include "base/log.h"
-#include "record/atomic_file.h"
-#include "record/metrics_log.h"
-
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
-// The newest checkpoint that is whole; those before it that are not are told. Empty: there is none yet.
-fs::path newest_whole(const fs::path& checkpoints) {
-  bool damaged = false;
-  for (const auto& folder : record::up_to_latest(checkpoints)) {
-    const std::string damage = record::damage_of(folder);
-    if (damage.empty()) return folder;
-    log::warn(folder.string() + " is passed over: " + damage);
-    damaged = damaged || record::is_complete(folder);
-  }
-  // From the start without a word, the run would lose what a person may still save.
-  if (damaged) {
-    throw usage_error("no checkpoint of this run is whole", checkpoints.string(),
-                      "remove them to start the run over, or start a new one");
-  }
-  return {};
-}
-
 // The checkpoint that `--from` names; empty: there is none yet, and the run starts over.
 fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
   const auto newest_first = record::complete_checkpoints(directory.checkpoints());
-  if (from == "latest") return newest_whole(directory.checkpoints());
+  if (from == "latest") return record::newest_whole(directory.checkpoints());
   if (from == "best") {
     if (const auto best_first = record::by_metric(newest_first); !best_first.empty()) return best_first.front();
     throw usage_error("no checkpoint has a metric yet", "--from best", "use --from latest, or a step");
@@ -88,13 +67,6 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   Prepared prepared = prepare(std::move(loaded), launch, checkpoint);
   if (!checkpoint.empty()) require_same_world(checkpoint, position, prepared.plan.world_size());
   return {.prepared = std::move(prepared), .checkpoint = checkpoint, .position = position};
-}
-
-void go_back(const record::RunDirectory& directory, const ResumePoint& point) {
-  if (!point.checkpoint.empty()) {
-    record::link_atomically(directory.checkpoints() / "latest", point.checkpoint.filename().string());
-  }
-  record::rewind_metrics(directory.metrics(), point.position.step, point.position.epoch);
 }
 
 }  // namespace ddp::commands

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "commands/prepare.h"
-#include "record/checkpoint_index.h"
-#include "record/run_directory.h"
+#include "record/return_point.h"
 
 namespace ddp::commands {
 
@@ -23,14 +22,11 @@ struct ResumePoint {
   std::filesystem::path checkpoint;  // empty: there is none yet, and the run starts over
   record::Position position;
 
+  record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
   bool nothing_to_do() const { return position.step >= prepared.workload.length.steps; }
 };
 
 // Throws ddp::Error (usage) where the run cannot go on from there, or not with what was set.
 ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch& launch);
-
-// From now on its checkpoint is the newest, also for a resume after a kill before the first new one; and metrics.jsonl
-// ends there.
-void go_back(const record::RunDirectory& directory, const ResumePoint& point);
 
 }  // namespace ddp::commands

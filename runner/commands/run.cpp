@@ -37,14 +37,15 @@ int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& l
   if (!o.run_id.empty() && own.begun()) return resume_run({.directory = own, .sets = o.sets}, launch, nodes);
   const Prepared prepared = prepare(std::move(loaded), launch);
   nodes.welcome(config::to_toml(prepared.plan.experiment));
-  const auto meeting = launch::make_meeting_point(prepared.plan, launch, nodes.own_ip());
+  auto meeting = launch::make_meeting_point(prepared.plan, launch, nodes.own_ip());
   const auto directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id);
   FileDescriptor lock = directory.lock();
   if (directory.begun()) throw usage_error("another process has begun this run", directory.path().string());
   const int code = launch::train({.plan = prepared.plan,
                                   .library = *prepared.library,
                                   .nodes = nodes,
-                                  .meeting = meeting,
+                                  .launch = launch,
+                                  .meeting = std::move(meeting),
                                   .directory = directory,
                                   .lock = std::move(lock),
                                   .experiment_folder = fs::absolute(o.file).parent_path(),
@@ -92,6 +93,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--run-id", o->run_id, "create this run, or go on with it");
   verb->add_option("--init-from", o->init_from, "take the weights of this checkpoint or .safetensors file");
   add_launch_flags(*verb, o->flags);
+  add_max_restarts(*verb, o->flags);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = run(*o); });
 }

@@ -122,10 +122,11 @@ void Guest::hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
     if (type == "stop") supervisor.stop(message.at("signal").get<int>(), message.at("at_once").get<bool>());
     if (type == "alive") note_standing(message.at("ranks"), page, plan);
     if (type == "end") end_ = message;
+    again_ = again_ || type == "again";
   }
   // Its last word comes when all is done, or when a rank elsewhere has failed. In both cases nothing is left to do
-  // here.
-  if (end_.is_object() || link_->closed()) {
+  // here; nor before all ranks start again.
+  if (end_.is_object() || again_ || link_->closed()) {
     const std::string why = end_.is_object() ? end_.value("why", "") : "node 0 (" + link_->peer() + ") is gone";
     supervisor.fail({.rank = -1, .what = why, .log = ""});
   }
@@ -144,10 +145,24 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
 }
 
 int Guest::run(const Job& job) {
+  // A signal that comes between two groups of ranks is for the second to hear.
+  const BlockedStopSignals signals;
+  link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}});
+  for (;;) {
+    const Value start = expect(milliseconds(static_cast<std::int64_t>(job.plan.experiment.distributed.timeout * 1000)));
+    if (over()) return 0;
+    const Outcome outcome = run_group(job, start);
+    hear_verdict(outcome);
+    if (!std::exchange(again_, false)) return conclude(outcome);
+    log::warn("node 0 starts all ranks again");
+    link_->send({{"type", "ended"}});
+  }
+}
+
+Outcome Guest::run_group(const Job& job, const Value& start) {
   const Plan& plan = job.plan;
-  link_->send({{"type", "ready"}, {"devices", plan.device_names()}});
-  const Value start = expect(milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
   record::ProgressPage page(plan.world_size());
+  outputs_.clear();
   Supervisor supervisor(page, plan.experiment, job.saves);
   start_ranks(start, job, supervisor, page);
   supervisor.watch_also(link_->descriptor(), [&] {
@@ -163,22 +178,30 @@ int Guest::run(const Job& job) {
   supervisor.tell_stop([this](int signal, bool at_once) {
     link_->send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
   });
-  return conclude(supervisor.watch());
+  const Outcome outcome = supervisor.watch();
+  for (const Output& output : outputs_) send_output(output);
+  tell(outcome, page);
+  return outcome;
+}
+
+void Guest::tell(const Outcome& outcome, record::ProgressPage& page) {
+  if (!outcome.failure) return link_->send({{"type", "done"}});
+  const auto& [rank, what, log] = *outcome.failure;
+  if (rank < 0) return;
+  link_->send({{"type", "failure"}, {"rank", rank}, {"what", what}, {"hopeless", page.rank(rank).hopeless.load()}});
+}
+
+// What it was, and what follows, is for node 0 to say, which sees all ranks.
+void Guest::hear_verdict(const Outcome& outcome) {
+  while (!end_.is_object() && !again_ && !link_->closed()) {
+    const Value message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));
+    if (!message.is_object()) return;
+    if (message.value("type", "") == "end") end_ = message;
+    again_ = message.value("type", "") == "again";
+  }
 }
 
 int Guest::conclude(const Outcome& outcome) {
-  for (const Output& output : outputs_) send_output(output);
-  if (!outcome.failure) {
-    link_->send({{"type", "done"}});
-  } else if (outcome.failure->rank >= 0) {
-    link_->send({{"type", "failure"}, {"rank", outcome.failure->rank}, {"what", outcome.failure->what}});
-  }
-  // What it was is for node 0 to say, which sees all ranks.
-  while (!end_.is_object() && !link_->closed()) {
-    const Value message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));
-    if (!message.is_object()) break;
-    if (message.value("type", "") == "end") end_ = message;
-  }
   if (end_.is_object()) {
     const std::string why = end_.value("why", "");
     if (!why.empty()) log::error(why);

@@ -28,7 +28,7 @@ class Guest {
   // Tells node 0 that this node cannot take part.
   void decline(const std::string& why);
 
-  // Is ready, starts the job's ranks when told to, and watches them to their end. Returns the program's exit code.
+  // Is ready, starts the job's ranks whenever told to, and watches them to their end. Returns the program's exit code.
   int run(const Job& job);
 
  private:
@@ -42,6 +42,9 @@ class Guest {
   bool send_output(const Output& output);
   void hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
   void tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
+  Outcome run_group(const Job& job, const config::Value& start);
+  void tell(const Outcome& outcome, record::ProgressPage& page);
+  void hear_verdict(const Outcome& outcome);
   int conclude(const Outcome& outcome);
 
   const Launch& launch_;
@@ -49,6 +52,7 @@ class Guest {
   Welcome welcome_;
   std::vector<Output> outputs_;
   config::Value end_ = nullptr;  // node 0's last word
+  bool again_ = false;           // node 0 starts all ranks again
   NodeLink::Clock::time_point last_beat_{};
 };
 

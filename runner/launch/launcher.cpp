@@ -88,7 +88,7 @@ Launch by_srun(const SlurmStep& step) {
 }
 
 Launch by_flags(const LaunchFlags& f) {
-  Launch l{.by = Launch::By::itself};
+  Launch l{.by = Launch::By::itself, .max_restarts = f.max_restarts};
   l.nodes = f.standalone ? 1 : f.nnodes.value_or(1);
   l.node_rank = f.standalone ? 0 : f.node_rank.value_or(0);
   l.ranks_here = f.nproc_per_node;
@@ -130,7 +130,7 @@ Launch choose_launch(const LaunchFlags& flags) {
   if (flags.given()) return by_flags(flags);
   if (environment("RANK") && environment("WORLD_SIZE")) return by_torchrun();
   if (const auto step = slurm_step(); step && step->tasks > 1) return by_srun(*step);
-  return {};
+  return {.max_restarts = flags.max_restarts};
 }
 
 void apply_init_method(const config::Loaded& loaded, Launch& launch) {

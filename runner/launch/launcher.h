@@ -17,6 +17,7 @@ struct LaunchFlags {
   std::optional<std::uint16_t> master_port;
   std::string rdzv_endpoint;  // "host:port": both of the above in one
   bool standalone = false;    // one machine, whatever else is set
+  int max_restarts = 0;       // says nothing of who launches
 
   // Says one of them who launches?
   bool given() const;
@@ -37,6 +38,7 @@ struct Launch {
   std::string master_host = {};        // empty: loopback
   std::uint16_t master_port = 0;       // 0: the kernel chooses (one machine only)
   std::string meeting_file = {};       // a file that all see, in place of an address
+  int max_restarts = 0;                // how often ranks that this process forks are started again
 
   // Of a rank that was launched:
   int rank = 0;

@@ -89,17 +89,21 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage&
 }
 
 void NodeWatch::hear(Node& node) {
-  try {
-    for (const Value& message : node.link.receive()) take(node, message);
-  } catch (const std::exception& error) {
-    supervisor_.fail({.rank = -1, .what = node.name() + " says what cannot be understood: " + error.what(), .log = ""});
-  }
+  for (const Value& message : node.link.receive()) take(node, message);
   if (node.link.closed() && !node.done) {
     supervisor_.fail({.rank = -1, .what = node.name() + " is gone: its connection was closed", .log = ""});
   }
 }
 
 void NodeWatch::take(Node& node, const Value& message) {
+  try {
+    act_on(node, message);
+  } catch (const std::exception& error) {
+    supervisor_.fail({.rank = -1, .what = node.name() + " says what cannot be understood: " + error.what(), .log = ""});
+  }
+}
+
+void NodeWatch::act_on(Node& node, const Value& message) {
   const std::string type = message.value("type", "");
   if (type == "alive") {
     note_standing(message.at("ranks"), page_, job_.plan);
@@ -114,10 +118,36 @@ void NodeWatch::take(Node& node, const Value& message) {
     }
   } else if (type == "failure") {
     const int rank = message.at("rank").get<int>();
-    const std::string log = rank >= 0 && rank < page_.ranks() ? job_.output(rank).name : "";
-    supervisor_.fail({.rank = rank, .what = message.at("what").get<std::string>(), .log = log});
+    const bool known = rank >= 0 && rank < page_.ranks();
+    if (known) page_.rank(rank).hopeless = message.at("hopeless").get<bool>();
+    supervisor_.fail({.rank = known ? rank : -1,
+                      .what = message.at("what").get<std::string>(),
+                      .log = known ? job_.output(rank).name : ""});
   } else if (type == "done") {
     node.done = true;
+  }
+}
+
+bool NodeWatch::regroup(Outcome& outcome) {
+  for (Node& node : nodes_.all()) node.link.send({{"type", "again"}});
+  for (Node& node : nodes_.all()) {
+    if (!wait_for_ended(node)) {
+      outcome.failure->what += "; and " + node.name() + " is gone, or does not answer";
+      return false;
+    }
+    node.done = false;
+  }
+  outcome.stop_signal = supervisor_.outcome().stop_signal;
+  return outcome.stop_signal == 0;
+}
+
+bool NodeWatch::wait_for_ended(Node& node) {
+  for (;;) {
+    // While it looks where a rank hangs, it still says that it lives.
+    const Value message = node.link.wait(heartbeat_.limit);
+    if (!message.is_object()) return false;
+    if (message.value("type", "") == "ended") return true;
+    take(node, message);
   }
 }
 

@@ -32,9 +32,15 @@ class NodeWatch {
  public:
   NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, const Job& job);
 
+  // When the ranks of this node have ended: has the others end theirs, to be started again. False where that cannot be
+  // done, or a node was asked to stop in the meantime; where a node is gone, the failure says so.
+  bool regroup(Outcome& outcome);
+
  private:
   void hear(Node& node);
   void take(Node& node, const config::Value& message);
+  void act_on(Node& node, const config::Value& message);
+  bool wait_for_ended(Node& node);
   void tick();
 
   Nodes& nodes_;

@@ -29,7 +29,9 @@ struct Node {
 //
 // One JSON object a line: a node says `hello` with its terms; node 0 answers `refused`, or, once all are there,
 // `welcome` with the work as it resolved it (of a run, its experiment); the node tries that and says `ready` or
-// `failed`; when all are ready, `start`.
+// `failed`; when all are ready, `start`. While ranks run, both say `alive` and `stop`, a node `log`, `done` or
+// `failure`, and node 0 `end`; or `again`, upon which a node ends its ranks, says `ended`, and waits for another
+// `start`.
 class Nodes {
  public:
   // Listens at the launch's address and waits until all nodes have said a fitting hello, up to `patience`.

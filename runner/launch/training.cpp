@@ -3,6 +3,7 @@
 #include "launch/git_state.h"
 #include "launch/job.h"
 #include "launch/node_watch.h"
+#include "launch/restarts.h"
 #include "launch/run_summary.h"
 #include "launch/supervisor.h"
 #include "record/atomic_file.h"
@@ -12,11 +13,11 @@ namespace fs = std::filesystem;
 namespace {
 
 // A rank's output is its log.
-Job job_of(const Training& t) {
+Job job_of(const Training& t, bool resumed) {
   return {.plan = t.plan,
           .as_rank = [&t](const rank::Task& task) { return t.library.train(task); },
           .task = {.run_directory = t.directory.path(),
-                   .resumed = t.resumed,
+                   .resumed = resumed,
                    .resume_from = t.start.resume_from,
                    .init_from = t.start.init_from},
           .output =
@@ -28,28 +29,64 @@ Job job_of(const Training& t) {
           .kept = {t.lock.get()}};
 }
 
+// Groups of ranks, one after the other, until one has ended well or is not to be started again.
+class Run {
+ public:
+  Run(Training& training, record::Summary& summary) : t_(training), summary_(summary), restarts_(training, summary) {}
+
+  Ending to_its_end() {
+    for (;;) {
+      // Afresh for each group.
+      record::ProgressPage page(t_.plan.world_size());
+      show_start(page.run());
+      Outcome outcome;
+      if (run_group(page, outcome) && restarts_.prepare(outcome)) continue;
+      summary_.git = git_->result();
+      add_progress(summary_, page.run(), t_.plan.experiment);
+      return conclude(t_.directory, summary_, page.run(), outcome.failure, outcome.stop_signal);
+    }
+  }
+
+ private:
+  void show_start(record::RunProgress& run) const {
+    if (t_.resumed || restarts_.used() > 0) remember_epochs(run, t_.directory, t_.plan.experiment);
+    const auto& from = restarts_.point().position;
+    run.step = from.step;
+    run.epochs_done = from.epoch;
+    run.seconds = from.seconds;
+  }
+
+  // From the forks to the last rank's end. Returns whether the ranks are to be started again.
+  bool run_group(record::ProgressPage& page, Outcome& outcome) {
+    t_.nodes.start(t_.meeting.address);
+    const Job job = job_of(t_, /*resumed=*/t_.resumed && restarts_.used() == 0);
+    Supervisor supervisor(page, t_.plan.experiment, job.saves);
+    start_ranks(job, t_.meeting, t_.nodes.all().empty(), supervisor, page);
+    NodeWatch nodes(t_.nodes, supervisor, page, job);
+    if (!git_) git_.emplace(t_.experiment_folder);
+    supervisor.watch_also(git_->output(), [this] { return git_->read(); });
+    outcome = supervisor.watch();
+    return restarts_.wanted(outcome, page) && nodes.regroup(outcome);
+  }
+
+  // A signal that comes between two groups is for the second to hear.
+  const BlockedStopSignals signals_;
+  Training& t_;
+  record::Summary& summary_;
+  Restarts restarts_;
+  std::optional<GitState> git_;
+};
+
 }  // namespace
 
-int train(const Training& t) {
+int train(Training t) {
   t.directory.begin(config::to_toml(t.plan.experiment));
   record::Summary summary = summary_of(t.plan, t.nodes.devices());
+  if (t.resumed) summary.restarts = restarts_before(t.directory);
   record::write_summary(t.directory, summary);
   try {
-    record::ProgressPage page(t.plan.world_size());
-    if (t.resumed) {
-      remember_epochs(page.run(), t.directory, t.plan.experiment);
-    }
-    t.nodes.start(t.meeting.address);
-    const Job job = job_of(t);
-    Supervisor supervisor(page, t.plan.experiment, job.saves);
-    start_ranks(job, t.meeting, t.nodes.all().empty(), supervisor, page);
-    const NodeWatch nodes(t.nodes, supervisor, page, job);
-    GitState git(t.experiment_folder);
-    supervisor.watch_also(git.output(), [&git] { return git.read(); });
-    const Outcome outcome = supervisor.watch();
-    summary.git = git.result();
-    add_progress(summary, page.run(), t.plan.experiment);
-    const Ending ending = conclude(t.directory, summary, page.run(), outcome.failure, outcome.stop_signal);
+    Run run(t, summary);
+    const Ending ending = run.to_its_end();
     t.nodes.end(ending.exit_code, ending.why);
     return ending.exit_code;
   } catch (const Error& error) {
@@ -67,6 +104,7 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
     if (old.is_object() && old.contains("status") && old.at("status") == "completed") return;
   }
   record::Summary summary = summary_of(plan, {});
+  summary.restarts = restarts_before(directory);
   record::ProgressPage page(plan.world_size());
   auto& run = page.run();
   remember_epochs(run, directory, plan.experiment);

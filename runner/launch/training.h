@@ -17,7 +17,8 @@ struct Training {
   const Plan& plan;
   const RankLibrary& library;
   Nodes& nodes;
-  const MeetingPoint& meeting;
+  const Launch& launch;
+  MeetingPoint meeting;  // of the ranks that are started next
   record::RunDirectory directory;
   FileDescriptor lock;
   std::filesystem::path experiment_folder;  // whose git state is recorded
@@ -25,9 +26,10 @@ struct Training {
   Start start;
 };
 
-// Trains: writes config.toml and summary.json, forks the ranks, watches them to their end. Returns the
-// program's exit code: 0 done, 1 failed, 130 or 143 stopped by a signal after saving.
-int train(const Training& training);
+// Trains: writes config.toml and summary.json, forks the ranks, watches them to their end, and starts them again where
+// one fails and the launch says so. Returns the program's exit code: 0 done, 1 failed, 130 or 143 stopped by a signal
+// after saving.
+int train(Training training);
 
 // Writes summary.json of a run that has done all of its steps, where a kill came between its last checkpoint and that.
 void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done);

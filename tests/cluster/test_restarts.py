@@ -1,0 +1,43 @@
+"""--max-restarts over several machines: what fails starts again on all of them."""
+
+import os
+import signal
+import sys
+
+import cluster
+from commands import until
+from runs import LongRun, finish
+
+cluster.isolate()
+
+
+def killed_rank(c):
+    """a rank of node 1 that is killed is started again with all others, and the run ends with the same bits"""
+    run = LongRun(c, "--max-restarts", 2)
+    for time, rank in enumerate((3, 0), start=1):
+        os.kill(run.ranks()[rank], signal.SIGKILL)
+        until(lambda: len(run.run.events("restart")) == time or any(n.ended() for n in run.nodes), "a restart")
+        event = run.run.events("restart")[-1]
+        assert (event["rank"], event["restart"]) == (rank, time), event
+        assert "killed by SIGKILL after step" in event["cause"], event
+        run.until_step(event["step"] + 12)
+    assert "rank 3 (cpu): killed by SIGKILL" in run.nodes[0].said(), run.nodes[0].said()
+    assert "node 0 starts all ranks again" in run.nodes[1].said(), run.nodes[1].said()
+    # A stop is still one for all.
+    run.nodes[1].kill(signal.SIGTERM)
+    finish(run.nodes, code=143)
+    assert run.run.summary()["restarts"] == 2, run.run.summary()
+    run.check_resumes_to_the_same_bits()
+
+
+def killed_node(c):
+    """a node that is killed is not replaced: the run fails, and names it"""
+    run = LongRun(c, "--max-restarts", 2)
+    run.nodes[1].kill()
+    (node_0,) = finish(run.nodes[:1], code=1)
+    assert "node 1 (10.88.0.2) is gone" in node_0.err, node_0
+    assert not run.run.events("restart"), run.run.events("restart")
+
+
+PROMISES = [killed_rank, killed_node]
+sys.exit(cluster.check(PROMISES))

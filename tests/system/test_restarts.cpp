@@ -1,0 +1,159 @@
+#include <fstream>
+
+#include "catch.h"
+#include "long_run.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// Kills one rank, and waits until the ranks that were started again have saved something. Returns the seconds to that.
+double kill_and_wait(const LongRun& run, int rank, std::size_t restarts) {
+  REQUIRE(run.process().wait_for_ranks(2));
+  const auto killed = Clock::now();
+  kill(run.process().ranks().at(rank), SIGKILL);
+  const auto saved_again = [&] {
+    const auto events = run.folder().events("restart");
+    return events.size() == restarts && fs::exists(run.folder().checkpoint(events.back().at("step").get<int>() + 5));
+  };
+  REQUIRE(wait_until(saved_again, run.process().pid()));
+  return std::chrono::duration<double>(Clock::now() - killed).count();
+}
+
+// Stands still while something is done to it.
+template <class Body>
+void while_it_stands_still(Process& process, const Body& body) {
+  REQUIRE(process.wait_for_ranks(2));
+  std::vector<pid_t> all = process.ranks();
+  all.push_back(process.pid());
+  for (const pid_t pid : all) kill(pid, SIGSTOP);
+  body();
+  for (const pid_t pid : all) kill(pid, SIGCONT);
+}
+
+}  // namespace
+
+TEST_CASE("when a rank is killed all start again from the newest checkpoint and the run ends with the same bits") {
+  LongRun run({"--max-restarts", "2"});
+  for (const std::size_t time : {1, 2}) {
+    const double seconds = kill_and_wait(run, 1, time);
+    WARN("a rank killed: five new steps were done and saved " << seconds << " s later");
+    CHECK(seconds < 10);
+  }
+  INFO(run.process().err());
+  CHECK(contains(run.process().err(), "rank 1 (cpu): killed by SIGKILL after step "));
+  const Json event = run.folder().events("restart").back();
+  const std::string checkpoint = event.at("checkpoint");
+  CHECK(run.folder().path() / checkpoint == run.folder().checkpoint(event.at("step")));
+  CHECK(contains(run.process().err(), "restart 2 of 2: all ranks start again after step " +
+                                          std::to_string(event.at("step").get<int>()) + ", from " + checkpoint));
+  CHECK(event.at("restart") == 2);
+  CHECK(event.at("rank") == 1);
+  CHECK(contains(event.at("cause"), "killed by SIGKILL after step "));
+  CHECK(event.at("seconds") > 0.0);
+  run.process().signal(SIGTERM);
+  CHECK(run.finish().code == 143);
+  CHECK(run.folder().summary().at("restarts") == 2);
+  run.check_resumes_to_the_same_bits();
+  // Over resumes too.
+  CHECK(run.folder().summary().at("restarts") == 2);
+}
+
+TEST_CASE("a failure after the last restart is final and says how many there were") {
+  const LongRun run({"--max_restarts", "1"});
+  kill_and_wait(run, 0, 1);
+  REQUIRE(run.process().wait_for_ranks(2));
+  kill(run.process().ranks().at(0), SIGKILL);
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK_FALSE(ended.left);
+  CHECK(contains(ended.err, "after 1 restart, as many as --max-restarts allows"));
+  const Json summary = run.folder().summary();
+  CHECK(summary.at("status") == "failed");
+  CHECK(summary.at("restarts") == 1);
+  CHECK(summary.at("error").at("rank") == 0);
+}
+
+TEST_CASE("ranks that have saved nothing yet start again from the start") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=60", "--max-restarts", "1"});
+  REQUIRE(process->wait_for_ranks(2));
+  kill(process->ranks().at(1), SIGKILL);
+  const Outcome ended = w.finish(*process);
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  const RunFolder& run = ended.run;
+  REQUIRE(run.events("restart").size() == 1);
+  CHECK(run.events("restart").front().at("step") == 0);
+  CHECK(run.events("restart").front().at("checkpoint") == "");
+  CHECK(run.has_each_step_once(60 * 7));
+  const Outcome whole = w.run({"run", "small.toml", "--set", "epochs=60"});
+  REQUIRE(whole.code == 0);
+  CHECK(run.training() == whole.run.training());
+  CHECK(run.model() == whole.run.model());
+}
+
+TEST_CASE("a rank that is stopped is named and all start again without it") {
+  const LongRun run({"--max-restarts", "1", "--set", "distributed.timeout=3"});
+  REQUIRE(run.process().wait_for_ranks(2));
+  const pid_t stopped = run.process().ranks().at(1);
+  kill(stopped, SIGSTOP);
+  REQUIRE(wait_until([&] { return run.folder().events("restart").size() == 1; }, run.process().pid()));
+  CHECK(contains(run.folder().events("restart").front().at("cause"), "its process is stopped (SIGSTOP?)"));
+  CHECK(run.folder().events("restart").front().at("rank") == 1);
+  const auto step = run.folder().events("restart").front().at("step").get<int>();
+  REQUIRE(wait_until([&] { return run.folder().last_step() > step; }, run.process().pid()));
+  run.process().signal(SIGTERM);
+  const Outcome ended = run.finish();
+  CHECK(ended.code == 143);
+  CHECK_FALSE(ended.left);
+}
+
+TEST_CASE("a stop that comes while ranks start again is honoured") {
+  LongRun run({"--max-restarts", "1"});
+  REQUIRE(run.process().wait_for_ranks(2));
+  kill(run.process().ranks().at(1), SIGKILL);
+  REQUIRE(wait_until([&] { return contains(run.process().err(), "restart 1 of 1"); }, run.process().pid()));
+  run.process().signal(SIGTERM);
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(ended.code == 143);
+  CHECK(run.folder().summary().at("status") == "interrupted");
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("what was asked to stop is not started again") {
+  const LongRun run({"--max-restarts", "1"});
+  while_it_stands_still(run.process(), [&] {
+    run.process().signal(SIGTERM);
+    kill(run.process().ranks().at(1), SIGKILL);
+  });
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "killed by SIGKILL after step "));
+  CHECK(run.folder().events("restart").empty());
+}
+
+TEST_CASE("where no checkpoint is whole ranks are not started again and the failure says both") {
+  const LongRun run({"--max-restarts", "1"});
+  while_it_stands_still(run.process(), [&] {
+    for (const auto& folder : fs::directory_iterator(run.folder().path() / "checkpoints")) {
+      if (!folder.is_symlink() && folder.path().filename().string().starts_with("step-")) {
+        std::ofstream(folder.path() / "model.safetensors") << "damaged";
+      }
+    }
+    kill(run.process().ranks().at(1), SIGKILL);
+  });
+  const Outcome ended = run.finish();
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "rank 1 (cpu): killed by SIGKILL after step "));
+  CHECK(contains(ended.err, "the ranks cannot be started again: "));
+  CHECK(contains(ended.err, "no checkpoint of this run is whole"));
+  CHECK(run.folder().events("restart").empty());
+}
+
+}  // namespace ddp::system_test
