@@ -228,12 +228,17 @@ void Supervisor::keep_stacks() {
   for (const Stack& stack : std::exchange(stacks_, {})) {
     const std::string frames = stack.taken->main_thread();
     if (frames.empty()) continue;
-    outcome_.failure->what += "\n  rank " + std::to_string(stack.rank) + " is in (all threads: its log)" + frames;
-    for (const Rank& rank : ranks_) {
-      if (rank.rank != stack.rank || rank.file.empty()) continue;
-      const FileDescriptor log(open(rank.file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-      if (log) write_all(log.get(), stack.taken->text().data(), stack.taken->text().size(), rank.file);
+    const auto rank = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.rank == stack.rank; });
+    const std::string found = "rank " + std::to_string(stack.rank) + " is in" +
+                              (rank->file.empty() ? "" : " (all threads: its log)") + frames;
+    outcome_.failure->what += "\n  " + found;
+    // Where its log is on another machine, that may have ended by now.
+    if (rank->file.empty()) {
+      print_(found);
+      continue;
     }
+    const FileDescriptor log(open(rank->file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (log) write_all(log.get(), stack.taken->text().data(), stack.taken->text().size(), rank->file);
   }
 }
 

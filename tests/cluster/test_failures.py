@@ -78,5 +78,18 @@ def is_stopped(c, node, number, code):
     return run
 
 
-PROMISES = [killed_rank, killed_rank_of_node_0, killed_node_1, killed_node_0, stopped_by_node_0, stopped_by_node_1]
+def stuck_when_stopped(c):
+    """where a rank hangs and the run is asked to stop, all nodes end after `grace`, and say what is saved"""
+    run = LongRun(c, "--set", "grace=1")
+    os.kill(run.ranks()[3], signal.SIGSTOP)
+    run.nodes[0].kill(signal.SIGTERM)
+    ended_soon(run.nodes)
+    for ended in finish(run.nodes, code=143):
+        assert "have not saved and ended within 1 s (grace)" in ended.err, ended
+    assert run.run.summary()["status"] == "interrupted", run.run.summary()
+    run.check_resumes_to_the_same_bits()
+
+
+PROMISES = [killed_rank, killed_rank_of_node_0, killed_node_1, killed_node_0, stopped_by_node_0, stopped_by_node_1,
+            stuck_when_stopped]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

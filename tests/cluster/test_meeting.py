@@ -135,6 +135,18 @@ def stopped_by_hand(c):
     assert run.summary()["status"] == "interrupted" and run.saved_step() == run.last_step(), run.summary()
 
 
+def stuck_by_hand(c):
+    """a rank that is started by hand and cannot stop within `grace`, since another hangs, ends without saving"""
+    ranks = [rank_by_hand(c, rank, "--set", "epochs=1000000", "--set", "grace=1") for rank in (0, 1)]
+    run = begun_run(c.hosts[0].folder)
+    until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
+    ranks[1].kill(signal.SIGSTOP)
+    ranks[0].kill(signal.SIGTERM)
+    ended = ranks[0].finish()
+    assert ended.code == 143 and "the time that `grace` gives" in ended.err, ended
+
+
 PROMISES = [tcp_on_one_machine, file_on_one_machine, file_for_two_nodes, stale_file_for_two_nodes, tcp_for_two_nodes,
-            nowhere, by_hand, by_hand_on_two_machines, different_by_hand, killed_by_hand, stopped_by_hand]  # fmt: skip
+            nowhere, by_hand, by_hand_on_two_machines, different_by_hand, killed_by_hand, stopped_by_hand,
+            stuck_by_hand]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

@@ -51,6 +51,10 @@ TEST_CASE("when a rank is killed all start again from the newest checkpoint and 
   CHECK(event.at("rank") == 1);
   CHECK(contains(event.at("cause"), "killed by SIGKILL after step "));
   CHECK(event.at("seconds") > 0.0);
+  // The run is still this command's alone.
+  const Outcome refused = run.workspace().run({"resume", "small"});
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "another process is writing this run"));
   run.process().signal(SIGTERM);
   CHECK(run.finish().code == 143);
   CHECK(run.folder().summary().at("restarts") == 2);
