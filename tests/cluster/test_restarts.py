@@ -30,6 +30,18 @@ def killed_rank(c):
     run.check_resumes_to_the_same_bits()
 
 
+def hung_rank(c):
+    """a rank of node 1 that hangs is started again with all others"""
+    run = LongRun(c, "--max-restarts", 1, "--set", "distributed.timeout=3")
+    os.kill(run.ranks()[3], signal.SIGSTOP)
+    until(lambda: run.run.events("restart") or any(n.ended() for n in run.nodes), "a restart")
+    (event,) = run.run.events("restart")
+    assert event["rank"] == 3 and "rank 3 stays away" in event["cause"], event
+    run.until_step(event["step"] + 12)
+    run.nodes[0].kill(signal.SIGTERM)
+    finish(run.nodes, code=143)
+
+
 def killed_node(c):
     """a node that is killed is not replaced: the run fails, and names it"""
     run = LongRun(c, "--max-restarts", 2)
@@ -39,5 +51,5 @@ def killed_node(c):
     assert not run.run.events("restart"), run.run.events("restart")
 
 
-PROMISES = [killed_rank, killed_node]
+PROMISES = [killed_rank, hung_rank, killed_node]
 sys.exit(cluster.check(PROMISES))
