@@ -33,6 +33,10 @@ std::string NativeStack::main_thread() const {
   std::string line;
   std::getline(lines, line);
   for (int i = 0; i < kFrames && std::getline(lines, line) && line.starts_with("#"); ++i) {
+    // "#1  0x00007f2ccc939a41 in f() from lib.so": addresses change with every run.
+    const auto address = line.find("0x");
+    const auto name = line.find(" in ", address);
+    if (address <= 4 && name != std::string::npos) line.erase(address, name + 4 - address);
     frames += "\n    | " + line.substr(0, kLongestFrame);
   }
   return frames;

@@ -141,6 +141,30 @@ TEST_CASE("what was asked to stop is not started again") {
   CHECK(run.folder().events("restart").empty());
 }
 
+TEST_CASE("what the ranks refuse when they start again is not tried once more") {
+  const Workspace w;
+  std::string rows;
+  for (int row = 0; row < 64; ++row) {
+    for (int pixel = 0; pixel < 64; ++pixel) rows += std::to_string((row + pixel) % 17) + ",";
+    rows += std::to_string(row % 10) + "\n";
+  }
+  w.write("digits.csv", rows);
+  w.write("small.toml",
+          "model = { name = \"linear\", in_features = 64, out_features = 10 }\ndevice_pool = [\"cpu\", \"cpu\"]\n"
+          "threads = 1\ndataset = { name = \"digits\", path = \"digits.csv\" }\nepochs = 1000000\n");
+  const auto process = w.start({"run", "small.toml", "--max-restarts", "5"});
+  const RunFolder run = w.running(*process, "small", 2);
+  REQUIRE(process->wait_for_ranks(2));
+  fs::remove(w.folder() / "digits.csv");
+  kill(process->ranks().at(1), SIGKILL);
+  const Outcome ended = w.finish(*process);
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "restart 1 of 5"));
+  CHECK(contains(ended.err, "the digits dataset is not there"));
+  CHECK(run.summary().at("restarts") == 1);
+}
+
 TEST_CASE("where no checkpoint is whole ranks are not started again and the failure says both") {
   const LongRun run({"--max-restarts", "1"});
   while_it_stands_still(run.process(), [&] {
