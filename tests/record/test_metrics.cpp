@@ -65,6 +65,10 @@ TEST_CASE("rewinding takes what came after the checkpoint and a line that was no
   CHECK(rewound(all, 0, 0).empty());
   CHECK(rewound(all + "{\"event\":\"step\",\"epoch\":1,\"st", 3, 1) == all);
   CHECK(rewound(kStep1 + "\n[]\nnonsense\n" + kStep2, 2, 1) == kStep1 + kStep2);
+  // Lines that begin as a step's does.
+  CHECK(rewound("{\"event\":\"step\",\"epoch\":0,\"step\":1,\n" + kStep2, 2, 1) == kStep2);
+  CHECK(rewound("{\"event\":\"step\",\"epoch\":0,\"step\":1e9}\n" + kStep2, 2, 1) == kStep2);
+  CHECK(rewound("{\"event\":\"step\",\"epoch\":0,\"step\":99999999999999999999}\n" + kStep2, 2, 1) == kStep2);
 }
 
 TEST_CASE("rewinding into an epoch takes the line of that epoch") {
