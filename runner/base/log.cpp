@@ -34,7 +34,7 @@ spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
     const char* no_color = std::getenv("NO_COLOR");
     const bool colored = isatty(STDERR_FILENO) && (no_color == nullptr || *no_color == '\0');
-    auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(colored ? spdlog::color_mode::always
+    auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(colored ? spdlog::color_mode::always
                                                                                   : spdlog::color_mode::never);
     auto made = std::make_shared<spdlog::logger>("ddp-exp", sink);
     set_pattern(*made, "%^%*%$%v");
@@ -51,7 +51,7 @@ void warn(const std::string& line) { logger().warn(line); }
 void error(const std::string& line) { logger().error(line); }
 
 void also_to(const std::string& file) {
-  logger().sinks().push_back(std::make_shared<spdlog::sinks::basic_file_sink_st>(file));
+  logger().sinks().push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(file));
 }
 
 void become_rank(int rank) { set_pattern(logger(), "%H:%M:%S.%e rank " + std::to_string(rank) + " | %*%v"); }

@@ -1,19 +1,14 @@
 #include "checkpoint/safetensors.h"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
 #include <map>
 
 #include <ATen/ops/empty.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file_descriptor.h"
 #include "config/json_text.h"
 #include "config/source.h"
-#include "record/hash.h"
 #include "record/input_file.h"
 
 namespace ddp::checkpoint {
@@ -30,28 +25,6 @@ const std::map<std::string, at::ScalarType>& dtypes() {
       {"I32", at::kInt},    {"I16", at::kShort}, {"I8", at::kChar},  {"U8", at::kByte},       {"BOOL", at::kBool},
   };
   return known;
-}
-
-std::string dtype_name(at::ScalarType type) {
-  for (const auto& [name, known] : dtypes()) {
-    if (known == type) return name;
-  }
-  throw training_error(std::string("a tensor of type ") + c10::toString(type) + " cannot be saved");
-}
-
-std::string header_of(const NamedTensors& tensors) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  header["__metadata__"] = {{"format", "pt"}};  // what Python's save_file writes for torch tensors
-  std::uint64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
-    header[name] = {{"dtype", dtype_name(tensor.scalar_type())},
-                    {"shape", tensor.sizes().vec()},
-                    {"data_offsets", {offset, offset + tensor.nbytes()}}};
-    offset += tensor.nbytes();
-  }
-  std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // data starts at a multiple of 8
-  return text;
 }
 
 // Where a tensor's bytes lie in the data.
@@ -119,25 +92,11 @@ nlohmann::json read_header(const record::InputFile& file, std::uint64_t length) 
 
 }  // namespace
 
-Digest write_safetensors(const fs::path& file, const NamedTensors& tensors) {
-  const std::string header = header_of(tensors);
-  FileDescriptor out(open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!out) throw training_error("cannot create: " + errno_text(errno), file.string());
-  std::uint64_t length = header.size();
-  char prefix[8];
-  for (char& byte : prefix) {
-    byte = static_cast<char>(length & 0xff);
-    length >>= 8;
+std::string dtype_name(at::ScalarType type) {
+  for (const auto& [name, known] : dtypes()) {
+    if (known == type) return name;
   }
-  write_all(out.get(), prefix, sizeof prefix, file.string());
-  write_all(out.get(), header.data(), header.size(), file.string());
-  for (const auto& [name, tensor] : tensors) {
-    const at::Tensor bytes = tensor.detach().to(at::kCPU).contiguous();
-    write_all(out.get(), bytes.const_data_ptr(), bytes.nbytes(), file.string());
-  }
-  if (fsync(out.get()) != 0) throw training_error("cannot write to disk: " + errno_text(errno), file.string());
-  out.close();
-  return digest(file);
+  throw training_error(std::string("a tensor of type ") + c10::toString(type) + " cannot be saved");
 }
 
 NamedTensors read_safetensors(const fs::path& file) {
@@ -168,10 +127,6 @@ NamedTensors read_safetensors(const fs::path& file) {
   } catch (const std::exception& error) {
     throw training_error("is damaged at " + place + ": " + error.what(), file.string());
   }
-}
-
-Digest digest(const fs::path& file) {
-  return {.bytes = record::InputFile(file).size(), .hash = record::hash_hex_of(file)};
 }
 
 }  // namespace ddp::checkpoint

@@ -22,6 +22,31 @@ void remove_checkpoint(const fs::path& folder) {
   if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
 }
 
+constexpr const char* kUnfinished = ".tmp";
+
+// Where a checkpoint is written before it gets its name. Goes, with what is in it, unless it was renamed: a full disk
+// needs the room.
+class UnfinishedFolder {
+ public:
+  explicit UnfinishedFolder(fs::path path) : path_(std::move(path)) {
+    std::error_code error;
+    fs::remove_all(path_, error);
+    if (!fs::create_directories(path_, error)) {
+      throw training_error("cannot make the folder: " + error.message(), path_.string());
+    }
+  }
+  ~UnfinishedFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  UnfinishedFolder(const UnfinishedFolder&) = delete;
+  UnfinishedFolder& operator=(const UnfinishedFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  const fs::path path_;
+};
+
 }  // namespace
 
 fs::path folder_of(const fs::path& checkpoints, std::int64_t step) {
@@ -30,44 +55,45 @@ fs::path folder_of(const fs::path& checkpoints, std::int64_t step) {
   return checkpoints / name;
 }
 
-fs::path save(const fs::path& checkpoints, const Checkpoint& checkpoint) {
-  const fs::path folder = folder_of(checkpoints, checkpoint.state.step);
-  const fs::path temporary = checkpoints / ("." + folder.filename().string() + ".tmp");
-  std::error_code error;
-  fs::remove_all(temporary, error);
-  if (!fs::create_directories(temporary, error)) {
-    throw training_error("cannot make the folder: " + error.message(), temporary.string());
+fs::path save(const fs::path& checkpoints, const Snapshot& snapshot) {
+  const fs::path folder = folder_of(checkpoints, snapshot.state.step);
+  const UnfinishedFolder unfinished(checkpoints / ("." + folder.filename().string() + kUnfinished));
+  State state = snapshot.state;
+  state.files["model.safetensors"] = snapshot.model.write(unfinished.path() / "model.safetensors");
+  state.files["optimizer.safetensors"] = snapshot.optimizer.write(unfinished.path() / "optimizer.safetensors");
+  if (snapshot.own_buffers) {
+    state.files["buffers.safetensors"] = snapshot.buffers.write(unfinished.path() / "buffers.safetensors");
   }
-  State state = checkpoint.state;
-  state.files["model.safetensors"] = write_safetensors(temporary / "model.safetensors", checkpoint.model);
-  state.files["optimizer.safetensors"] = write_safetensors(temporary / "optimizer.safetensors", checkpoint.optimizer);
-  if (!checkpoint.buffers.empty()) {
-    state.files["buffers.safetensors"] = write_safetensors(temporary / "buffers.safetensors", checkpoint.buffers);
-  }
-  record::write_atomically(temporary / "state.json", to_text(state));
-  record::write_atomically(temporary / record::kComplete, record::hash_hex_of(temporary / "state.json") + "\n");
-  record::sync_folder(temporary);
+  const std::string text = to_text(state);
+  record::write_atomically(unfinished.path() / "state.json", text);
+  record::write_atomically(unfinished.path() / record::kComplete, record::hash_hex(text) + "\n");
+  record::sync_folder(unfinished.path());
   if (fs::exists(folder)) remove_checkpoint(folder);
-  fs::rename(temporary, folder, error);
+  std::error_code error;
+  fs::rename(unfinished.path(), folder, error);
   if (error) throw training_error("cannot put the checkpoint in place: " + error.message(), folder.string());
   record::sync_folder(checkpoints);
   record::link_atomically(checkpoints / "latest", folder.filename().string());
+  // Before anything older is removed: a power cut must not bring back a link to what is gone.
+  record::sync_folder(checkpoints);
   return folder;
 }
 
-State load_state(const fs::path& folder) {
-  if (!record::is_complete(folder)) throw training_error("this checkpoint is not complete", folder.string());
-  return parse_state(record::read_text(folder / "state.json"), (folder / "state.json").string());
+void remove_unfinished(const fs::path& checkpoints) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kUnfinished) || name.starts_with("latest.tmp-")) fs::remove_all(entry.path(), error);
+  }
 }
 
 Checkpoint load(const fs::path& folder) {
-  Checkpoint checkpoint{.state = load_state(folder), .model = {}, .optimizer = {}, .buffers = {}};
-  for (const auto& [name, expected] : checkpoint.state.files) {
-    if (fs::path(name).filename() != name) throw training_error("names a file outside of it", folder.string());
-    if (digest(folder / name) != expected) {
-      throw training_error("is damaged: its size or checksum is not what state.json says", (folder / name).string());
-    }
+  if (const std::string damage = record::damage_of(folder); !damage.empty()) {
+    throw training_error(damage, folder.string());
   }
+  const fs::path state = folder / "state.json";
+  Checkpoint checkpoint{
+      .state = parse_state(record::read_text(state), state.string()), .model = {}, .optimizer = {}, .buffers = {}};
   checkpoint.model = read_safetensors(folder / "model.safetensors");
   checkpoint.optimizer = read_safetensors(folder / "optimizer.safetensors");
   if (checkpoint.state.files.contains("buffers.safetensors")) {

@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/image.h"
 #include "checkpoint/state.h"
 
 namespace ddp::checkpoint {
 
-// One checkpoint, whole: tensors by name, on any device when saved, on the CPU when loaded.
+// One checkpoint, as loaded: tensors by name, on the CPU.
 struct Checkpoint {
   State state;
   NamedTensors model;      // Python's state_dict()
@@ -16,19 +17,28 @@ struct Checkpoint {
   NamedTensors buffers;    // "rank.<r>.<name>", where ranks keep buffers of their own
 };
 
+// All that a checkpoint's files will hold, as it was at one moment: training goes on while it is written.
+struct Snapshot {
+  State state;
+  SafetensorsImage model;
+  SafetensorsImage optimizer;
+  SafetensorsImage buffers;
+  bool own_buffers = false;  // ranks keep buffers of their own: there are `buffers`
+};
+
 // The folder of a step's checkpoint: checkpoints/step-00000640.
 std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::int64_t step);
 
 // Writes a checkpoint so that it is there whole or not at all: into a temporary folder, each file fsynced,
 // COMPLETE last, then renamed, then `latest` moved. One that is there for the step is replaced.
-// Throws ddp::Error (training); what was there before stays. Returns the folder.
-std::filesystem::path save(const std::filesystem::path& checkpoints, const Checkpoint& checkpoint);
+// Throws ddp::Error (training); what was there before stays, and nothing of this one does. Returns the folder.
+std::filesystem::path save(const std::filesystem::path& checkpoints, const Snapshot& snapshot);
+
+// Removes what a save that was killed has left.
+void remove_unfinished(const std::filesystem::path& checkpoints);
 
 // Reads a complete checkpoint and checks every file's size and checksum. Throws ddp::Error (training).
 Checkpoint load(const std::filesystem::path& folder);
-
-// Its state alone.
-State load_state(const std::filesystem::path& folder);
 
 // A run that went back to step `from`, and has saved step `kept` since, has given up the others that came after.
 void give_up_after(const std::filesystem::path& checkpoints, std::int64_t from, std::int64_t kept);

@@ -13,6 +13,12 @@ std::int64_t bytes_per_rank(const config::Experiment& e, const rank::Probe& prob
   return (buckets ? 3 : 2) * probe.parameter_bytes + probe.optimizer_bytes + probe.buffer_bytes;
 }
 
+// What rank 0 keeps for a checkpoint: a copy that is written while training goes on.
+std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) {
+  const std::int64_t own = plan.experiment.distributed.broadcast_buffers ? 0 : plan.world_size() * probe.buffer_bytes;
+  return probe.parameter_bytes + probe.buffer_bytes + probe.optimizer_bytes + own;
+}
+
 std::string readable(std::int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
@@ -44,7 +50,8 @@ config::Value to_json(const launch::Plan& plan, const launch::Workload& w, const
           {"epochs", w.length.epochs},
           {"parameters", probe.parameters},
           {"parameter_bytes", probe.parameter_bytes},
-          {"bytes_per_rank", bytes_per_rank(e, probe)}};
+          {"bytes_per_rank", bytes_per_rank(e, probe)},
+          {"snapshot_bytes", snapshot_bytes(plan, probe)}};
 }
 
 void row(const char* label, const std::string& value) { std::printf("%-12s %s\n", label, value.c_str()); }
@@ -67,7 +74,8 @@ void show_plan(const launch::Plan& plan, const launch::Workload& w, const rank::
                    " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples a step");
   row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " an epoch, " + text(w.length.epochs) +
                    (w.length.epochs == 1 ? " epoch)" : " epochs)"));
-  row("memory", readable(bytes_per_rank(e, probe)) + " a rank for parameters, gradients and optimizer");
+  row("memory", readable(bytes_per_rank(e, probe)) + " a rank for parameters, gradients and optimizer; " +
+                    readable(snapshot_bytes(plan, probe)) + " more on rank 0 to save from");
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
                    (e.parallel == "ddp" ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
                    (*e.threads == 1 ? " thread each" : " threads each"));

@@ -15,13 +15,18 @@ namespace fs = std::filesystem;
 void write_atomically(const fs::path& file, const std::string& text) {
   fs::path temporary = file;
   temporary += ".tmp";
-  FileDescriptor out(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!out) throw training_error("cannot create: " + errno_text(errno), temporary.string());
-  write_all(out.get(), text.data(), text.size(), temporary.string());
-  if (fsync(out.get()) != 0) throw training_error("cannot write to disk: " + errno_text(errno), temporary.string());
-  out.close();
-  if (rename(temporary.c_str(), file.c_str()) != 0) {
-    throw training_error("cannot put in place: " + errno_text(errno), file.string());
+  try {
+    FileDescriptor out(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!out) throw training_error("cannot create: " + errno_text(errno), temporary.string());
+    write_all(out.get(), text.data(), text.size(), temporary.string());
+    if (fsync(out.get()) != 0) throw training_error("cannot write to disk: " + errno_text(errno), temporary.string());
+    out.close();
+    if (rename(temporary.c_str(), file.c_str()) != 0) {
+      throw training_error("cannot put in place: " + errno_text(errno), file.string());
+    }
+  } catch (const Error&) {
+    unlink(temporary.c_str());
+    throw;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "record/metrics_log.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -17,8 +18,17 @@
 
 namespace ddp::record {
 
-MetricsLog::MetricsLog(const std::filesystem::path& file)
-    : name_(file.string()), file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+namespace {
+
+// More lines than this are not kept in memory for a disk that takes none.
+constexpr std::size_t kMostWaiting = 256u << 20;
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::filesystem::path& file, const Console& console)
+    : name_(file.string()),
+      console_(console),
+      file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (!file_) throw training_error("cannot open: " + errno_text(errno), name_);
   writer_ = std::thread(&MetricsLog::write_in_background, this);
 }
@@ -34,34 +44,51 @@ MetricsLog::~MetricsLog() {
 
 void MetricsLog::append(const std::string& line) {
   std::lock_guard lock(mutex_);
+  if (waiting_.size() > kMostWaiting) throw training_error("too many lines wait to be written", name_);
   waiting_ += line;
 }
 
 void MetricsLog::flush() {
-  std::unique_lock lock(mutex_);
-  write_waiting(lock);
-  if (!failure_.empty()) throw training_error(std::exchange(failure_, ""));
+  if (const std::string failure = write_waiting(); !failure.empty()) throw training_error(failure);
 }
 
-void MetricsLog::write_waiting(std::unique_lock<std::mutex>&) {
-  if (waiting_.empty()) return;
-  try {
-    write_all(file_.get(), waiting_.data(), waiting_.size(), name_);
-  } catch (const Error& error) {
-    if (failure_.empty()) log::error(error.what());
-    failure_ = error.what();
+std::string MetricsLog::write_waiting() {
+  const std::lock_guard order(writing_);
+  {
+    const std::lock_guard lock(mutex_);
+    // While it fails, lines wait where append() counts them.
+    if (unwritten_.empty()) unwritten_.swap(waiting_);
   }
-  waiting_.clear();
+  while (!unwritten_.empty()) {
+    const off_t whole_lines = lseek(file_.get(), 0, SEEK_END);
+    try {
+      write_all(file_.get(), unwritten_.data(), unwritten_.size(), name_);
+    } catch (const Error& error) {
+      // The part of a line that found room would be met by the same line again.
+      if (whole_lines >= 0 && ftruncate(file_.get(), whole_lines) != 0) log::error("cannot cut off a part of a line");
+      if (!std::exchange(failing_, true)) {
+        console_.line(std::string("warning: ") + error.what() + "; its lines are kept and written later");
+      }
+      return error.what();
+    }
+    unwritten_.clear();
+    if (std::exchange(failing_, false)) console_.line(name_ + ": can be written again, and is whole");
+    const std::lock_guard lock(mutex_);
+    unwritten_.swap(waiting_);
+  }
+  return "";
 }
 
 void MetricsLog::write_in_background() {
   std::unique_lock lock(mutex_);
-  while (!closing_) {
+  // At least once: what came between the last look and the end must not stay, also where there was no first look.
+  for (bool last = false; !last;) {
     wake_.wait_for(lock, std::chrono::milliseconds(400), [this] { return closing_; });
-    write_waiting(lock);
+    last = closing_;
+    lock.unlock();
+    write_waiting();
+    lock.lock();
   }
-  // What came between the last look and the end, also where this thread had no time for a first one.
-  write_waiting(lock);
 }
 
 namespace {

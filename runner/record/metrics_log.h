@@ -8,32 +8,38 @@
 #include <thread>
 
 #include "base/file_descriptor.h"
+#include "record/console.h"
 
 namespace ddp::record {
 
 // metrics.jsonl as rank 0 writes it: lines are appended whole, off the training path, and are in the file
-// within half a second, or as soon as flush() returns.
+// within half a second, or as soon as flush() returns. Lines that cannot be written, on a full disk, wait for their
+// next chance. Any thread may append and flush.
 class MetricsLog {
  public:
-  // Opens the file for appending. Throws ddp::Error (training).
-  explicit MetricsLog(const std::filesystem::path& file);
+  // Opens the file for appending. What goes wrong later is told on `console`, once. Throws ddp::Error (training).
+  MetricsLog(const std::filesystem::path& file, const Console& console);
   ~MetricsLog();
 
-  // Takes one line with its newline.
+  // Takes one line with its newline. Throws ddp::Error where too many already wait.
   void append(const std::string& line);
-  // Returns once all lines are in the file. Throws ddp::Error where one could not be written.
+  // Returns once all lines are in the file. Throws ddp::Error where they could not be written.
   void flush();
 
  private:
   void write_in_background();
-  void write_waiting(std::unique_lock<std::mutex>& lock);
+  // Returns why lines still wait; empty: none do.
+  std::string write_waiting();
 
   const std::string name_;
+  const Console console_;
   FileDescriptor file_;
-  std::mutex mutex_;  // guards what follows; held while writing, so that lines keep their order
+  std::mutex writing_;     // held while lines are written, so that they keep their order; guards the next two
+  std::string unwritten_;  // taken from waiting_, not in the file yet
+  bool failing_ = false;
+  std::mutex mutex_;  // guards what follows; never held during a write
   std::condition_variable wake_;
   std::string waiting_;
-  std::string failure_;
   bool closing_ = false;
   std::thread writer_;
 };

@@ -23,7 +23,7 @@ double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_
 
 RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
                          double seconds)
-    : log_(metrics),
+    : log_(metrics, console),
       page_(page),
       console_(console),
       every_(every),
@@ -112,6 +112,10 @@ void RunRecorder::checkpoint(std::int64_t epoch, std::int64_t step, const std::f
                   .add("seconds", seconds())
                   .finish());
   console_.line("Epoch " + std::to_string(epoch) + " | Training checkpoint saved at " + folder.string());
+}
+
+void RunRecorder::not_saved(std::int64_t step, const std::string& why) {
+  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training goes on");
 }
 
 void RunRecorder::resumed(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder) {

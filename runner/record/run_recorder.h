@@ -44,9 +44,11 @@ class RunRecorder {
   void step(const StepRecord& record);
   // `metric`: the one whose best value is kept.
   void epoch(const EpochRecord& record, const std::string& metric);
+  // A save has ended. These two and flush() may be called from another thread.
   void checkpoint(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
+  void not_saved(std::int64_t step, const std::string& why);
   void resumed(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
-  // Returns once all lines are in the file.
+  // Returns once all lines so far are in the file. Throws ddp::Error (training) where one could not be written.
   void flush() { log_.flush(); }
   // Training time of the run so far.
   double seconds() const;

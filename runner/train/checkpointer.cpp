@@ -20,6 +20,10 @@ std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; 
 
 }  // namespace
 
+Checkpointer::Checkpointer(CheckpointerParts parts) : p_(std::move(parts)) {
+  if (p_.rank == 0) checkpoint::remove_unfinished(p_.folder);
+}
+
 void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& module, const std::string& where) {
   const at::NoGradGuard no_grad;
   std::map<std::string, at::Tensor> targets;
@@ -57,26 +61,54 @@ checkpoint::NamedTensors Checkpointer::gather_buffers() const {
   return all;
 }
 
-checkpoint::Checkpoint Checkpointer::snapshot(checkpoint::State state) {
+void Checkpointer::take_snapshot(checkpoint::State state) {
   checkpoint::gather_rng(p_.group, p_.devices, state);
+  const checkpoint::NamedTensors buffers = gather_buffers();
+  if (p_.rank != 0) return;
   state.buckets = p_.model.rebuilt_buckets();
-  return {.state = std::move(state),
-          .model = model_state(),
-          .optimizer = p_.optimizer.state(),
-          .buffers = gather_buffers()};
+  snapshot_.state = std::move(state);
+  snapshot_.model.take(model_state());
+  snapshot_.optimizer.take(p_.optimizer.state());
+  snapshot_.own_buffers = !buffers.empty();
+  if (snapshot_.own_buffers) snapshot_.buffers.take(buffers);
 }
 
 void Checkpointer::save(checkpoint::State state) {
   if (state.step == saved_step_) return;
   saved_step_ = state.step;
+  wait();
   const std::int64_t epoch = state.position == 0 && state.epoch > 0 ? state.epoch - 1 : state.epoch;
-  const checkpoint::Checkpoint taken = snapshot(std::move(state));
+  take_snapshot(std::move(state));
   if (p_.rank != 0) return;
-  p_.recorder->flush();
-  const fs::path folder = checkpoint::save(p_.folder, taken);
-  p_.recorder->checkpoint(epoch, taken.state.step, folder);
-  if (went_back_to_) checkpoint::give_up_after(p_.folder, *std::exchange(went_back_to_, {}), taken.state.step);
-  checkpoint::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
+  saving_ = std::async(std::launch::async, [this, epoch] { write(epoch); });
+}
+
+// On a thread of its own.
+void Checkpointer::write(std::int64_t epoch) {
+  const std::int64_t step = snapshot_.state.step;
+  try {
+    // What led to a checkpoint is on record before it is there.
+    p_.recorder->flush();
+    const fs::path folder = checkpoint::save(p_.folder, snapshot_);
+    p_.recorder->checkpoint(epoch, step, folder);
+    failure_.clear();
+    if (went_back_to_) checkpoint::give_up_after(p_.folder, *std::exchange(went_back_to_, {}), step);
+    checkpoint::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+    p_.recorder->not_saved(step, failure_);
+  }
+}
+
+void Checkpointer::wait() {
+  if (saving_.valid()) saving_.get();
+}
+
+void Checkpointer::finish() {
+  wait();
+  if (failure_.empty()) return;
+  throw training_error("the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_,
+                       "", "mend that, then go on from the one before with: ddp-exp resume");
 }
 
 void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
@@ -94,15 +126,16 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
 }
 
 void Checkpointer::rehearse(checkpoint::State state) {
-  const checkpoint::Checkpoint taken = snapshot(std::move(state));
+  const std::int64_t step = state.step;
+  take_snapshot(std::move(state));
   const fs::path root = rehearsal_folder(p_.folder);
   if (p_.rank == 0) {
     fs::create_directories(root);
-    checkpoint::save(root, taken);
+    checkpoint::save(root, snapshot_);
   }
   // No rank may load before rank 0 has saved.
   dist::barrier(p_.group);
-  const auto loaded = checkpoint::load_everywhere(checkpoint::folder_of(root, taken.state.step), p_.rank, p_.control);
+  const auto loaded = checkpoint::load_everywhere(checkpoint::folder_of(root, step), p_.rank, p_.control);
   load_into(loaded.model, *p_.model.module().ptr(), root.string());
   restore(loaded);
   saved_step_ = -1;

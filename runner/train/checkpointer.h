@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,13 +30,18 @@ struct CheckpointerParts {
 };
 
 // Saves a run's state and takes it back. Rank 0 alone writes; the others send what only they know.
+//
+// Training waits for a copy in memory, which is written while it goes on; for more only where the save before has not
+// ended. A save that fails is told, and training goes on: the next one may succeed.
 class Checkpointer {
  public:
-  explicit Checkpointer(CheckpointerParts parts) : p_(std::move(parts)) {}
+  explicit Checkpointer(CheckpointerParts parts);
 
-  // Saves the state, unless its step is saved already, and removes what retention does not keep. `state` is
-  // completed with generators and buckets. Collective.
+  // Begins to save the state, unless that of its step was saved; what retention does not keep goes when it is there.
+  // `state` is completed with generators and buckets. Collective.
   void save(checkpoint::State state);
+  // Waits for what is being saved. Throws ddp::Error (training) where the last save failed.
+  void finish();
 
   // Puts a loaded checkpoint's optimizer state, generators and own buffers in place; its model went into the
   // module before the DistributedModel was built.
@@ -47,13 +53,18 @@ class Checkpointer {
   void end_rehearsal();
 
  private:
-  checkpoint::Checkpoint snapshot(checkpoint::State state);
+  void take_snapshot(checkpoint::State state);
   checkpoint::NamedTensors model_state() const;
   checkpoint::NamedTensors gather_buffers() const;
+  void write(std::int64_t epoch);
+  void wait();
 
   CheckpointerParts p_;
-  std::int64_t saved_step_ = -1;
+  std::int64_t saved_step_ = -1;              // the step whose save was begun last
   std::optional<std::int64_t> went_back_to_;  // the step it was restored from, until the first save after that
+  checkpoint::Snapshot snapshot_;             // on rank 0
+  std::string failure_;                       // why the last save failed; empty: it did not
+  std::future<void> saving_;                  // last: it works with what is above
 };
 
 // Copies tensors into a module's parameters and buffers by name, onto the devices they are on. Throws

@@ -16,6 +16,7 @@ void Trainer::run() {
   if (p_.experiment.checkpoint.rehearse && state_.step == 0) p_.checkpointer.rehearse(state_);
   while (!finished() && !stopping_) run_epoch();
   save();
+  p_.checkpointer.finish();
   enter(Phase::finished);
 }
 

@@ -85,7 +85,7 @@ TEST_CASE("rewinding a file that is not there leaves none") {
 TEST_CASE("lines that were appended are in the file when flush returns and when the log ends") {
   const Scratch scratch;
   {
-    MetricsLog log(scratch.folder() / "metrics.jsonl");
+    MetricsLog log(scratch.folder() / "metrics.jsonl", Console(-1));
     log.append(kStep1);
     log.flush();
     CHECK(scratch.read("metrics.jsonl") == kStep1);

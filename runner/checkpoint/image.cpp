@@ -1,0 +1,117 @@
+#include "checkpoint/image.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <ATen/ops/from_blob.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "record/hash.h"
+
+namespace ddp::checkpoint {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kHugePage = 2u << 20;
+constexpr std::uint64_t kPiece = 8u << 20;
+
+// Below this the page cache costs nothing that one could measure.
+constexpr std::uint64_t kWorthDirect = 1u << 20;
+
+constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// The prefix and the JSON header.
+std::string head_of(const NamedTensors& tensors) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  header["__metadata__"] = {{"format", "pt"}};  // what Python's save_file writes for torch tensors
+  std::uint64_t offset = 0;
+  for (const auto& [name, tensor] : tensors) {
+    header[name] = {{"dtype", dtype_name(tensor.scalar_type())},
+                    {"shape", tensor.sizes().vec()},
+                    {"data_offsets", {offset, offset + tensor.nbytes()}}};
+    offset += tensor.nbytes();
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // data starts at a multiple of 8
+  std::string head;
+  for (int byte = 0; byte < 8; ++byte) head += static_cast<char>(text.size() >> (8 * byte) & 0xff);
+  return head + text;
+}
+
+// Past the page cache, where the file system lets it: the copy that the kernel would make there costs training time, as
+// does the work of writing it back.
+FileDescriptor create(const fs::path& file, std::uint64_t size) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  FileDescriptor out;
+  if (size >= kWorthDirect) out = FileDescriptor(open(file.c_str(), kFlags | O_DIRECT, 0644));
+  if (!out) out = FileDescriptor(open(file.c_str(), kFlags, 0644));
+  if (!out) throw training_error("cannot create: " + errno_text(errno), file.string());
+  return out;
+}
+
+// Writes whole pages. A file system that refuses a direct write where it let the file be opened gets ordinary ones.
+void write_pages(const FileDescriptor& out, const char* data, std::uint64_t size, const std::string& name) {
+  for (std::uint64_t done = 0; done < size;) {
+    const ssize_t written = write(out.get(), data + done, std::min(kPiece, size - done));
+    if (written >= 0) {
+      done += static_cast<std::uint64_t>(written);
+      continue;
+    }
+    const int flags = fcntl(out.get(), F_GETFL);
+    if (errno == EINTR) continue;
+    if (errno != EINVAL || (flags & O_DIRECT) == 0 || fcntl(out.get(), F_SETFL, flags & ~O_DIRECT) != 0) {
+      throw training_error("cannot write: " + errno_text(errno), name);
+    }
+  }
+}
+
+}  // namespace
+
+SafetensorsImage::~SafetensorsImage() {
+  if (data_ != nullptr) munmap(data_, capacity_);
+}
+
+void SafetensorsImage::reserve(std::uint64_t bytes) {
+  if (bytes <= capacity_) return;
+  if (data_ != nullptr) munmap(std::exchange(data_, nullptr), std::exchange(capacity_, 0));
+  const std::uint64_t capacity = rounded_up(bytes, bytes < kHugePage ? kPage : kHugePage);
+  void* memory = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw training_error("no memory to save from: " + errno_text(errno));
+  madvise(memory, capacity, MADV_HUGEPAGE);  // fewer page faults at the first save
+  data_ = static_cast<char*>(memory);
+  capacity_ = capacity;
+}
+
+void SafetensorsImage::take(const NamedTensors& tensors) {
+  const std::string head = head_of(tensors);
+  std::uint64_t size = head.size();
+  for (const auto& [name, tensor] : tensors) size += tensor.nbytes();
+  reserve(rounded_up(size, kPage));
+  size_ = size;
+  std::memcpy(data_, head.data(), head.size());
+  char* next = data_ + head.size();
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.nbytes() == 0) continue;
+    at::from_blob(next, tensor.sizes(), tensor.options().device(at::kCPU)).copy_(tensor.detach());
+    next += tensor.nbytes();
+  }
+  std::memset(next, 0, rounded_up(size, kPage) - size);
+}
+
+Digest SafetensorsImage::write(const fs::path& file) const {
+  FileDescriptor out = create(file, size_);
+  write_pages(out, data_, rounded_up(size_, kPage), file.string());
+  if (ftruncate(out.get(), static_cast<off_t>(size_)) != 0 || fsync(out.get()) != 0) {
+    throw training_error("cannot write to disk: " + errno_text(errno), file.string());
+  }
+  return {.bytes = size_, .hash = record::hash_hex(data_, size_)};
+}
+
+}  // namespace ddp::checkpoint
