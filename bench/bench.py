@@ -5,11 +5,12 @@ import os
 import sys
 
 import allreduce
+import save
 import start
 import step
 from sides import RANKS, ROOT
 
-BENCHES = {"start": start, "step": step, "allreduce": allreduce}
+BENCHES = {"start": start, "step": step, "allreduce": allreduce, "save": save}
 
 
 def main():

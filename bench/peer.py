@@ -1,8 +1,10 @@
 """The peer: a DDP script as PyTorch's tutorials write it, started by torchrun (the bench runs it; see sides.py).
 
-peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, wide    DATA: drawn (as the tutorials do), kept (one batch in memory)
+peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, wide, big    DATA: drawn (as the tutorials do), kept (one batch in memory)
+peer.py MODEL DATA STEPS STEADY FILE SAVED    torch.save after step SAVED
 
-Rank 0 prints "first step" as soon as it is done, and at the end the seconds that all but the first STEADY steps took.
+Rank 0 prints "first step" as soon as it is done, and at the end the seconds that all but the first STEADY steps took;
+where it saves, instead, the seconds that this blocked, and those that the steps after it took longer than those before.
 """
 
 import os
@@ -57,6 +59,11 @@ def wide():
     return model, loaded(MyTrainDataset(2048, 2048, 5), 20)
 
 
+def big():
+    layers = [layer for _ in range(4) for layer in (nn.Linear(5000, 5000), nn.ReLU())]
+    return nn.Sequential(*layers[:-1]), lambda: iter(lambda: (torch.randn(64, 5000), torch.randn(64, 5000)), None)
+
+
 def loaded(dataset, batch_size):
     loader = DataLoader(dataset, batch_size=batch_size, shuffle=False, sampler=DistributedSampler(dataset))
 
@@ -76,14 +83,24 @@ def keep_one(batches):
         yield batch
 
 
-def main(model, data, steps, steady):
+def save(model, optimizer, file):
+    if dist.get_rank() == 0:
+        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, file)
+
+
+def main(model, data, steps, steady, file=None, saved=0):
     dist.init_process_group("gloo")
     torch.manual_seed(42)
-    model, batches = {"toy": toy, "mlp": mlp, "wide": wide}[model]()
+    big_model = model == "big"
+    model, batches = {"toy": toy, "mlp": mlp, "wide": wide, "big": big}[model]()
     ddp_model = DDP(model)
     optimizer = torch.optim.SGD(ddp_model.parameters(), lr=1e-3)
+    if big_model:
+        optimizer = torch.optim.AdamW(ddp_model.parameters(), lr=1e-3, fused=True)
     loss_fn = nn.MSELoss()
     source = batches() if data == "drawn" else keep_one(batches())
+    ends = []  # when each step, with its save, was done
+    blocked = 0
     for step in range(steps):
         x, y = next(source)
         optimizer.zero_grad()
@@ -91,14 +108,20 @@ def main(model, data, steps, steady):
         optimizer.step()
         if step == 0 and dist.get_rank() == 0:
             print("first step", flush=True)
-        if step == steady - 1:
-            start = time.perf_counter()
-    if steps > steady and dist.get_rank() == 0:
-        print(time.perf_counter() - start, flush=True)
+        ends.append(time.perf_counter())
+        if step + 1 == saved:
+            save(model, optimizer, file)
+            blocked = time.perf_counter() - ends[-1]
+    if dist.get_rank() == 0:
+        if saved:
+            before = (ends[saved - 1] - ends[0]) / (saved - 1)
+            print(blocked, ends[-1] - ends[saved - 1] - (steps - saved) * before, flush=True)
+        elif steps > steady:
+            print(ends[-1] - ends[steady - 1], flush=True)
     dist.barrier()
     # The destructor of DDP's Reducer can wait forever for a Gloo thread that wants the interpreter's lock.
     os._exit(0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(*sys.argv[1:3], *map(int, sys.argv[3:5]), *(sys.argv[5:6]), *map(int, sys.argv[6:7]))

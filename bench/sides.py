@@ -29,11 +29,19 @@ model = { name = "mlp", in_features = 2048, hidden = [2048], out_features = 5 }
 dataset = { name = "random_pairs", size = 2048, features = 2048, targets = 5 }
 batch_size = 20
 """,
+    "big": """
+model = { name = "mlp", in_features = 5000, hidden = [5000, 5000, 5000], out_features = 5000 }
+dataset = { name = "random_batch", inputs = 5000, targets = 5000 }
+batch_size = 64
+checkpoint = { save_every_steps = 6 }
+""",
 }
+
+SGD = 'optimizer = { name = "sgd", lr = 1e-3 }'
+ADAMW = 'optimizer = { name = "adamw", lr = 1e-3 }'
 
 COMMON = """
 loss = "mse"
-optimizer = { name = "sgd", lr = 1e-3 }
 threads = 1
 device_pool = ["cpu", "cpu"]
 """
@@ -43,7 +51,8 @@ def write_experiment(folder, experiment, steps, backend):
     """Writes the experiment into the folder and returns the arguments that run it there."""
     file = os.path.join(folder, "bench.toml")
     with open(file, "w") as out:
-        out.write(f"steps = {steps}\n{EXPERIMENTS[experiment]}{COMMON}backend = \"{backend}\"\n")
+        optimizer = ADAMW if experiment == "big" else SGD
+        out.write(f"steps = {steps}\nbackend = \"{backend}\"\n{optimizer}\n{COMMON}{EXPERIMENTS[experiment]}\n")
     return ["run", file, "--results", folder, "--run-id", "r"]
 
 
@@ -75,7 +84,7 @@ def start_ddp_exp(program, experiment, steps):
 class Peer:
     """peer.py under torchrun. Its lines on stdout can be read as they come; leaving the block waits for its end."""
 
-    def __init__(self, experiment, data, steps):
+    def __init__(self, experiment, data, steps, *save):
         # torchrun leaves a folder of its own behind.
         self.scratch = tempfile.TemporaryDirectory(prefix="ddp-exp-bench-")
         environment = dict(os.environ, TMPDIR=self.scratch.name)
@@ -89,7 +98,7 @@ class Peer:
         }
         command = [
             os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS),
-            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(STEADY)]  # fmt: skip
+            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(STEADY), *map(str, save)]  # fmt: skip
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True
