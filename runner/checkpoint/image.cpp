@@ -57,11 +57,13 @@ FileDescriptor create(const fs::path& file, std::uint64_t size) {
 }
 
 // Writes whole pages. A file system that refuses a direct write where it let the file be opened gets ordinary ones.
-void write_pages(const FileDescriptor& out, const char* data, std::uint64_t size, const std::string& name) {
+void write_pages(const FileDescriptor& out, const char* data, std::uint64_t size, const std::string& name,
+                 const std::function<void()>& moved) {
   for (std::uint64_t done = 0; done < size;) {
     const ssize_t written = write(out.get(), data + done, std::min(kPiece, size - done));
     if (written >= 0) {
       done += static_cast<std::uint64_t>(written);
+      moved();
       continue;
     }
     const int flags = fcntl(out.get(), F_GETFL);
@@ -105,9 +107,9 @@ void SafetensorsImage::take(const NamedTensors& tensors) {
   std::memset(next, 0, rounded_up(size, kPage) - size);
 }
 
-Digest SafetensorsImage::write(const fs::path& file) const {
+Digest SafetensorsImage::write(const fs::path& file, const std::function<void()>& moved) const {
   FileDescriptor out = create(file, size_);
-  write_pages(out, data_, rounded_up(size_, kPage), file.string());
+  write_pages(out, data_, rounded_up(size_, kPage), file.string(), moved);
   if (ftruncate(out.get(), static_cast<off_t>(size_)) != 0 || fsync(out.get()) != 0) {
     throw training_error("cannot write to disk: " + errno_text(errno), file.string());
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "checkpoint/safetensors.h"
 
@@ -21,8 +22,9 @@ class SafetensorsImage {
   // Copies the tensors in, from whatever device they are on; strided ones become contiguous. Throws ddp::Error
   // (training).
   void take(const NamedTensors& tensors);
-  // Writes the file, fsynced. Throws ddp::Error (training).
-  Digest write(const std::filesystem::path& file) const;
+  // Writes the file, fsynced; calls `moved` after each piece. Throws ddp::Error (training).
+  Digest write(
+      const std::filesystem::path& file, const std::function<void()>& moved = [] {}) const;
 
  private:
   void reserve(std::uint64_t bytes);

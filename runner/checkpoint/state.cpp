@@ -58,10 +58,15 @@ State state_of(const nlohmann::json& json) {
   State s;
   s.epoch = count_member(json, "epoch");
   s.position = count_member(json, "position");
+  s.offset = count_member(json, "offset");
   s.step = count_member(json, "step");
   s.world_size = static_cast<int>(count_member(json, "world_size", INT_MAX));
+  if (s.world_size == 0) throw std::runtime_error("it is of no rank");
+  s.batch_size = count_member(json, "batch_size");
+  s.global_batch_size = count_member(json, "global_batch_size");
   s.buckets = buckets_of(list_member(json, "buckets"));
   s.seconds = config::number_member(json, "seconds");
+  s.seen = count_member(json, "seen");
   s.loss_sum = number_or_nan(json, "loss_sum");
   s.loss_samples = count_member(json, "loss_samples");
   s.metric_name = config::text_member(metric, "name");
@@ -87,10 +92,14 @@ std::string to_text(const State& s) {
       {"version", 1},
       {"epoch", s.epoch},
       {"position", s.position},
+      {"offset", s.offset},
       {"step", s.step},
       {"world_size", s.world_size},
+      {"batch_size", s.batch_size},
+      {"global_batch_size", s.global_batch_size},
       {"metric", {{"name", s.metric_name}, {"value", number_or_null(s.metric)}}},
       {"seconds", s.seconds},
+      {"seen", s.seen},
       {"loss_sum", number_or_null(s.loss_sum)},
       {"loss_samples", s.loss_samples},
       {"config_hash", s.config_hash},

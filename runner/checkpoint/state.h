@@ -15,14 +15,19 @@ namespace ddp::checkpoint {
 struct State {
   std::int64_t epoch = 0;     // the epoch that comes next, or that is under way
   std::int64_t position = 0;  // micro-batches of that epoch that are done
-  std::int64_t step = 0;      // optimizer steps done
+  // Samples of that epoch that were done when `position` began to count: by other ranks, or in other micro-batches.
+  std::int64_t offset = 0;
+  std::int64_t step = 0;  // optimizer steps done
   int world_size = 1;
-  std::vector<std::string> rng;  // of each rank: the CPU generator's state, base64
+  std::int64_t batch_size = 0;         // of a rank's micro-batch
+  std::int64_t global_batch_size = 0;  // of a step, over all ranks
+  std::vector<std::string> rng;        // of each rank: the CPU generator's state, base64
   // The same of GPUs: of every rank's first, of every rank's second, …; empty on the CPU.
   std::vector<std::vector<std::string>> gpu_rng;
   dist::Buckets buckets;  // the reducer's rebuilt buckets
   double seconds = 0;     // training time so far
-  double loss_sum = 0;    // of the epoch under way: sum over samples, and samples
+  std::int64_t seen = 0;  // samples of the epoch under way, by all ranks
+  double loss_sum = 0;    // of them, those whose loss was finite: sum, and how many
   std::int64_t loss_samples = 0;
   std::string metric_name;
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint

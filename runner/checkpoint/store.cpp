@@ -55,14 +55,14 @@ fs::path folder_of(const fs::path& checkpoints, std::int64_t step) {
   return checkpoints / name;
 }
 
-fs::path save(const fs::path& checkpoints, const Snapshot& snapshot) {
+fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::function<void()>& moved) {
   const fs::path folder = folder_of(checkpoints, snapshot.state.step);
   const UnfinishedFolder unfinished(checkpoints / ("." + folder.filename().string() + kUnfinished));
   State state = snapshot.state;
-  state.files["model.safetensors"] = snapshot.model.write(unfinished.path() / "model.safetensors");
-  state.files["optimizer.safetensors"] = snapshot.optimizer.write(unfinished.path() / "optimizer.safetensors");
+  state.files["model.safetensors"] = snapshot.model.write(unfinished.path() / "model.safetensors", moved);
+  state.files["optimizer.safetensors"] = snapshot.optimizer.write(unfinished.path() / "optimizer.safetensors", moved);
   if (snapshot.own_buffers) {
-    state.files["buffers.safetensors"] = snapshot.buffers.write(unfinished.path() / "buffers.safetensors");
+    state.files["buffers.safetensors"] = snapshot.buffers.write(unfinished.path() / "buffers.safetensors", moved);
   }
   const std::string text = to_text(state);
   record::write_atomically(unfinished.path() / "state.json", text);

@@ -32,7 +32,9 @@ std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::i
 // Writes a checkpoint so that it is there whole or not at all: into a temporary folder, each file fsynced,
 // COMPLETE last, then renamed, then `latest` moved. One that is there for the step is replaced.
 // Throws ddp::Error (training); what was there before stays, and nothing of this one does. Returns the folder.
-std::filesystem::path save(const std::filesystem::path& checkpoints, const Snapshot& snapshot);
+// `moved` is called now and then while it is written.
+std::filesystem::path save(
+    const std::filesystem::path& checkpoints, const Snapshot& snapshot, const std::function<void()>& moved = [] {});
 
 // Removes what a save that was killed has left.
 void remove_unfinished(const std::filesystem::path& checkpoints);

@@ -52,6 +52,7 @@ int resume_launched(const Resumption& r, const launch::Launch& launch) {
     if (launch.rank == 0) tell_nothing_to_do(point, r.directory);
     return 0;
   }
+  const std::string changes = launch.rank == 0 ? point.told_changes() : "";
   if (launch.rank == 0) record::go_back(r.directory, point.return_point());
   const int code = launch::train_launched({.plan = point.prepared.plan,
                                            .library = *point.prepared.library,
@@ -59,6 +60,7 @@ int resume_launched(const Resumption& r, const launch::Launch& launch) {
                                            .directory = r.directory,
                                            .experiment_folder = fs::current_path(),
                                            .resumed = true,
+                                           .changes = changes,
                                            .start = point.prepared.start,
                                            .lock = std::move(lock)});
   if (launch.rank == 0) std::cout << r.directory.path().string() << std::endl;

@@ -26,9 +26,10 @@ Error untrainable(const config::Loaded& loaded, const rank::Probe& probe) {
 
 }  // namespace
 
-Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from) {
+Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from,
+                 std::optional<std::int64_t> global_batch_size) {
   Prepared p{.loaded = std::move(loaded), .plan = {}, .start = {}, .library = nullptr, .probe = {}, .workload = {}};
-  p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch);
+  p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch, global_batch_size);
   // Weights and checkpoints are rank 0's to read; its node has them.
   if (launch.leads()) {
     p.start = {.resume_from = resume_from, .init_from = resume_from.empty() ? weights_of(p.loaded) : fs::path()};

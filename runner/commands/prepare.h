@@ -19,7 +19,9 @@ struct Prepared {
 
 // Plans the ranks, loads the rank library, and tries the model on one batch; says its warnings. Throws
 // ddp::Error (usage): nothing was started.
-// `resume_from`: the complete checkpoint that it goes on from; empty: it starts.
-Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {});
+// `resume_from`: the complete checkpoint that it goes on from; empty: it starts. `global_batch_size`: of the
+// run that it is; not given: the file says.
+Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {},
+                 std::optional<std::int64_t> global_batch_size = {});
 
 }  // namespace ddp::commands

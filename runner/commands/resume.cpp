@@ -67,6 +67,7 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes&
                           .lock = std::move(lock),
                           .experiment_folder = fs::current_path(),
                           .resumed = true,
+                          .changes = point.told_changes(),
                           .start = point.prepared.start});
   }
   std::cout << r.directory.path().string() << std::endl;

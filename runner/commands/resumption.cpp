@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/log.h"
+#include "config/difference.h"
+
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
@@ -25,32 +28,35 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
                     "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));
 }
 
-void require_same_world(const fs::path& checkpoint, const record::Position& position, int world_size) {
-  if (position.world_size == world_size) return;
-  throw usage_error("was saved by " + std::to_string(position.world_size) + " ranks and cannot go on with " +
-                        std::to_string(world_size),
-                    checkpoint.string(), "keep the run's device_pool, or start a new run with --init-from");
+// Inside an epoch, what decides which samples come next must stay: some would be skipped or seen twice.
+std::map<std::string, config::Value> order_of(const config::Experiment& e) {
+  return {{"dataset", e.dataset.options},
+          {"dataset.name", e.dataset.name},
+          {"loader.shuffle", e.loader.shuffle},
+          {"loader.drop_last", e.loader.drop_last},
+          {"loader.sampler_seed", e.loader.sampler_seed},
+          {"validation.split", e.validation.split},
+          {"validation.seed", e.validation.seed}};
 }
 
-// Inside an epoch, what decides which samples come next must stay: some would be skipped or seen twice.
-void require_same_order(const config::Loaded& now, const config::Loaded& before) {
-  const auto order = [](const config::Experiment& e) {
-    return std::map<std::string, config::Value>{{"batch_size", e.batch_size.value_or(0)},
-                                                {"accumulate", e.accumulate},
-                                                {"dataset", e.dataset.options},
-                                                {"dataset.name", e.dataset.name},
-                                                {"loader.shuffle", e.loader.shuffle},
-                                                {"loader.drop_last", e.loader.drop_last},
-                                                {"loader.sampler_seed", e.loader.sampler_seed},
-                                                {"validation.split", e.validation.split},
-                                                {"validation.seed", e.validation.seed}};
-  };
-  const auto old = order(before.experiment);
-  for (const auto& [key, value] : order(now.experiment)) {
-    if (value == old.at(key)) continue;
-    throw now.error(key, "the checkpoint is inside an epoch, whose order of samples this would change",
-                    "keep it at " + old.at(key).dump() + ", or go back to an epoch's end with --from");
+void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
+  constexpr const char* kWhat = "the checkpoint is inside an epoch, whose order of samples this would change";
+  constexpr const char* kRemedy = ", or go back to an epoch's end with --from";
+  const auto& e = now.plan.experiment;
+  const auto old = order_of(before);
+  for (const auto& [key, value] : order_of(e)) {
+    if (value != old.at(key)) throw now.loaded.error(key, kWhat, "keep it at " + old.at(key).dump() + kRemedy);
   }
+  if (*e.batch_size * now.plan.world_size() * e.accumulate == position.global_batch_size) return;
+  throw now.loaded.error(
+      "batch_size", kWhat,
+      "keep the " + std::to_string(position.global_batch_size) + " samples of a step (leave batch_size out)" + kRemedy);
+}
+
+bool sets_batch_size(const std::vector<std::string>& sets) {
+  return std::any_of(sets.begin(), sets.end(), [](const std::string& set) {
+    return set.starts_with("batch_size=") || set.starts_with("global_batch_size=");
+  });
 }
 
 }  // namespace
@@ -58,15 +64,34 @@ void require_same_order(const config::Loaded& now, const config::Loaded& before)
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
   const auto components = config::Components::installed();
   config::Loaded loaded = config::load(r.directory.config(), r.sets, components);
+  const config::Experiment before = config::load(r.directory.config(), {}, components).experiment;
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
-  record::Position position;
+  ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .changes = {}};
+  std::optional<std::int64_t> global_batch_size;
   if (!checkpoint.empty()) {
-    position = record::position_of(checkpoint);
-    if (position.position > 0) require_same_order(loaded, config::load(r.directory.config(), {}, components));
+    point.position = record::position_of(checkpoint);
+    if (!sets_batch_size(r.sets)) global_batch_size = point.position.global_batch_size;
   }
-  Prepared prepared = prepare(std::move(loaded), launch, checkpoint);
-  if (!checkpoint.empty()) require_same_world(checkpoint, position, prepared.plan.world_size());
-  return {.prepared = std::move(prepared), .checkpoint = checkpoint, .position = position};
+  point.prepared = prepare(std::move(loaded), launch, checkpoint, global_batch_size);
+  if (point.position.inside_epoch()) require_same_order(point.prepared, before, point.position);
+  const launch::Plan& plan = point.prepared.plan;
+  point.changes = config::differences(config::write(before), config::write(plan.experiment));
+  return point;
+}
+
+bool ResumePoint::nothing_to_do() const {
+  const auto& e = prepared.plan.experiment;
+  return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
+}
+
+std::string ResumePoint::told_changes() const {
+  const auto text = [](const config::Value& value) {
+    return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+  };
+  for (const auto& [key, values] : changes.items()) {
+    log::info("changed: " + key + " was " + text(values[0]) + ", is " + text(values[1]));
+  }
+  return text(changes);
 }
 
 }  // namespace ddp::commands

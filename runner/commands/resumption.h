@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "commands/prepare.h"
+#include "config/value.h"
 #include "record/return_point.h"
 
 namespace ddp::commands {
@@ -21,9 +22,12 @@ struct ResumePoint {
   Prepared prepared;
   std::filesystem::path checkpoint;  // empty: there is none yet, and the run starts over
   record::Position position;
+  config::Value changes;  // of the experiment, since the run was begun or went on last: config::differences
 
   record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
-  bool nothing_to_do() const { return position.step >= prepared.workload.length.steps; }
+  bool nothing_to_do() const;
+  // Says the changes, and returns them as rank::Task tells them.
+  std::string told_changes() const;
 };
 
 // Throws ddp::Error (usage) where the run cannot go on from there, or not with what was set.

@@ -1,6 +1,6 @@
 #include "config/difference.h"
 
-#include <algorithm>
+#include <functional>
 
 #include "config/source.h"
 
@@ -17,44 +17,46 @@ std::string shown(const Value* value) {
   return value == nullptr ? "missing" : shown(value->dump(-1, ' ', false, Value::error_handler_t::replace));
 }
 
-Difference make_difference(const std::string& path, const Value* first, const Value* second) {
-  return {.key = shown(path), .first = shown(first), .second = shown(second)};
-}
-
 const Value* entry(const Value& table, const std::string& key) {
   const auto found = table.find(key);
   return found == table.end() ? nullptr : &*found;
 }
 
-// Value::diff would list every difference, for a hundred times the memory.
-std::optional<Difference> find(const std::string& path, const Value& first, const Value& second) {
-  const auto below = [&path](const std::string& key) { return path.empty() ? key : path + "." + key; };
-  if (first.is_object() && second.is_object()) {
-    for (const auto& [key, value] : first.items()) {
-      const Value* other = entry(second, key);
-      if (other == nullptr) return make_difference(below(key), &value, nullptr);
-      if (auto found = find(below(key), value, *other)) return found;
-    }
-    for (const auto& [key, value] : second.items()) {
-      if (entry(first, key) == nullptr) return make_difference(below(key), nullptr, &value);
-    }
-    return {};
+// Takes one difference; returns whether to look for more.
+using Take = std::function<bool(const std::string& key, const Value* first, const Value* second)>;
+
+// Value::diff would make a list of every difference, for a hundred times the memory.
+bool compare(const std::string& key, const Value& first, const Value& second, const Take& take) {
+  if (!first.is_object() || !second.is_object()) return first == second || take(key, &first, &second);
+  const auto below = [&key](const std::string& name) { return key.empty() ? name : key + "." + name; };
+  for (const auto& [name, value] : first.items()) {
+    const Value* other = entry(second, name);
+    if (!(other ? compare(below(name), value, *other, take) : take(below(name), &value, nullptr))) return false;
   }
-  if (first.is_array() && second.is_array()) {
-    for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
-      const Value* mine = i < first.size() ? &first[i] : nullptr;
-      const Value* other = i < second.size() ? &second[i] : nullptr;
-      if (!mine || !other) return make_difference(below(std::to_string(i)), mine, other);
-      if (auto found = find(below(std::to_string(i)), *mine, *other)) return found;
-    }
-    return {};
+  for (const auto& [name, value] : second.items()) {
+    if (entry(first, name) == nullptr && !take(below(name), nullptr, &value)) return false;
   }
-  if (first == second) return {};
-  return make_difference(path, &first, &second);
+  return true;
 }
 
 }  // namespace
 
-std::optional<Difference> first_difference(const Value& first, const Value& second) { return find("", first, second); }
+std::optional<Difference> first_difference(const Value& first, const Value& second) {
+  std::optional<Difference> found;
+  compare("", first, second, [&found](const std::string& key, const Value* mine, const Value* other) {
+    found = Difference{.key = shown(key), .first = shown(mine), .second = shown(other)};
+    return false;
+  });
+  return found;
+}
+
+Value differences(const Value& first, const Value& second) {
+  Value all = Value::object();
+  compare("", first, second, [&all](const std::string& key, const Value* mine, const Value* other) {
+    all[key] = Value::array({mine ? *mine : Value(), other ? *other : Value()});
+    return true;
+  });
+  return all;
+}
 
 }  // namespace ddp::config

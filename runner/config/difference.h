@@ -7,13 +7,17 @@
 
 namespace ddp::config {
 
-// The first place where two values differ.
+// A place where two values differ.
 struct Difference {
   std::string key;  // "optimizer.lr"
   std::string first;
-  std::string second;  // as JSON; "missing" where it is not there
+  std::string second;  // as JSON, cut off where it is long; "missing" where it is not there
 };
 
+// The first one.
 std::optional<Difference> first_difference(const Value& first, const Value& second);
+
+// All, by their keys: {"optimizer.lr": [0.1, 0.2]}, null where one is not there. Lists are compared whole.
+Value differences(const Value& first, const Value& second);
 
 }  // namespace ddp::config

@@ -84,6 +84,11 @@ void Experiment::fields(Fields& f) {
   f({.name = "global_batch_size", .doc = "samples a step: batch_size x ranks x accumulate", .range = between(1, kMost)},
     global_batch_size);
   f({.name = "accumulate", .doc = "micro-batches a step", .range = between(1, 1e6)}, accumulate);
+  f({.name = "on_nan",
+     .doc =
+         "a loss that is not finite: stop fails the run before the weights change; skip leaves that step's update out",
+     .choices = {"stop", "skip"}},
+    on_nan);
   f({.name = "device_pool",
      .doc = "\"auto\", a number of ranks, or a list with an entry a rank: GPU indices, \"cpu\", or groups of "
             "them",

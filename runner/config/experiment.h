@@ -67,6 +67,7 @@ struct Experiment {
   std::optional<std::int64_t> batch_size;
   std::optional<std::int64_t> global_batch_size;
   std::int64_t accumulate = 1;
+  std::string on_nan = "stop";
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
   std::optional<std::int64_t> devices_per_rank;  // 1; where device_pool lists groups, what they have
   std::string parallel = "ddp";

@@ -1,7 +1,7 @@
 #include "config/length.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace ddp::config {
 
@@ -14,19 +14,19 @@ std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last) 
   return drop_last || size % world_size == 0 ? whole : whole + 1;
 }
 
-Length length_of(const Experiment& e, std::int64_t per_epoch) {
-  Length length;
+Length length_of(const Experiment& e, std::int64_t per_epoch, const Done& done) {
   if (per_epoch == 0) {
-    length.micro_batches_per_epoch = std::numeric_limits<std::int64_t>::max();
-    length.steps_per_epoch = e.steps.value_or(0);
-    length.steps = e.steps.value_or(0);
-    length.epochs = 1;
-    return length;
+    const std::int64_t steps = e.steps.value_or(0);
+    return {.micro_batches_per_epoch = 0, .steps_per_epoch = steps, .steps = steps, .epochs = 1};
   }
-  length.micro_batches_per_epoch = per_epoch;
-  length.steps_per_epoch = (per_epoch + e.accumulate - 1) / e.accumulate;
-  length.steps = e.steps.value_or(e.epochs.value_or(1) * length.steps_per_epoch);
-  length.epochs = (length.steps + length.steps_per_epoch - 1) / length.steps_per_epoch;
+  const auto steps_of = [&](std::int64_t micro_batches) { return (micro_batches + e.accumulate - 1) / e.accumulate; };
+  const std::int64_t per = steps_of(per_epoch);
+  const std::int64_t begun = done.left > 0 ? 1 : 0;
+  const std::int64_t epochs_left = std::max<std::int64_t>(0, e.epochs.value_or(1) - done.epoch - begun);
+  Length length{.micro_batches_per_epoch = per_epoch, .steps_per_epoch = per, .steps = 0, .epochs = 0};
+  length.steps = e.steps.value_or(done.step + steps_of(done.left) + epochs_left * per);
+  const std::int64_t after = std::max<std::int64_t>(0, length.steps - done.step - steps_of(done.left));
+  length.epochs = done.epoch + begun + (after + per - 1) / per;
   return length;
 }
 

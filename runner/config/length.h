@@ -8,7 +8,7 @@ namespace ddp::config {
 
 // How long a run is: micro-batches of a rank and epoch, optimizer steps, epochs.
 struct Length {
-  std::int64_t micro_batches_per_epoch = 0;  // endless datasets: the largest int64
+  std::int64_t micro_batches_per_epoch = 0;  // endless datasets: 0
   std::int64_t steps_per_epoch = 0;
   std::int64_t steps = 0;
   std::int64_t epochs = 0;
@@ -20,7 +20,15 @@ std::int64_t held_out(std::int64_t size, double split);
 // Samples that each rank sees in an epoch: DistributedSampler's.
 std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last);
 
-// `per_epoch`: data::Batches::per_epoch().
-Length length_of(const Experiment& experiment, std::int64_t per_epoch);
+// What a run has done that goes on.
+struct Done {
+  std::int64_t epoch = 0;  // whole ones
+  std::int64_t step = 0;
+  std::int64_t left = 0;  // micro-batches of the epoch that is under way; 0: none is
+};
+
+// `per_epoch`: data::Batches::per_epoch(). A run that is to do so many epochs does what is left of them, however many
+// steps those before took.
+Length length_of(const Experiment& experiment, std::int64_t per_epoch, const Done& done = {});
 
 }  // namespace ddp::config

@@ -35,15 +35,17 @@ class SampledBatches : public Batches {
                  .drop_last = options.drop_last,
                  .seed = options.sampler_seed} {}
 
-  std::int64_t per_epoch() const override { return (sampler_.length() + batch_size_ - 1) / batch_size_; }
+  std::int64_t per_epoch(std::int64_t done) const override {
+    return (sampler_.length(done) + batch_size_ - 1) / batch_size_;
+  }
 
-  void start_epoch(std::int64_t epoch, std::int64_t position) override {
+  void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done) override {
     prefetch_.reset();
-    if (position == 0) at::empty({}, at::kLong).random_();
-    order_ = samples_.index_select(0, sampler_.indices(epoch));
+    if (position == 0 && done == 0) at::empty({}, at::kLong).random_();
+    order_ = samples_.index_select(0, sampler_.indices(epoch, done));
     next_ = position;
     if (workers_ > 0) {
-      prefetch_ = std::make_unique<Prefetch>(workers_, position, per_epoch(), [this](auto i) { return gather(i); });
+      prefetch_ = std::make_unique<Prefetch>(workers_, position, per_epoch(done), [this](auto i) { return gather(i); });
     }
   }
 
@@ -75,8 +77,8 @@ class DrawnBatches : public Batches {
   DrawnBatches(const datasets::DrawnDataset& dataset, const Sharding& sharding)
       : dataset_(dataset), batch_size_(sharding.batch_size), pin_memory_(sharding.pin_memory) {}
 
-  std::int64_t per_epoch() const override { return 0; }
-  void start_epoch(std::int64_t, std::int64_t) override {}
+  std::int64_t per_epoch(std::int64_t) const override { return 0; }
+  void start_epoch(std::int64_t, std::int64_t, std::int64_t) override {}
   datasets::Batch next() override { return pinned(dataset_.draw(batch_size_), pin_memory_); }
 
  private:

@@ -13,11 +13,12 @@ namespace ddp::data {
 class Batches {
  public:
   virtual ~Batches() = default;
-  // Micro-batches of an epoch; 0: as many as one likes.
-  virtual std::int64_t per_epoch() const = 0;
-  // The next call of next() gives micro-batch `position` of the epoch. A new epoch (position 0) draws one
+  // Micro-batches of an epoch, or of what is left of one of which all ranks together have seen `done` samples; 0: as
+  // many as one likes.
+  virtual std::int64_t per_epoch(std::int64_t done = 0) const = 0;
+  // The next call of next() gives micro-batch `position` of the epoch, or of what is left of it. A new epoch draws one
   // number from the global generator, as making a DataLoader iterator does in Python.
-  virtual void start_epoch(std::int64_t epoch, std::int64_t position) = 0;
+  virtual void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done = 0) = 0;
   virtual datasets::Batch next() = 0;
 };
 

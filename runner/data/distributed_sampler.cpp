@@ -1,5 +1,7 @@
 #include "data/distributed_sampler.h"
 
+#include <algorithm>
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/randperm.h>
@@ -8,9 +10,11 @@
 
 namespace ddp::data {
 
-std::int64_t DistributedSampler::length() const { return config::samples_of_rank(size, world_size, drop_last); }
+std::int64_t DistributedSampler::length(std::int64_t done) const {
+  return config::samples_of_rank(std::max<std::int64_t>(0, size - done), world_size, drop_last);
+}
 
-at::Tensor DistributedSampler::indices(std::int64_t epoch) const {
+at::Tensor DistributedSampler::indices(std::int64_t epoch, std::int64_t done) const {
   const auto options = at::TensorOptions().dtype(at::kLong);
   at::Tensor order;
   if (shuffle) {
@@ -19,7 +23,8 @@ at::Tensor DistributedSampler::indices(std::int64_t epoch) const {
     order = at::arange(size, options);
   }
   // Position p of the padded order is order[p % size]: wrapping around as often as it takes.
-  const at::Tensor positions = at::arange(rank, length() * world_size, world_size, options).remainder(size);
+  const at::Tensor positions =
+      at::arange(done + rank, done + length(done) * world_size, world_size, options).remainder(size);
   return order.index_select(0, positions);
 }
 

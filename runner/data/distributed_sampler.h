@@ -17,10 +17,11 @@ struct DistributedSampler {
   bool drop_last = false;  // what does not divide over the ranks is dropped instead of wrapped around
   std::int64_t seed = 0;
 
-  // Samples a rank sees in an epoch: the same number on every rank.
-  std::int64_t length() const;
-  // int64 [length()], each in [0, size).
-  at::Tensor indices(std::int64_t epoch) const;
+  // Samples a rank sees in an epoch, or in what is left of one of which `done` samples were seen by all ranks together:
+  // the same number on every rank.
+  std::int64_t length(std::int64_t done = 0) const;
+  // int64 [length(done)], each in [0, size).
+  at::Tensor indices(std::int64_t epoch, std::int64_t done = 0) const;
 };
 
 }  // namespace ddp::data

@@ -76,6 +76,7 @@ int train_launched(const LaunchedRank& r) {
   rank::Task task = task_of(r.plan, r.launch.local_rank, page,
                             {.run_directory = writes ? r.directory->path() : fs::path(),
                              .resumed = r.resumed,
+                             .changes = r.changes,
                              .resume_from = r.start.resume_from,
                              .init_from = r.start.init_from});
   task.meeting = launched_meeting_place(r.launch, listener);

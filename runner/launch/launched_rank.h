@@ -19,6 +19,7 @@ struct LaunchedRank {
   std::optional<record::RunDirectory> directory = {};  // rank 0's, or one that this rank sees
   std::filesystem::path experiment_folder;
   bool resumed = false;
+  std::string changes = {};  // of the experiment since then, as rank::Task tells them
   Start start;
   FileDescriptor lock;  // of the run, on rank 0
 };

@@ -29,20 +29,24 @@ std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, bool
   return asked;
 }
 
-std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan) {
+// `kept`: the samples of a step of a run that goes on.
+std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, std::optional<std::int64_t> kept) {
   const auto& e = loaded.experiment;
-  if (!e.global_batch_size) return e.batch_size.value_or(32);
-  const std::int64_t global = *e.global_batch_size;
+  if (!kept && !e.global_batch_size) return e.batch_size.value_or(32);
+  const std::int64_t global = kept ? *kept : *e.global_batch_size;
   const std::int64_t parts = plan.world_size() * e.accumulate;
-  if (global % parts != 0) {
-    const std::int64_t below = global / parts * parts;
-    const std::string nearest = (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + parts);
-    throw loaded.error("global_batch_size",
-                       std::to_string(global) + " samples cannot be divided over " + std::to_string(plan.world_size()) +
-                           " ranks x " + std::to_string(e.accumulate) + " micro-batches",
-                       "the nearest that can: " + nearest);
+  if (global % parts == 0) return global / parts;
+  const std::string cannot = std::to_string(global) + " samples cannot be divided over " +
+                             std::to_string(plan.world_size()) + " ranks x " + std::to_string(e.accumulate) +
+                             " micro-batches";
+  if (kept) {
+    throw loaded.error("device_pool", "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
+                       "use a number of ranks that divides them, or set accumulate so that they do; at an epoch's end "
+                       "batch_size may be set anew");
   }
-  return global / parts;
+  const std::int64_t below = global / parts * parts;
+  const std::string nearest = (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + parts);
+  throw loaded.error("global_batch_size", cannot, "the nearest that can: " + nearest);
 }
 
 config::Value pool_of(const Plan& plan) {
@@ -122,7 +126,8 @@ std::vector<std::string> Plan::device_names() const {
 
 std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(experiment)); }
 
-Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch) {
+Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,
+               std::optional<std::int64_t> global_batch_size) {
   Plan plan{.experiment = loaded.experiment, .groups = {}, .gpus = std::move(gpus)};
   plan.groups = device_groups(loaded, plan.gpus, launch.ranks_here);
   plan.first_rank = launch.one_rank() ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
@@ -133,7 +138,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   e.devices_per_rank.reset();  // the pool says it now
   require_model_fits(loaded, plan);
   e.distributed.backend = resolve_backend(loaded, plan, !launch.one_rank() && launch.nodes == 1);
-  e.batch_size = resolve_batch_size(loaded, plan);
+  e.batch_size = resolve_batch_size(loaded, plan, global_batch_size);
   e.global_batch_size.reset();
   if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());
   if (!e.epochs && !e.steps) e.epochs = 1;

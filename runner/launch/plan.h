@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ struct Plan {
 };
 
 // Resolves what the file leaves open. Throws ddp::Error (usage) with the file's place where this machine
-// cannot do what it asks.
-Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch = {});
+// cannot do what it asks. `global_batch_size`: the samples of a step of a run that goes on, which stay whatever the
+// number of ranks and micro-batches is now; not given: the file says.
+Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch = {},
+               std::optional<std::int64_t> global_batch_size = {});
 
 // What follows from the number of samples: steps and their like.
 struct Workload {

@@ -18,6 +18,7 @@ Job job_of(const Training& t, bool resumed) {
           .as_rank = [&t](const rank::Task& task) { return t.library.train(task); },
           .task = {.run_directory = t.directory.path(),
                    .resumed = resumed,
+                   .changes = resumed ? t.changes : "",
                    .resume_from = t.start.resume_from,
                    .init_from = t.start.init_from},
           .output =

@@ -23,6 +23,7 @@ struct Training {
   FileDescriptor lock;
   std::filesystem::path experiment_folder;  // whose git state is recorded
   bool resumed = false;                     // goes on in a directory that was there
+  std::string changes = {};                 // of the experiment since then, as rank::Task tells them
   Start start;
 };
 

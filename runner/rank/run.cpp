@@ -81,6 +81,20 @@ std::filesystem::path agree(const Task& t, const dist::Group& control) {
   return dist::broadcast_text(control, t.resume_from.string());
 }
 
+// The state of a run that begins, or that was begun by other ranks or in other micro-batches: what was seen of its
+// epoch stays seen, and what is left of its order is dealt out anew.
+void take_over(checkpoint::State& state, const Task& t) {
+  const auto& e = *t.experiment;
+  if (state.world_size != t.world_size || state.batch_size != *e.batch_size) {
+    state.offset = state.seen;
+    state.position = 0;
+  }
+  state.world_size = t.world_size;
+  state.batch_size = *e.batch_size;
+  state.global_batch_size = *e.batch_size * t.world_size * e.accumulate;
+  state.config_hash = t.config_hash;
+}
+
 // "CPU0", "GPU3": the word of the seeds for the device of a rank.
 std::string label(const Task& t) {
   const c10::Device device = first_device(t);
@@ -134,17 +148,25 @@ void start(Parts& p) {
                                                   .optimizer = *p.optimizer,
                                                   .recorder = p.recorder ? &*p.recorder : nullptr});
   if (saved) p.checkpointer->restore(*saved);
-  p.state.world_size = t.world_size;
-  p.state.config_hash = t.config_hash;
+  take_over(p.state, t);
 }
 
 void train(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
-  const config::Length length = config::length_of(e, p.data.batches->per_epoch());
+  const checkpoint::State& s = p.state;
+  const std::int64_t begun = s.position > 0 || s.offset > 0 ? p.data.batches->per_epoch(s.offset) - s.position : 0;
+  const config::Length length =
+      config::length_of(e, p.data.batches->per_epoch(), {.epoch = s.epoch, .step = s.step, .left = begun});
   if (p.recorder) {
     show_start(t.progress->run(), length, p.state);
-    if (t.resumed) p.recorder->resumed(p.state.epoch, p.state.step, t.resume_from);
+    if (t.resumed) {
+      p.recorder->resumed({.epoch = p.state.epoch,
+                           .step = p.state.step,
+                           .checkpoint = t.resume_from,
+                           .world_size = t.world_size,
+                           .changes = t.changes});
+    }
   }
   train::Trainer trainer({.experiment = e,
                           .rank = t.rank,

@@ -28,6 +28,7 @@ struct Task {
   std::string device_names = {};          // the same for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"
   std::filesystem::path run_directory = {};
   bool resumed = false;                    // goes on in a run directory that was there
+  std::string changes = {};                // of its experiment since then, a JSON object: {"batch_size": [32, 16]}
   std::filesystem::path resume_from = {};  // the complete checkpoint to go on from; empty: from the start
   std::filesystem::path init_from = {};    // a .safetensors file to take weights from
   MeetingPlace meeting = {};

@@ -128,7 +128,9 @@ Position position_of(const fs::path& checkpoint) {
     Position position{.step = count_member(state, "step"),
                       .epoch = count_member(state, "epoch"),
                       .position = count_member(state, "position"),
+                      .offset = count_member(state, "offset"),
                       .world_size = static_cast<int>(count_member(state, "world_size", INT_MAX)),
+                      .global_batch_size = count_member(state, "global_batch_size"),
                       .seconds = config::number_member(state, "seconds"),
                       .metric_name = config::text_member(metric, "name"),
                       .metric = {}};

@@ -40,11 +40,15 @@ std::filesystem::path latest_checkpoint(const std::filesystem::path& checkpoints
 struct Position {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
-  std::int64_t position = 0;  // micro-batches of that epoch that are done
+  std::int64_t position = 0;  // micro-batches of that epoch that are done,
+  std::int64_t offset = 0;    // after so many samples, done by other ranks or in other micro-batches
   int world_size = 1;
+  std::int64_t global_batch_size = 0;  // samples of a step
   double seconds = 0;
   std::string metric_name;
   std::optional<double> metric;
+
+  bool inside_epoch() const { return position > 0 || offset > 0; }
 };
 // Throws ddp::Error (usage) where its state.json is damaged.
 Position position_of(const std::filesystem::path& checkpoint);

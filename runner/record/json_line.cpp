@@ -33,6 +33,12 @@ JsonLine& JsonLine::add(std::string_view name, std::string_view value) {
   return *this;
 }
 
+JsonLine& JsonLine::add_json(std::string_view name, std::string_view value) {
+  key(name);
+  text_ += value;
+  return *this;
+}
+
 JsonLine& JsonLine::add(std::string_view name, double value) {
   key(name);
   if (!std::isfinite(value)) {

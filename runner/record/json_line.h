@@ -13,6 +13,8 @@ class JsonLine {
   explicit JsonLine(std::string_view event);
   JsonLine& add(std::string_view key, std::int64_t value);
   JsonLine& add(std::string_view key, std::string_view value);
+  // A value that is JSON already.
+  JsonLine& add_json(std::string_view key, std::string_view value);
   // Not finite: null, and the line says "finite":false once.
   JsonLine& add(std::string_view key, double value);
   // The line with its newline.

@@ -45,6 +45,7 @@ struct LossEntry {
 // How many steps of losses a rank's ring holds. Ranks are never more than one step apart (each step ends in
 // an all-reduce), so a few are plenty.
 constexpr std::size_t kLossRing = 8;
+inline constexpr std::size_t loss_place(std::int64_t step) { return static_cast<std::size_t>(step) % kLossRing; }
 
 // One rank's part of the page; written by that rank alone, on cache lines of its own.
 struct alignas(64) RankProgress {
@@ -111,11 +112,15 @@ class ProgressPage {
   std::atomic<bool>& stop_requested() { return header_->stop_requested; }
   std::atomic<std::int64_t>& stop_after_step() { return header_->stop_after_step; }
 
+  // A rank whose loss of a step is not finite notes the step there, before the all-reduce that ends it.
+  std::atomic<std::int64_t>& not_finite(std::int64_t step) { return header_->not_finite[loss_place(step)]; }
+
  private:
   struct Header {
     RunProgress run;
     alignas(64) std::atomic<bool> stop_requested{false};
     std::atomic<std::int64_t> stop_after_step{0};  // 0: go on
+    std::atomic<std::int64_t> not_finite[kLossRing] = {};
   };
   int ranks_;
   std::size_t bytes_;

@@ -46,7 +46,8 @@ void RunRecorder::step(const StepRecord& r) {
   run.samples.store(run.samples.load(std::memory_order_relaxed) + r.samples, std::memory_order_relaxed);
   run.seconds.store(now, std::memory_order_relaxed);
   if (!std::isfinite(r.loss) && !std::exchange(warned_, true)) {
-    console_.line("warning: the loss of step " + std::to_string(r.step) + " is not finite");
+    console_.line("warning: the loss of step " + std::to_string(r.step) +
+                  " is not finite; later ones are told in metrics.jsonl");
   }
   if (r.step % every_ != 0) return;
   const double per_second = rate(samples_since_, now - last_line_);
@@ -104,29 +105,32 @@ void RunRecorder::keep_best(const std::string& metric, double value, std::int64_
   run.best_step = step;
 }
 
-void RunRecorder::checkpoint(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder) {
+void RunRecorder::checkpoint(const SaveRecord& r) {
   log_.append(JsonLine("checkpoint")
-                  .add("epoch", epoch)
-                  .add("step", step)
-                  .add("path", std::string_view("checkpoints/" + folder.filename().string()))
+                  .add("epoch", r.epoch)
+                  .add("step", r.step)
+                  .add("path", std::string_view("checkpoints/" + r.folder.filename().string()))
+                  .add("stall", r.stall)
                   .add("seconds", seconds())
                   .finish());
-  console_.line("Epoch " + std::to_string(epoch) + " | Training checkpoint saved at " + folder.string());
+  console_.line("Epoch " + std::to_string(r.epoch) + " | Training checkpoint saved at " + r.folder.string());
 }
 
 void RunRecorder::not_saved(std::int64_t step, const std::string& why) {
   console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training goes on");
 }
 
-void RunRecorder::resumed(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder) {
-  const std::string from = folder.empty() ? "" : "checkpoints/" + folder.filename().string();
+void RunRecorder::resumed(const ResumeRecord& r) {
+  const std::string from = r.checkpoint.empty() ? "" : "checkpoints/" + r.checkpoint.filename().string();
   log_.append(JsonLine("resume")
-                  .add("epoch", epoch)
-                  .add("step", step)
+                  .add("epoch", r.epoch)
+                  .add("step", r.step)
                   .add("checkpoint", std::string_view(from))
+                  .add("world_size", std::int64_t{r.world_size})
+                  .add_json("changes", r.changes.empty() ? "{}" : r.changes)
                   .add("seconds", seconds())
                   .finish());
-  console_.line("going on after step " + std::to_string(step) + (from.empty() ? "" : ", from " + from));
+  console_.line("going on after step " + std::to_string(r.step) + (from.empty() ? "" : ", from " + from));
 }
 
 }  // namespace ddp::record

@@ -34,6 +34,23 @@ struct EpochRecord {
   double metric(const std::string& name) const;
 };
 
+// A checkpoint that is there.
+struct SaveRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  std::filesystem::path folder;
+  double stall = 0;  // seconds that training waited for it
+};
+
+// From where a run goes on, and with what.
+struct ResumeRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  std::filesystem::path checkpoint;  // empty: from the start
+  int world_size = 1;
+  std::string changes;  // of the experiment, a JSON object; empty: none
+};
+
 // Rank 0's hand: metrics.jsonl, the progress page's part about the whole run, and lines for the terminal.
 class RunRecorder {
  public:
@@ -44,10 +61,12 @@ class RunRecorder {
   void step(const StepRecord& record);
   // `metric`: the one whose best value is kept.
   void epoch(const EpochRecord& record, const std::string& metric);
-  // A save has ended. These two and flush() may be called from another thread.
-  void checkpoint(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
+  // A save gets on: its rank, which may have nothing else to do, does not hang.
+  void saving() { page_.rank(0).note_activity(); }
+  // A save has ended. These three and flush() may be called from another thread.
+  void checkpoint(const SaveRecord& record);
   void not_saved(std::int64_t step, const std::string& why);
-  void resumed(std::int64_t epoch, std::int64_t step, const std::filesystem::path& folder);
+  void resumed(const ResumeRecord& record);
   // Returns once all lines so far are in the file. Throws ddp::Error (training) where one could not be written.
   void flush() { log_.flush(); }
   // Training time of the run so far.

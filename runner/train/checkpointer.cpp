@@ -61,11 +61,12 @@ checkpoint::NamedTensors Checkpointer::gather_buffers() const {
   return all;
 }
 
+// All ranks speak to each other in the first three lines.
 void Checkpointer::take_snapshot(checkpoint::State state) {
   checkpoint::gather_rng(p_.group, p_.devices, state);
+  state.buckets = p_.model.rebuilt_buckets();
   const checkpoint::NamedTensors buffers = gather_buffers();
   if (p_.rank != 0) return;
-  state.buckets = p_.model.rebuilt_buckets();
   snapshot_.state = std::move(state);
   snapshot_.model.take(model_state());
   snapshot_.optimizer.take(p_.optimizer.state());
@@ -76,27 +77,30 @@ void Checkpointer::take_snapshot(checkpoint::State state) {
 void Checkpointer::save(checkpoint::State state) {
   if (state.step == saved_step_) return;
   saved_step_ = state.step;
+  const double begun = p_.rank == 0 ? p_.recorder->seconds() : 0;
   wait();
-  const std::int64_t epoch = state.position == 0 && state.epoch > 0 ? state.epoch - 1 : state.epoch;
+  record::SaveRecord record{.epoch = state.position == 0 && state.epoch > 0 ? state.epoch - 1 : state.epoch,
+                            .step = state.step,
+                            .folder = {}};
   take_snapshot(std::move(state));
   if (p_.rank != 0) return;
-  saving_ = std::async(std::launch::async, [this, epoch] { write(epoch); });
+  record.stall = p_.recorder->seconds() - begun;
+  saving_ = std::async(std::launch::async, [this, record] { write(record); });
 }
 
 // On a thread of its own.
-void Checkpointer::write(std::int64_t epoch) {
-  const std::int64_t step = snapshot_.state.step;
+void Checkpointer::write(record::SaveRecord record) {
   try {
     // What led to a checkpoint is on record before it is there.
     p_.recorder->flush();
-    const fs::path folder = checkpoint::save(p_.folder, snapshot_);
-    p_.recorder->checkpoint(epoch, step, folder);
+    record.folder = checkpoint::save(p_.folder, snapshot_, [this] { p_.recorder->saving(); });
+    p_.recorder->checkpoint(record);
     failure_.clear();
-    if (went_back_to_) checkpoint::give_up_after(p_.folder, *std::exchange(went_back_to_, {}), step);
+    if (went_back_to_) checkpoint::give_up_after(p_.folder, *std::exchange(went_back_to_, {}), record.step);
     checkpoint::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
   } catch (const std::exception& error) {
     failure_ = error.what();
-    p_.recorder->not_saved(step, failure_);
+    p_.recorder->not_saved(record.step, failure_);
   }
 }
 
@@ -114,13 +118,14 @@ void Checkpointer::finish() {
 void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
   const at::NoGradGuard no_grad;
   p_.optimizer.load(loaded.optimizer);
-  const std::string prefix = own_prefix(p_.rank);
+  const int rank_then = p_.rank % loaded.state.world_size;
+  const std::string prefix = own_prefix(rank_then);
   for (const auto& [name, own] : p_.model.buffers()) {
     for (const auto& [key, tensor] : loaded.buffers) {
       if (key == prefix + name) own.copy_(tensor);
     }
   }
-  checkpoint::restore_rng(p_.rank, p_.devices, loaded.state);
+  checkpoint::restore_rng(rank_then, p_.devices, loaded.state);
   saved_step_ = loaded.state.step;
   went_back_to_ = loaded.state.step;
 }

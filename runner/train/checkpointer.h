@@ -56,7 +56,7 @@ class Checkpointer {
   void take_snapshot(checkpoint::State state);
   checkpoint::NamedTensors model_state() const;
   checkpoint::NamedTensors gather_buffers() const;
-  void write(std::int64_t epoch);
+  void write(record::SaveRecord record);
   void wait();
 
   CheckpointerParts p_;

@@ -16,7 +16,17 @@ class SharedPage : public StepExchange {
     auto& entry = entry_of(rank_);
     entry.loss_sum = loss.sum;
     entry.samples = loss.samples;
+    if (!loss.finite()) page_.not_finite(step).store(step, std::memory_order_relaxed);
     entry.step.store(step, std::memory_order_release);
+  }
+
+  std::optional<int> not_finite() override {
+    if (page_.not_finite(step_).load(std::memory_order_relaxed) != step_) return {};
+    // All have posted: the all-reduce needed them.
+    for (int r = 0; r < page_.ranks(); ++r) {
+      if (!std::isfinite(entry_of(r).loss_sum)) return r;
+    }
+    return {};
   }
 
   LossSum collect() override {
@@ -38,9 +48,7 @@ class SharedPage : public StepExchange {
   }
 
  private:
-  record::LossEntry& entry_of(int rank) {
-    return page_.rank(rank).losses[static_cast<std::size_t>(step_) % record::kLossRing];
-  }
+  record::LossEntry& entry_of(int rank) { return page_.rank(rank).losses[record::loss_place(step_)]; }
 
   record::ProgressPage& page_;
   const int rank_;
@@ -58,6 +66,11 @@ class Gathered : public StepExchange {
         dist::start_all_gather(control_, at::tensor({loss.sum, static_cast<double>(loss.samples), stop}, at::kDouble));
   }
 
+  std::optional<int> not_finite() override {
+    finish();
+    return not_finite_;
+  }
+
   LossSum collect() override {
     finish();
     return all_;
@@ -72,8 +85,12 @@ class Gathered : public StepExchange {
   void finish() {
     if (!pending_) return;
     all_ = {};
+    not_finite_.reset();
+    int r = 0;
     for (const auto& rank : std::exchange(pending_, nullptr)()) {
       const double* values = rank.const_data_ptr<double>();
+      if (!not_finite_ && !std::isfinite(values[0])) not_finite_ = r;
+      ++r;
       all_.sum += values[0];
       all_.samples += static_cast<std::int64_t>(values[1]);
       stop_ = stop_ || values[2] != 0;
@@ -84,6 +101,7 @@ class Gathered : public StepExchange {
   const dist::Group control_;
   dist::PendingGather pending_;
   LossSum all_;
+  std::optional<int> not_finite_;
   bool stop_ = false;
 };
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "dist/collectives.h"
 #include "record/progress_page.h"
@@ -17,6 +19,7 @@ struct LossSum {
     sum += mean * static_cast<double>(count);
     samples += count;
   }
+  bool finite() const { return std::isfinite(sum); }
   double mean() const { return sum / static_cast<double>(samples); }
 };
 
@@ -28,6 +31,10 @@ class StepExchange {
   // This rank's loss of `step`. To be called before the backward that ends the step: its all-reduce then hides the way
   // to the other ranks.
   virtual void post(std::int64_t step, const LossSum& loss) = 0;
+
+  // The first rank whose loss of the step that was posted last is not finite; the same answer on each. To be called
+  // after the backward that ends the step.
+  virtual std::optional<int> not_finite() = 0;
 
   // All ranks' losses of the step that was posted last, summed in rank order. For rank 0.
   virtual LossSum collect() = 0;

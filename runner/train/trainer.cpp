@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
+
 namespace ddp::train {
 
 using record::Phase;
@@ -14,16 +16,20 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
 
 void Trainer::run() {
   if (p_.experiment.checkpoint.rehearse && state_.step == 0) p_.checkpointer.rehearse(state_);
-  while (!finished() && !stopping_) run_epoch();
+  while (!finished() && !stopping_ && !given_up_) run_epoch();
+  if (given_up_) return;
   save();
   p_.checkpointer.finish();
   enter(Phase::finished);
 }
 
 void Trainer::run_epoch() {
-  p_.batches.start_epoch(state_.epoch, state_.position);
+  p_.batches.start_epoch(state_.epoch, state_.position, state_.offset);
+  const std::int64_t in_epoch = p_.batches.per_epoch(state_.offset);
+  in_epoch_ = p_.length.micro_batches_per_epoch == 0 ? std::numeric_limits<std::int64_t>::max() : in_epoch;
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
+    if (given_up_) return;
     if (p_.experiment.checkpoint.rehearse && state_.step == 1) p_.checkpointer.end_rehearsal();
     stopping_ = exchange_->stop_agreed(/*more=*/!finished());
     if (save_is_due_after_step() && !epoch_finished() && !finished()) save();
@@ -32,7 +38,7 @@ void Trainer::run_epoch() {
 }
 
 void Trainer::run_step() {
-  const std::int64_t of_step = std::min(p_.experiment.accumulate, p_.length.micro_batches_per_epoch - state_.position);
+  const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
   const double lr = p_.scheduler(state_.step);
   p_.model.zero_grad();
   LossSum loss;
@@ -42,11 +48,13 @@ void Trainer::run_step() {
   }
   run_micro_batch(of_step, /*last=*/true, loss);
   enter(Phase::optimizer);
-  p_.optimizer.step(lr);
+  const std::optional<int> not_finite = exchange_->not_finite();
+  if (!not_finite) p_.optimizer.step(lr);
   ++state_.step;
   state_.position += of_step;
   progress().step.store(state_.step, std::memory_order_relaxed);
   if (p_.recorder) record_step(lr);
+  if (not_finite && p_.experiment.on_nan == "stop") give_up(*not_finite);
 }
 
 LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far) {
@@ -66,16 +74,31 @@ LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far
 }
 
 void Trainer::announce_epoch(std::int64_t batch_size) {
-  const std::int64_t batches = std::min(p_.length.micro_batches_per_epoch, p_.length.steps * p_.experiment.accumulate);
+  const std::int64_t batches = std::min(in_epoch_, p_.length.steps * p_.experiment.accumulate);
   p_.console.line("[" + p_.label + "] Epoch " + std::to_string(state_.epoch) +
                   " | Batchsize: " + std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
 }
 
 void Trainer::record_step(double lr) {
   const LossSum all = exchange_->collect();
-  state_.loss_sum += all.sum;
-  state_.loss_samples += all.samples;
+  state_.seen += all.samples;
+  if (all.finite()) {
+    state_.loss_sum += all.sum;
+    state_.loss_samples += all.samples;
+  }
   p_.recorder->step({.epoch = state_.epoch, .step = state_.step, .loss = all.mean(), .lr = lr, .samples = all.samples});
+}
+
+void Trainer::give_up(int rank) {
+  given_up_ = true;
+  // The step is on record before that rank's end ends the others.
+  if (p_.recorder) p_.recorder->flush();
+  dist::barrier(p_.group);
+  if (rank != p_.rank) return;
+  progress().hopeless = true;
+  throw training_error("the loss of step " + std::to_string(state_.step) + " is not finite (first on rank " +
+                           std::to_string(rank) + "); the weights are those of the step before",
+                       "", "try a smaller lr, or on_nan = \"skip\" to leave such steps out");
 }
 
 void Trainer::end_epoch() {
@@ -93,6 +116,8 @@ void Trainer::end_epoch() {
   if (epoch_finished()) {
     ++state_.epoch;
     state_.position = 0;
+    state_.offset = 0;
+    state_.seen = 0;
     state_.loss_sum = 0;
     state_.loss_samples = 0;
   }

@@ -56,12 +56,14 @@ class Trainer {
   // The line that the seeds print at each epoch's start; their "steps" are the batches of a rank.
   void announce_epoch(std::int64_t batch_size);
   void record_step(double lr);
+  // A rank's loss was not finite, and the run is to stop then: nothing is saved.
+  void give_up(int rank);
   void end_epoch();
   Evaluation validate();
   void save();
   bool save_is_due_after_step() const;
   bool finished() const { return state_.step >= p_.length.steps; }
-  bool epoch_finished() const { return state_.position >= p_.length.micro_batches_per_epoch; }
+  bool epoch_finished() const { return state_.position >= in_epoch_; }
   void enter(record::Phase phase) {
     progress().phase.store(phase, std::memory_order_relaxed);
     progress().note_activity();
@@ -71,7 +73,9 @@ class Trainer {
   TrainerParts p_;
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
+  std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
   bool stopping_ = false;
+  bool given_up_ = false;
 };
 
 }  // namespace ddp::train

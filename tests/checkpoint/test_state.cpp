@@ -14,6 +14,10 @@ State sample() {
   s.position = 4;
   s.step = 77;
   s.world_size = 2;
+  s.batch_size = 16;
+  s.global_batch_size = 64;
+  s.offset = 128;
+  s.seen = 256;
   s.rng = {"AAAA", "BBBB"};
   s.gpu_rng = {{"CCCC", "DDDD"}, {"EEEE", "FFFF"}};
   s.buckets = {{1, 0}, {2}};
@@ -35,6 +39,10 @@ TEST_CASE("a state comes back from its text whole and with the same bits") {
   CHECK(s.position == 4);
   CHECK(s.step == 77);
   CHECK(s.world_size == 2);
+  CHECK(s.batch_size == 16);
+  CHECK(s.global_batch_size == 64);
+  CHECK(s.offset == 128);
+  CHECK(s.seen == 256);
   CHECK(s.rng == sample().rng);
   CHECK(s.gpu_rng == sample().gpu_rng);
   CHECK(s.buckets == sample().buckets);

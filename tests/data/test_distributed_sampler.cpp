@@ -1,3 +1,4 @@
+#include <set>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -78,6 +79,29 @@ TEST_CASE("the order of an epoch is the one that PyTorch's DistributedSampler gi
   for (int r = 0; r < 5; ++r) {
     CHECK(indices({.size = 3, .rank = r, .world_size = 5, .shuffle = true, .drop_last = false, .seed = 7}, 2) ==
           three[static_cast<std::size_t>(r)]);
+  }
+}
+
+TEST_CASE("what other ranks left of an epoch is shared out with none skipped and none twice but to fill up") {
+  for (const int before : {1, 2, 3, 4}) {
+    for (const int now : {1, 2, 3, 5, 8}) {
+      for (const std::int64_t each : {0, 1, 4, 7}) {
+        INFO(before << " ranks took " << each << " each, " << now << " go on");
+        std::multiset<std::int64_t> seen;
+        for (int rank = 0; rank < before; ++rank) {
+          const Indices whole = indices({.size = 31, .rank = rank, .world_size = before, .seed = 5}, 3);
+          seen.insert(whole.begin(), whole.begin() + each);
+        }
+        for (int rank = 0; rank < now; ++rank) {
+          const DistributedSampler s{.size = 31, .rank = rank, .world_size = now, .seed = 5};
+          const Indices rest = list(s.indices(3, each * before));
+          CHECK(static_cast<std::int64_t>(rest.size()) == s.length(each * before));
+          seen.insert(rest.begin(), rest.end());
+        }
+        for (std::int64_t i = 0; i < 31; ++i) CHECK(seen.count(i) >= 1);
+        CHECK(seen.size() < 31 + static_cast<std::size_t>(now));
+      }
+    }
   }
 }
 

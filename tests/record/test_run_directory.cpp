@@ -38,7 +38,7 @@ fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::
   const fs::path folder = scratch.folder() / ("step-" + step);
   const std::string number = std::to_string(std::stoi(step));
   scratch.write("step-" + step + "/state.json",
-                "{\"step\":" + number + ",\"epoch\":0,\"position\":0,\"world_size\":2,\"seconds\":1.5," +
+                "{\"step\":" + number + ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":2,\"global_batch_size\":64,\"seconds\":1.5," +
                     "\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
   scratch.write("step-" + step + "/COMPLETE", hash_hex_of(folder / "state.json") + "\n");
   return folder;

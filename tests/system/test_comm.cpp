@@ -205,7 +205,7 @@ TEST_CASE("a rank that stands still is named when the timeout is over") {
     kill(m.ranks.at(1), SIGSTOP);
     const Outcome outcome = w.finish(*m.process);
     INFO(outcome.out << outcome.err);
-    CHECK(seconds_since(stopped) < 14);  // 4 of timeout
+    CHECK(seconds_since(stopped) < 45);  // gdb takes its time to tell where it hangs  // 4 of timeout
     CHECK(outcome.code == 1);
     CHECK_FALSE(outcome.left);
     CHECK(contains(outcome.err, "rank 1 (cpu): "));

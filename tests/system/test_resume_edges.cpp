@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "workspace.h"
+#include "finished_run.h"
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
@@ -41,29 +41,6 @@ save_every_steps = 1
 keep_last = 50
 )";
 
-// A workspace with a finished run.
-struct Finished {
-  explicit Finished(const std::string& file, std::vector<std::string> sets = {}) {
-    workspace.write("small.toml", file);
-    std::vector<std::string> arguments{"run", "small.toml"};
-    for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-    const Outcome outcome = workspace.run(arguments);
-    INFO(outcome.err);
-    REQUIRE(outcome.code == 0);
-    run = outcome.run;
-    model = run.model();
-    training = run.training();
-  }
-  Outcome resume(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), "resume");
-    return workspace.run(arguments);
-  }
-  const Workspace workspace;
-  RunFolder run{""};
-  std::string model;
-  std::string training;
-};
-
 // All that a refused resume must leave as it is, by the names of files.
 std::map<std::string, std::string> kept_of(const RunFolder& run) {
   std::map<std::string, std::string> files;
@@ -81,7 +58,7 @@ std::map<std::string, std::string> kept_of(const RunFolder& run) {
 }  // namespace
 
 TEST_CASE("three ranks resumed from their first and second step end with the bits of a run never interrupted") {
-  const Finished f(kThree);
+  const FinishedRun f(kThree);
   REQUIRE(f.run.has_each_step_once(8));
   for (const char* step : {"1", "2", "4", "5"}) {
     INFO("from " << step);
@@ -94,7 +71,7 @@ TEST_CASE("three ranks resumed from their first and second step end with the bit
 }
 
 TEST_CASE("three ranks resumed twice in a row end with the bits of a run never interrupted") {
-  const Finished f(kThree);
+  const FinishedRun f(kThree);
   const Outcome once = f.resume({"small", "--from", "2", "--set", "steps=3"});
   INFO(once.err);
   REQUIRE(once.code == 0);
@@ -108,7 +85,7 @@ TEST_CASE("three ranks resumed twice in a row end with the bits of a run never i
 }
 
 TEST_CASE("a run that is resumed by a link or with a slash at its end keeps its own name") {
-  const Finished f(kTwo);
+  const FinishedRun f(kTwo);
   const std::string id = f.run.path().filename();
   REQUIRE(f.run.summary().at("run_id") == id);
   int steps = 6;
@@ -186,7 +163,7 @@ TEST_CASE("a resume whose optimizer or model does not fit the checkpoint is exit
            {"optimizer.momentum=0.9", "model.hidden=[8,8]"},
        }) {
     INFO(before << " then " << after);
-    const Finished f(kTwo, {before});
+    const FinishedRun f(kTwo, {before});
     const auto kept = kept_of(f.run);
     const Outcome refused = f.resume({"small", "--set", "epochs=2", "--set", after});
     INFO(refused.err);
@@ -201,7 +178,7 @@ TEST_CASE("a resume whose optimizer or model does not fit the checkpoint is exit
 }
 
 TEST_CASE("a run that ended without saying so is completed by a resume that has nothing to train") {
-  const Finished f(kTwo);
+  const FinishedRun f(kTwo);
   const Json whole = f.run.summary();
   REQUIRE(whole.at("status") == "completed");
   Json summary = whole;
@@ -220,7 +197,7 @@ TEST_CASE("a run that ended without saying so is completed by a resume that has 
 }
 
 TEST_CASE("the first save after going back removes all later checkpoints and no earlier one") {
-  const Finished f(kTwo);
+  const FinishedRun f(kTwo);
   for (int step = 1; step <= 6; ++step) REQUIRE(fs::exists(f.run.checkpoint(step)));
   const Outcome other =
       f.resume({"small", "--from", "2", "--set", "checkpoint.save_every_steps=100", "--set", "steps=5"});
@@ -239,10 +216,10 @@ TEST_CASE("the first save after going back removes all later checkpoints and no 
 }
 
 TEST_CASE("what would change the order of samples inside an epoch is refused by its key") {
-  const Finished f(kTwo);
+  const FinishedRun f(kTwo);
   const auto kept = kept_of(f.run);
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
-           {"batch_size", "2"}, {"accumulate", "2"}, {"loader.sampler_seed", "9"}, {"loader.shuffle", "false"}}) {
+           {"batch_size", "2"}, {"loader.sampler_seed", "9"}, {"loader.shuffle", "false"}}) {
     INFO(key);
     const Outcome refused = f.resume({"small", "--from", "3", "--set", key + "=" + value});
     INFO(refused.err);

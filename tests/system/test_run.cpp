@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -218,16 +219,44 @@ TEST_CASE("init-from starts a new run with the weights of another") {
   }
 }
 
-TEST_CASE("a loss that is not finite is null and said to be so") {
+TEST_CASE("a loss that is not finite stops the run, which says where, and saves nothing of it") {
   const Workspace w;
   w.write("small.toml", kSmall);
-  const Outcome run = w.run({"run", "small.toml", "--set", "optimizer.lr=1e38"});
+  const Outcome run = w.run({"run", "small.toml", "--set", "optimizer.lr=1e38", "--set", "checkpoint.save_every=1"});
   INFO(run.err);
-  CHECK(run.code == 0);
+  CHECK(run.code == 1);
   const Json last = run.run.events("step").back();
   CHECK(last.at("loss").is_null());
   CHECK(last.at("finite") == false);
   CHECK_FALSE(run.run.events("step").front().contains("finite"));
+  CHECK(contains(run.err, "the loss of step " + last.at("step").dump() + " is not finite"));
+  const Json summary = run.run.summary();
+  CHECK(summary.at("status") == "failed");
+  CHECK(summary.at("error").at("rank").get<int>() >= 0);
+  CHECK_FALSE(run.left);
+  CHECK(run.run.events("checkpoint").empty());
+}
+
+TEST_CASE("where the experiment says so a step whose loss is not finite leaves the weights as they were") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const std::vector<std::string> arguments{"run",   "small.toml",  "--set", "optimizer.lr=1e38",
+                                           "--set", "on_nan=skip", "--set", "model.dropout=0"};
+  const Outcome run = w.run(arguments);
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(run.run.has_each_step_once(28));
+  CHECK(contains(run.err, "is not finite"));
+  const auto steps = run.run.events("step");
+  const auto finite = std::count_if(steps.begin(), steps.end(), [](const Json& s) { return s.at("loss").is_number(); });
+  REQUIRE(finite > 0);
+  REQUIRE(finite < 28);
+  auto until_then = arguments;
+  for (const std::string& word : {std::string("--set"), "steps=" + std::to_string(finite)}) until_then.push_back(word);
+  const Outcome before = w.run(until_then);
+  INFO(before.err);
+  REQUIRE(before.code == 0);
+  CHECK(before.run.model() == run.run.model());
 }
 
 }  // namespace ddp::system_test
