@@ -1,10 +1,10 @@
 """The peer: a DDP script as PyTorch's tutorials write it, started by torchrun (the bench runs it; see sides.py).
 
 peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, wide, big    DATA: drawn (as the tutorials do), kept (one batch in memory)
-peer.py MODEL DATA STEPS STEADY FILE SAVED    torch.save after step SAVED
+peer.py MODEL DATA STEPS STEADY FILE EVERY    with a torch.save after every EVERY steps
 
 Rank 0 prints "first step" as soon as it is done, and at the end the seconds that all but the first STEADY steps took;
-where it saves, instead, the seconds that this blocked, and those that the steps after it took longer than those before.
+where it saves, instead, the seconds that each save blocked, and when each step was done.
 """
 
 import os
@@ -88,19 +88,19 @@ def save(model, optimizer, file):
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, file)
 
 
-def main(model, data, steps, steady, file=None, saved=0):
+def main(model, data, steps, steady, file=None, save_every=0):
     dist.init_process_group("gloo")
     torch.manual_seed(42)
-    big_model = model == "big"
-    model, batches = {"toy": toy, "mlp": mlp, "wide": wide, "big": big}[model]()
+    name = model
+    model, batches = {"toy": toy, "mlp": mlp, "wide": wide, "big": big}[name]()
     ddp_model = DDP(model)
     optimizer = torch.optim.SGD(ddp_model.parameters(), lr=1e-3)
-    if big_model:
+    if name == "big":
         optimizer = torch.optim.AdamW(ddp_model.parameters(), lr=1e-3, fused=True)
     loss_fn = nn.MSELoss()
     source = batches() if data == "drawn" else keep_one(batches())
-    ends = []  # when each step, with its save, was done
-    blocked = 0
+    ends = []
+    blocked = []
     for step in range(steps):
         x, y = next(source)
         optimizer.zero_grad()
@@ -109,15 +109,13 @@ def main(model, data, steps, steady, file=None, saved=0):
         if step == 0 and dist.get_rank() == 0:
             print("first step", flush=True)
         ends.append(time.perf_counter())
-        if step + 1 == saved:
+        if save_every and (step + 1) % save_every == 0:
             save(model, optimizer, file)
-            blocked = time.perf_counter() - ends[-1]
-    if dist.get_rank() == 0:
-        if saved:
-            before = (ends[saved - 1] - ends[0]) / (saved - 1)
-            print(blocked, ends[-1] - ends[saved - 1] - (steps - saved) * before, flush=True)
-        elif steps > steady:
-            print(ends[-1] - ends[steady - 1], flush=True)
+            blocked.append(time.perf_counter() - ends[-1])
+    if dist.get_rank() == 0 and save_every:
+        print(blocked, ends, sep="\n", flush=True)
+    elif dist.get_rank() == 0 and steps > steady:
+        print(ends[-1] - ends[steady - 1], flush=True)
     dist.barrier()
     # The destructor of DDP's Reducer can wait forever for a Gloo thread that wants the interpreter's lock.
     os._exit(0)

@@ -4,48 +4,62 @@ Blocked: how long training waits at the save. Lost: how much longer the steps af
 included, until it is on disk; torch.save returns before that, its pages still in memory.
 """
 
+import json
 import os
 import tempfile
 
 from sides import Peer, run_ddp_exp
 from table import Table
 
-SAVED = 6  # the step that is saved; the steps before are the measure of those after
-STEPS = 2 * SAVED
+EVERY = 6  # steps from one save to the next; the first of them are the measure of those after
+STEPS = 3 * EVERY
+
+
+def after_saves(seconds, before):
+    """How much longer the steps after each save took, from the seconds at each step."""
+    return [seconds[save + EVERY] - seconds[save] - EVERY * before for save in (EVERY, 2 * EVERY)]
 
 
 def ddp_exp():
-    """Seconds blocked and lost."""
+    """Seconds blocked and lost, of the first and of the second save."""
     lines = run_ddp_exp(os.environ["DDP_EXP"], "big", STEPS)
     seconds = {line["step"]: line["seconds"] for line in lines if line["event"] == "step"}
-    saved = next(line for line in lines if line["event"] == "checkpoint" and line["step"] == SAVED)
-    if saved["seconds"] > seconds[STEPS]:
-        raise RuntimeError("the save took longer than the steps that were to hide it")
-    before = (seconds[SAVED] - seconds[1]) / (SAVED - 1)
-    return saved["stall"], seconds[STEPS] - seconds[SAVED] - (STEPS - SAVED) * before
+    blocked = [line["stall"] for line in lines if line["event"] == "checkpoint"]
+    return blocked[:2], after_saves(seconds, (seconds[EVERY] - seconds[1]) / (EVERY - 1))
 
 
 def torch_save():
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
-        with Peer("big", "kept", STEPS, os.path.join(folder, "state.pt"), SAVED) as lines:
-            blocked, lost = (float(word) for word in list(lines)[-1].split())
-    return blocked, lost
+        with Peer("big", "kept", STEPS, os.path.join(folder, "state.pt"), EVERY) as lines:
+            *_, blocked, ends = (json.loads(line) for line in lines if line.startswith(("[", "{")))
+    seconds = {step: end - ends[0] for step, end in enumerate(ends, 1)}
+    return blocked[:2], after_saves(seconds, seconds[EVERY] / (EVERY - 1))
+
+
+class Save:
+    """One run gives four figures; who asks for the first of them makes it."""
+
+    def __init__(self, run):
+        self.run = run
+        self.figures = {}
+
+    def figure(self, what, number):
+        if (what, number) not in self.figures:
+            blocked, lost = self.run()
+            self.figures = {("blocked", n): blocked[n] for n in (0, 1)} | {("lost", n): lost[n] for n in (0, 1)}
+        return self.figures.pop((what, number))
 
 
 def tables():
-    sides = {"ddp-exp": ddp_exp, "torch.save": torch_save}
-    what = {"blocked": 0, "lost": 1}
-    measured = {side: [] for side in sides}
-
-    def value(side, name):
-        # One run gives both figures: the second table takes what the first one measured.
-        if name == "blocked":
-            measured[side].append(sides[side]())
-            return measured[side][-1][0]
-        return measured[side].pop(0)[1]
-
+    ours, theirs = Save(ddp_exp), Save(torch_save)
+    rows = {
+        f"{side} {which}": (save, number)
+        for which, number in {"": 1, "(the first)": 0}.items()
+        for side, save in {"ddp-exp": ours, "torch.save": theirs}.items()
+    }
     return [
-        Table(f"save-{name}", f"seconds of training {name} by a save of 1.2 GB", "less",
-              {side: (lambda side=side, name=name: value(side, name)) for side in sides})
-        for name in what
+        Table(f"save-{what}", f"seconds of training {what} by a save of 1.2 GB, the second of a run", "less",
+              {row.strip(): (lambda save=save, what=what, number=number: save.figure(what, number))
+               for row, (save, number) in rows.items()})
+        for what in ("blocked", "lost")
     ]  # fmt: skip
