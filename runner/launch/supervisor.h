@@ -2,19 +2,16 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/experiment.h"
 #include "launch/child.h"
-#include "launch/late_rank.h"
-#include "launch/native_stack.h"
-#include "launch/oom_kills.h"
+#include "launch/hung_stacks.h"
 #include "launch/pipe.h"
-#include "launch/pulse.h"
 #include "launch/stop_signals.h"
+#include "launch/verdict.h"
 #include "record/progress_page.h"
 #include "record/summary.h"
 
@@ -56,9 +53,9 @@ class Supervisor {
   void tell_stop(std::function<void(int signal, bool at_once)> told) { told_stop_ = std::move(told); }
 
   // Before a rank is blamed that only stayed away: names what may have kept it, such as a node that is not heard of.
-  void suspect(std::function<std::optional<std::string>()> suspicion) { suspicion_ = std::move(suspicion); }
+  void suspect(std::function<std::optional<std::string>()> suspicion) { verdict_.suspect(std::move(suspicion)); }
   // Notes on the page which ranks of this machine are stopped.
-  void note_stopped();
+  void note_stopped() { launch::note_stopped(page_, running()); }
 
   // Something outside of these ranks failed: they are ended.
   void fail(const record::Failure& failure);
@@ -77,15 +74,6 @@ class Supervisor {
     std::string file;  // the same, where it is a file of this machine
     Child process;
   };
-  struct Stack {
-    int rank;
-    std::shared_ptr<NativeStack> taken;
-  };
-  struct Ended {
-    int rank;
-    std::string log;
-    int status;
-  };
   struct Source {
     int descriptor;
     std::function<bool()> readable;
@@ -95,38 +83,29 @@ class Supervisor {
   void show_console();
   void reap();
   void end_all();
-  bool any_running() const;
+  RunningRanks running() const;
   void judge();
-  void blame();
-  void blame_late(const Ended& waited);
-  void blame_hung();
   void end_after_grace();
-  void hold(const LateRank& late);
-  bool taking_stacks() const;
-  void keep_stacks();
-  std::string describe(const Ended& ended) const;
+  void blame(const Verdict::Blame& blame);
 
   record::ProgressPage& page_;
-  const double timeout_;
   const std::chrono::duration<double> grace_;
   const bool saves_;
-  const OomKills oom_kills_;
-  Pulse pulse_;
+  Verdict verdict_;
+  HungStacks stacks_;
   const BlockedStopSignals blocked_;
   FileDescriptor signals_;
   StopSignals stop_signals_;
   Pipe console_;
   std::string console_text_;  // what came so far of a line
   std::vector<Rank> ranks_;
-  std::vector<Ended> ended_;   // in the order in which they were found, until the others were killed
-  std::vector<Stack> stacks_;  // of those that hang
+  std::vector<EndedRank> ended_;  // in the order in which they were found, until the others were killed
   std::vector<Source> sources_;
   std::function<void()> tick_;
   std::function<bool()> others_;
   std::function<void(int, bool)> told_stop_;
-  std::function<std::optional<std::string>()> suspicion_;
   std::function<void(const std::string&)> print_;
-  std::optional<Pulse::Clock::time_point> end_of_grace_;  // once a stop was asked for
+  std::optional<std::chrono::steady_clock::time_point> end_of_grace_;  // once a stop was asked for
   Outcome outcome_;
 };
 
