@@ -1,6 +1,9 @@
+#include <unistd.h>
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -28,9 +31,22 @@ void require_known_verb(const CLI::App& app, const std::string& verb) {
                          ddp::config::suggestion(verb, names, "commands"));
 }
 
+// Where memory ends while a library is loaded, or in a thread, nobody can catch what is thrown.
+[[noreturn]] void end_for_want_of_memory() {
+  static constexpr char kText[] = "error: not enough memory\n";
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    if (write(STDERR_FILENO, kText, sizeof kText - 1) > 0) _exit(1);
+  } catch (...) {  // a bug, which a core dump tells more about
+  }
+  std::abort();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_terminate(end_for_want_of_memory);
   // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
   // cannot save.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,28 +1,17 @@
 #include "checkpoint/store.h"
 
 #include <cstdio>
-#include <set>
 #include <system_error>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
 #include "record/hash.h"
+#include "record/retention.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;
 namespace {
-
-// COMPLETE goes first: what a kill leaves of the rest is never taken for a checkpoint.
-void remove_checkpoint(const fs::path& folder) {
-  std::error_code error;
-  fs::remove(folder / record::kComplete, error);
-  if (!error) fs::remove_all(folder, error);
-  if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
-}
-
-constexpr const char* kUnfinished = ".tmp";
 
 // Where a checkpoint is written before it gets its name. Goes, with what is in it, unless it was renamed: a full disk
 // needs the room.
@@ -57,7 +46,7 @@ fs::path folder_of(const fs::path& checkpoints, std::int64_t step) {
 
 fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::function<void()>& moved) {
   const fs::path folder = folder_of(checkpoints, snapshot.state.step);
-  const UnfinishedFolder unfinished(checkpoints / ("." + folder.filename().string() + kUnfinished));
+  const UnfinishedFolder unfinished(checkpoints / ("." + folder.filename().string() + record::kUnfinished));
   State state = snapshot.state;
   state.files["model.safetensors"] = snapshot.model.write(unfinished.path() / "model.safetensors", moved);
   state.files["optimizer.safetensors"] = snapshot.optimizer.write(unfinished.path() / "optimizer.safetensors", moved);
@@ -68,7 +57,7 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   record::write_atomically(unfinished.path() / "state.json", text);
   record::write_atomically(unfinished.path() / record::kComplete, record::hash_hex(text) + "\n");
   record::sync_folder(unfinished.path());
-  if (fs::exists(folder)) remove_checkpoint(folder);
+  if (fs::exists(folder)) record::remove_checkpoint(folder);
   std::error_code error;
   fs::rename(unfinished.path(), folder, error);
   if (error) throw training_error("cannot put the checkpoint in place: " + error.message(), folder.string());
@@ -77,14 +66,6 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   // Before anything older is removed: a power cut must not bring back a link to what is gone.
   record::sync_folder(checkpoints);
   return folder;
-}
-
-void remove_unfinished(const fs::path& checkpoints) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(kUnfinished) || name.starts_with("latest.tmp-")) fs::remove_all(entry.path(), error);
-  }
 }
 
 Checkpoint load(const fs::path& folder) {
@@ -100,24 +81,6 @@ Checkpoint load(const fs::path& folder) {
     checkpoint.buffers = read_safetensors(folder / "buffers.safetensors");
   }
   return checkpoint;
-}
-
-void give_up_after(const fs::path& checkpoints, std::int64_t from, std::int64_t kept) {
-  for (const auto& folder : record::complete_checkpoints(checkpoints)) {
-    const std::int64_t step = record::step_of(folder);
-    if (step > from && step != kept) remove_checkpoint(folder);
-  }
-}
-
-void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best) {
-  const std::vector<fs::path> newest_first = record::complete_checkpoints(checkpoints);
-  const std::vector<fs::path> best_first = record::by_metric(newest_first);
-  std::set<fs::path> kept;
-  for (std::size_t i = 0; i < newest_first.size() && i < std::size_t(keep_last); ++i) kept.insert(newest_first[i]);
-  for (std::size_t i = 0; i < best_first.size() && i < std::size_t(keep_best); ++i) kept.insert(best_first[i]);
-  for (const auto& folder : newest_first) {
-    if (!kept.contains(folder)) remove_checkpoint(folder);
-  }
 }
 
 }  // namespace ddp::checkpoint

@@ -36,16 +36,7 @@ std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::i
 std::filesystem::path save(
     const std::filesystem::path& checkpoints, const Snapshot& snapshot, const std::function<void()>& moved = [] {});
 
-// Removes what a save that was killed has left.
-void remove_unfinished(const std::filesystem::path& checkpoints);
-
 // Reads a complete checkpoint and checks every file's size and checksum. Throws ddp::Error (training).
 Checkpoint load(const std::filesystem::path& folder);
-
-// A run that went back to step `from`, and has saved step `kept` since, has given up the others that came after.
-void give_up_after(const std::filesystem::path& checkpoints, std::int64_t from, std::int64_t kept);
-
-// Removes every checkpoint but the newest keep_last and the best keep_best by their metric.
-void retain(const std::filesystem::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best);
 
 }  // namespace ddp::checkpoint

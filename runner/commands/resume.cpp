@@ -12,6 +12,7 @@
 #include "commands/nodes.h"
 #include "commands/sets.h"
 #include "launch/training.h"
+#include "record/retention.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -45,6 +46,10 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
   log::info("nothing to do: this run has done its " + std::to_string(point.position.step) +
             " steps; give it more with --set epochs=… or --set steps=…");
   launch::settle(point.prepared.plan, directory, point.position);
+  // A run that was killed after its last save has not removed what it need not keep.
+  const auto& keep = point.prepared.plan.experiment.checkpoint;
+  record::remove_unfinished(directory.checkpoints());
+  record::retain(directory.checkpoints(), keep.keep_last, keep.keep_best);
 }
 
 int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes& nodes) {

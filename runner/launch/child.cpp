@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -64,6 +65,17 @@ void require_one_thread() {
   }
 }
 
+// The end of what is in a file.
+std::string last_words(int file) {
+  char text[1024];
+  const off_t size = lseek(file, 0, SEEK_END);
+  const ssize_t taken = pread(file, text, sizeof text, std::max<off_t>(0, size - static_cast<off_t>(sizeof text)));
+  std::string words(text, static_cast<std::size_t>(std::max<ssize_t>(0, taken)));
+  words.erase(0, words.find_first_not_of('\n'));
+  while (words.ends_with('\n')) words.pop_back();
+  return words.empty() ? "it did not say why" : words;
+}
+
 }  // namespace
 
 Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
@@ -94,7 +106,9 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
 
 std::string ask_child(const std::string& what, const std::function<void(int pipe)>& body) {
   Pipe pipe = make_pipe();
-  const Child child = fork_child({.descriptors = {pipe.to.get()}}, [&] {
+  // What it says, to be told only where it fails.
+  const FileDescriptor said(memfd_create("said", MFD_CLOEXEC));
+  const Child child = fork_child({.descriptors = {pipe.to.get()}, .output = said.get()}, [&] {
     body(pipe.to.get());
     return 0;
   });
@@ -113,7 +127,7 @@ std::string ask_child(const std::string& what, const std::function<void(int pipe
     throw training_error(what + " ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
                          strsignal(WTERMSIG(status)) + ")");
   }
-  if (WEXITSTATUS(status) != 0) throw training_error(what + " failed");
+  if (WEXITSTATUS(status) != 0) throw training_error(what + " failed: " + last_words(said.get()));
   return answer;
 }
 

@@ -13,8 +13,11 @@ namespace {
 void* load(const std::string& name, const std::string& remedy) {
   const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
   void* library = dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) throw usage_error(std::string("cannot be loaded: ") + dlerror(), name, remedy);
-  return library;
+  if (library != nullptr) return library;
+  const std::string why = dlerror();
+  // What cannot be mapped is there, and whole.
+  const bool lacks_memory = why.find("map") != std::string::npos || why.find("memory") != std::string::npos;
+  throw usage_error("cannot be loaded: " + why, name, lacks_memory ? "give it more memory: ulimit -v" : remedy);
 }
 
 template <class Function>

@@ -6,8 +6,10 @@
 #include <torch/nn/module.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
+#include "record/retention.h"
 
 namespace ddp::train {
 namespace fs = std::filesystem;
@@ -21,7 +23,7 @@ std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; 
 }  // namespace
 
 Checkpointer::Checkpointer(CheckpointerParts parts) : p_(std::move(parts)) {
-  if (p_.rank == 0) checkpoint::remove_unfinished(p_.folder);
+  if (p_.rank == 0) record::remove_unfinished(p_.folder);
 }
 
 void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& module, const std::string& where) {
@@ -96,11 +98,20 @@ void Checkpointer::write(record::SaveRecord record) {
     record.folder = checkpoint::save(p_.folder, snapshot_, [this] { p_.recorder->saving(); });
     p_.recorder->checkpoint(record);
     failure_.clear();
-    if (went_back_to_) checkpoint::give_up_after(p_.folder, *std::exchange(went_back_to_, {}), record.step);
-    checkpoint::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
+    remove_old(record.step);
   } catch (const std::exception& error) {
     failure_ = error.what();
     p_.recorder->not_saved(record.step, failure_);
+  }
+}
+
+void Checkpointer::remove_old(std::int64_t saved) {
+  try {
+    if (went_back_to_) record::give_up_after(p_.folder, *went_back_to_, saved);
+    went_back_to_.reset();
+    record::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
+  } catch (const std::exception& error) {
+    log::warn(std::string("old checkpoints stay: ") + error.what());
   }
 }
 

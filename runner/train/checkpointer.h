@@ -57,6 +57,7 @@ class Checkpointer {
   checkpoint::NamedTensors model_state() const;
   checkpoint::NamedTensors gather_buffers() const;
   void write(record::SaveRecord record);
+  void remove_old(std::int64_t saved);
   void wait();
 
   CheckpointerParts p_;

@@ -12,6 +12,8 @@ using record::Phase;
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)), state_(std::move(state)), exchange_(make_step_exchange(p_.page, p_.rank, p_.control)) {
   state_.metric_name = p_.experiment.best_metric();
+  // That of the checkpoint it goes on from is no metric of the next one.
+  state_.metric = std::numeric_limits<double>::quiet_NaN();
 }
 
 void Trainer::run() {

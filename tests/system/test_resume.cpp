@@ -125,6 +125,16 @@ TEST_CASE("from best goes back to the checkpoint with the best metric") {
   CHECK(run.run.has_each_step_once(28));
 }
 
+TEST_CASE("a checkpoint inside an epoch does not inherit the metric of the one that the run went on from") {
+  // Of those saved every 5 steps, only that of step 35 is at an epoch's end.
+  const FinishedRun f(kSavesOften, {"epochs=5"});
+  REQUIRE(f.resume({"small", "--set", "steps=42", "--set", "optimizer.lr=1e3", "--set", "on_nan=skip"}).code == 0);
+  const Outcome again = f.resume({"small", "--from", "best"});
+  INFO(again.err);
+  CHECK(again.code == 0);
+  CHECK(contains(again.err, "going on after step 35,"));
+}
+
 TEST_CASE("a step that has no checkpoint is refused and those there are named") {
   const FinishedRun f(kSavesOften);
   const Outcome refused = f.resume({"small", "--from", "11"});

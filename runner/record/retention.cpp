@@ -1,0 +1,49 @@
+#include "record/retention.h"
+
+#include <set>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/log.h"
+#include "record/checkpoint_index.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+
+void remove_checkpoint(const fs::path& folder) {
+  // Renamed first: what a kill leaves of it is no checkpoint, and is found.
+  const fs::path doomed = folder.parent_path() / ("." + folder.filename().string() + ".removed" + kUnfinished);
+  std::error_code error;
+  fs::rename(folder, doomed, error);
+  if (!error) fs::remove_all(doomed, error);
+  if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
+}
+
+void remove_unfinished(const fs::path& checkpoints) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    if (entry.path().extension() == kUnfinished) fs::remove_all(entry.path(), error);
+  }
+}
+
+void give_up_after(const fs::path& checkpoints, std::int64_t from, std::int64_t kept) {
+  for (const auto& folder : complete_checkpoints(checkpoints)) {
+    const std::int64_t step = step_of(folder);
+    if (step > from && step != kept) remove_checkpoint(folder);
+  }
+}
+
+void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best) {
+  std::vector<fs::path> newest_first = up_to_latest(checkpoints);
+  std::erase_if(newest_first, [](const fs::path& folder) { return !is_complete(folder); });
+  const std::vector<fs::path> best_first = by_metric(newest_first);
+  std::set<fs::path> kept;
+  for (std::size_t i = 0; i < newest_first.size() && i < std::size_t(keep_last); ++i) kept.insert(newest_first[i]);
+  for (std::size_t i = 0; i < best_first.size() && i < std::size_t(keep_best); ++i) kept.insert(best_first[i]);
+  for (const auto& folder : newest_first) {
+    if (!kept.contains(folder)) remove_checkpoint(folder);
+  }
+}
+
+}  // namespace ddp::record
