@@ -39,10 +39,11 @@ bool Restarts::wanted(Outcome& outcome, record::ProgressPage& page) const {
   return false;
 }
 
-bool Restarts::prepare(Outcome& outcome) try {
+bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
   Training& t = training_;
   point_ = {.checkpoint = record::newest_whole(t.directory.checkpoints())};
   if (!point_.checkpoint.empty()) point_.position = record::position_of(point_.checkpoint);
+  point_.finished = run.steps_in_all > 0 && point_.position.step >= run.steps_in_all;
   if (point_.checkpoint.empty() && !t.start.resume_from.empty()) {
     throw training_error("the checkpoints that it went on from are gone", t.directory.checkpoints().string());
   }

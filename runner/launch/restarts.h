@@ -16,8 +16,9 @@ class Restarts {
   bool wanted(Outcome& outcome, record::ProgressPage& page) const;
 
   // Goes back to the newest checkpoint that is whole, in the same run directory, and sees to it that the next ranks
-  // find each other. To be called when no rank runs any more. False: it cannot, and the failure says why.
-  bool prepare(Outcome& outcome);
+  // find each other. `run` is how far those before came. To be called when no rank runs any more. False: it cannot, and
+  // the failure says why.
+  bool prepare(Outcome& outcome, const record::RunProgress& run);
 
   int used() const { return used_; }
   // Where the ranks begin that are started next, after a restart.

@@ -41,7 +41,7 @@ class Run {
       record::ProgressPage page(t_.plan.world_size());
       show_start(page.run());
       Outcome outcome;
-      if (run_group(page, outcome) && restarts_.prepare(outcome)) continue;
+      if (run_group(page, outcome) && restarts_.prepare(outcome, page.run())) continue;
       summary_.git = git_->result();
       add_progress(summary_, page.run(), t_.plan.experiment);
       return conclude(t_.directory, summary_, page.run(), outcome.failure, outcome.stop_signal);

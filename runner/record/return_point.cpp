@@ -28,7 +28,7 @@ void go_back(const RunDirectory& directory, const ReturnPoint& point) {
   if (!point.checkpoint.empty()) {
     link_atomically(directory.checkpoints() / "latest", point.checkpoint.filename().string());
   }
-  rewind_metrics(directory.metrics(), point.position.step, point.position.epoch);
+  rewind_metrics(directory.metrics(), point.position.step, point.position.epoch + (point.finished ? 1 : 0));
 }
 
 }  // namespace ddp::record

@@ -11,6 +11,7 @@ namespace ddp::record {
 struct ReturnPoint {
   std::filesystem::path checkpoint = {};  // empty: there is none, and it starts over
   Position position = {};
+  bool finished = false;  // all steps were done there: it is the end also of an epoch that they cut short
 };
 
 // The newest checkpoint that is whole; those before it that are not are told. Empty: there is none yet. Throws

@@ -9,6 +9,7 @@
 #include "record/epoch_history.h"
 #include "record/json_line.h"
 #include "record/metrics_log.h"
+#include "record/return_point.h"
 #include "scratch.h"
 
 namespace ddp::record {
@@ -74,6 +75,21 @@ TEST_CASE("rewinding takes what came after the checkpoint and a line that was no
 TEST_CASE("rewinding into an epoch takes the line of that epoch") {
   // A run of a given number of steps wrote it at its end, in the middle of the epoch.
   CHECK(rewound(kStep1 + kStep2 + kEpoch0, 2, 0) == kStep1 + kStep2);
+}
+
+TEST_CASE("going back to the end of a run keeps the line of the epoch that its last step cut short") {
+  // Its ranks were killed when they had saved for the last time, and are started again.
+  const Scratch scratch;
+  scratch.write("metrics.jsonl", kStep1 + kStep2 + kEpoch0 + kSaved2 + "{\"event\":\"ch");
+  const RunDirectory run(scratch.folder());
+  ReturnPoint end;
+  end.position.step = 2;
+  end.finished = true;
+  go_back(run, end);
+  CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kEpoch0 + kSaved2);
+  end.finished = false;
+  go_back(run, end);
+  CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kSaved2);
 }
 
 TEST_CASE("rewinding a file that is not there leaves none") {
