@@ -4,11 +4,12 @@
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
   catch2 libxxhash-dev zlib1g-dev python3 python3-pip ca-certificates git)
 
-# For tests/cluster and tests/slurm. What cannot be installed is done without: those tests are skipped, and say so.
-test_packages=(iproute2 nftables slurmctld slurmd slurm-client)
+# For tests/cluster, tests/slurm, tests/faults and tests/system. What cannot be installed is done without: those tests are
+# skipped, and say so.
+test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb)
 
-# For scripts/soak: libFuzzer, and what makes system calls fail and looks into processes.
-soak_packages=(clang libclang-rt-dev strace gdb)
+# For scripts/soak: libFuzzer.
+soak_packages=(clang libclang-rt-dev)
 
 install_packages() {
   [[ "$(uname -sm)" == "Linux x86_64" ]] || fail 2 "LibTorch's wheel is for Linux on x86-64; this is $(uname -sm)"

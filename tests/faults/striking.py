@@ -1,0 +1,102 @@
+"""Runs of which one call on a file is struck: the process is killed, or the call fails or does a part only.
+
+A Life is all that one process of one command does to files of results/, from its start to its end: rank 0 of a new run,
+which saves twice, or its parent, or those of a run that goes on. Its calls come in the same order each time, so that
+"the 17th" is the same one again.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+
+from processes import others, until
+from training import Training, pool, same
+
+LIBRARY = pathlib.Path(os.environ["DDP_NTH_CALL"])
+STEPS = 4
+SETTINGS = {"device_pool": pool(2), "steps": STEPS, "checkpoint__save_every_steps": 2, "checkpoint__keep_last": 1,
+            "checkpoint__keep_best": 0}  # fmt: skip
+
+
+class Life:
+    def __init__(self, folder, role, resumed, calls):
+        """`calls`: "change", those that could change a file, or "all"."""
+        self.folder, self.role, self.resumed, self._calls = folder, role, resumed, calls
+        self._reference = Training(folder, "never", **SETTINGS)
+        if not self._reference.begun():
+            self._reference.complete()
+        self.expected = self._reference.left()
+        if resumed:
+            self._half_done = half_done(folder)
+        self.calls = self._trace()
+
+    def __str__(self):
+        return f"{self.role} of a run that {'goes on' if self.resumed else 'begins'}"
+
+    def _run(self, name):
+        run = self._run_named(name)
+        if self.resumed:
+            shutil.copytree(self._half_done.path.parent, run.path.parent, symlinks=True)
+        return run
+
+    def _run_named(self, name):
+        return Training(self.folder, name, **SETTINGS)
+
+    def _trace(self):
+        log = self.folder / "calls"
+        log.unlink(missing_ok=True)
+        run = self._run("traced")
+        run.complete(environment=_strike(run, self.role, self._calls, 0, log=log))
+        same(run, self.expected)
+        _remove(run)
+        return [tuple(line.split(" ", 1)) for line in log.read_text().splitlines()]
+
+    def strike(self, number, do, times=1):
+        """Runs the command with its call `number`, from 0, struck; the run and how the command ended."""
+        run = self._run("struck")
+        command = run.start(environment=_strike(run, self.role, self._calls, number + 1, do, times))
+        code = command.finish()
+        until(lambda: not others(), "all processes have gone")
+        return run, command, code
+
+    def ends_like_one_that_was_not(self, run):
+        """Goes on with a run that was struck."""
+        run.complete()
+        self.has_ended_like_one_that_was_not(run)
+
+    def has_ended_like_one_that_was_not(self, run, but=()):
+        same(run, self.expected, but)
+        _remove(run)
+
+    def clear(self):
+        """Of what a strike that broke something has left."""
+        for pid in others():
+            os.kill(pid, signal.SIGKILL)
+        _remove(self._run_named("struck"))
+
+    def describe(self, number):
+        return f"call {number + 1} of {len(self.calls)} of {self}, {' '.join(self.calls[number])}"
+
+
+def _strike(run, role, calls, at, do="", times=1, log=""):
+    return {"LD_PRELOAD": str(LIBRARY), "DDP_FAULT_ROOT": str(run.path.parent), "DDP_FAULT_ROLE": role,
+            "DDP_FAULT_CALLS": calls, "DDP_FAULT_AT": str(at), "DDP_FAULT_TIMES": str(times), "DDP_FAULT_DO": str(do),
+            "DDP_FAULT_LOG": str(log)}  # fmt: skip
+
+
+def half_done(folder):
+    """A run that was killed when it was about to save for the second time."""
+    run = Training(folder, "half", **SETTINGS)
+    if not run.begun():
+        traced = Life(folder, "rank-0", resumed=False, calls="change")
+        second = next(n for n, (_, path) in enumerate(traced.calls) if f"{STEPS:08}" in path)
+        run, command, code = traced.strike(second, "kill")
+        assert code == 1 and run.saved_steps() == [2], command
+        run.path.parent.rename(folder / "results" / "half")
+        run = Training(folder, "half", **SETTINGS)
+    return run
+
+
+def _remove(run):
+    shutil.rmtree(run.path.parent, ignore_errors=True)

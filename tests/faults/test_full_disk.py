@@ -1,0 +1,175 @@
+"""A disk that is full, or cannot be written, ends no run; and what it holds stays whole."""
+
+import contextlib
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+import isolation
+from processes import others, until
+from training import Training, pool, same
+
+isolation.enter("mount")
+asked = isolation.arguments(__doc__).parse_args()
+
+# Long enough that something can happen while it trains, as many steps as a machine does in a second or two.
+ENDLESS = 1_000_000_000
+EVERY = 500  # steps
+LOGGED = 50
+
+
+@contextlib.contextmanager
+def small_disk(folder, **options):
+    """A file system of its own; `options`: as of mount."""
+    disk = folder / "disk"
+    disk.mkdir()
+    told = ",".join(f"{name}={value}" for name, value in options.items())
+    subprocess.run(["mount", "-t", "tmpfs", "-o", told, "none", disk], check=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+        disk.rmdir()
+
+
+def on_disk(folder, disk, name="small"):
+    return Training(folder, name, results=disk / "results", device_pool=pool(2), steps=ENDLESS, log__every=LOGGED,
+                    dataset__size=20001, checkpoint__save_every_steps=EVERY)  # fmt: skip
+
+
+def fill(disk, but=0):
+    """Fills a disk with a file, but for so many bytes; the file."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as out, contextlib.suppress(OSError):
+        while True:
+            out.write(bytes(4096))
+    os.truncate(ballast, max(0, ballast.stat().st_size - but))
+    return ballast
+
+
+def until_step(run, command, step):
+    until(lambda: max(run.saved_steps(), default=0) >= step or command.ended(), f"step {step} is saved")
+    assert not command.ended(), command
+
+
+def until_it_cannot_save(command, error=errno.ENOSPC, times=1):
+    """It says so, more than once: the run goes on."""
+    until(lambda: command.said().count(os.strerror(error)) >= times or command.ended(), "it says that it cannot save")
+    assert not command.ended(), command
+
+
+def stop(command):
+    command.kill(15)
+    code = command.finish()
+    until(lambda: not others(), "all processes have gone")
+    return code
+
+
+def goes_on_to_the_same(folder, run):
+    """A run that was stopped goes on for a while, where there is room, and is the same as one that never was."""
+    shutil.copytree(run.results, folder / "copy", symlinks=True)
+    moved = Training(folder, run.name, results=folder / "copy", log__every=LOGGED)
+    steps = (max(moved.saved_steps()) // EVERY + 2) * EVERY
+    moved.complete(steps=steps)
+    never = on_disk(folder, folder, "never")
+    never.complete(steps=steps)
+    same(moved, never.left(), but=("files",))
+
+
+def room_comes_back(folder):
+    """a run whose disk becomes full goes on, says so, and saves again when there is room; no bit is lost"""
+    with small_disk(folder, size="4m") as disk:
+        run = on_disk(folder, disk)
+        command = run.start()
+        until_step(run, command, EVERY)
+        ballast = fill(disk)
+        full_at = max(run.saved_steps())
+        until_it_cannot_save(command, times=2)
+        whole = max(run.saved_steps())
+        assert whole <= full_at + 2 * EVERY, (full_at, whole)
+        ballast.unlink()
+        until_step(run, command, whole + 2 * EVERY)
+        assert stop(command) == 143, command
+        goes_on_to_the_same(folder, run)
+
+
+def no_room_to_the_end(folder):
+    """a run whose last save finds the disk full ends with exit code 1 and says why; what was saved before is whole and
+    goes on to the same bits"""
+    with small_disk(folder, size="4m") as disk:
+        run = on_disk(folder, disk)
+        command = run.start()
+        until_step(run, command, EVERY)
+        fill(disk)
+        until_it_cannot_save(command)
+        assert stop(command) == 1 and os.strerror(errno.ENOSPC) in command.said(), command
+        (disk / "ballast").unlink()
+        goes_on_to_the_same(folder, run)
+
+
+def no_inodes(folder):
+    """a run whose disk has no room for another file's name goes on and saves again when there is"""
+    with small_disk(folder, size="16m", nr_inodes=60) as disk:
+        run = on_disk(folder, disk)
+        command = run.start()
+        until_step(run, command, EVERY)
+        names = disk / "names"
+        names.mkdir()
+        with contextlib.suppress(OSError):
+            for number in range(100):
+                (names / str(number)).touch()
+        until_it_cannot_save(command)
+        shutil.rmtree(names)
+        until_step(run, command, max(run.saved_steps()) + 2 * EVERY)
+        assert stop(command) == 143, command
+        goes_on_to_the_same(folder, run)
+
+
+def read_only_midway(folder):
+    """a run whose folder becomes read-only goes on, says so, and saves again when it can be written"""
+    with small_disk(folder, size="16m") as disk:
+        run = on_disk(folder, disk)
+        command = run.start()
+        until_step(run, command, EVERY)
+        # What is open for writing forbids to remount the file system itself; a bind mount has a mark of its own.
+        subprocess.run(["mount", "--bind", run.path, run.path], check=True)
+        subprocess.run(["mount", "-o", "remount,ro,bind", run.path], check=True)
+        until_it_cannot_save(command, errno.EROFS, times=2)
+        subprocess.run(["umount", run.path], check=True)
+        until_step(run, command, max(run.saved_steps()) + 2 * EVERY)
+        assert stop(command) == 143, command
+        goes_on_to_the_same(folder, run)
+
+
+def too_large_a_file(folder):
+    """a run that may not write files of the size of a checkpoint (ulimit -f) ends with exit code 1 and says why"""
+    run = Training(folder, "large", device_pool=pool(2), steps=4, checkpoint__save_every_steps=2, model__hidden="[4096]")
+    command = run.start(preexec=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)))
+    assert command.finish() == 1 and os.strerror(errno.EFBIG) in command.said(), command
+    assert not run.saved_steps(), run.saved_steps()
+    run.complete()
+    never = Training(folder, "never", device_pool=pool(2), steps=4, checkpoint__save_every_steps=2,
+                     model__hidden="[4096]")  # fmt: skip
+    never.complete()
+    same(run, never.left())
+
+
+def no_place_to_begin(folder):
+    """a run whose results folder cannot be written is refused with exit code 2 and leaves nothing"""
+    with small_disk(folder, size="1m") as disk:
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        command = on_disk(folder, disk).start()
+        assert command.finish() == 2 and os.strerror(errno.EROFS) in command.said(), command
+        assert not command.printed() and not list(disk.iterdir()), command
+    for names in range(2, 6):  # results, its name, the run, its two folders
+        with small_disk(folder, size="1m", nr_inodes=names) as disk:
+            command = on_disk(folder, disk).start()
+            assert command.finish() == 2 and os.strerror(errno.ENOSPC) in command.said(), command
+            assert not list(disk.rglob("*")), (command, list(disk.rglob("*")))
+
+
+PROMISES = [room_comes_back, no_room_to_the_end, no_inodes, read_only_midway, too_large_a_file, no_place_to_begin]
+sys.exit(isolation.check(PROMISES, asked.only))

@@ -1,0 +1,159 @@
+"""A run may be killed at any moment, as often as one likes."""
+
+import collections
+import os
+import random
+import signal
+import sys
+import time
+
+import isolation
+from processes import children, others, ranks, until
+from training import Training, pool, same
+
+isolation.enter()
+parser = isolation.arguments(__doc__)
+parser.add_argument("--kills", type=int, default=30)
+parser.add_argument("--parents", type=int, default=10, help="kills of a parent alone")
+parser.add_argument("--restarts", type=int, default=8, help="kills of a rank whose command starts all again")
+asked = parser.parse_args()
+
+WORLDS = [(1, "auto"), (2, "shm"), (3, "shm"), (2, "gloo"), (3, "gloo")]
+STEPS = 150
+MOST_KILLS_OF_A_RUN = 40  # then it may end
+
+
+class Kills:
+    """Runs that are killed at random until they have ended, one after another, and compared with one of the same world
+    that never was."""
+
+    def __init__(self, folder, seed):
+        self.folder = folder
+        self.random = random.Random(seed)
+        self.count = collections.Counter()  # by whom it hit, and by when
+        self.runs = 0
+        self.gone = []  # seconds from a parent's death to that of the last of its ranks
+        self._references = {}
+
+    def one_run(self, only_parents=False):
+        world = WORLDS[self.runs % len(WORLDS)]
+        reference, seconds = self._reference(world)
+        run = self._training(f"killed{self.runs}", world)
+        self.runs += 1
+        for kill in range(MOST_KILLS_OF_A_RUN):
+            if not self._kill_once(run, self.random.random() * seconds, only_parents):
+                break
+        run.complete()
+        same(run, reference)
+
+    def one_run_that_restarts(self):
+        """One command, whose ranks are killed."""
+        world = WORLDS[self.runs % len(WORLDS)]
+        reference, seconds = self._reference(world)
+        run = self._training(f"restarted{self.runs}", world)
+        self.runs += 1
+        command = run.start("--max-restarts", MOST_KILLS_OF_A_RUN)
+        for _ in range(MOST_KILLS_OF_A_RUN // 5):
+            time.sleep(self.random.random() * seconds)
+            victims = ranks(command.pid)
+            if victims and not command.ended():
+                self.count["rank"] += kill(victims[self.random.choice(sorted(victims))])
+        assert command.finish() == 0, command
+        command.close()
+        same(run, reference)
+
+    def _training(self, name, world):
+        return Training(self.folder, name, device_pool=pool(world[0]), backend=f'"{world[1]}"', steps=STEPS,
+                        checkpoint__save_every_steps=5)  # fmt: skip
+
+    def _reference(self, world):
+        if world not in self._references:
+            run = self._training(f"never_{world[0]}_{world[1]}", world)
+            begun = time.monotonic()
+            run.complete()
+            self._references[world] = run.left(), time.monotonic() - begun
+        return self._references[world]
+
+    def _kill_once(self, run, delay, only_parents):
+        """Starts the run, and kills one of its processes after `delay` seconds. False: it had ended."""
+        saved_before = run.saved_steps()
+        command = run.start()
+        time.sleep(delay)
+        victims = {"parent": command.pid} if only_parents else self._processes(command)
+        who = self.random.choice(sorted(victims))
+        when = self._moment(run, command, saved_before)
+        ended = command.ended()
+        if not ended and not kill(victims[who]):
+            who, ended = "nobody", command.finish() == 0
+        died = time.monotonic()
+        code = command.finish()
+        until(lambda: not others(), "all processes have gone")
+        if who == "parent" and not ended:
+            self.gone.append(time.monotonic() - died)
+        # A rank that has done all of its work may be killed on its way out, and a child that only looks something up.
+        assert ended or code in (-9 if who == "parent" else 1, 0), f"{who} was killed {when}: {command}"
+        command.close()
+        if not ended:
+            self.count[who if who in ("parent", "nobody") else who.split()[0]] += 1
+            self.count[when] += 1
+        return code != 0
+
+    def _processes(self, command):
+        of_ranks = {f"rank {rank}": pid for rank, pid in ranks(command.pid).items()}
+        helpers = {f"helper {pid}": pid for pid in children(command.pid) if pid not in of_ranks.values()}
+        return {"parent": command.pid, **of_ranks, **helpers}
+
+    @staticmethod
+    def _moment(run, command, saved_before):
+        if any(run.path.glob("checkpoints/.step-*.tmp")):
+            return "while saving"
+        if not ranks(command.pid):
+            return "before its ranks were there"
+        if run.saved_steps() == saved_before:
+            return "before its first save"
+        return "after its last save" if run.last_step() == STEPS else "between two saves"
+
+    def figures(self):
+        counts = ", ".join(f"{n} {what}" for what, n in sorted(self.count.items()))
+        text = f"{self.runs} runs; {counts}; seed {asked.seed}"
+        if self.gone:
+            text += f"; all ranks gone {max(self.gone) * 1000:.0f} ms after their parent at most"
+        return text
+
+
+def kill(pid):
+    """False: it has gone already."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def any_process(folder):
+    """a run whose processes are killed at random moments, whoever it hits, ends with the bits, losses and files of one
+    that never was killed"""
+    kills = Kills(folder, asked.seed)
+    while sum(kills.count[who] for who in ("parent", "rank", "helper")) < asked.kills:
+        kills.one_run()
+    return kills.figures()
+
+
+def parents(folder):
+    """a parent that is killed takes all of its processes along and frees the run's lock at once"""
+    kills = Kills(folder, asked.seed + 1)
+    while kills.count["parent"] < asked.parents:
+        kills.one_run(only_parents=True)
+    return kills.figures()
+
+
+def ranks_of_one_command(folder):
+    """a run with --max-restarts whose ranks are killed at random moments ends by itself with the bits, losses and files
+    of one that never was killed"""
+    kills = Kills(folder, asked.seed + 2)
+    while kills.count["rank"] < asked.restarts:
+        kills.one_run_that_restarts()
+    return kills.figures()
+
+
+sys.exit(isolation.check([any_process, parents, ranks_of_one_command], asked.only))

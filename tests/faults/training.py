@@ -1,0 +1,119 @@
+"""What the tests of this folder train, and what a run must have left when it was struck and went on."""
+
+import json
+import os
+import pathlib
+
+from processes import Command, others
+
+PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
+
+# Small and quick, but with all that going on must carry: dropout draws from each rank's generator, momentum is state of
+# the optimizer, an epoch ends with a short batch and between two checkpoints.
+EXPERIMENT = """
+dataset     = { name = "random_pairs", size = 101, features = 6, targets = 2 }
+optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
+batch_size  = 8
+threads     = 1
+[model]
+name = "mlp"
+in_features = 6
+hidden = [8]
+out_features = 2
+dropout = 0.25
+"""
+
+
+class Training:
+    """A run results/NAME/run of EXPERIMENT in a folder."""
+
+    def __init__(self, folder, name, results=None, **settings):
+        """`settings`: as in sets()."""
+        self.folder, self.name = folder, name
+        self.results = results or folder / "results"
+        self.path = self.results / name / "run"
+        self._settings = sets(**settings)
+        self._every = settings.get("log__every", 1)
+        (folder / f"{name}.toml").write_text(EXPERIMENT)
+
+    def begun(self):
+        return (self.path / "config.toml").exists()
+
+    def start(self, *words, environment=(), under=(), preexec=None, anew=False, **settings):
+        """Begins the run, or goes on with it where it has begun; `anew`: begins another, whose name it finds itself.
+        `under`: the words of what starts the program."""
+        where = ["--results", self.results]
+        if anew:
+            words = ["run", f"{self.name}.toml", *where, *self._settings, *sets(**settings), *words]
+        elif self.begun():
+            words = ["resume", f"{self.name}/run", *where, *sets(**settings), *words]
+        else:
+            words = ["run", f"{self.name}.toml", "--run-id", "run", *where, *self._settings, *sets(**settings), *words]
+        return Command([*under, PROGRAM, *words], self.folder, environment, preexec)
+
+    def complete(self, **settings):
+        """Goes on to the end, which must be reached; what was said."""
+        command = self.start(**settings)
+        assert command.finish() == 0, command
+        assert not others(), f"left: {others()}\n{command}"
+        said = command.said()
+        command.close()
+        return said
+
+    def events(self, kind):
+        try:
+            lines = (self.path / "metrics.jsonl").read_text().split("\n")[:-1]
+        except FileNotFoundError:
+            return []
+        return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+    def log(self, rank):
+        file = self.path / f"logs/rank-{rank}.log"
+        return file.read_text() if file.exists() else ""
+
+    def summary(self):
+        return json.loads((self.path / "summary.json").read_text())
+
+    def last_step(self):
+        steps = self.events("step")
+        return steps[-1]["step"] if steps else 0
+
+    def saved_steps(self):
+        """Of the checkpoints that say that they are complete."""
+        return sorted(int(file.parent.name[5:]) for file in self.path.glob("checkpoints/step-*/COMPLETE"))
+
+    def left(self):
+        """All that must be the same however often a run was struck: the bits that are saved, what was trained, and the
+        names of all files."""
+        latest = self.path / "checkpoints/latest"
+        steps = [event["step"] for event in self.events("step")]
+        every = self._every
+        assert steps == list(range(every, every * len(steps) + 1, every)), f"not each step once: {steps}"
+        return {
+            "steps": [{k: e[k] for k in ("epoch", "step", "loss", "lr", "samples")} for e in self.events("step")],
+            "epochs": [{k: e.get(k) for k in ("epoch", "step", "train_loss")} for e in self.events("epoch")],
+            "model": (latest / "model.safetensors").read_bytes(),
+            "optimizer": (latest / "optimizer.safetensors").read_bytes(),
+            "files": sorted(str(path.relative_to(self.path.parent)) for path in self.path.parent.rglob("*")),
+        }  # fmt: skip
+
+
+def sets(**settings):
+    """As arguments: optimizer__lr=0.1 is --set optimizer.lr=0.1. Values are TOML."""
+    return [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
+
+
+def pool(ranks):
+    return json.dumps(["cpu"] * ranks)
+
+
+def same(run, reference, but=()):
+    """Has the run left what one that was never struck has? `but`: what need not be."""
+    left = run.left()
+    for what, expected in reference.items():
+        if what in but or left[what] == expected:
+            continue
+        if isinstance(expected, bytes):
+            raise AssertionError(f"{run.path}: {what}: other bits")
+        first = next((pair for pair in zip(left[what], expected) if pair[0] != pair[1]), "one is longer")
+        raise AssertionError(f"{run.path}: {what}: {left[what][-4:]} is not {expected[-4:]}: {first}")
