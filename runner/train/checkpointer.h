@@ -40,7 +40,9 @@ class Checkpointer {
   // Begins to save the state, unless that of its step was saved; what retention does not keep goes when it is there.
   // `state` is completed with generators and buckets. Collective.
   void save(checkpoint::State state);
-  // Waits for what is being saved. Throws ddp::Error (training) where the last save failed.
+  // Waits for what is being saved, whether that succeeds or not.
+  void wait();
+  // The same at the end of a run. Throws ddp::Error (training) where the last save failed.
   void finish();
 
   // Puts a loaded checkpoint's optimizer state, generators and own buffers in place; its model went into the
@@ -58,7 +60,6 @@ class Checkpointer {
   checkpoint::NamedTensors gather_buffers() const;
   void write(record::SaveRecord record);
   void remove_old(std::int64_t saved);
-  void wait();
 
   CheckpointerParts p_;
   std::int64_t saved_step_ = -1;              // the step whose save was begun last

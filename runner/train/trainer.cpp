@@ -93,8 +93,9 @@ void Trainer::record_step(double lr) {
 
 void Trainer::give_up(int rank) {
   given_up_ = true;
-  // The step is on record before that rank's end ends the others.
+  // That rank's end ends the others: before, the step is on record, and what is being saved is there.
   if (p_.recorder) p_.recorder->flush();
+  p_.checkpointer.wait();
   dist::barrier(p_.group);
   if (rank != p_.rank) return;
   progress().hopeless = true;

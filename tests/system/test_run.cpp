@@ -219,10 +219,11 @@ TEST_CASE("init-from starts a new run with the weights of another") {
   }
 }
 
-TEST_CASE("a loss that is not finite stops the run, which says where, and saves nothing of it") {
+TEST_CASE("a loss that is not finite stops the run, which says where, and keeps the step before it") {
   const Workspace w;
   w.write("small.toml", kSmall);
-  const Outcome run = w.run({"run", "small.toml", "--set", "optimizer.lr=1e38", "--set", "checkpoint.save_every=1"});
+  const Outcome run =
+      w.run({"run", "small.toml", "--set", "optimizer.lr=1e38", "--set", "checkpoint.save_every_steps=1"});
   INFO(run.err);
   CHECK(run.code == 1);
   const Json last = run.run.events("step").back();
@@ -234,7 +235,10 @@ TEST_CASE("a loss that is not finite stops the run, which says where, and saves 
   CHECK(summary.at("status") == "failed");
   CHECK(summary.at("error").at("rank").get<int>() >= 0);
   CHECK_FALSE(run.left);
-  CHECK(run.run.events("checkpoint").empty());
+  REQUIRE(last.at("step") > 1);
+  const Json saved = run.run.events("checkpoint").back();
+  CHECK(saved.at("step") == last.at("step").get<int>() - 1);
+  CHECK(fs::exists(run.run.checkpoint(saved.at("step")) / "COMPLETE"));
 }
 
 TEST_CASE("where the experiment says so a step whose loss is not finite leaves the weights as they were") {
