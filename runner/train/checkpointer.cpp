@@ -107,8 +107,10 @@ void Checkpointer::write(record::SaveRecord record) {
 
 void Checkpointer::remove_old(std::int64_t saved) {
   try {
-    if (went_back_to_) record::give_up_after(p_.folder, *went_back_to_, saved);
-    went_back_to_.reset();
+    if (went_back_to_ && saved != *went_back_to_) {
+      record::give_up_after(p_.folder, *went_back_to_, saved);
+      went_back_to_.reset();
+    }
     record::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
   } catch (const std::exception& error) {
     log::warn(std::string("old checkpoints stay: ") + error.what());
@@ -121,9 +123,12 @@ void Checkpointer::wait() {
 
 void Checkpointer::finish() {
   wait();
-  if (failure_.empty()) return;
-  throw training_error("the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_,
-                       "", "mend that, then go on from the one before with: ddp-exp resume");
+  if (!failure_.empty()) {
+    throw training_error("the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_,
+                         "", "mend that, then go on from the one before with: ddp-exp resume");
+  }
+  // Ranks that were killed when all was saved, and started again, may not have removed what is not kept.
+  if (p_.rank == 0 && went_back_to_) remove_old(saved_step_);
 }
 
 void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
