@@ -55,7 +55,7 @@ std::string broadcast_text(const Group& group, const std::string& mine) {
   const at::Tensor size = at::scalar_tensor(static_cast<std::int64_t>(mine.size()), at::kLong);
   broadcast_from_rank_0(group, {size});
   at::Tensor bytes = at::empty({size.item<std::int64_t>()}, at::kByte);
-  if (group->getRank() == 0) std::memcpy(bytes.mutable_data_ptr(), mine.data(), mine.size());
+  if (group->getRank() == 0 && !mine.empty()) std::memcpy(bytes.mutable_data_ptr(), mine.data(), mine.size());
   broadcast_from_rank_0(group, {bytes});
   return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(bytes.numel())};
 }

@@ -1,7 +1,6 @@
 #include "dist/shared_channels.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "base/error.h"
@@ -25,8 +24,8 @@ struct SharedChannels::Ring {
     size = std::min(size, capacity - filled());
     const std::size_t at = counts->written.load() % capacity;
     const std::size_t first = std::min(size, capacity - at);
-    std::memcpy(bytes + at, from, first);
-    std::memcpy(bytes, from + first, size - first);
+    copy_bytes(bytes + at, from, first);
+    copy_bytes(bytes, from + first, size - first);
     counts->written.fetch_add(size);
     return size;
   }
@@ -34,8 +33,8 @@ struct SharedChannels::Ring {
     size = std::min(size, filled());
     const std::size_t at = counts->read.load() % capacity;
     const std::size_t first = std::min(size, capacity - at);
-    std::memcpy(to, bytes + at, first);
-    std::memcpy(to + first, bytes, size - first);
+    copy_bytes(to, bytes + at, first);
+    copy_bytes(to + first, bytes, size - first);
     counts->read.fetch_add(size);
     return size;
   }
@@ -165,7 +164,7 @@ void SharedChannels::claim(Message& message, const std::shared_ptr<Transfer>& tr
 }
 
 void SharedChannels::deliver(Message& message) {
-  if (!message.kept.empty()) std::memcpy(message.wanted->data, message.kept.data(), message.kept.size());
+  copy_bytes(message.wanted->data, message.kept.data(), message.kept.size());
   message.wanted->done = true;
   came_.remove_if([&](const Message& other) { return &other == &message; });
 }

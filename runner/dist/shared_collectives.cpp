@@ -1,7 +1,6 @@
 #include "dist/shared_collectives.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 
@@ -80,11 +79,11 @@ void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, 
     const std::size_t at = i * page_.slot_bytes();
     const std::size_t size = std::min(page_.slot_bytes(), bytes - at);
     const int slot = take_slot(mine, call);
-    if (mine) std::memcpy(page_.slot(root, slot), data + at, size);
+    if (mine) copy_bytes(page_.slot(root, slot), data + at, size);
     const std::uint32_t point = page_.post();
     if (!mine) {
       await(root, point, call);
-      std::memcpy(data + at, page_.slot(root, slot), size);
+      copy_bytes(data + at, page_.slot(root, slot), size);
     }
     release_slot(slot);
   }
@@ -109,11 +108,11 @@ void SharedCollectives::gather_pieces(const std::byte* data, std::size_t bytes, 
     const std::size_t at = i * page_.slot_bytes();
     const std::size_t size = std::min(page_.slot_bytes(), bytes - at);
     const int slot = take_slot(true, call);
-    std::memcpy(page_.slot(me, slot), data + at, size);
+    copy_bytes(page_.slot(me, slot), data + at, size);
     const std::uint32_t point = page_.post();
     for (int r = 0; r < static_cast<int>(out.size()); ++r) {
       if (r != me) await(r, point, call);
-      std::memcpy(out[r] + at, r == me ? data + at : page_.slot(r, slot), size);
+      copy_bytes(out[r] + at, r == me ? data + at : page_.slot(r, slot), size);
     }
     release_slot(slot);
   }
@@ -128,10 +127,10 @@ void SharedCollectives::scatter(const std::vector<const std::byte*>& in, std::by
     const std::size_t at = i * part;
     const std::size_t size = std::min(part, bytes - at);
     const int slot = take_slot(mine, call);
-    for (std::size_t r = 0; r < in.size(); ++r) std::memcpy(page_.slot(root, slot) + r * part, in[r] + at, size);
+    for (std::size_t r = 0; r < in.size(); ++r) copy_bytes(page_.slot(root, slot) + r * part, in[r] + at, size);
     const std::uint32_t point = page_.post();
     if (!mine) await(root, point, call);
-    std::memcpy(data + at, page_.slot(root, slot) + static_cast<std::size_t>(page_.rank()) * part, size);
+    copy_bytes(data + at, page_.slot(root, slot) + static_cast<std::size_t>(page_.rank()) * part, size);
     release_slot(slot);
   }
 }
@@ -146,7 +145,7 @@ void SharedCollectives::reduce_scatter(const std::vector<const std::byte*>& in, 
     const std::size_t at = i * part;
     const std::size_t size = std::min(part, bytes - at);
     const int slot = take_slot(true, call);
-    for (std::size_t r = 0; r < in.size(); ++r) std::memcpy(page_.slot(me, slot) + r * part, in[r] + at, size);
+    for (std::size_t r = 0; r < in.size(); ++r) copy_bytes(page_.slot(me, slot) + r * part, in[r] + at, size);
     await_all(page_.post(), call);
     combine_slots(slot, static_cast<std::size_t>(me) * part, data + at, size / reduction.element_bytes, reduction);
     release_slot(slot);
@@ -157,7 +156,7 @@ void SharedCollectives::combine_slots(int slot, std::size_t offset, std::byte* o
                                       const Reduction& r) const {
   const auto of_rank = [&](int rank) { return page_.slot(rank, slot) + offset; };
   if (page_.world_size() == 1) {
-    std::memcpy(out, of_rank(0), count * r.element_bytes);
+    copy_bytes(out, of_rank(0), count * r.element_bytes);
   } else {
     r.combine(out, of_rank(0), of_rank(1), count);
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,6 +13,11 @@
 #include "base/file_descriptor.h"
 
 namespace ddp::dist {
+
+// An empty tensor's bytes may be nowhere, and that memcpy must not be given.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
+  if (size > 0) std::memcpy(to, from, size);
+}
 
 // What the waits of one collective are for: the words of their errors, and how long they may take.
 struct Call {

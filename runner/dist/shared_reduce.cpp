@@ -1,7 +1,6 @@
 // The reductions of SharedCollectives.
 
 #include <algorithm>
-#include <cstring>
 
 #include "dist/shared_collectives.h"
 
@@ -44,7 +43,7 @@ void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t coun
     return;
   }
   const int slot = take_slot(true, call);
-  std::memcpy(page_.slot(page_.rank(), slot), data, count * r.element_bytes);
+  copy_bytes(page_.slot(page_.rank(), slot), data, count * r.element_bytes);
   const std::uint32_t point = page_.post();
   if (wants(root)) {
     await_all(point, call);
@@ -91,8 +90,8 @@ void SharedCollectives::write_others_shares(Piece& piece, const Reduction& r, co
   std::byte* slot = page_.slot(page_.rank(), piece.slot);
   const auto [begin, end] = share_of(page_.rank(), piece, r);
   const std::size_t size = r.element_bytes;
-  std::memcpy(slot, piece.data, begin * size);
-  std::memcpy(slot + end * size, piece.data + end * size, (piece.count - end) * size);
+  copy_bytes(slot, piece.data, begin * size);
+  copy_bytes(slot + end * size, piece.data + end * size, (piece.count - end) * size);
   piece.point = page_.post();
 }
 
@@ -110,7 +109,7 @@ void SharedCollectives::reduce_own_share(Piece& piece, const Reduction& r, int r
     r.combine(sum, of_rank(0, at), of_rank(1, at), count);
     for (int rank = 2; rank < page_.world_size(); ++rank) r.combine(sum, sum, of_rank(rank, at), count);
     if (r.finish != nullptr) r.finish(sum, count, page_.world_size());
-    if (wants(root)) std::memcpy(of_rank(me, at), sum, count * r.element_bytes);
+    if (wants(root)) copy_bytes(of_rank(me, at), sum, count * r.element_bytes);
   }
   piece.point = page_.post();
 }
@@ -121,7 +120,7 @@ void SharedCollectives::read_others_shares(const Piece& piece, const Reduction& 
     const auto [begin, end] = share_of(rank, piece, r);
     await(rank, piece.point, call);
     const std::size_t size = r.element_bytes;
-    std::memcpy(piece.data + begin * size, page_.slot(rank, piece.slot) + begin * size, (end - begin) * size);
+    copy_bytes(piece.data + begin * size, page_.slot(rank, piece.slot) + begin * size, (end - begin) * size);
   }
   release_slot(piece.slot);
 }

@@ -52,8 +52,8 @@ SharedRanks::SharedRanks(int world_size, const RankBody& body, std::chrono::mill
 
 SharedRanks::~SharedRanks() {
   for (const Rank& rank : ranks_) {
-    kill(rank.process, SIGKILL);
-    waitpid(rank.process, nullptr, 0);
+    if (rank.process > 0) kill(rank.process, SIGKILL);
+    if (rank.process > 0) waitpid(rank.process, nullptr, 0);
     close(rank.pipe);
   }
 }
@@ -63,6 +63,12 @@ std::string SharedRanks::answer(int rank) {
   char piece[4096];
   for (ssize_t size; (size = read(ranks_.at(rank).pipe, piece, sizeof piece)) > 0;) text.append(piece, size);
   return text;
+}
+
+bool SharedRanks::ended_well(int rank) {
+  int status = 0;
+  const pid_t process = std::exchange(ranks_.at(rank).process, -1);
+  return process > 0 && waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 std::vector<std::string> SharedRanks::answers() {
@@ -82,7 +88,9 @@ bool all_well(int world_size, const RankBody& body) {
   for (int r = 0; r < world_size; ++r) {
     INFO("rank " << r << " of " << world_size << ": " << answers[r]);
     CHECK(answers[r].empty());
-    well = well && answers[r].empty();
+    const bool ended_well = ranks.ended_well(r);
+    CHECK(ended_well);
+    well = well && ended_well && answers[r].empty();
   }
   return well;
 }

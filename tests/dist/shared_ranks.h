@@ -28,6 +28,8 @@ class SharedRanks {
   // What the rank's body said by say(), or threw, until it ended.
   std::string answer(int rank);
   std::vector<std::string> answers();
+  // Has a rank that has answered come to its own end? One that crashed says nothing. To be asked once.
+  bool ended_well(int rank);
 
  private:
   struct Rank {
