@@ -96,7 +96,8 @@ TEST_CASE("a run that cannot stop within its grace is ended and says what is sav
 TEST_CASE("a run that is ended while its ranks start was interrupted") {
   const Workspace w;
   w.write("small.toml", kSmall);
-  const auto process = w.start({"run", "small.toml"});
+  // So long that it has not ended when the test has found its ranks.
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
   REQUIRE(process->wait_for_ranks(2));
   for (const pid_t rank : process->ranks()) kill(rank, SIGSTOP);
   process->signal(SIGINT);
