@@ -33,6 +33,7 @@ int resume(const ResumeOptions& o) {
   if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
   const Resumption resumption{
       .directory = record::RunDirectory::find(o.results, o.run), .sets = o.sets, .from = o.from};
+  resumption.directory.require_run();
   const auto loaded = config::load(resumption.directory.config(), o.sets, config::Components::installed());
   launch::apply_init_method(loaded, launch);
   if (launch.one_rank()) return resume_launched(resumption, launch);

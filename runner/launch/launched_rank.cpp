@@ -62,7 +62,7 @@ int train_launched(const LaunchedRank& r) {
   const bool writes = rank == 0;
   record::Summary summary = summary_of(r.plan, {});
   summary.launch = r.launch.id;
-  if (writes && r.resumed) summary.restarts = restarts_before(*r.directory);
+  if (writes && r.resumed) keep_history(summary, *r.directory);
   record::ProgressPage page(r.plan.world_size());
   if (writes) {
     r.directory->begin(config::to_toml(r.plan.experiment));

@@ -10,6 +10,7 @@
 #include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
 #include "record/epoch_history.h"
+#include "record/timestamp.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -39,6 +40,7 @@ record::Summary summary_of(const Plan& plan, const std::vector<std::string>& dev
   const auto& e = plan.experiment;
   record::Summary s;
   s.name = e.name;
+  s.started = record::timestamp(std::time(nullptr));
   s.world_size = plan.world_size();
   s.devices = plan.device_names();
   s.devices.insert(s.devices.end(), devices_elsewhere.begin(), devices_elsewhere.end());
@@ -57,12 +59,17 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
   run.best_step = history.best_step;
 }
 
-int restarts_before(const record::RunDirectory& directory) {
+void keep_history(record::Summary& s, const record::RunDirectory& directory) {
   std::error_code none;
-  if (!fs::exists(directory.summary(), none)) return 0;
+  if (!fs::exists(directory.summary(), none)) return;
   const auto old = config::Value::parse(record::read_text(directory.summary()), nullptr, /*allow_exceptions=*/false);
-  const auto restarts = old.is_object() ? old.find("restarts") : old.end();
-  return restarts != old.end() && restarts->is_number_integer() ? restarts->get<int>() : 0;
+  if (!old.is_object()) return;
+  if (const auto restarts = old.find("restarts"); restarts != old.end() && restarts->is_number_integer()) {
+    s.restarts = restarts->get<int>();
+  }
+  const auto started = old.find("started");
+  if (started == old.end() || !started->is_string()) return;
+  if (const auto moment = record::read_timestamp(started->get<std::string>())) s.started = record::timestamp(*moment);
 }
 
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& s) {

@@ -15,8 +15,9 @@ record::Summary summary_of(const Plan& plan, const std::vector<std::string>& dev
 // A run that goes on has the epochs behind it too.
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e);
 
-// How often the ranks of the run in this directory were started again before.
-int restarts_before(const record::RunDirectory& directory);
+// What the summary of a run that goes on keeps of its old one: when it began, and how often its ranks were started
+// again.
+void keep_history(record::Summary& summary, const record::RunDirectory& directory);
 
 // "rank 3 (cpu): what, its last lines, its log", or what failed that was no rank.
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& summary);

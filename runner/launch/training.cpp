@@ -83,7 +83,7 @@ class Run {
 int train(Training t) {
   t.directory.begin(config::to_toml(t.plan.experiment));
   record::Summary summary = summary_of(t.plan, t.nodes.devices());
-  if (t.resumed) summary.restarts = restarts_before(t.directory);
+  if (t.resumed) keep_history(summary, t.directory);
   record::write_summary(t.directory, summary);
   try {
     Run run(t, summary);
@@ -105,7 +105,7 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
     if (old.is_object() && old.contains("status") && old.at("status") == "completed") return;
   }
   record::Summary summary = summary_of(plan, {});
-  summary.restarts = restarts_before(directory);
+  keep_history(summary, directory);
   record::ProgressPage page(plan.world_size());
   auto& run = page.run();
   remember_epochs(run, directory, plan.experiment);

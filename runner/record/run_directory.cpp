@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <cerrno>
 #include <ctime>
+#include <optional>
 #include <random>
 
 #include "base/error.h"
@@ -28,9 +29,22 @@ std::string new_run_id() {
   return id;
 }
 
-bool is_run(const fs::path& folder) {
+bool is_there(const fs::path& file) {
   std::error_code too_long;
-  return fs::exists(folder / "config.toml", too_long);
+  return fs::exists(file, too_long);
+}
+
+bool is_run(const fs::path& folder) { return is_there(folder / "config.toml"); }
+
+bool is_sweep_folder(const fs::path& folder) { return !is_run(folder) && is_there(folder / "sweep.toml"); }
+
+// When the run or sweep there began; nothing where there is none.
+std::optional<fs::file_time_type> begin_of(const fs::path& folder) {
+  for (const char* file : {"config.toml", "sweep.toml"}) {
+    std::error_code error;
+    if (const auto time = fs::last_write_time(folder / file, error); !error) return time;
+  }
+  return {};
 }
 
 // A run is named by its own folder, not by a link that moves on with the next run, nor by "." or a path that ends in
@@ -41,19 +55,19 @@ fs::path own_folder(const fs::path& named) {
   return relative == "." || *relative.begin() == ".." ? whole : relative;
 }
 
-// The newest run under the results root: where the youngest of the `latest` links points.
+// The newest run or sweep under the results root: where the youngest of the `latest` links points.
 fs::path newest(const fs::path& results) {
   fs::path found;
-  fs::file_time_type youngest;
+  std::optional<fs::file_time_type> youngest;
   std::error_code ignored;
   for (const auto& name : fs::directory_iterator(results, ignored)) {
     const fs::path link = name.path() / "latest";
-    if (!fs::is_symlink(link) || !is_run(link)) continue;
-    const fs::path run = name.path() / fs::read_symlink(link);
-    const fs::file_time_type started = fs::last_write_time(run / "config.toml");
-    if (found.empty() || started > youngest) {
-      found = run;
-      youngest = started;
+    const fs::path target = fs::read_symlink(link, ignored);
+    if (target.empty()) continue;
+    const auto began = begin_of(link);
+    if (began && (!youngest || *began > *youngest)) {
+      found = name.path() / target;
+      youngest = began;
     }
   }
   return found;
@@ -76,7 +90,7 @@ RunDirectory RunDirectory::create(const fs::path& results, const std::string& na
     if (!given) run_id = new_run_id();
     made.path_ = results / name / run_id;
     // A given one may be there already, left by a run that was killed before its first file.
-    if (made.make_folder(made.path_) || (given && !made.begun())) break;
+    if (made.make_folder(made.path_) || (given && !made.begun() && !made.is_sweep())) break;
     if (given) {
       throw usage_error("this run exists", made.path_.string(), "go on with it: ddp-exp resume " + made.path_.string());
     }
@@ -124,13 +138,27 @@ RunDirectory RunDirectory::find(const fs::path& results, const std::string& run)
     throw usage_error("there is no run yet", results.string(), "start one: ddp-exp run FILE");
   }
   for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
-    if (is_run(candidate)) return RunDirectory(own_folder(candidate));
+    if (is_run(candidate) || is_sweep_folder(candidate)) return RunDirectory(own_folder(candidate));
   }
   throw usage_error("no such run: " + config::in_quotes(run), results.string(),
                     "a run is a run directory, or name or name/run-id under " + results.string() + ", or latest");
 }
 
 bool RunDirectory::begun() const { return is_run(path_); }
+
+bool RunDirectory::is_sweep() const { return is_sweep_folder(path_); }
+
+void RunDirectory::require_run() const {
+  if (!is_sweep()) return;
+  throw usage_error("this is a sweep, not a run", path_.string(),
+                    "name one of its trials: " + trials().string() + "/…");
+}
+
+bool RunDirectory::is_locked() const {
+  const FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A writer that wants its lock at this moment waits longer than this one is held.
+  return folder && flock(folder.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
 
 FileDescriptor RunDirectory::lock() const {
   FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

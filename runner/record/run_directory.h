@@ -9,7 +9,7 @@
 namespace ddp::record {
 
 // Where a run keeps what it leaves: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json,
-// checkpoints/, logs/}.
+// checkpoints/, logs/}; or a sweep: {sweep.toml, journal.jsonl, summary.json, trials/<number>/}.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -25,18 +25,28 @@ class RunDirectory {
   // leaves none of the folders that create() made.
   void begin(const std::string& text) const;
 
-  // Finds RUN as a user names it: a run directory, "name", "name/run-id" or "latest" under the results root.
+  // Finds RUN as a user names it: a run directory, "name", "name/run-id" or "latest" under the results root. It may be
+  // a sweep, which has the same folder but for sweep.toml in place of config.toml, or a trial of one,
+  // "name/run-id/trials/003".
   static RunDirectory find(const std::filesystem::path& results, const std::string& run);
 
   // An exclusive lock that lasts until the descriptor and its copies in the ranks are closed. Throws
   // ddp::Error (usage) where another process holds it.
   FileDescriptor lock() const;
+  // Does a process hold it?
+  bool is_locked() const;
 
   const std::filesystem::path& path() const { return path_; }
   // Has the run begun: is its config.toml there?
   bool begun() const;
+  // Is it a sweep's?
+  bool is_sweep() const;
+  // Throws ddp::Error (usage) where it is, for a command that takes a run.
+  void require_run() const;
 
   std::filesystem::path config() const { return path_ / "config.toml"; }
+  std::filesystem::path sweep() const { return path_ / "sweep.toml"; }
+  std::filesystem::path trials() const { return path_ / "trials"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }

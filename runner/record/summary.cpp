@@ -1,6 +1,7 @@
 #include "record/summary.h"
 
 #include "record/atomic_file.h"
+#include "record/timestamp.h"
 
 namespace ddp::record {
 
@@ -10,6 +11,8 @@ void write_summary(const RunDirectory& run, const Summary& s) {
       {"status", s.status},
       {"name", s.name},
       {"run_id", run.path().filename().string()},
+      {"started", s.started},
+      {"ended", s.status == "running" ? config::Value(nullptr) : config::Value(timestamp(std::time(nullptr)))},
       {"epochs", s.epochs},
       {"steps", s.steps},
       {"final", s.final_metrics},

@@ -21,6 +21,7 @@ struct Failure {
 struct Summary {
   std::string status = "running";  // running | completed | failed | interrupted
   std::string name;
+  std::string started;  // when, as record/timestamp.h says it; of a run that goes on, when it began first
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   config::Value final_metrics = config::Value::object();  // train_loss, val_loss, val_accuracy: those there are
@@ -37,7 +38,7 @@ struct Summary {
   std::optional<Failure> error;
 };
 
-// Puts summary.json in place, whole. Throws ddp::Error (training).
+// Puts summary.json in place, whole; a run that is not running has ended now. Throws ddp::Error (training).
 void write_summary(const RunDirectory& run, const Summary& summary);
 
 }  // namespace ddp::record

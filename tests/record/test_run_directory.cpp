@@ -37,9 +37,11 @@ RunDirectory started(const fs::path& results, const std::string& name, const std
 fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::string& metric) {
   const fs::path folder = scratch.folder() / ("step-" + step);
   const std::string number = std::to_string(std::stoi(step));
-  scratch.write("step-" + step + "/state.json",
-                "{\"step\":" + number + ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":2,\"global_batch_size\":64,\"seconds\":1.5," +
-                    "\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
+  scratch.write(
+      "step-" + step + "/state.json",
+      "{\"step\":" + number +
+          ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":2,\"global_batch_size\":64,\"seconds\":1.5," +
+          "\"metric\":{\"name\":\"val_loss\",\"value\":" + metric + "}}");
   scratch.write("step-" + step + "/COMPLETE", hash_hex_of(folder / "state.json") + "\n");
   return folder;
 }
@@ -65,6 +67,45 @@ TEST_CASE("a run is found by its directory or name or name and id or as the late
   CHECK(contains(error_of([&] { RunDirectory::find(results, "c"); }), "no such run: \"c\""));
   CHECK(contains(error_of([&] { RunDirectory::find(results, "a/3"); }), "no such run"));
   CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }), "no run yet"));
+}
+
+TEST_CASE("a sweep is found as a run is, and so are its trials") {
+  const Scratch scratch;
+  const fs::path results = scratch.folder() / "results";
+  const RunDirectory run = started(results, "a", "1");
+  fs::last_write_time(run.config(), fs::file_time_type::clock::now() - std::chrono::seconds(10));
+  scratch.write("results/s/2/sweep.toml", "");
+  scratch.write("results/s/2/trials/003/config.toml", "");
+  link_atomically(results / "s/latest", "2");
+  for (const std::string& name :
+       {std::string("s"), std::string("s/2"), std::string("latest"), (results / "s/2").string()}) {
+    INFO(name);
+    const RunDirectory found = RunDirectory::find(results, name);
+    CHECK(found.path() == results / "s/2");
+    CHECK(found.is_sweep());
+    CHECK(contains(error_of([&] { found.require_run(); }), "this is a sweep, not a run"));
+  }
+  for (const std::string& name :
+       {std::string("s/2/trials/003"), std::string("s/latest/trials/003"), (results / "s/2/trials/003").string()}) {
+    INFO(name);
+    const RunDirectory found = RunDirectory::find(results, name);
+    CHECK(found.path() == results / "s/2/trials/003");
+    CHECK_FALSE(found.is_sweep());
+    CHECK(error_of([&] { found.require_run(); }).empty());
+  }
+  CHECK(contains(error_of([&] { RunDirectory::find(results, "s/2/trials/004"); }), "no such run"));
+  CHECK(contains(error_of([&] { RunDirectory::create(results, "s", "2"); }), "this run exists"));
+}
+
+TEST_CASE("links that lead nowhere or to themselves are no latest run") {
+  const Scratch scratch;
+  started(scratch.folder(), "a", "1");
+  for (const char* target : {"gone", "latest", "../b", "/dev/null"}) {
+    scratch.write(std::string("b/x"), "");
+    fs::remove(scratch.folder() / "b/latest");
+    fs::create_symlink(target, scratch.folder() / "b/latest");
+    CHECK(RunDirectory::find(scratch.folder(), "latest").path() == scratch.folder() / "a/1");
+  }
 }
 
 TEST_CASE("two runs never share a directory") {
@@ -106,7 +147,9 @@ TEST_CASE("a locked run is refused to a second writer until the first lets go") 
   const RunDirectory run = RunDirectory::create(scratch.folder(), "a", "1");
   FileDescriptor lock = run.lock();
   CHECK(contains(error_of([&] { run.lock(); }), "another process is writing this run"));
+  CHECK(run.is_locked());
   lock.close();
+  CHECK_FALSE(run.is_locked());
   CHECK(error_of([&] { run.lock(); }).empty());
 }
 

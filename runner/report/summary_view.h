@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+#include "record/summary.h"
+
+namespace ddp::report {
+
+// What summary.json says of both runs and sweeps. What a file does not say, or says in another type than is due, is
+// left empty, so that files of older versions can be read too; texts are fit for a terminal.
+struct View {
+  std::filesystem::path folder;
+  std::string name;  // of the experiment
+  std::string run_id;
+  std::string status;  // running | completed | failed | interrupted; running only while a process writes it
+  std::time_t started = 0;
+  std::optional<std::time_t> ended;
+  double seconds = 0;
+};
+
+struct Best {
+  std::string metric;
+  double value = 0;
+  std::int64_t step = 0;
+};
+
+struct RunView : View {
+  std::int64_t epochs = 0;
+  std::int64_t steps = 0;
+  std::map<std::string, double> final_metrics;  // train_loss, val_loss, val_accuracy: those there are
+  std::optional<Best> best;
+  std::int64_t world_size = 0;
+  std::vector<std::string> devices;
+  std::string backend;
+  std::map<std::string, std::string> versions;
+  std::string git;  // commit, with "+" behind it where files differed from it; empty outside a checkout
+  std::int64_t restarts = 0;
+  std::optional<record::Failure> error;
+};
+
+struct TrialView {
+  std::int64_t trial = 0;
+  std::optional<std::int64_t> place;  // 1 is the best; none without a metric
+  std::filesystem::path folder;
+  std::string status;  // also: stopped (at a rung), waiting
+  std::optional<double> metric;
+  std::int64_t epochs = 0;
+  double seconds = 0;
+  std::map<std::string, config::Value> parameters;
+  std::string error;
+};
+
+struct SweepView : View {
+  std::string method;
+  std::string metric;
+  std::string goal;
+  std::vector<std::string> parameters;
+  std::int64_t trials = 0;
+  std::int64_t completed = 0;
+  std::int64_t stopped = 0;
+  std::int64_t failed = 0;
+  std::int64_t waiting = 0;
+  std::vector<TrialView> ranking;  // best first; those without a metric last
+  std::string repeat;              // the command that trains the best one alone
+
+  const TrialView* best() const { return ranking.empty() || !ranking.front().place ? nullptr : &ranking.front(); }
+};
+
+// Reads a run's or a sweep's summary.json. One that began and has none yet is read as empty: running while it is
+// locked, else interrupted. Throws ddp::Error where the file is damaged.
+RunView read_run(const std::filesystem::path& folder);
+SweepView read_sweep(const std::filesystem::path& folder);
+
+}  // namespace ddp::report

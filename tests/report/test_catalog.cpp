@@ -1,0 +1,151 @@
+#include "report/catalog.h"
+
+#include <sys/stat.h>
+
+#include "catch.h"
+#include "record/run_directory.h"
+#include "record/scratch.h"
+
+namespace ddp::report {
+namespace fs = std::filesystem;
+namespace {
+
+using record::Scratch;
+
+const std::string kDone = R"({"version":1, "status":"completed", "name":"a", "run_id":"1",
+  "started":"2026-11-21T21:04:05Z", "ended":"2026-11-21T21:04:15Z", "epochs":3, "steps":96,
+  "final":{"train_loss":0.5, "val_loss":0.25}, "best":{"metric":"val_loss", "value":0.125, "step":64}, "seconds":9.5,
+  "world_size":2, "devices":["cpu","cpu"], "backend":"shm", "versions":{"ddp-exp":"1"},
+  "git":{"commit":"abc", "dirty":true}, "restarts":1, "error":null})";
+
+const std::string kSweep = R"({"version":1, "kind":"sweep", "status":"completed", "name":"s", "run_id":"1",
+  "started":"2026-11-21T21:04:05Z", "ended":null, "seconds":12.5, "method":"grid", "metric":"val_loss", "goal":"min",
+  "parameters":["optimizer.lr"], "trials":3, "completed":1, "stopped":0, "failed":1, "waiting":1, "best":1, "ranking":[
+    {"trial":1, "place":1, "directory":"../../elsewhere", "status":"completed", "metric":0.5, "epochs":10,
+     "seconds":1.5, "parameters":{"optimizer.lr":0.1}, "error":null},
+    {"trial":0, "place":null, "status":"failed", "metric":null, "parameters":{"optimizer.lr":9}, "error":"it burst"}],
+  "repeat":"ddp-exp run x"})";
+
+void begin(const Scratch& scratch, const std::string& folder, const std::string& summary) {
+  scratch.write(folder + "/config.toml", "");
+  if (!summary.empty()) scratch.write(folder + "/summary.json", summary);
+}
+
+}  // namespace
+
+TEST_CASE("a run's summary is read as it was written") {
+  const Scratch scratch;
+  begin(scratch, "a/1", kDone);
+  const Catalog catalog = read_results(scratch.folder());
+  CHECK(catalog.problems.empty());
+  CHECK(catalog.sweeps.empty());
+  REQUIRE(catalog.runs.size() == 1);
+  const RunView& run = catalog.runs.front();
+  CHECK(run.folder == scratch.folder() / "a/1");
+  CHECK(run.name == "a");
+  CHECK(run.run_id == "1");
+  CHECK(run.status == "completed");
+  CHECK(run.started == 1795295045);
+  CHECK(run.ended == 1795295055);
+  CHECK(run.epochs == 3);
+  CHECK(run.steps == 96);
+  CHECK(run.final_metrics == std::map<std::string, double>{{"train_loss", 0.5}, {"val_loss", 0.25}});
+  REQUIRE(run.best);
+  CHECK(run.best->metric == "val_loss");
+  CHECK(run.best->value == 0.125);
+  CHECK(run.best->step == 64);
+  CHECK(run.seconds == 9.5);
+  CHECK(run.world_size == 2);
+  CHECK(run.devices == std::vector<std::string>{"cpu", "cpu"});
+  CHECK(run.git == "abc+");
+  CHECK(run.restarts == 1);
+  CHECK_FALSE(run.error);
+}
+
+TEST_CASE(
+    "a sweep's summary is read as it was written, and its trials are beneath it wherever the file says they are") {
+  const Scratch scratch;
+  scratch.write("s/1/sweep.toml", "");
+  scratch.write("s/1/summary.json", kSweep);
+  begin(scratch, "s/1/trials/001", kDone);
+  const Catalog catalog = read_results(scratch.folder());
+  CHECK(catalog.runs.empty());
+  REQUIRE(catalog.sweeps.size() == 1);
+  const SweepView& sweep = catalog.sweeps.front();
+  CHECK(sweep.method == "grid");
+  CHECK(sweep.parameters == std::vector<std::string>{"optimizer.lr"});
+  CHECK(sweep.trials == 3);
+  CHECK(sweep.failed == 1);
+  REQUIRE(sweep.best());
+  CHECK(sweep.best()->folder == scratch.folder() / "s/1/trials/001");
+  CHECK(sweep.best()->parameters.at("optimizer.lr") == 0.1);
+  CHECK(sweep.ranking.at(1).error == "it burst");
+  CHECK_FALSE(sweep.ranking.at(1).place);
+  CHECK(read_trials(sweep.folder).runs.size() == 1);
+}
+
+TEST_CASE("a run is shown as running while a process holds its lock and no longer") {
+  const Scratch scratch;
+  begin(scratch, "a/1", R"({"status":"running"})");
+  begin(scratch, "a/2", "");  // killed before its first summary
+  const fs::path run = scratch.folder() / "a/1";
+  FileDescriptor lock = record::RunDirectory(run).lock();
+  CHECK(read_run(run).status == "running");
+  lock.close();
+  CHECK(read_run(run).status == "interrupted");
+  CHECK(read_run(scratch.folder() / "a/2").status == "interrupted");
+  CHECK(read_run(scratch.folder() / "a/2").started > 0);
+}
+
+TEST_CASE("what is damaged or strange is passed over with a line and the rest is read") {
+  const Scratch scratch;
+  begin(scratch, "a/good", kDone);
+  begin(scratch, "a/empty", " ");
+  begin(scratch, "a/cut", kDone.substr(0, 100));
+  begin(scratch, "a/list", "[1, 2]");
+  begin(scratch, "a/status", R"({"status":"\u001b[31mred"})");
+  begin(scratch, "a/deep", std::string(100000, '['));
+  begin(scratch, "a/huge", "");
+  scratch.write("a/huge/summary.json", "");
+  fs::resize_file(scratch.folder() / "a/huge/summary.json", std::uintmax_t{1} << 34);
+  begin(scratch, "a/pipe", "");
+  REQUIRE(mkfifo((scratch.folder() / "a/pipe/summary.json").c_str(), 0600) == 0);
+  begin(scratch, "a/itself", "");
+  fs::create_symlink("summary.json", scratch.folder() / "a/itself/summary.json");
+  // No runs at all, which is no problem.
+  scratch.write("a/none/file", "");
+  scratch.write("a/file", "");
+  fs::create_symlink("gone", scratch.folder() / "a/latest");
+  const Catalog catalog = read_results(scratch.folder());
+  CHECK(catalog.runs.size() == 1);
+  CHECK(catalog.problems.size() == 8);
+  for (const std::string& line : catalog.problems) {
+    INFO(line);
+    CHECK(line.find("summary.json") != std::string::npos);
+    CHECK(line.find('\x1b') == std::string::npos);
+    CHECK(line.find('\n') == std::string::npos);
+  }
+  CHECK(read_results(scratch.folder() / "gone").runs.empty());
+}
+
+TEST_CASE("members of another type than is due are as if they were not there") {
+  const Scratch scratch;
+  begin(scratch, "a/1", R"({"status":"failed", "name":[1], "started":"yesterday", "ended":5, "epochs":-1, "steps":1e99,
+    "final":{"train_loss":"low", "val_loss":null}, "best":{"value":"x"}, "seconds":"long", "devices":"cpu",
+    "versions":[], "git":7, "restarts":0.5, "error":{"rank":"first", "what":"two\nlines\u0007"}})");
+  const RunView run = read_run(scratch.folder() / "a/1");
+  CHECK(run.name.empty());
+  CHECK(run.started > 0);
+  CHECK_FALSE(run.ended);
+  CHECK(run.epochs == 0);
+  CHECK(run.steps == 0);
+  CHECK(run.final_metrics.empty());
+  CHECK_FALSE(run.best);
+  CHECK(run.seconds == 0);
+  CHECK(run.devices.empty());
+  REQUIRE(run.error);
+  CHECK(run.error->rank == -1);
+  CHECK(run.error->what == "two\nlines?");
+}
+
+}  // namespace ddp::report
