@@ -62,6 +62,8 @@ void Checkpoint::fields(Fields& f) {
 
 void Log::fields(Fields& f) {
   f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = between(1, kMost)}, every);
+  f({.name = "tensorboard", .doc = "write TensorBoard event files too, into the run's folder tensorboard/"},
+    tensorboard);
 }
 
 void Experiment::fields(Fields& f) {

@@ -47,6 +47,7 @@ struct Checkpoint {
 
 struct Log {
   std::int64_t every = 1;
+  bool tensorboard = true;
   void fields(Fields& f);
 };
 

@@ -12,6 +12,8 @@
 #include "models/model.h"
 #include "rank/process.h"
 #include "record/run_directory.h"
+#include "tensorboard/event_log.h"
+#include "tensorboard/hyper_parameters.h"
 #include "train/trainer.h"
 
 namespace ddp::rank {
@@ -116,10 +118,28 @@ struct Parts {
   const dist::Groups groups;
   std::optional<dist::DistributedModel> model;
   std::unique_ptr<train::Optimizer> optimizer;
+  std::optional<tensorboard::EventLog> events;  // on rank 0
   std::optional<record::RunRecorder> recorder;  // on rank 0
   std::optional<train::Checkpointer> checkpointer;
   checkpoint::State state;  // where to begin
 };
+
+// What is told of the run while it trains, on rank 0.
+void start_records(Parts& p, const record::RunDirectory& directory) {
+  const Task& t = p.task;
+  const auto& e = *t.experiment;
+  const record::Console console(t.console);
+  if (e.log.tensorboard) {
+    p.events.emplace(tensorboard::EventLogOptions{.folder = directory.tensorboard(),
+                                                  .parameters = tensorboard::hyper_parameters(e),
+                                                  .step = p.state.step,
+                                                  .epoch = p.state.epoch,
+                                                  .seconds = p.state.seconds,
+                                                  .console = console});
+  }
+  p.recorder.emplace(directory.metrics(), *t.progress, console, e.log.every, p.state.seconds,
+                     p.events ? &*p.events : nullptr);
+}
 
 // Model, optimizer and state, new or as saved. What was loaded is gone when this returns.
 void start(Parts& p) {
@@ -134,9 +154,7 @@ void start(Parts& p) {
   p.optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, p.model->parameters());
   if (saved) p.state = saved->state;
   const record::RunDirectory directory(t.run_directory);
-  if (t.rank == 0) {
-    p.recorder.emplace(directory.metrics(), *t.progress, record::Console(t.console), e.log.every, p.state.seconds);
-  }
+  if (t.rank == 0) start_records(p, directory);
   p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
                                                   .options = e.checkpoint,
                                                   .own_buffers = !e.distributed.broadcast_buffers,
@@ -187,7 +205,13 @@ void train(Parts& p) {
                           .console = record::Console(t.console),
                           .recorder = p.recorder ? &*p.recorder : nullptr},
                          p.state);
-  trainer.run();
+  try {
+    trainer.run();
+  } catch (...) {
+    if (p.events) p.events->finish(/*success=*/false);
+    throw;
+  }
+  if (p.events && t.progress->run().step >= length.steps) p.events->finish(/*success=*/true);
   if (p.recorder) p.recorder->flush();
 }
 
@@ -202,6 +226,7 @@ void run(const Task& t) {
           .groups = join_groups(t),
           .model = {},
           .optimizer = nullptr,
+          .events = {},
           .recorder = {},
           .checkpointer = {},
           .state = {}};

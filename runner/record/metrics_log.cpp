@@ -1,7 +1,6 @@
 #include "record/metrics_log.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -12,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "config/json_text.h"
 #include "record/atomic_file.h"
 
@@ -23,13 +21,16 @@ namespace {
 // More lines than this are not kept in memory for a disk that takes none.
 constexpr std::size_t kMostWaiting = 256u << 20;
 
+FileDescriptor open_to_append(const std::filesystem::path& file) {
+  FileDescriptor opened(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!opened) throw training_error("cannot open: " + errno_text(errno), file.string());
+  return opened;
+}
+
 }  // namespace
 
 MetricsLog::MetricsLog(const std::filesystem::path& file, const Console& console)
-    : name_(file.string()),
-      console_(console),
-      file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-  if (!file_) throw training_error("cannot open: " + errno_text(errno), name_);
+    : name_(file.string()), file_(open_to_append(file), name_, console, "lines") {
   writer_ = std::thread(&MetricsLog::write_in_background, this);
 }
 
@@ -60,19 +61,7 @@ std::string MetricsLog::write_waiting() {
     if (unwritten_.empty()) unwritten_.swap(waiting_);
   }
   while (!unwritten_.empty()) {
-    const off_t whole_lines = lseek(file_.get(), 0, SEEK_END);
-    try {
-      write_all(file_.get(), unwritten_.data(), unwritten_.size(), name_);
-    } catch (const Error& error) {
-      // The part of a line that found room would be met by the same line again.
-      if (whole_lines >= 0 && ftruncate(file_.get(), whole_lines) != 0) log::error("cannot cut off a part of a line");
-      if (!std::exchange(failing_, true)) {
-        console_.line(std::string("warning: ") + error.what() + "; its lines are kept and written later");
-      }
-      return error.what();
-    }
-    unwritten_.clear();
-    if (std::exchange(failing_, false)) console_.line(name_ + ": can be written again, and is whole");
+    if (std::string failure = file_.append(unwritten_); !failure.empty()) return failure;
     const std::lock_guard lock(mutex_);
     unwritten_.swap(waiting_);
   }

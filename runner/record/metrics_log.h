@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "base/file_descriptor.h"
 #include "record/console.h"
+#include "record/growing_file.h"
 
 namespace ddp::record {
 
@@ -32,12 +32,10 @@ class MetricsLog {
   std::string write_waiting();
 
   const std::string name_;
-  const Console console_;
-  FileDescriptor file_;
-  std::mutex writing_;     // held while lines are written, so that they keep their order; guards the next two
+  GrowingFile file_;
+  std::mutex writing_;     // held while lines are written, so that they keep their order; guards the next
   std::string unwritten_;  // taken from waiting_, not in the file yet
-  bool failing_ = false;
-  std::mutex mutex_;  // guards what follows; never held during a write
+  std::mutex mutex_;       // guards what follows; never held during a write
   std::condition_variable wake_;
   std::string waiting_;
   bool closing_ = false;

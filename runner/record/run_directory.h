@@ -9,7 +9,7 @@
 namespace ddp::record {
 
 // Where a run keeps what it leaves: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json,
-// checkpoints/, logs/}; or a sweep: {sweep.toml, journal.jsonl, summary.json, trials/<number>/}.
+// checkpoints/, logs/, tensorboard/}; or a sweep: {sweep.toml, journal.jsonl, summary.json, trials/<number>/}.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -50,6 +50,7 @@ class RunDirectory {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
   std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
 
  private:

@@ -22,8 +22,9 @@ double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_
 }  // namespace
 
 RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
-                         double seconds)
+                         double seconds, MetricsFollower* follower)
     : log_(metrics, console),
+      follower_(follower),
       page_(page),
       console_(console),
       every_(every),
@@ -60,6 +61,7 @@ void RunRecorder::step(const StepRecord& r) {
                   .add("samples_per_second", per_second)
                   .add("seconds", now)
                   .finish());
+  if (follower_ != nullptr) follower_->step(r, per_second, now);
   last_line_ = now;
   samples_since_ = 0;
 }
@@ -88,12 +90,18 @@ void RunRecorder::epoch(const EpochRecord& r, const std::string& metric) {
   }
   line.add("samples", r.samples).add("samples_per_second", per_second).add("seconds", now);
   log_.append(line.finish());
+  if (follower_ != nullptr) follower_->epoch(r, now);
   keep_best(metric, r.metric(metric), r.step);
   char tail[48];
   std::snprintf(tail, sizeof tail, " | %.0f samples/s", per_second);
   console_.line(text + tail);
   epoch_started_ = now;
   epoch_samples_ = 0;
+}
+
+void RunRecorder::flush() {
+  if (follower_ != nullptr) follower_->flush();
+  log_.flush();
 }
 
 void RunRecorder::keep_best(const std::string& metric, double value, std::int64_t step) {

@@ -51,12 +51,25 @@ struct ResumeRecord {
   std::string changes;  // of the experiment, a JSON object; empty: none
 };
 
+// Who is told what metrics.jsonl tells, to keep it in another form. The first two are called on the training path:
+// they must not write.
+class MetricsFollower {
+ public:
+  virtual ~MetricsFollower() = default;
+  // `seconds`: training time of the run so far.
+  virtual void step(const StepRecord& record, double samples_per_second, double seconds) = 0;
+  virtual void epoch(const EpochRecord& record, double seconds) = 0;
+  // Returns once all of it is in its file, or cannot be written. Any thread.
+  virtual void flush() = 0;
+};
+
 // Rank 0's hand: metrics.jsonl, the progress page's part about the whole run, and lines for the terminal.
 class RunRecorder {
  public:
   // `seconds`: training time before this process, of a run that goes on. A line is written every `every` steps.
+  // `follower` may be null.
   RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
-              double seconds);
+              double seconds, MetricsFollower* follower);
 
   void step(const StepRecord& record);
   // `metric`: the one whose best value is kept.
@@ -68,7 +81,7 @@ class RunRecorder {
   void not_saved(std::int64_t step, const std::string& why);
   void resumed(const ResumeRecord& record);
   // Returns once all lines so far are in the file. Throws ddp::Error (training) where one could not be written.
-  void flush() { log_.flush(); }
+  void flush();
   // Training time of the run so far.
   double seconds() const;
 
@@ -78,6 +91,7 @@ class RunRecorder {
   using Clock = std::chrono::steady_clock;
 
   MetricsLog log_;
+  MetricsFollower* const follower_;
   ProgressPage& page_;
   const Console console_;
   const std::int64_t every_;

@@ -9,8 +9,8 @@ fi
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/ddp-exp"
 libtorch="$cache/libtorch-2.11.0"
 if [[ -n "${DDP_LIBTORCH:-}" ]]; then libtorch=$(realpath -m "$DDP_LIBTORCH"); fi
-# Set by fetch_python, to the folder of the packages for this Python.
-python_layer=""
+# Set by fetch_python and fetch_packages, to a folder of packages for this Python.
+python_layer="" packages_layer=""
 digits="$cache/data/digits.csv.gz"
 build="$root/build/release"
 requirements="$root/scripts/requirements"

@@ -3,6 +3,7 @@
 #   libtorch   $libtorch                   torch and the two libraries that it cannot start without
 #   cuda       into the same folder        what a GPU needs, and what Python's `import torch` loads
 #   python     $cache/python-<version>     the other packages that the parity tests import
+#   tools      $cache/tools-<version>      what tests look at the results with
 # shellcheck shell=bash
 
 marker() { printf '%s/.complete-%s' "$1" "$2"; }
@@ -55,16 +56,22 @@ fetch_cuda() {
 
 # Sets python_layer.
 fetch_python() {
-  python_layer="$cache/python-$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
-  if layer_complete "$python_layer" python; then return; fi
+  fetch_packages python 300 "the Python packages of the parity tests: 28 MB"
+  python_layer=$packages_layer
+}
+
+# fetch_packages LAYER MEGABYTES WHAT: for this Python. Sets packages_layer.
+fetch_packages() {
+  packages_layer="$cache/$1-$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  if layer_complete "$packages_layer" "$1"; then return; fi
   lock "$cache/lock"
-  if ! layer_complete "$python_layer" python; then
-    begin_layer 300 "fetching the Python packages of the parity tests: 28 MB, once, into $python_layer"
-    download python
+  if ! layer_complete "$packages_layer" "$1"; then
+    begin_layer "$2" "fetching $3, once, into $packages_layer"
+    download "$1"
     unpack_wheels
-    cksum <"$requirements/python.txt" >"$(marker "$work/tree" python)"
-    if [[ -e "$python_layer" ]]; then mv "$python_layer" "$work/old"; fi
-    mv "$work/tree" "$python_layer"
+    cksum <"$requirements/$1.txt" >"$(marker "$work/tree" "$1")"
+    if [[ -e "$packages_layer" ]]; then mv "$packages_layer" "$work/old"; fi
+    mv "$work/tree" "$packages_layer"
     end_layer
   fi
   unlock
@@ -76,6 +83,12 @@ fetch_pytorch() {
   fetch_cuda "the GPU libraries, which Python's 'import torch' loads even without a GPU"
   fetch_python
   export DDP_PYTHON="$python" DDP_PYTHONPATH="$libtorch:$python_layer"
+}
+
+# What tests look at the results with. Exports DDP_TOOLS, for: PYTHONPATH=$DDP_TOOLS $DDP_PYTHON …
+fetch_tools() {
+  fetch_packages tools 200 "TensorBoard and validators, for the tests: 27 MB"
+  export DDP_TOOLS="$packages_layer:$python_layer"
 }
 
 fetch_digits() {

@@ -2,11 +2,11 @@
 # shellcheck shell=bash
 
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
-  catch2 libxxhash-dev zlib1g-dev python3 python3-pip ca-certificates git)
+  catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev python3 python3-pip ca-certificates git)
 
-# For tests/cluster, tests/slurm, tests/faults and tests/system. What cannot be installed is done without: those tests are
+# For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. What cannot be installed is done without: those tests are
 # skipped, and say so.
-test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb)
+test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb zsh fish)
 
 # For scripts/soak: libFuzzer.
 soak_packages=(clang libclang-rt-dev)
@@ -51,10 +51,10 @@ find_missing_packages() {
 # Elsewhere packages have other names, but the programs and pkg-config's modules do not.
 find_missing_programs() {
   local program module
-  for program in g++ cmake ninja pkg-config python3 git; do
+  for program in g++ cmake ninja pkg-config protoc python3 git; do
     command -v "$program" >/dev/null || missing+=("$program")
   done
-  for module in tomlplusplus spdlog nlohmann_json libxxhash zlib; do
+  for module in tomlplusplus spdlog nlohmann_json libxxhash protobuf-lite zlib; do
     pkg-config --exists "$module" 2>/dev/null || missing+=("$module")
   done
   "$python" -I -m pip --version >/dev/null 2>&1 || missing+=("pip for $python")

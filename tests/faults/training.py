@@ -94,8 +94,13 @@ class Training:
             "epochs": [{k: e.get(k) for k in ("epoch", "step", "train_loss")} for e in self.events("epoch")],
             "model": (latest / "model.safetensors").read_bytes(),
             "optimizer": (latest / "optimizer.safetensors").read_bytes(),
-            "files": sorted(str(path.relative_to(self.path.parent)) for path in self.path.parent.rglob("*")),
+            "files": sorted({unnumbered(path.relative_to(self.path.parent)) for path in self.path.parent.rglob("*")}),
         }  # fmt: skip
+
+
+def unnumbered(path):
+    """An event file's name tells the time and the process; each that began or went on with the run has one."""
+    return str(path.with_name("events") if path.parent.name == "tensorboard" else path)
 
 
 def sets(**settings):

@@ -55,6 +55,7 @@ make_checkout() {
   wheel nvidia-cuda-runtime 13.0.96 libtorch nvidia/cu13/lib/libcudart.so.13
   wheel nvidia-nccl 2.28.9 cuda nvidia/nccl/lib/libnccl.so.2 nvidia/cu13/lib/libcublas.so.13
   wheel numpy 2.4.6 python numpy/__init__.py
+  wheel tensorboard 2.21.0 tools tensorboard/__init__.py
   wheel scikit-learn 1.7.2 digits sklearn/datasets/data/digits.csv.gz
   cat >"$checkout/models/model.txt" <<<"linear"
   # The program: it says what it is made of and how it was called.

@@ -26,14 +26,26 @@ TEST_CASE("a run of basic.toml leaves exactly the promised results and prints it
   REQUIRE(run.code == 0);
   CHECK_FALSE(run.left);
   CHECK(std::regex_match(run.out, std::regex("results/basic/[0-9]{8}-[0-9]{6}-[0-9a-z]{4}\n")));
-  CHECK(run.run.listing() ==
-        std::vector<std::string>{
-            "checkpoints/", "checkpoints/latest@", "checkpoints/step-00000288/", "checkpoints/step-00000288/COMPLETE",
-            "checkpoints/step-00000288/model.safetensors", "checkpoints/step-00000288/optimizer.safetensors",
-            "checkpoints/step-00000288/state.json", "checkpoints/step-00000320/", "checkpoints/step-00000320/COMPLETE",
-            "checkpoints/step-00000320/model.safetensors", "checkpoints/step-00000320/optimizer.safetensors",
-            "checkpoints/step-00000320/state.json", "config.toml", "logs/", "logs/rank-0.log", "logs/rank-1.log",
-            "metrics.jsonl", "summary.json"});
+  CHECK(run.run.listing() == std::vector<std::string>{"checkpoints/",
+                                                      "checkpoints/latest@",
+                                                      "checkpoints/step-00000288/",
+                                                      "checkpoints/step-00000288/COMPLETE",
+                                                      "checkpoints/step-00000288/model.safetensors",
+                                                      "checkpoints/step-00000288/optimizer.safetensors",
+                                                      "checkpoints/step-00000288/state.json",
+                                                      "checkpoints/step-00000320/",
+                                                      "checkpoints/step-00000320/COMPLETE",
+                                                      "checkpoints/step-00000320/model.safetensors",
+                                                      "checkpoints/step-00000320/optimizer.safetensors",
+                                                      "checkpoints/step-00000320/state.json",
+                                                      "config.toml",
+                                                      "logs/",
+                                                      "logs/rank-0.log",
+                                                      "logs/rank-1.log",
+                                                      "metrics.jsonl",
+                                                      "summary.json",
+                                                      "tensorboard/",
+                                                      "tensorboard/events.out.tfevents"});
   CHECK(fs::read_symlink(run.run.path() / "checkpoints/latest") == "step-00000320");
   CHECK(fs::canonical(w.results() / "basic/latest") == fs::canonical(run.run.path()));
   for (int rank : {0, 1}) {

@@ -1,0 +1,114 @@
+#include "tensorboard/event_log.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "tensorboard/event_folder.h"
+
+namespace ddp::tensorboard {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kEvery = std::chrono::milliseconds(500);
+// A file that cannot be begun is not tried at every write.
+constexpr auto kPause = std::chrono::seconds(10);
+// More than this is not kept in memory for a disk that takes none: two thirds of a million steps.
+constexpr std::size_t kMostWaiting = 64 << 20;
+
+double wall_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+EventLog::EventLog(EventLogOptions options) : o_(std::move(options)), wall_time_at_0_(wall_time() - o_.seconds) {
+  writer_ = std::thread(&EventLog::write_in_background, this);
+}
+
+EventLog::~EventLog() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_one();
+  writer_.join();
+}
+
+void EventLog::step(const record::StepRecord& r, double samples_per_second, double seconds) {
+  add({.wall_time = wall_time_at_0_ + seconds, .step = r.step, .values = {r.loss, r.lr, samples_per_second}});
+}
+
+void EventLog::epoch(const record::EpochRecord& r, double seconds) {
+  add({.kind = Point::Kind::epoch,
+       .wall_time = wall_time_at_0_ + seconds,
+       .step = r.step,
+       .values = {static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_accuracy}});
+}
+
+void EventLog::add(const Point& point) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(point);
+}
+
+void EventLog::finish(bool success) {
+  const std::lock_guard lock(mutex_);
+  success_ = success;
+}
+
+void EventLog::write_in_background() {
+  std::unique_lock lock(mutex_);
+  for (bool last = false; !last;) {
+    wake_.wait_for(lock, kEvery, [this] { return closing_; });
+    last = closing_;
+    lock.unlock();
+    write(last);
+    lock.lock();
+  }
+}
+
+void EventLog::encode_waiting() {
+  std::optional<bool> success;
+  {
+    const std::lock_guard lock(mutex_);
+    taken_.swap(waiting_);
+    success = std::exchange(success_, {});
+  }
+  if (given_up_) {
+    taken_.clear();
+    return;
+  }
+  for (const Point& point : taken_) append_point(unwritten_, point);
+  taken_.clear();
+  // A process that had nothing to do leaves the file as the one before has left it.
+  if (success && (file_ || !unwritten_.empty())) append_session_end(unwritten_, wall_time(), *success);
+}
+
+void EventLog::begin_file() {
+  std::string beginning;
+  append_beginning(beginning, wall_time());
+  append_session_start(beginning, wall_time(), o_.parameters);
+  FileDescriptor file = begin_event_file(o_.folder, std::move(beginning), o_.step, o_.epoch);
+  file_.emplace(std::move(file), o_.folder.string(), o_.console, "events for TensorBoard");
+}
+
+void EventLog::write(bool last) {
+  const std::lock_guard order(writing_);
+  encode_waiting();
+  if (unwritten_.empty()) return;
+  try {
+    if (!file_ && (last || Clock::now() >= next_try_)) begin_file();
+    if (file_) file_->append(unwritten_);
+  } catch (const std::exception& error) {
+    next_try_ = Clock::now() + kPause;
+    if (!std::exchange(warned_, true)) {
+      o_.console.line(std::string("warning: there is no event file for TensorBoard yet: ") + error.what());
+    }
+  }
+  if (unwritten_.size() <= kMostWaiting) return;
+  o_.console.line("warning: " + o_.folder.string() + ": too many events wait to be written; there will be no more");
+  given_up_ = true;
+  unwritten_ = {};
+}
+
+}  // namespace ddp::tensorboard
