@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   ddp::commands::add_models(app, exit_code);
   ddp::commands::add_datasets(app, exit_code);
   ddp::commands::add_schema(app, exit_code);
+  ddp::commands::add_report(app, exit_code);
   ddp::commands::add_slurm(app, exit_code);
   ddp::commands::add_comm(app, exit_code);
   try {

@@ -16,6 +16,7 @@ void add_models(CLI::App& app, int& exit_code);
 void add_datasets(CLI::App& app, int& exit_code);
 void add_schema(CLI::App& app, int& exit_code);
 void add_slurm(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 void add_comm(CLI::App& app, int& exit_code);
 
 }  // namespace ddp::commands

@@ -8,6 +8,10 @@ packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-
 # skipped, and say so.
 test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb zsh fish)
 
+# For tests/report. On its own, since Ubuntu has it in another form: what apt-get does not know would keep it from
+# installing the others.
+browser_packages=(chromium)
+
 # For scripts/soak: libFuzzer.
 soak_packages=(clang libclang-rt-dev)
 
@@ -24,7 +28,10 @@ install_packages() {
   check_compiler
 }
 
-install_test_packages() { install_optional_packages tests "${test_packages[@]}"; }
+install_test_packages() {
+  install_optional_packages tests "${test_packages[@]}"
+  install_optional_packages tests "${browser_packages[@]}"
+}
 
 install_soak_packages() { install_optional_packages "parts of soak" "${soak_packages[@]}"; }
 

@@ -1,10 +1,11 @@
-// metrics.jsonl as a run finds it that goes on: rewound, and read for its best epoch.
+// metrics.jsonl as a run finds it that goes on: rewound, and read for its best epoch; and as a report draws it.
 #include <fstream>
 #include <iterator>
 
 #include "base/error.h"
 #include "record/epoch_history.h"
 #include "record/metrics_log.h"
+#include "report/history.h"
 #include "target.h"
 
 namespace ddp::fuzz {
@@ -24,6 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto file = fuzz::scratch_file("metrics.jsonl", {reinterpret_cast<const char*>(data), size});
   record::epoch_history(file, "train_loss");
   record::epoch_history(file, "val_accuracy");
+  const report::History history = report::read_history(file, 4);
+  const std::string drawn = history.steps.to_json().dump() + history.epochs.to_json().dump();
+  fuzz::require(drawn.size() < 64 << 10, "a report's curves are bounded");
   const std::string once = fuzz::rewound(file, 3, 1);
   fuzz::require(once.size() <= size + 1, "rewinding adds nothing");
   fuzz::require(fuzz::rewound(file, 3, 1) == once, "rewinding twice is rewinding once");

@@ -1,0 +1,79 @@
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "commands/commands.h"
+#include "launch/version.h"
+#include "record/atomic_file.h"
+#include "record/run_directory.h"
+#include "report/page.h"
+#include "report/page_data.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct Arguments {
+  std::vector<std::string> runs;
+  std::string results = "results";
+  std::string output;
+  bool json = false;
+};
+
+// The data of what was named, and where its page belongs: with the sweep, or with the first of the runs.
+config::Value gather(const Arguments& arguments, fs::path& home) {
+  std::vector<fs::path> runs;
+  for (const std::string& name : arguments.runs) {
+    const auto directory = record::RunDirectory::find(arguments.results, name);
+    if (runs.empty()) home = directory.path();
+    if (directory.is_sweep() && arguments.runs.size() == 1) return report::sweep_data(directory.path());
+    directory.require_run();
+    runs.push_back(directory.path());
+  }
+  return report::runs_data(runs);
+}
+
+void write(const fs::path& file, const std::string& text) try {
+  record::write_atomically(file, text);
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where(), "name another place: --output FILE");
+}
+
+int report(const Arguments& arguments) {
+  fs::path home;
+  config::Value data = gather(arguments, home);
+  data["program"] = std::string("ddp-exp ") + launch::kVersion;
+  for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());
+  const fs::path file = arguments.output.empty() ? home / "report.html" : fs::path(arguments.output);
+  if (!arguments.json || !arguments.output.empty()) write(file, report::page(data));
+  if (arguments.json) {
+    std::cout << data.dump(-1, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << file.string() << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("report", "write a page about a run, several runs or a sweep: report.html");
+  verb->add_option("run", arguments->runs, "a run, or several to compare; or a sweep")
+      ->required()
+      ->type_name("RUN|SWEEP");
+  verb->add_option("--results", arguments->results, "where runs are kept")->type_name("DIR")->capture_default_str();
+  verb->add_option("--output", arguments->output, "the page (report.html in the folder of the sweep, or the first run)")
+      ->type_name("FILE");
+  verb->add_flag("--json", arguments->json,
+                 "print what the page shows as JSON; the page is written with --output only");
+  verb->callback([arguments, &exit_code] { exit_code = report(*arguments); });
+}
+
+}  // namespace ddp::commands

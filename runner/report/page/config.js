@@ -1,0 +1,53 @@
+// Configurations: keys of one section ("optimizer.lr", "optimizer.betas") stand together.
+
+function grouped(keys) {
+  const groups = new Map([["", []]]);
+  for (const key of keys) {
+    const dot = key.indexOf(".");
+    const group = dot < 0 ? "" : key.slice(0, dot);
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push(key);
+  }
+  return [...groups].filter(([, own]) => own.length > 0);
+}
+
+const withoutGroup = (group, key) => (group ? key.slice(group.length + 1) : key);
+
+// A small table for each section, beside each other. textOf(key): its value; stands(key): does it stand out?
+function configGroups(keys, textOf, stands = () => false) {
+  return el("div", {class: "groups"}, grouped(keys).map(([group, own]) => el("div", {class: "group"}, el("h3", {}, group || "experiment"),
+    el("table", {class: "config"}, el("tbody", {}, own.map((key) => el("tr", {class: stands(key) ? "differs" : ""},
+      el("th", {scope: "row"}, withoutGroup(group, key)), el("td", {}, textOf(key)))))))));
+}
+
+// What the runs were told. Of several: a row for each key, and those that differ stand out.
+function configSection(runs) {
+  const keys = [...new Set(runs.flatMap((run) => Object.keys(run.config)))];
+  if (keys.length === 0) return null;
+  if (runs.length === 1) return section("Configuration", configGroups(keys, (key) => shown(runs[0].config[key])));
+  const differs = (key) => new Set(runs.map((run) => JSON.stringify(run.config[key]))).size > 1;
+  const some = keys.some(differs);
+  const body = el("table", {class: `config ${some ? "only" : ""}`},
+    el("thead", {}, el("tr", {}, el("th", {}, ""), runs.map((run) => el("th", {scope: "col"}, run.label)))),
+    el("tbody", {}, keys.map((key) => el("tr", {class: differs(key) ? "differs" : ""}, el("th", {scope: "row"}, key),
+      runs.map((run) => el("td", {}, shown(run.config[key])))))));
+  const choice = some ? toggle("only what differs", true, (on) => body.classList.toggle("only", on)) : "The runs were told the same.";
+  return section("Configuration", el("p", {class: "tools"}, choice), scrolling(body));
+}
+
+// The experiment that a sweep varies; in place of what it varies, what that was taken from.
+function sweepConfigSection(sweep) {
+  const keys = Object.keys(sweep.config).filter((key) => !key.startsWith("sweep.parameters."));
+  if (keys.length === 0) return null;
+  const varied = (key) => sweep.parameters.includes(key);
+  return section("Configuration", configGroups(keys, (key) => (varied(key) ? spaceText(sweep.config, key) : shown(sweep.config[key])), varied));
+}
+
+// "0.1, 0.01, 0.001" or "8 … 256, log"
+function spaceText(config, key) {
+  const own = `sweep.parameters.${key}`;
+  if (Array.isArray(config[own])) return config[own].map(shown).join(", ");
+  const {min, max, ...more} = Object.fromEntries(["min", "max", "scale", "step"].map((name) => [name, config[`${own}.${name}`]]).filter(([, value]) => value !== undefined));
+  if (min === undefined && max === undefined) return "varied";
+  return [`${shown(min)} … ${shown(max)}`, ...Object.values(more).map(shown)].join(", ");
+}

@@ -1,0 +1,84 @@
+// A curve: one column of one run, as it is drawn.
+
+// Where the points of a table lie along each axis. In epochs: how many were done, so that a step inside an epoch has its
+// fraction of it.
+function placesOf(table, perEpoch) {
+  const ends = perEpoch.step.map((step, i) => [step, perEpoch.epoch[i] + 1]);
+  return {step: table.step, seconds: table.seconds, epoch: table.step.map((step, i) => epochsDone(step, table.epoch[i], ends))};
+}
+
+function epochsDone(step, epoch, ends) {
+  if (ends.length === 0) return epoch;
+  let after = ends.findIndex(([end]) => end >= step);
+  if (after < 0) after = ends.length - 1;  // in an epoch that has not ended: as long as the last one
+  const [end, done] = ends[after];
+  const [start, before] = after > 0 ? ends[after - 1] : [0, done - 1];
+  return end > start ? before + ((step - start) / (end - start)) * (done - before) : done;
+}
+
+// smooth: is it smoothed as the reader chooses; calm: but never less than that; factors: what each point is multiplied by.
+function curveOf({run, table, places, column, label, colour, dash = false, smooth = false, calm = 0, state = "", factors = null}) {
+  const data = table.columns[column];
+  if (!data) return null;
+  const at = (values) => (factors ? values.map((v, i) => (v === null || factors[i] === null ? null : v * factors[i])) : values);
+  return {
+    run, label, colour, dash, smooth, calm, state, places, column,
+    mean: at(data.mean), min: data.min ? at(data.min) : null, max: data.max ? at(data.max) : null,
+    notFinite: new Map(data.not_finite), rowsPerPoint: table.rows_per_point, step: table.step,
+  };
+}
+
+// An exponential moving average that does not lean towards where it begins.
+function smoothed(values, weight) {
+  let average = 0;
+  let seen = 0;
+  return values.map((value) => {
+    if (value === null) return null;
+    average = average * weight + value * (1 - weight);
+    seen = seen * weight + (1 - weight);
+    return average / seen;
+  });
+}
+
+// The index of the point nearest to x.
+function nearest(xs, x) {
+  let low = 0;
+  let high = xs.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (xs[middle] < x) low = middle;
+    else high = middle;
+  }
+  return Math.abs(xs[low] - x) <= Math.abs(xs[high] - x) ? low : high;
+}
+
+// The path of SVG through points; null is a gap.
+function pathThrough(xs, ys) {
+  let path = "";
+  let pen = "M";
+  for (let i = 0; i < xs.length; ++i) {
+    if (ys[i] === null) {
+      pen = "M";
+    } else {
+      path += `${pen}${xs[i].toFixed(1)} ${ys[i].toFixed(1)}`;
+      pen = "L";
+    }
+  }
+  return path;
+}
+
+// The band between two curves, cut at gaps.
+function bandBetween(xs, lows, highs) {
+  let path = "";
+  for (let i = 0; i < xs.length; ) {
+    let end = i;
+    while (end < xs.length && lows[end] !== null && highs[end] !== null) ++end;
+    if (end > i) {
+      const there = xs.slice(i, end).map((x, k) => `${x.toFixed(1)} ${highs[i + k].toFixed(1)}`);
+      const back = xs.slice(i, end).map((x, k) => `${x.toFixed(1)} ${lows[i + k].toFixed(1)}`).reverse();
+      path += `M${there.join("L")}L${back.join("L")}Z`;
+    }
+    i = end + 1;
+  }
+  return path;
+}

@@ -1,0 +1,128 @@
+// The curves of one or several runs, and what holds for all of them.
+
+const LOSSES = ["train_loss", "val_loss"];
+
+const runColour = (i) => `c${i % 8}`;
+
+// Runs beyond the palette's eight are dashed.
+function runCurves(runs, table, column, options = {}) {
+  return runs.map((run, i) => curveOf({
+    run: i, table: run[table], places: run.places[table], column, smooth: table === "per_step",
+    label: runs.length > 1 ? run.label : metricName(column), colour: runs.length > 1 ? runColour(i) : "c0", dash: i >= 8, ...options,
+  }));
+}
+
+function marksOf(runs) {
+  return runs.flatMap((run, i) => run.events.map((event) => {
+    const place = {step: event.step, seconds: event.seconds, epoch: event.epoch};
+    const first = run.per_step.step.findIndex((step) => step >= event.step);
+    if (first >= 0) place.epoch = run.places.per_step.epoch[first];
+    return {...place, run: i, event: event.event, text: `${runs.length > 1 ? `${run.label}: ` : ""}${happened(event)}`};
+  }));
+}
+
+function happened(event) {
+  const where = event.step > 0 ? `after step ${count(event.step)}` : "from the start";
+  if (event.event === "resume") return `resumed ${where}${isNumber(event.world_size) ? `, ${plural(event.world_size, "rank")}` : ""}`;
+  return `restarted ${where}: ${(event.cause ?? "no cause is on record").split("\n")[0]}`;
+}
+
+// One over the number of ranks at each point. All ranks take as many samples of a step, so that a rank's throughput is
+// its share of the whole. A run that went on with other ranks says so; how many it began with is then not on record.
+function perRankFactors(run) {
+  const resumes = run.events.filter((event) => event.event === "resume" && event.world_size > 0);
+  const same = resumes.every((event) => event.world_size === run.world_size);
+  return run.per_step.step.map((step) => {
+    if (same) return run.world_size > 0 ? 1 / run.world_size : null;
+    const since = resumes.filter((event) => event.step < step).pop();
+    return since ? 1 / since.world_size : null;
+  });
+}
+
+function epochColumns(runs) {
+  return [...new Set(runs.flatMap((run) => Object.keys(run.per_epoch.columns)))].filter((c) => c !== "samples_per_second");
+}
+
+// Training and validation loss in one picture: their gap is what one looks for.
+function epochLossChart(runs, marks) {
+  const one = runs.length === 1;
+  const curves = () => [...runCurves(runs, "per_epoch", "val_loss", one ? {colour: "c1"} : {}),
+    ...runCurves(runs, "per_epoch", "train_loss", {dash: !one})].map((curve) => {
+    if (curve && !one) curve.label += curve.column === "val_loss" ? " · validation" : " · training";
+    return curve;
+  });
+  const both = epochColumns(runs).includes("val_loss");
+  const key = !both ? [] : one ? [["curve c0", "training"], ["curve c1", "validation"]] : [["curve plain", "validation"], ["curve plain dashed", "training"]];
+  return new Chart({title: "Loss per epoch", curves, marks, key});
+}
+
+function throughputChart(runs, marks) {
+  const many = runs.some((run) => run.world_size > 1);
+  const note = `Averaged over some steps; pale: as measured. ${many ? "Per rank: that of all divided by the number of ranks, which take equal shares." : ""}`;
+  const choice = many ? [segmented("throughput of", [[false, "all ranks"], [true, "per rank"]], false, (perRank) => view.set({perRank}))] : [];
+  const curves = () => runCurves(runs, "per_step", "samples_per_second", {calm: 0.9}).map((curve, i) => {
+    if (!view.perRank || !curve) return curve;
+    return curveOf({...curve, table: runs[i].per_step, factors: perRankFactors(runs[i])});
+  });
+  return new Chart({title: "Throughput, samples/s", curves, marks, fromZero: true, more: choice, below: el("p", {class: "note"}, note)});
+}
+
+// Smoothing, and what the curves lie along.
+function curveControls(runs) {
+  const value = el("output", {}, "off");
+  const slider = el("input", {
+    type: "range", min: 0, max: 0.99, step: 0.01, value: 0, "aria-label": "smoothing of the curves per step",
+    input: () => {
+      value.textContent = Number(slider.value) > 0 ? Number(slider.value).toFixed(2) : "off";
+      view.set({smoothing: Number(slider.value)});
+    },
+  });
+  return el("div", {class: "controls"},
+    segmented("curves over", [["step", "steps"], ["epoch", "epochs"], ["seconds", "time"]], view.along, (along) => view.set({along})),
+    el("label", {class: "slider"}, "smoothing", slider, value),
+    runs.length > 1 ? runLegend(runs) : null);
+}
+
+// A click takes a run's curves away, and brings them back.
+function runLegend(runs) {
+  return el("div", {class: "legend"}, runs.map((run, i) => toggle([
+    svg("svg", {class: `sample curve ${runColour(i)} ${i >= 8 ? "dashed" : ""}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})),
+    run.label], true, (shownNow) => {
+    if (shownNow) view.hidden.delete(i);
+    else view.hidden.add(i);
+    view.set({});
+  }, {pointerenter: () => spotlight.on(i), pointerleave: () => spotlight.on(null)})));
+}
+
+function curvesSection(runs) {
+  const marks = marksOf(runs);
+  // One epoch is no curve: its values stand above.
+  const columns = runs.some((run) => run.per_epoch.rows > 1) ? epochColumns(runs) : [];
+  const charts = [
+    new Chart({title: "Loss per step", curves: () => runCurves(runs, "per_step", "loss"), marks, height: 300, note: aggregated(runs)}),
+    columns.some((column) => LOSSES.includes(column)) ? epochLossChart(runs, marks) : null,
+    ...columns.filter((column) => !LOSSES.includes(column)).map((column) =>
+      new Chart({title: metricName(column), curves: () => runCurves(runs, "per_epoch", column), marks})),
+    new Chart({title: "Learning rate", curves: () => runCurves(runs, "per_step", "lr", {smooth: false}), marks, fromZero: true}),
+    throughputChart(runs, marks),
+  ].filter(Boolean);
+  return section("Curves", curveControls(runs), chartGrid(charts), markKey(marks));
+}
+
+// The first is as wide as the page; so is the last, where it would stand alone.
+function chartGrid(charts) {
+  charts[0].figure.classList.add("wide");
+  if (charts.length % 2 === 0) charts[charts.length - 1].figure.classList.add("wide");
+  return el("div", {class: "charts"}, charts.map((chart) => chart.figure));
+}
+
+function aggregated(runs) {
+  const rows = Math.max(...runs.map((run) => run.per_step.rows_per_point));
+  return rows > 1 ? `each point: mean of ${count(rows)} steps; band: smallest to largest` : "";
+}
+
+function markKey(marks) {
+  const kinds = [["restart", "ranks failed and were started again"], ["resume", "resumed"]].filter(([kind]) => marks.some((mark) => mark.event === kind));
+  return kinds.length === 0 ? null : el("p", {class: "note marks"}, kinds.map(([kind, text]) => el("span", {class: "key"},
+    svg("svg", {class: `mark sample ${kind}`, viewBox: "0 0 10 10"}, svg("path", {d: kind === "restart" ? "M1 1h8l-4 7z" : "M2 1v8l7 -4z"})), text)));
+}

@@ -1,0 +1,36 @@
+// The page begins here.
+
+// Dark or light: as the system has it, until the reader says otherwise.
+function themeButton() {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+  const button = el("button", {type: "button", class: "theme", click: () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    name();
+  }});
+  const name = () => { button.textContent = isDark() ? "light" : "dark"; button.title = `switch to ${button.textContent} colours`; };
+  system.addEventListener("change", name);
+  name();
+  return button;
+}
+
+function problemsBox(problems) {
+  if (problems.length === 0) return null;
+  return el("div", {class: "problems"}, problems.slice(0, 20).map((text) => el("p", {}, text)),
+    problems.length > 20 ? el("p", {}, `and ${problems.length - 20} more`) : null);
+}
+
+// A metric or a key may be called "constructor": what an object has not, nothing else has for it.
+function withoutPrototype(_, value) {
+  return value === null || typeof value !== "object" || Array.isArray(value) ? value : Object.assign(Object.create(null), value);
+}
+
+function start() {
+  const data = JSON.parse(document.getElementById("data").textContent, withoutPrototype);
+  data.runs.forEach(prepare);
+  const page = document.getElementById("page");
+  page.append(themeButton(), ...[data.kind === "sweep" ? sweepPage(data) : runsPage(data)].flat(3).filter(Boolean),
+    problemsBox(data.problems) ?? "", el("footer", {}, `written ${moment(data.written)} by ${data.program}`));
+}
+
+start();

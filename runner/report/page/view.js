@@ -1,0 +1,40 @@
+// What the reader has chosen for all curves at once; who draws listens.
+
+const view = {
+  along: "step",      // or "epoch", "seconds"
+  smoothing: 0,       // 0 … 0.99: how much of an exponential moving average is its past
+  perRank: false,     // throughput
+  hidden: new Set(),  // runs whose curves are not drawn
+  listeners: [],
+  set(changes) {
+    Object.assign(view, changes);
+    view.listeners.forEach((listener) => listener());
+  },
+};
+
+const AXES = {
+  step: {name: "step", text: (x) => `step ${count(x)}`},
+  epoch: {name: "epochs done", text: (x) => `epoch ${number(x, 3)}`},
+  seconds: {name: "training time (s)", text: (x) => duration(x)},
+};
+
+// The crosshair: all charts show the same place.
+const crosshair = {
+  listeners: [],
+  move(x) {
+    crosshair.listeners.forEach((listener) => listener(x));
+  },
+};
+
+// A trial or run that the pointer is on lights up wherever it is drawn: marked "lit" among what has its data-run.
+const spotlight = {
+  run: null,
+  on(run) {
+    if (spotlight.run === run) return;
+    spotlight.run = run;
+    document.body.classList.toggle("spotlight", run !== null);
+    document.querySelectorAll(".lit").forEach((node) => node.classList.remove("lit"));
+    if (run === null) return;
+    document.querySelectorAll(`[data-run="${Number(run)}"]`).forEach((node) => node.classList.add("lit"));
+  },
+};

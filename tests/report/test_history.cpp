@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "base/error.h"
+#include "catch.h"
+#include "record/json_line.h"
+#include "record/scratch.h"
+#include "report/history.h"
+#include "report/lines.h"
+#include "report/step_line.h"
+
+namespace ddp::report {
+namespace {
+
+using config::Value;
+
+std::string step_line(std::int64_t step, double loss) {
+  return record::JsonLine("step")
+      .add("epoch", std::int64_t{0})
+      .add("step", step)
+      .add("loss", loss)
+      .add("lr", 0.5)
+      .add("samples", std::int64_t{4})
+      .add("samples_per_second", 8.0)
+      .add("seconds", 0.25 * static_cast<double>(step))
+      .finish();
+}
+
+History history_of(const std::string& metrics, std::size_t most_points = 100) {
+  const record::Scratch scratch;
+  scratch.write("metrics.jsonl", metrics);
+  return read_history(scratch.folder() / "metrics.jsonl", most_points);
+}
+
+}  // namespace
+
+TEST_CASE("a short run's curve has a point for each step, with its loss, learning rate and throughput") {
+  const History history = history_of(step_line(1, 0.5) + step_line(2, 0.25));
+  const Value json = history.steps.to_json();
+  CHECK(json["rows_per_point"] == 1);
+  CHECK(json["step"] == Value({1, 2}));
+  CHECK(json["seconds"] == Value({0.25, 0.5}));
+  CHECK(json["columns"]["loss"]["mean"] == Value({0.5, 0.25}));
+  CHECK(json["columns"]["lr"]["mean"] == Value({0.5, 0.5}));
+  CHECK(json["columns"]["samples_per_second"]["mean"] == Value({8, 8}));
+  CHECK_FALSE(json["columns"]["loss"].contains("min"));
+  CHECK(history.passed_over == 0);
+}
+
+TEST_CASE("a long run's curve has a bounded number of points, and each spike is in one of them") {
+  std::string metrics;
+  constexpr std::int64_t kSteps = 50'000;
+  for (std::int64_t step = 1; step <= kSteps; ++step) metrics += step_line(step, step == 33'333 ? 99 : step % 2);
+  const Value json = history_of(metrics, 100).steps.to_json();
+  CHECK(json["rows"] == kSteps);
+  REQUIRE(json["step"].size() <= 100);
+  REQUIRE(json["step"].size() >= 50);
+  CHECK(json["step"].back() == kSteps);
+  const Value& loss = json["columns"]["loss"];
+  const auto highest = std::max_element(loss["max"].begin(), loss["max"].end());
+  CHECK(*highest == 99);
+  const auto point = static_cast<std::size_t>(highest - loss["max"].begin());
+  CHECK(json["step"][point] >= 33'333);
+  CHECK((point == 0 || json["step"][point - 1] < 33'333));
+  CHECK(loss["min"][point] == 0);
+  CHECK(std::abs(loss["mean"][0].get<double>() - 0.5) < 0.01);
+}
+
+TEST_CASE("a loss that is not finite is a gap that is marked, and leaves the others' mean as it is") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::string metrics = step_line(1, 1) + step_line(2, nan) + step_line(3, 3) + step_line(4, 5);
+  const Value each = history_of(metrics).steps.to_json()["columns"]["loss"];
+  CHECK(each["mean"] == Value({1, nullptr, 3, 5}));
+  CHECK(each["not_finite"] == Value::array({{1, 1}}));
+  const Value pairs = history_of(metrics, 2).steps.to_json()["columns"]["loss"];
+  CHECK(pairs["mean"] == Value({1, 4}));
+  CHECK(pairs["not_finite"] == Value::array({{0, 1}}));
+}
+
+TEST_CASE("numbers at the ends of what a double holds are joined without overflow") {
+  const double most = std::numeric_limits<double>::max();
+  const std::string metrics = step_line(1, most) + step_line(2, most) + step_line(3, -most) + step_line(4, most);
+  const Value loss = history_of(metrics, 2).steps.to_json()["columns"]["loss"];
+  for (const char* kind : {"mean", "min", "max"}) {
+    for (const Value& value : loss[kind]) CHECK((value.is_null() || std::isfinite(value.get<double>())));
+  }
+}
+
+TEST_CASE("lines that are damaged, out of order or torn are passed over, and the others are there") {
+  const std::string metrics = step_line(1, 1) + "{\"event\":\"step\",\"epoch\":0,\"st\n" + "\xff\xfe\n" + "[]\n" +
+                              step_line(1, 7) + "{\"event\":\"step\",\"epoch\":-1,\"step\":2,\"loss\":1}\n" +
+                              std::string(3 * Lines::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
+                              step_line(2, 2) + step_line(3, 3).substr(0, 60);
+  const History history = history_of(metrics);
+  CHECK(history.steps.to_json()["step"] == Value({1, 2}));
+  CHECK(history.passed_over == 7);
+}
+
+TEST_CASE("a line without an end takes no memory") {
+  const History history = history_of(step_line(1, 1) + std::string(8 << 20, 'x'));
+  CHECK(history.steps.rows() == 1);
+}
+
+TEST_CASE("a file that is not there is a run without a step, and what is no file is refused") {
+  const record::Scratch scratch;
+  CHECK(read_history(scratch.folder() / "metrics.jsonl", 10).steps.rows() == 0);
+  CHECK_THROWS_AS(read_history(scratch.folder(), 10), Error);
+}
+
+TEST_CASE("every number of an epoch's line is a curve, also one that this version does not know, but not without end") {
+  std::string line = "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":0.5,\"f1\":null,\"word\":\"x\"";
+  const std::string first = line + "}\n";
+  const Value json = history_of(first).epochs.to_json();
+  CHECK(json["columns"]["train_loss"]["mean"] == Value({0.5}));
+  CHECK(json["columns"]["f1"]["mean"] == Value({nullptr}));
+  CHECK(json["columns"]["f1"]["not_finite"] == Value::array({{0, 1}}));
+  CHECK(json["columns"].size() == 2);
+  for (int i = 0; i < 200; ++i) line += ",\"m" + std::to_string(i) + "\":1";
+  CHECK(history_of(line + "}\n").epochs.to_json()["columns"].size() == Curves::kMostColumns);
+}
+
+TEST_CASE("of restarts and checkpoints without number the newest are kept, and all are counted") {
+  std::string metrics;
+  for (int i = 1; i <= 1000; ++i) {
+    metrics += "{\"event\":\"restart\",\"epoch\":0,\"step\":" + std::to_string(i) + ",\"cause\":\"x\",\"more\":{}}\n";
+    metrics += "{\"event\":\"checkpoint\",\"epoch\":0,\"step\":" + std::to_string(i) + ",\"path\":7}\n";
+  }
+  const History history = history_of(metrics);
+  CHECK(history.goings_on.in_all == 1000);
+  CHECK(history.goings_on.newest.size() == Happenings::kMost);
+  CHECK(history.goings_on.newest.back() ==
+        Value({{"event", "restart"}, {"epoch", 0}, {"step", 1000}, {"seconds", 0}, {"cause", "x"}}));
+  CHECK(history.checkpoints.in_all == 1000);
+  CHECK_FALSE(history.checkpoints.newest.back().contains("path"));
+}
+
+TEST_CASE("a step's line is read at once as it is written, and left to the reader of JSON otherwise") {
+  std::string line = step_line(7, 0.1);
+  line.pop_back();
+  const auto step = read_step_line(line);
+  REQUIRE(step);
+  CHECK(step->place.step == 7);
+  CHECK(step->loss == 0.1);
+  CHECK(step->place.seconds == 1.75);
+  std::string lost = step_line(7, std::numeric_limits<double>::infinity());
+  lost.pop_back();
+  REQUIRE(read_step_line(lost));
+  CHECK(std::isnan(read_step_line(lost)->loss));
+  for (std::size_t size = 0; size < line.size(); ++size) CHECK_FALSE(read_step_line(line.substr(0, size)));
+  CHECK_FALSE(read_step_line(line + "}"));
+  for (const char* bad : {"inf", "nan", "-", "\"1\"", "1e999", ""}) {
+    const std::string text = "{\"event\":\"step\",\"epoch\":0,\"step\":1,\"loss\":" + std::string(bad) +
+                             ",\"lr\":0,\"samples\":1,\"samples_per_second\":1,\"seconds\":1}";
+    INFO(text);
+    CHECK_FALSE(read_step_line(text));
+  }
+}
+
+}  // namespace ddp::report

@@ -1,0 +1,55 @@
+#include <string>
+
+#include "catch.h"
+#include "report/page.h"
+
+namespace ddp::report {
+namespace {
+
+std::string data_of(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t from = page.find(begin);
+  REQUIRE(from != std::string::npos);
+  return page.substr(from + begin.size(), page.find("</script>", from) - from - begin.size());
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("no text of the data can end the element that it is in, and all of it comes back from there") {
+  const std::string hostile = "</script><script>alert(1)</script><!--<script>\"'&\u2028\u2029@script@@nonce@@data@";
+  const config::Value data = {{"version", 1}, {hostile, hostile}};
+  const std::string text = page(data);
+  const std::string inside = data_of(text);
+  CHECK(inside.find('<') == std::string::npos);
+  CHECK(inside.find("\u2028") == std::string::npos);
+  CHECK(inside.find("\u2029") == std::string::npos);
+  CHECK(config::Value::parse(inside) == data);
+  const std::string harmless = page({{"version", 1}});
+  CHECK(count(text, "<script") == count(harmless, "<script"));
+  CHECK(count(text, "</script") == count(harmless, "</script"));
+}
+
+TEST_CASE("what is not UTF-8 is shown as what cannot be shown") {
+  CHECK(data_of(page({{"name", "a\xff\xc3(b"}})) == "{\"name\":\"a\ufffd\ufffd(b\"}");
+}
+
+TEST_CASE("a page lets only its own style and script in, by a word that is new on each page") {
+  const std::string first = page({{"version", 1}}), second = page({{"version", 1}});
+  const auto policy = [](const std::string& text) {
+    const std::size_t from = text.find("Content-Security-Policy");
+    return text.substr(from, text.find('\n', from) - from);
+  };
+  CHECK(policy(first).find("default-src 'none'; style-src 'nonce-") != std::string::npos);
+  CHECK(policy(first).find("unsafe") == std::string::npos);
+  CHECK(policy(first) != policy(second));
+  CHECK(first.find("http-equiv") < first.find("<style"));
+  CHECK(count(first, "<script") == 2);
+}
+
+}  // namespace ddp::report

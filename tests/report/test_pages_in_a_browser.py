@@ -1,0 +1,227 @@
+"""The pages of `ddp-exp report` in a real browser: what a reader does with them, and what must not happen."""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+import browser
+from folders import HOSTILE, events, report, sweep, train
+
+
+def nothing_is_loaded_and_nothing_complained_of(page):
+    assert page.complaints == [], page.complaints
+    # The page itself is the only file; nothing goes to any network.
+    assert len(page.requests) == 1 and page.requests[0].startswith("file:///"), page.requests
+
+
+def hovering_shows_the_values(page, run):
+    losses = {event["step"]: event["loss"] for event in events(run) if event["event"] == "step"}
+    page.move_to(".chart .plot", 0.6, 0.5)
+    where, value = page.texts(".chart .tip .where")[0], page.texts(".chart .tip b")[0]
+    step = int(where.removeprefix("step "))
+    assert 1 < step < max(losses), where
+    assert abs(float(value) - losses[step]) <= 1e-3 * losses[step], (step, value, losses[step])
+    # All charts show the same place, and it goes with the pointer.
+    assert page.evaluate("[...document.querySelectorAll('.crosshair')].every(l => l.getAttribute('visibility') === 'visible')")
+    page.move_to("h1")
+    assert page.evaluate("[...document.querySelectorAll('.tip')].every(tip => tip.hidden)")
+
+
+def keys_tell_values_too(page):
+    page.evaluate("document.querySelector('.chart .plot').focus()")
+    for _ in range(3):
+        page.press("ArrowRight")
+    assert page.texts(".chart .tip .where")[0] == "step 3", page.texts(".chart .tip .where")
+
+
+def ticks(page):
+    return page.texts(".chart:first-child .tick")
+
+
+def axes_change(page):
+    before = ticks(page)
+    page.click(".chart .toggle")
+    logarithmic = ticks(page)
+    assert logarithmic != before
+    page.click(".chart .toggle")
+    assert ticks(page) == before
+    page.click(".segmented button:nth-child(2)")
+    assert ticks(page)[-1] == "epochs done", ticks(page)
+    page.click(".segmented button:nth-child(1)")
+    raw = page.evaluate("document.querySelector('.plot .line').getAttribute('d')")
+    page.evaluate("(() => { const s = document.querySelector('.slider input'); s.value = 0.9; s.dispatchEvent(new Event('input')); })()")
+    lines = page.evaluate("[...document.querySelectorAll('.chart:first-child .plot .curve .line')].map(l => l.getAttribute('d'))")
+    assert len(lines) == 2, lines
+    assert lines[0] == raw and lines[1] != raw, "the raw curve stays behind the smoothed one"
+
+
+def a_run(window, folder, run):
+    page = window.open(report(folder, "one/a"))
+    titles = page.texts(".chart h3")
+    for title in ("Loss per step", "Loss per epoch", "Learning rate"):
+        assert title in titles, titles
+    assert "Configuration" in page.texts("h2") and "Environment" in page.texts("h2") and "Checkpoints" in page.texts("h2")
+    hovering_shows_the_values(page, run)
+    keys_tell_values_too(page)
+    axes_change(page)
+    rate = "[...document.querySelectorAll('.segmented button')].find(b => b.textContent === 'per rank').click()"
+    whole = page.texts(".charts figure:last-child .tick")
+    page.evaluate(rate)
+    assert page.texts(".charts figure:last-child .tick") != whole, "throughput per rank is another number"
+    nothing_is_loaded_and_nothing_complained_of(page)
+
+
+def restarts_and_losses_that_are_not_finite_are_marked(window, folder, run):
+    lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
+    lost = json.loads(lines[4]) | {"loss": None, "finite": False}
+    lines[4] = json.dumps(lost) + "\n"
+    restart = {"event": "restart", "epoch": 0, "step": 6, "restart": 1, "rank": 1, "cause": "killed by <b>SIGKILL</b>", "seconds": 0.1}
+    lines.insert(6, json.dumps(restart) + "\n")
+    (run / "metrics.jsonl").write_text("".join(lines))
+    page = window.open(report(folder, "one/a"))
+    assert page.evaluate("document.querySelectorAll('.chart:first-child .not-finite').length") == 1
+    path = page.evaluate("document.querySelector('.chart:first-child .plot .line').getAttribute('d')")
+    assert path.count("M") == 2, "the curve has a gap"
+    assert page.evaluate("document.querySelectorAll('.chart:first-child .mark.restart').length") == 1
+    assert "killed by <b>SIGKILL</b>" in page.texts(".cause")[0]
+    nothing_is_loaded_and_nothing_complained_of(page)
+
+
+def several_runs(window, folder):
+    page = window.open(report(folder, "one/a", "one/b", "--output", "both.html"))
+    assert page.evaluate("document.querySelectorAll('.chart:first-child .plot .curve').length") == 2
+    colours = page.evaluate("[...document.querySelectorAll('.chart:first-child .plot .curve .line')].map(l => getComputedStyle(l).stroke)")
+    assert colours[0] != colours[1]
+    page.move_to(".chart .plot", 0.5, 0.5)
+    assert page.texts(".chart:first-child .tip .label") == ["a", "b"]
+    visible = "[...document.querySelectorAll('.config.only tbody tr')].filter(r => r.offsetHeight > 0).map(r => r.cells[0].textContent)"
+    assert page.evaluate(visible) == ["optimizer.lr"]
+    page.click(".legend .toggle")
+    assert page.evaluate("document.querySelectorAll('.chart:first-child .plot .curve').length") == 1
+    nothing_is_loaded_and_nothing_complained_of(page)
+
+
+def column(page, name):
+    """The cells of the ranking's column, from top to bottom."""
+    heads = page.texts(".sortable th button")
+    return page.texts(f".sortable td:nth-child({heads.index(name) + 1})")
+
+
+def head(page, name):
+    return f".sortable th:nth-child({page.texts('.sortable th button').index(name) + 1})"
+
+
+def a_sweep(window, folder):
+    page = window.open(report(folder, "rates/one"))
+    assert column(page, "trial")[0] == "0" and column(page, "status")[-1] == "failed"
+    page.click(head(page, "optimizer.lr") + " button")
+    rates = ["0.0001", "0.001", "0.01", "0.05", "1,000"]
+    assert column(page, "optimizer.lr") in (rates, [*rates[:-1], "1000"]), column(page, "optimizer.lr")
+    page.evaluate(f"document.querySelector('{head(page, 'optimizer.lr')} button').focus()")
+    page.press("Enter", 13, "\r")
+    assert column(page, "optimizer.lr")[1:] == rates[3::-1]
+    assert page.evaluate(f"document.querySelector('{head(page, 'optimizer.lr')}').getAttribute('aria-sort')") == "descending"
+    page.click(head(page, "val_loss") + " button")
+    assert column(page, "status")[-1] == "failed", "what has no value comes last"
+    page.click(head(page, "val_loss") + " button")
+    assert column(page, "status")[-1] == "failed", "the other way too"
+    page.move_to(".sortable tbody tr:first-child")
+    lit = page.evaluate("[...new Set([...document.querySelectorAll('.lit')].map(e => e.tagName))].sort()")
+    assert lit == ["TR", "circle", "g"], "a trial lights up in the table and in all pictures"
+    grey = page.evaluate("(() => { const p = document.createElement('p'); p.style.color = 'var(--grey)'; document.body.append(p); return getComputedStyle(p).color; })()")
+    strokes = page.evaluate("[...document.querySelectorAll('.plot .curve[data-run=\"2\"] .line')].map(l => getComputedStyle(l).stroke)")
+    assert len(strokes) >= 3 and set(strokes) == {grey}, "a stopped trial is grey"
+    assert page.evaluate("document.querySelectorAll('.parallel .curve').length") == 5
+    assert "(log)" in page.texts(".charts .name")[0], "rates that span decades have a logarithmic axis"
+    nothing_is_loaded_and_nothing_complained_of(page)
+
+
+def dark_and_light(window, folder):
+    background = "getComputedStyle(document.body).backgroundColor"
+    light, dark = window.open(report(folder, "one/a")), window.open(report(folder, "one/a"), dark=True)
+    stroke = "getComputedStyle(document.querySelector('.plot .line')).stroke"
+    assert light.evaluate(background) != dark.evaluate(background)
+    assert light.evaluate(stroke) != dark.evaluate(stroke)
+    in_dark = dark.evaluate(background)
+    dark.click(".theme")
+    assert dark.evaluate(background) == light.evaluate(background)
+    light.click(".theme")
+    assert light.evaluate(background) == in_dark
+
+
+def a_phone(window, folder):
+    for named in (["one/a"], ["one/a", "one/b"], ["rates/one"]):
+        page = window.open(report(folder, *named, "--output", "phone.html"), width=375, height=700, phone=True)
+        assert page.evaluate("innerWidth") == 375
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide == 375, f"{named}: the page is {wide} wide on a screen of 375"
+        sizes = page.evaluate("[...document.querySelectorAll('.plot .tick')].map(t => t.getBoundingClientRect().height)")
+        assert len(sizes) > 10 and min(sizes) > 9, "no axis is too small to read"
+        nothing_is_loaded_and_nothing_complained_of(page)
+
+
+def paper(window, folder):
+    page = window.open(report(folder, "one/a", "one/b", "--output", "paper.html"), dark=True)
+    page.media(dark=True, kind="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    shown = "[...document.querySelectorAll('.theme, .controls, .toggle')].filter(e => e.offsetHeight > 0).length"
+    assert page.evaluate(shown) == 0, "nothing to press is printed"
+    assert page.evaluate("document.querySelectorAll('.config tbody tr')[0].offsetHeight") > 0, "all of the configuration is"
+    page.print_to(folder / "paper.pdf")
+    assert (folder / "paper.pdf").read_bytes().startswith(b"%PDF")
+
+
+def hostile_texts_stay_texts(window, folder):
+    run = train(folder, "hostile", "a")
+    summary = json.loads((run / "summary.json").read_text())
+    summary |= {"name": HOSTILE, "status": "failed", "error": {"rank": 1, "what": HOSTILE, "log": HOSTILE}}
+    (run / "summary.json").write_bytes(json.dumps(summary, ensure_ascii=False).encode() )
+    with open(run / "metrics.jsonl", "a") as metrics:
+        for event in ("restart", "resume"):
+            changes = {HOSTILE: [HOSTILE, {"__proto__": 1}]}
+            metrics.write(json.dumps({"event": event, "epoch": 9, "step": 900, "cause": HOSTILE, "changes": changes}) + "\n")
+        metrics.write(json.dumps({"event": "epoch", "epoch": 9, "step": 901, HOSTILE[:60]: 1e308, "__proto__": -1e308, "constructor": 1}) + "\n")
+        metrics.write(json.dumps({"event": "checkpoint", "epoch": 9, "step": 901, "path": HOSTILE}) + "\n")
+    pages = [report(folder, "hostile/a"), report(folder, "hostile/a", "one/b", "--output", "hostile.html"), report(folder, "bad/one")]
+    for file in pages:
+        page = window.open(file)
+        assert "taken" not in page.evaluate("document.title")[:6], page.evaluate("document.title")
+        assert page.evaluate("document.images.length") == 0 and page.evaluate("document.scripts.length") == 2
+        assert any("onerror" in text for text in page.texts("pre, .cause, .short, code, td")), "it is shown as it is"
+        nothing_is_loaded_and_nothing_complained_of(page)
+
+
+def nothing_else_may_run(window, folder):
+    page = window.open(report(folder, "one/a"))
+    for tag in ("script", "style"):
+        page.evaluate(f"(() => {{ const e = document.createElement('{tag}'); e.textContent = 'window.ran = 1'; document.body.append(e); }})()")
+    assert page.evaluate("window.ran") is None
+    page.evaluate("(() => { const i = new Image(); i.src = 'https://127.0.0.1:1/x.png'; document.body.append(i); })()")
+    page.until(lambda: len([c for c in page.complaints if "Content Security Policy" in json.dumps(c)]) >= 3)
+    page.until(lambda: page.blocked)
+    assert page.blocked == ["csp"], page.blocked
+
+
+def main():
+    if browser.PROGRAM is None:
+        print("skipped: there is no Chromium")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch, browser.Browser() as window:
+        folder = pathlib.Path(scratch)
+        first = train(folder, "one", "a")
+        train(folder, "one", "b", "optimizer.lr=0.01")
+        home = sweep(folder)
+        bad = home.parent.parent / "bad" / "one"
+        bad.mkdir(parents=True)
+        (bad / "sweep.toml").write_text("= broken")
+        text = (home / "summary.json").read_text()
+        (bad / "summary.json").write_text(text.replace("rank 1: killed by SIGKILL", json.dumps(HOSTILE)[1:-1]).replace("dataset.size", json.dumps(HOSTILE)[1:-1]))
+        checks = [(a_run, first), (several_runs,), (a_sweep,), (dark_and_light,), (a_phone,), (paper,), (hostile_texts_stay_texts,),
+                  (nothing_else_may_run,), (restarts_and_losses_that_are_not_finite_are_marked, first)]
+        for check, *more in checks:
+            check(window, folder, *more)
+            print("holds:", check.__name__.replace("_", " "), flush=True)
+
+
+main()
