@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 import browser
-from folders import HOSTILE, events, report, sweep, train
+from folders import HOSTILE, ddp_exp, events, report, sweep, train
 
 
 def nothing_is_loaded_and_nothing_complained_of(page):
@@ -86,6 +86,21 @@ def restarts_and_losses_that_are_not_finite_are_marked(window, folder, run):
     assert page.evaluate("document.querySelectorAll('.chart:first-child .mark.restart').length") == 1
     assert "killed by <b>SIGKILL</b>" in page.texts(".cause")[0]
     nothing_is_loaded_and_nothing_complained_of(page)
+
+
+def throughput_per_rank_goes_by_the_ranks_of_its_time(window, folder):
+    run = train(folder, "grown", "a")
+    ddp_exp("resume", "grown/a", "--set", 'device_pool=["cpu"]', "--set", "epochs=6", folder=folder)
+    page = window.open(report(folder, "grown/a"))
+    page.click(".charts figure:last-child .segmented button:nth-child(2)")
+    whole = {event["step"]: event["samples_per_second"] for event in events(run) if event["event"] == "step"}
+    for step, ranks in ((3, 2), (max(whole) - 1, 1)):
+        page.evaluate("document.querySelector('.charts figure:last-child .plot').focus()")
+        page.press("Escape")
+        for _ in range(step):
+            page.press("ArrowRight")
+        told = float(page.texts(".charts figure:last-child .tip b")[0].replace(",", ""))
+        assert abs(told * ranks - whole[step]) <= 2e-3 * whole[step], (step, told, whole[step])
 
 
 def several_runs(window, folder):
@@ -192,6 +207,30 @@ def hostile_texts_stay_texts(window, folder):
         nothing_is_loaded_and_nothing_complained_of(page)
 
 
+def numbers_that_are_hard_to_draw(window, folder):
+    cases = {"none": [], "one": [0.5], "zero": [0] * 20, "negative": [-1, -2, -3e5], "huge": [1e308, -1e308, 5], "whole": [2**70, 1],
+             "tiny": [1e-300, 1e-310, 5e-324], "lost": [None] * 9, "gaps": [1, None, 2, None, None, 3]}
+    for name, losses in cases.items():
+        run = train(folder, "odd", name, "epochs=1")
+        with open(run / "metrics.jsonl", "w") as metrics:
+            for step, loss in enumerate(losses, 1):
+                metrics.write(json.dumps({"event": "step", "epoch": 0, "step": step, "loss": loss, "lr": 0.0, "samples_per_second": 1}) + "\n")
+    use = """(async () => {
+      for (const button of document.querySelectorAll('.segmented button, .toggle')) button.click();
+      for (const plot of document.querySelectorAll('.plot')) {
+        const box = plot.getBoundingClientRect();
+        for (const part of [0, 0.5, 1]) plot.dispatchEvent(new PointerEvent('pointermove', {clientX: box.x + part * box.width}));
+      } })()"""
+    wrong = """[...document.querySelectorAll('main *')].filter(e => [...e.attributes].some(a => /NaN|undefined|Infinity/.test(a.value)) ||
+      (e.childElementCount === 0 && /NaN|undefined|Infinity|\\[object/.test(e.textContent))).map(e => e.outerHTML)"""
+    for named in ([[f"odd/{name}"] for name in cases] + [[f"odd/{name}" for name in cases]]):
+        page = window.open(report(folder, *named, "--output", "odd.html"))
+        assert page.evaluate(wrong) == [], named
+        page.evaluate(use)
+        assert page.evaluate(wrong) == [], named
+        nothing_is_loaded_and_nothing_complained_of(page)
+
+
 def nothing_else_may_run(window, folder):
     page = window.open(report(folder, "one/a"))
     for tag in ("script", "style"):
@@ -217,7 +256,7 @@ def main():
         (bad / "sweep.toml").write_text("= broken")
         text = (home / "summary.json").read_text()
         (bad / "summary.json").write_text(text.replace("rank 1: killed by SIGKILL", json.dumps(HOSTILE)[1:-1]).replace("dataset.size", json.dumps(HOSTILE)[1:-1]))
-        checks = [(a_run, first), (several_runs,), (a_sweep,), (dark_and_light,), (a_phone,), (paper,), (hostile_texts_stay_texts,),
+        checks = [(a_run, first), (several_runs,), (throughput_per_rank_goes_by_the_ranks_of_its_time,), (a_sweep,), (dark_and_light,), (a_phone,), (paper,), (hostile_texts_stay_texts,), (numbers_that_are_hard_to_draw,),
                   (nothing_else_may_run,), (restarts_and_losses_that_are_not_finite_are_marked, first)]
         for check, *more in checks:
             check(window, folder, *more)

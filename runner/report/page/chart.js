@@ -95,7 +95,7 @@ class Chart {
     return this.marks.filter((mark) => !view.hidden.has(mark.run)).map((mark) => {
       const x = this.x.at(mark[view.along]);
       if (!(x >= MARGIN.left && x <= this.width - MARGIN.right)) return svg("g", {});
-      return svg("g", {class: `mark ${mark.event}`},
+      return svg("g", {class: `mark ${mark.event} ${mark.colour}`},
         svg("line", {x1: x, x2: x, y1: MARGIN.top, y2: this.height - MARGIN.bottom}),
         svg("path", {d: mark.event === "restart" ? `M${x - 4} ${MARGIN.top - 8}h8l-4 7z` : `M${x - 3} ${MARGIN.top - 9}v8l7 -4z`}),
         svg("title", {}, mark.text));
@@ -114,6 +114,8 @@ class Chart {
     if (xs.length <= 40) {
       group.append(...xs.map((x, i) => (ys[i] === null ? null : svg("circle", {class: "dot", cx: x, cy: ys[i], r: 2.4}))).filter(Boolean));
     }
+    const best = curve.step.indexOf(curve.bestStep);
+    if (best >= 0 && ys[best] !== null) group.append(svg("circle", {class: "best-mark", cx: xs[best], cy: ys[best], r: 6}, svg("title", {}, "the best")));
     const bottom = this.height - MARGIN.bottom;
     for (const i of curve.notFinite.keys()) {
       group.append(svg("path", {class: "not-finite", d: `M${xs[i] - 3.5} ${bottom - 10}l7 7m0 -7l-7 7`}, svg("title", {}, `not finite at step ${count(curve.step[i])}`)));

@@ -17,14 +17,14 @@ function epochsDone(step, epoch, ends) {
 }
 
 // smooth: is it smoothed as the reader chooses; calm: but never less than that; factors: what each point is multiplied by.
-function curveOf({run, table, places, column, label, colour, dash = false, smooth = false, calm = 0, state = "", factors = null}) {
+function curveOf({run, table, places, column, label, colour, dash = false, smooth = false, calm = 0, state = "", bestStep = null, factors = null}) {
   const data = table.columns[column];
   if (!data) return null;
   const at = (values) => (factors ? values.map((v, i) => (v === null || factors[i] === null ? null : v * factors[i])) : values);
   return {
     run, label, colour, dash, smooth, calm, state, places, column,
     mean: at(data.mean), min: data.min ? at(data.min) : null, max: data.max ? at(data.max) : null,
-    notFinite: new Map(data.not_finite), rowsPerPoint: table.rows_per_point, step: table.step,
+    bestStep, notFinite: new Map(data.not_finite), rowsPerPoint: table.rows_per_point, step: table.step,
   };
 }
 

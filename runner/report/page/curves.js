@@ -8,7 +8,8 @@ const runColour = (i) => `c${i % 8}`;
 function runCurves(runs, table, column, options = {}) {
   return runs.map((run, i) => curveOf({
     run: i, table: run[table], places: run.places[table], column, smooth: table === "per_step",
-    label: runs.length > 1 ? run.label : metricName(column), colour: runs.length > 1 ? runColour(i) : "c0", dash: i >= 8, ...options,
+    label: runs.length > 1 ? run.label : metricName(column), colour: runs.length > 1 ? runColour(i) : "c0", dash: i >= 8,
+    bestStep: run.best?.metric === column ? run.best.step : null, ...options,
   }));
 }
 
@@ -17,7 +18,7 @@ function marksOf(runs) {
     const place = {step: event.step, seconds: event.seconds, epoch: event.epoch};
     const first = run.per_step.step.findIndex((step) => step >= event.step);
     if (first >= 0) place.epoch = run.places.per_step.epoch[first];
-    return {...place, run: i, event: event.event, text: `${runs.length > 1 ? `${run.label}: ` : ""}${happened(event)}`};
+    return {...place, run: i, colour: runs.length > 1 ? `owned ${runColour(i)}` : "", event: event.event, text: `${runs.length > 1 ? `${run.label}: ` : ""}${happened(event)}`};
   }));
 }
 
@@ -28,18 +29,26 @@ function happened(event) {
 }
 
 // One over the number of ranks at each point. All ranks take as many samples of a step, so that a rank's throughput is
-// its share of the whole. A run that went on with other ranks says so; how many it began with is then not on record.
+// its share of the whole. A run that went on with other ranks says so.
 function perRankFactors(run) {
   const resumes = run.events.filter((event) => event.event === "resume" && event.world_size > 0);
-  const same = resumes.every((event) => event.world_size === run.world_size);
   return run.per_step.step.map((step) => {
-    if (same) return run.world_size > 0 ? 1 / run.world_size : null;
     const since = resumes.filter((event) => event.step < step).pop();
-    return since ? 1 / since.world_size : null;
+    const ranks = since ? since.world_size : resumes.length > 0 ? ranksBefore(resumes[0]) : run.world_size;
+    return ranks > 0 ? 1 / ranks : null;
   });
 }
 
+// Where the pool did not change, as many as since; where it did, one for each entry, if that is so since; else who knows.
+function ranksBefore(resume) {
+  const [before, after] = resume.changes?.device_pool ?? [];
+  if (before === undefined) return resume.world_size;
+  return Array.isArray(before) && Array.isArray(after) && after.length === resume.world_size ? before.length : 0;
+}
+
+// One epoch is no curve: its values stand elsewhere on the page.
 function epochColumns(runs) {
+  if (!runs.some((run) => run.per_epoch.rows > 1)) return [];
   return [...new Set(runs.flatMap((run) => Object.keys(run.per_epoch.columns)))].filter((c) => c !== "samples_per_second");
 }
 
@@ -57,7 +66,7 @@ function epochLossChart(runs, marks) {
 }
 
 function throughputChart(runs, marks) {
-  const many = runs.some((run) => run.world_size > 1);
+  const many = runs.some((run) => perRankFactors(run).some((factor) => factor !== null && factor < 1));
   const note = `Averaged over some steps; pale: as measured. ${many ? "Per rank: that of all divided by the number of ranks, which take equal shares." : ""}`;
   const choice = many ? [segmented("throughput of", [[false, "all ranks"], [true, "per rank"]], false, (perRank) => view.set({perRank}))] : [];
   const curves = () => runCurves(runs, "per_step", "samples_per_second", {calm: 0.9}).map((curve, i) => {
@@ -96,8 +105,7 @@ function runLegend(runs) {
 
 function curvesSection(runs) {
   const marks = marksOf(runs);
-  // One epoch is no curve: its values stand above.
-  const columns = runs.some((run) => run.per_epoch.rows > 1) ? epochColumns(runs) : [];
+  const columns = epochColumns(runs);
   const charts = [
     new Chart({title: "Loss per step", curves: () => runCurves(runs, "per_step", "loss"), marks, height: 300, note: aggregated(runs)}),
     columns.some((column) => LOSSES.includes(column)) ? epochLossChart(runs, marks) : null,
@@ -106,7 +114,7 @@ function curvesSection(runs) {
     new Chart({title: "Learning rate", curves: () => runCurves(runs, "per_step", "lr", {smooth: false}), marks, fromZero: true}),
     throughputChart(runs, marks),
   ].filter(Boolean);
-  return section("Curves", curveControls(runs), chartGrid(charts), markKey(marks));
+  return section("Curves", curveControls(runs), chartGrid(charts), markKey(runs, marks));
 }
 
 // The first is as wide as the page; so is the last, where it would stand alone.
@@ -121,8 +129,10 @@ function aggregated(runs) {
   return rows > 1 ? `each point: mean of ${count(rows)} steps; band: smallest to largest` : "";
 }
 
-function markKey(marks) {
-  const kinds = [["restart", "ranks failed and were started again"], ["resume", "resumed"]].filter(([kind]) => marks.some((mark) => mark.event === kind));
-  return kinds.length === 0 ? null : el("p", {class: "note marks"}, kinds.map(([kind, text]) => el("span", {class: "key"},
-    svg("svg", {class: `mark sample ${kind}`, viewBox: "0 0 10 10"}, svg("path", {d: kind === "restart" ? "M1 1h8l-4 7z" : "M2 1v8l7 -4z"})), text)));
+function markKey(runs, marks) {
+  const shapes = [["restart", "M1 1h8l-4 7z", "ranks failed and were started again"], ["resume", "M2 1v8l7 -4z", "resumed"]];
+  const key = shapes.filter(([kind]) => marks.some((mark) => mark.event === kind)).map(([kind, d, text]) => [`mark ${kind}`, d, text]);
+  if (runs.some((run) => run.best && run.per_epoch.rows > 1)) key.push(["ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "the best"]);
+  return key.length === 0 ? null : el("p", {class: "note marks"}, key.map(([kind, d, text]) =>
+    el("span", {class: "key"}, svg("svg", {class: `shape ${kind}`, viewBox: "0 0 10 10"}, svg("path", {d})), text)));
 }

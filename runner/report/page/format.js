@@ -35,11 +35,11 @@ function moment(text) {
   return time.toLocaleString("sv-SE", {dateStyle: "short", timeStyle: "short"});
 }
 
-// A value of a configuration, or of any JSON.
+// A value of a configuration, or of any JSON: fit to be copied into a file.
 function shown(value) {
   if (value === undefined || value === null || value === "") return MISSING;
   if (typeof value === "string") return value;
-  if (typeof value === "number") return String(value).replace("e+", "e").replaceAll("-", "−");
+  if (typeof value === "number") return String(value).replace("e+", "e");
   if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return `[${value.map(shown).join(", ")}]`;
   return JSON.stringify(value);
 }

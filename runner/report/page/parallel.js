@@ -8,7 +8,7 @@ function parallelCoordinates(sweep, trials) {
   const tip = withTip(plot);
   const figure = el("figure", {class: "chart wide"}, el("figcaption", {}, el("h3", {}, "Trials at a glance"),
     el("span", {class: "note"}, "a line for each trial, from its parameters to ", el("b", {}, sweep.metric), ", best on top")),
-  scrolling(tip.frame), scaleKey(ranked));
+  scrolling(tip.frame), scaleKey(ranked, drawn));
   // On a phone it is wider than the screen, and scrolls inside its frame.
   asWide(tip.frame, 115 * (sweep.parameters.length + 1), (width) => {
     tip.frame.style.width = `${width}px`;
@@ -62,10 +62,10 @@ function drawAxis(axis, top, bottom, last) {
 }
 
 // What the colours say.
-function scaleKey(ranked) {
-  if (ranked < 2) return null;
-  return el("p", {class: "note scale"}, "best", svg("svg", {class: "swatches", viewBox: "0 0 96 10"},
-    Array.from({length: 8}, (_, i) => svg("rect", {class: `s${i}`, x: i * 12, y: 0, width: 12, height: 10}))), "worst",
-    el("span", {class: "key"}, svg("svg", {class: "sample curve grey", viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})), "stopped before its end"),
-    el("span", {class: "key"}, svg("svg", {class: "sample curve grey dashed", viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})), "failed"));
+function scaleKey(ranked, trials) {
+  const sample = (kind, text) => el("span", {class: "key"}, svg("svg", {class: `sample curve ${kind}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})), text);
+  const some = (status) => trials.some((trial) => trial.status === status);
+  return el("p", {class: "note scale"}, ranked < 2 ? null : ["best", svg("svg", {class: "swatches", viewBox: "0 0 96 10"},
+    Array.from({length: 8}, (_, i) => svg("rect", {class: `s${i}`, x: i * 12, y: 0, width: 12, height: 10}))), "worst"],
+  some("stopped") ? sample("grey", "stopped before its end") : null, some("failed") ? sample("grey dashed", "failed") : null);
 }

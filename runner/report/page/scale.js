@@ -56,6 +56,7 @@ function logScale(low, high, from, to, most, round) {
     if (round) [a, b] = [Math.floor(a + 1e-9), Math.ceil(b - 1e-9)];
     const every = Math.max(1, Math.ceil((b - a) / most));
     for (let i = Math.ceil(a - 1e-9); i <= b + 1e-9; i += every) ticks.push(10 ** i);
+    ticks = ticks.filter((t) => t > 0);  // 1e-324 is none
   } else {
     const factors = decades > 2.5 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
     for (let i = Math.floor(a); i <= Math.ceil(b); ++i) ticks.push(...factors.map((f) => f * 10 ** i));

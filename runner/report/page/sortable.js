@@ -16,7 +16,9 @@ function sortable(items, columns, runOf) {
     const sign = down ? -1 : 1;
     body.append(...[...rows].sort((a, b) => inOrder(a.values[c], b.values[c], sign) || a.before - b.before).map(({row}) => row));
   }
-  return scrolling(el("table", {class: "sortable"}, el("thead", {}, el("tr", {}, heads)), body));
+  const frame = scrolling(el("table", {class: "sortable"}, el("thead", {}, el("tr", {}, heads)), body));
+  if (items.length > 30) frame.classList.add("tall");
+  return frame;
 }
 
 // What is not there comes last, whichever way; numbers before texts.

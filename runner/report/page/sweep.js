@@ -54,7 +54,8 @@ function sweepPage(data) {
   const {sweep, runs} = data;
   document.title = `${sweep.name} ${sweep.run_id} – ddp-exp sweep`;
   const best = sweep.ranking.find((trial) => trial.place === 1);
-  view.along = "epoch";
+  // Trials may differ in the steps of an epoch; but the epochs must be there.
+  view.along = runs.some((run) => run.per_epoch.rows > 1) ? "epoch" : "step";
   const scatters = sweep.parameters.map((key) => scatter(sweep, sweep.ranking, key)).filter(Boolean);
   const glance = parallelCoordinates(sweep, sweep.ranking);
   return [
