@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -68,7 +69,12 @@ int main(int argc, char** argv) {
   ddp::commands::add_report(app, exit_code);
   ddp::commands::add_slurm(app, exit_code);
   ddp::commands::add_comm(app, exit_code);
+  ddp::commands::add_completion(app, exit_code);
   try {
+    if (argc > 1 && std::strcmp(argv[1], "__complete") == 0) {
+      ddp::commands::complete(app, {argv + 2, argv + argc});
+      return 0;
+    }
     if (argc > 1) require_known_verb(app, argv[1]);
     app.parse(argc, argv);
     return exit_code;

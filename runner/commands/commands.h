@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
 }
@@ -18,5 +21,10 @@ void add_schema(CLI::App& app, int& exit_code);
 void add_slurm(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_comm(CLI::App& app, int& exit_code);
+void add_completion(CLI::App& app, int& exit_code);
+
+// Prints what the last word of a command line may become, a line each: "word", or "word<tab>what it is". For the shells'
+// scripts, as `ddp-exp __complete WORD…`, the words behind the program's name.
+void complete(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace ddp::commands

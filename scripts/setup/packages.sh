@@ -4,8 +4,8 @@
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
   catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev python3 python3-pip ca-certificates git)
 
-# For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. What cannot be installed is done without: those tests are
-# skipped, and say so.
+# For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. What cannot be installed is done
+# without: those tests are skipped, and say so.
 test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb zsh fish)
 
 # For tests/report. On its own, since Ubuntu has it in another form: what apt-get does not know would keep it from

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace ddp {
+
+// A file that the build has taken into the program (cmake/Embed.cmake).
+struct EmbeddedFile {
+  std::string_view name;
+  std::string_view text;
+};
+
+}  // namespace ddp

@@ -1,0 +1,34 @@
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.h"
+#include "completion/complete.h"
+#include "completion/shells.h"
+
+namespace ddp::commands {
+
+void add_completion(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("completion", "print a script that completes the command line of a shell");
+  auto shell = std::make_shared<std::string>();
+  verb->add_option("SHELL", *shell, "bash, zsh or fish")->required();
+  verb->callback([shell, &exit_code] {
+    std::cout << completion::shell_script(*shell, std::filesystem::read_symlink("/proc/self/exe"));
+    exit_code = 0;
+  });
+}
+
+void complete(const CLI::App& app, const std::vector<std::string>& words) {
+  for (const auto& [text, about] : completion::complete(app, words)) {
+    // Nobody types these, and a terminal takes them for commands.
+    if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); })) continue;
+    std::cout << text << (about.empty() ? "" : "\t" + about) << "\n";
+  }
+}
+
+}  // namespace ddp::commands

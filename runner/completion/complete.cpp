@@ -1,0 +1,161 @@
+#include "completion/complete.h"
+
+#include <algorithm>
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "completion/files.h"
+#include "completion/runs.h"
+#include "completion/settings.h"
+#include "config/load.h"
+#include "record/run_directory.h"
+
+namespace ddp::completion {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// The verbs whose arguments are runs, or what the second word says; the others' are experiment files.
+const std::map<std::string, Texts> kArguments = {
+    {"resume", {"RUN"}},    {"show", {"RUN"}},   {"compare", {"RUN"}}, {"diff", {"RUN"}},
+    {"report", {"RUN"}},    {"list", {"RUN"}},   {"run", {"FILE"}},    {"plan", {"FILE"}},
+    {"validate", {"FILE"}}, {"sweep", {"FILE"}}, {"slurm", {"FILE"}},  {"completion", {"bash", "zsh", "fish"}},
+};
+
+// Options with a choice.
+const std::map<std::string, Texts> kChoices = {
+    {"--status", {"running", "completed", "failed", "interrupted"}},
+    {"--backend", {"auto", "gloo", "nccl", "shm"}},
+};
+
+const CLI::Option* option_named(const CLI::App& verb, const std::string& name) {
+  return name.starts_with("--") ? verb.get_option_no_throw(name) : nullptr;
+}
+
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+// The words before the last one.
+struct Given {
+  Texts arguments = {};
+  std::map<std::string, Texts> options = {};
+  std::string awaited = {};  // the option whose value comes next
+  bool only_arguments = false;
+
+  std::string results() const { return options.contains("--results") ? options.at("--results").back() : "results"; }
+};
+
+Given read(const CLI::App& verb, const Texts& words) {
+  Given given;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (!given.awaited.empty()) {
+      given.options[std::exchange(given.awaited, "")].push_back(word);
+    } else if (given.only_arguments || !word.starts_with('-')) {
+      given.arguments.push_back(word);
+    } else if (word == "--") {
+      given.only_arguments = true;
+    } else if (const CLI::Option* option = option_named(verb, name); option != nullptr && takes_value(*option)) {
+      if (equals == std::string::npos) {
+        given.awaited = name;
+      } else {
+        given.options[name].push_back(word.substr(equals + 1));
+      }
+    }
+  }
+  return given;
+}
+
+Candidates starting(const Texts& texts, const std::string& typed) {
+  Candidates found;
+  for (const std::string& text : texts) {
+    if (text.starts_with(typed)) found.push_back({text});
+  }
+  return found;
+}
+
+Candidates verbs(const CLI::App& app, const std::string& typed) {
+  if (typed.starts_with('-')) return starting({"--help", "--version"}, typed);
+  Candidates found;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (verb->get_name().starts_with(typed)) found.push_back({verb->get_name(), verb->get_description()});
+  }
+  return found;
+}
+
+Candidates options(const CLI::App& verb, const std::string& typed) {
+  Candidates found;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      // torchrun's names are there with '_' too.
+      if (name.find('_') != name.npos || !("--" + name).starts_with(typed)) continue;
+      found.push_back({"--" + name, option->get_description()});
+    }
+  }
+  return found;
+}
+
+// The experiment as far as it is given: what it chooses decides which keys there are.
+config::Experiment chosen(const std::string& verb, const Given& given, const config::Components& components) {
+  if (given.arguments.empty()) return {};
+  const Texts sets = given.options.contains("--set") ? given.options.at("--set") : Texts();
+  for (const Texts& tried : {sets, Texts()}) {
+    try {
+      const std::string& first = given.arguments.front();
+      const bool of_run = kArguments.at(verb).front() == "RUN";
+      const auto file = of_run ? record::RunDirectory::find(given.results(), first).config().string() : first;
+      return config::load(file, tried, components).experiment;
+    } catch (const Error&) {  // not finished, or not right, yet
+    }
+  }
+  return {};
+}
+
+Candidates value_of(const std::string& option, const std::string& verb, const Given& given, const std::string& typed) {
+  if (const auto choices = kChoices.find(option); choices != kChoices.end()) return starting(choices->second, typed);
+  if (option == "--set") {
+    const auto components = config::Components::installed();
+    return settings(typed, components, chosen(verb, given, components));
+  }
+  if (option == "--results") return folders(typed);
+  if (option == "--init-from") return files(typed, {".safetensors"});
+  if (option == "--output") return files(typed, {".html", ".sbatch"});
+  if (option == "--name") return starting(folder_names(given.results()), typed);
+  Candidates found;
+  if (option != "--from" || given.arguments.empty()) return found;
+  for (const auto& candidate : checkpoints(given.results(), given.arguments.front())) {
+    if (candidate.text.starts_with(typed)) found.push_back(candidate);
+  }
+  return found;
+}
+
+Candidates argument(const std::string& verb, const Given& given, const std::string& typed) {
+  const auto kind = kArguments.find(verb);
+  if (kind == kArguments.end()) return {};
+  if (kind->second.front() == "RUN") return runs(given.results(), typed);
+  if (kind->second.front() == "FILE") return files(typed, {".toml"});
+  return starting(kind->second, typed);
+}
+
+}  // namespace
+
+Candidates complete(const CLI::App& app, const Texts& words) {
+  if (words.size() < 2) return verbs(app, words.empty() ? "" : words.front());
+  const std::string& name = words.front();
+  const auto named = app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
+  if (named.empty()) return {};
+  const CLI::App* verb = named.front();
+  const Given given = read(*verb, Texts(words.begin() + 1, words.end() - 1));
+  const std::string& typed = words.back();
+  if (!given.awaited.empty()) return value_of(given.awaited, name, given, typed);
+  if (given.only_arguments || !typed.starts_with('-')) return argument(name, given, typed);
+  const std::size_t equals = typed.find('=');
+  if (equals == std::string::npos) return options(*verb, typed);
+  Candidates found = value_of(typed.substr(0, equals), name, given, typed.substr(equals + 1));
+  for (Candidate& candidate : found) candidate.text.insert(0, typed, 0, equals + 1);
+  return found;
+}
+
+}  // namespace ddp::completion

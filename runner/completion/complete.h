@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "completion/candidate.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ddp::completion {
+
+// What the last word may become: verbs and their options as the command line `app` knows them, experiment files, runs,
+// settings. `words`: those behind the program's name, the last one perhaps empty.
+Candidates complete(const CLI::App& app, const std::vector<std::string>& words);
+
+}  // namespace ddp::completion

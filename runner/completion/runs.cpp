@@ -1,0 +1,66 @@
+#include "completion/runs.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "completion/files.h"
+#include "record/run_directory.h"
+
+namespace ddp::completion {
+namespace fs = std::filesystem;
+namespace {
+
+// What is under folder/ of the root: run ids under a name, the trials of a sweep.
+void add_inside(Candidates& found, const fs::path& results, const std::string& folder, const std::string& begun) {
+  const fs::path inside = results / folder;
+  const bool is_sweep = fs::exists(inside / "sweep.toml");
+  for (const std::string& name : folder_names(inside, begun)) {
+    if (is_sweep ? name == "trials" : fs::exists(inside / name / "sweep.toml")) {
+      if (!is_sweep) found.push_back({folder + name, "a sweep"});
+      found.push_back({folder + name + "/"});
+    } else {
+      found.push_back({folder + name});
+    }
+  }
+}
+
+// A run holds folders too, but no runs.
+bool is_run(const fs::path& folder) { return fs::exists(folder / "config.toml"); }
+
+}  // namespace
+
+Candidates runs(const fs::path& results, const std::string& typed) {
+  if (typed.starts_with('/') || typed.starts_with('.') || typed.starts_with('~') ||
+      typed.starts_with(results.string() + "/")) {
+    return folders(typed);
+  }
+  Candidates found;
+  const std::size_t slash = typed.rfind('/');
+  if (slash != std::string::npos) {
+    const std::string folder = typed.substr(0, slash + 1);
+    if (!is_run(results / folder)) add_inside(found, results, folder, typed.substr(slash + 1));
+    return found;
+  }
+  if (std::string("latest").starts_with(typed)) found.push_back({"latest", "the newest of all"});
+  for (const std::string& name : folder_names(results, typed)) {
+    found.push_back({name, "its newest"});
+    if (name == typed) add_inside(found, results, name + "/", "");
+  }
+  return found;
+}
+
+Candidates checkpoints(const fs::path& results, const std::string& run) {
+  Candidates found = {{"latest", "the newest checkpoint"}, {"best", "the one with the best metric"}};
+  try {
+    const auto folder = record::RunDirectory::find(results, run).checkpoints();
+    for (const std::string& name : folder_names(folder, "step-")) {
+      std::int64_t step = 0;
+      const char* end = name.data() + name.size();
+      if (std::from_chars(name.data() + 5, end, step).ptr == end) found.push_back({std::to_string(step)});
+    }
+  } catch (const Error&) {  // no run is named yet
+  }
+  return found;
+}
+
+}  // namespace ddp::completion

@@ -1,0 +1,32 @@
+#include "completion/shells.h"
+
+#include "base/embedded.h"
+#include "base/error.h"
+
+namespace ddp::completion {
+
+extern const std::span<const EmbeddedFile> kShells;  // of runner/completion/shells
+
+namespace {
+
+constexpr std::string_view kProgram = "@program@";
+
+// As one word of any of the three shells.
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+}  // namespace
+
+std::string shell_script(const std::string& shell, const std::filesystem::path& program) {
+  for (const EmbeddedFile& file : kShells) {
+    if (file.name != shell) continue;
+    std::string script(file.text);
+    return script.replace(script.find(kProgram), kProgram.size(), quoted(program.string()));
+  }
+  throw usage_error("no completion for \"" + shell + "\"", "", "there is one for bash, zsh and fish");
+}
+
+}  // namespace ddp::completion

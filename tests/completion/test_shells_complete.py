@@ -1,0 +1,91 @@
+"""bash, zsh and fish complete verbs, options, files, runs and settings, each by asking the program, which loads no torch
+for it. A shell that is not installed is left out."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from shells import PROGRAM, Shell, installed
+
+SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
+BASIC = "ddp-exp run experiments/basic.toml"
+LINES = {
+    "ddp-exp resu": "ddp-exp resume ",
+    "scripts/ddp-exp resu": "scripts/ddp-exp resume ",
+    "ddp-exp run exp": "ddp-exp run experiments/",
+    "ddp-exp run experiments/bas": BASIC + " ",
+    "ddp-exp run ~/exp": "ddp-exp run ~/experiments/",
+    "ddp-exp run my": "ddp-exp run my\\ own.toml ",
+    BASIC + " --dry": BASIC + " --dry-run ",
+    BASIC + " --set load": BASIC + " --set loader.",
+    BASIC + " --set optimizer.l": BASIC + " --set optimizer.lr=",
+    BASIC + " --set loader.shuffle=t": BASIC + " --set loader.shuffle=true ",
+    BASIC + " --set optimizer=ada": BASIC + " --set optimizer=adam",
+    BASIC + " --set optimizer=adamw --set optimizer.bet": BASIC + " --set optimizer=adamw --set optimizer.betas=",
+    "ddp-exp resume bas": "ddp-exp resume basic ",
+    "ddp-exp resume basic/mi": "ddp-exp resume basic/mine ",
+    "ddp-exp resume basic --from la": "ddp-exp resume basic --from latest ",
+    "ddp-exp resume basic --from 3": "ddp-exp resume basic --from 32 ",
+    "ddp-exp completion fi": "ddp-exp completion fish ",
+}  # fmt: skip
+
+
+def asked(*words):
+    """The candidates, without what they are."""
+    done = subprocess.run([PROGRAM, "__complete", *words], capture_output=True, check=True, text=True)
+    assert not done.stderr, done.stderr
+    return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+
+with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
+    os.chdir(name)
+    shutil.copytree(SOURCE / "experiments", "experiments")
+    basic = pathlib.Path("experiments/basic.toml").read_text()
+    pathlib.Path("my own.toml").write_text('name = "mine"\n' + basic)
+    pathlib.Path("notes.txt").touch()
+    pathlib.Path("scripts").symlink_to(SOURCE / "scripts")
+    subprocess.run([PROGRAM, "run", "experiments/basic.toml", "--set", "epochs=1", "--run-id", "mine"], check=True,
+                   capture_output=True)  # fmt: skip
+
+    verbs = asked("")
+    for verb in ("run", "resume", "plan", "validate", "schema", "completion"):
+        assert verb in verbs, verbs
+    assert asked("run", "") == ["experiments/", "my own.toml", "results/", "scripts/"], asked("run", "")
+    assert asked("resume", "") == ["latest", "basic"]
+    assert asked("resume", "basic") == ["basic", "basic/latest", "basic/mine"]
+    assert asked("resume", "--results", "elsewhere", "") == ["latest"]
+    assert asked("resume", "results/basic/") == ["results/basic/latest/", "results/basic/mine/"]
+    # The options of the component that the file, or an earlier --set, has chosen.
+    assert "optimizer.momentum=" in asked("run", "my own.toml", "--set", "optimizer.")
+    assert "optimizer.momentum=" not in asked("run", "my own.toml", "--set", "optimizer=adam", "--set", "optimizer.")
+    assert "optimizer.amsgrad=" in asked("run", "--set", "optimizer=adam", "my own.toml", "--set", "optimizer.")
+    assert asked("run", "--set", "backend=g") == ["backend=gloo"]
+    assert asked("run", "--set=backend=g") == ["--set=backend=gloo"]
+    assert "--master-port" in asked("run", "--m") and "--master_port" not in asked("run", "--m")
+    for nothing in (["run", "--seed", "nonsense.toml", "--set", "no.such="], ["no-such-verb", ""], ["run", "--epochs="]):
+        assert asked(*nothing) == [], nothing
+
+    # What is damaged or hostile says nothing, or what it can.
+    pathlib.Path("broken.toml").write_text("model = [[[")
+    assert "optimizer.lr=" in asked("run", "broken.toml", "--set", "optimizer.")
+    pathlib.Path("broken.toml").unlink()
+    for hostile in ("a\nb", "\x1b[2J", "ok"):
+        pathlib.Path("results", hostile).mkdir()
+    assert asked("resume", "") == ["latest", "basic", "ok"]
+
+    traced = subprocess.run([PROGRAM, "__complete", "run", "my own.toml", "--set", "model."], capture_output=True, text=True,
+                            env=os.environ | {"LD_DEBUG": "libs"})  # fmt: skip
+    assert "libddp_core" in traced.stderr and "libtorch" not in traced.stderr
+
+    for shell in ("bash", "zsh", "fish"):
+        if not installed(shell):
+            print(f"{shell} is not installed: not tested")
+            continue
+        terminal = Shell(shell, name)
+        for typed, becomes in LINES.items():
+            line = terminal.after(typed + "\t")
+            assert line == becomes, f"{shell}: {typed!r} becomes {line!r}, not {becomes!r}"
+        terminal.close()
+        print(f"{shell} completes {len(LINES)} lines")
