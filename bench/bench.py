@@ -5,12 +5,13 @@ import os
 import sys
 
 import allreduce
+import listing
 import save
 import start
 import step
 from sides import RANKS, ROOT
 
-BENCHES = {"start": start, "step": step, "allreduce": allreduce, "save": save}
+BENCHES = {"start": start, "step": step, "allreduce": allreduce, "save": save, "list": listing}
 
 
 def main():

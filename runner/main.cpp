@@ -63,6 +63,10 @@ int main(int argc, char** argv) {
   ddp::commands::add_resume(app, exit_code);
   ddp::commands::add_plan(app, exit_code);
   ddp::commands::add_validate(app, exit_code);
+  ddp::commands::add_list(app, exit_code);
+  ddp::commands::add_show(app, exit_code);
+  ddp::commands::add_compare(app, exit_code);
+  ddp::commands::add_diff(app, exit_code);
   ddp::commands::add_models(app, exit_code);
   ddp::commands::add_datasets(app, exit_code);
   ddp::commands::add_schema(app, exit_code);

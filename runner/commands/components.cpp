@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -9,32 +8,10 @@
 #include "commands/commands.h"
 #include "config/components.h"
 #include "config/phrases.h"
+#include "report/table.h"
 
 namespace ddp::commands {
 namespace {
-
-// Columns that are as wide as their widest entry; the last one takes what is left.
-class Columns {
- public:
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-
-  void print(std::ostream& out, const std::string& indent) const {
-    std::vector<std::size_t> widths;
-    for (const auto& cells : rows_) {
-      widths.resize(std::max(widths.size(), cells.size()));
-      for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
-    }
-    for (const auto& cells : rows_) {
-      std::string line = indent;
-      for (std::size_t i = 0; i < cells.size(); ++i)
-        line += cells[i] + std::string(widths[i] - cells[i].size() + 2, ' ');
-      out << line.substr(0, line.find_last_not_of(' ') + 1) << "\n";
-    }
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string default_of(const config::Option& option) {
   if (option.required) return "required";
@@ -43,19 +20,19 @@ std::string default_of(const config::Option& option) {
 
 void print(const config::Spec& spec, std::ostream& out) {
   out << spec.name << (spec.doc.empty() ? "" : ": " + spec.doc) << "\n";
-  Columns options;
+  report::Table options;
   for (const config::Option& option : spec.options) {
     options.row({option.name, default_of(option), config::expected(option), option.doc});
   }
-  options.print(out, "    ");
+  options.print(out, {}, "    ");
   for (const config::Option& option : spec.options) {
     for (const config::Spec& variant : option.variants) {
       out << "      type " << variant.name << (variant.doc.empty() ? "" : ": " + variant.doc) << "\n";
-      Columns arguments;
+      report::Table arguments;
       for (const config::Option& argument : variant.options) {
         arguments.row({argument.name, default_of(argument), config::expected(argument), argument.doc});
       }
-      arguments.print(out, "          ");
+      arguments.print(out, {}, "          ");
     }
   }
 }

@@ -85,7 +85,7 @@ Value run_summary(const RunView& run) {
   json["devices"] = run.devices;
   json["backend"] = run.backend;
   json["versions"] = run.versions;
-  json["git"] = run.git;
+  json["git"] = run.commit + (run.dirty ? "+" : "");
   json["restarts"] = run.restarts;
   json["error"] = nullptr;
   if (run.error) json["error"] = {{"rank", run.error->rank}, {"what", run.error->what}, {"log", run.error->log}};

@@ -151,7 +151,8 @@ RunView read_run(const fs::path& folder) {
     for (const auto& [name, value] : versions.items()) run.versions.emplace(config::printable(name), to_text(value));
   }
   const Value& git = member(json, "git");
-  run.git = text(git, "commit") + (member(git, "dirty") == true ? "+" : "");
+  run.commit = text(git, "commit");
+  run.dirty = member(git, "dirty") == true;
   run.restarts = count(json, "restarts");
   if (const Value& error = member(json, "error"); error.is_object()) {
     run.error = {.rank = static_cast<int>(to_count(member(error, "rank")).value_or(-1)),

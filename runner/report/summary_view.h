@@ -40,7 +40,8 @@ struct RunView : View {
   std::vector<std::string> devices;
   std::string backend;
   std::map<std::string, std::string> versions;
-  std::string git;  // commit, with "+" behind it where files differed from it; empty outside a checkout
+  std::string commit;  // of the experiment's git checkout; empty where it was in none
+  bool dirty = false;  // files differed from it
   std::int64_t restarts = 0;
   std::optional<record::Failure> error;
 };

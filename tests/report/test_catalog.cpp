@@ -57,7 +57,8 @@ TEST_CASE("a run's summary is read as it was written") {
   CHECK(run.seconds == 9.5);
   CHECK(run.world_size == 2);
   CHECK(run.devices == std::vector<std::string>{"cpu", "cpu"});
-  CHECK(run.git == "abc+");
+  CHECK(run.commit == "abc");
+  CHECK(run.dirty);
   CHECK(run.restarts == 1);
   CHECK_FALSE(run.error);
 }

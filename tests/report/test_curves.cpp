@@ -1,0 +1,108 @@
+#include <sys/stat.h>
+#include <cmath>
+#include <sstream>
+
+#include "catch.h"
+#include "record/scratch.h"
+#include "report/chart.h"
+#include "report/sparkline.h"
+#include "report/text_width.h"
+
+namespace ddp::report {
+namespace fs = std::filesystem;
+namespace {
+
+using record::Scratch;
+
+std::string step_line(int step, const std::string& loss) {
+  return "{\"event\":\"step\",\"epoch\":0,\"step\":" + std::to_string(step) + ",\"loss\":" + loss +
+         ",\"lr\":0.1,\"samples\":8,\"samples_per_second\":9.5,\"seconds\":1.5}\n";
+}
+
+std::vector<CurvePoint> curve_of(const std::string& text, std::size_t most) {
+  const Scratch scratch;
+  scratch.write("metrics.jsonl", text);
+  return loss_curve(scratch.folder() / "metrics.jsonl", most);
+}
+
+std::string chart(const std::vector<Curve>& curves, const Terminal& terminal) {
+  std::ostringstream out;
+  print_chart(curves, out, terminal);
+  return out.str();
+}
+
+Curve falling(const std::string& name, double from) {
+  Curve curve{.name = name, .points = {}};
+  for (int step = 1; step <= 20; ++step) curve.points.push_back({.step = double(step), .loss = from / step});
+  return curve;
+}
+
+}  // namespace
+
+TEST_CASE("a curve has the mean of each part of the run, and all of its steps") {
+  std::string text;
+  for (int step = 1; step <= 400; ++step) text += step_line(step, std::to_string(1000 - step));
+  for (const std::size_t most : {1, 7, 40}) {
+    const auto points = curve_of(text, most);
+    INFO(most);
+    REQUIRE(points.size() == most);
+    for (const CurvePoint& point : points) CHECK(point.step + point.loss == 1000);
+    for (std::size_t i = 1; i < points.size(); ++i) CHECK(points[i].step > points[i - 1].step);
+  }
+  CHECK(curve_of(text, 400).size() > 380);  // lines are not all of one length
+}
+
+TEST_CASE("a curve passes over what is no step and no finite loss") {
+  const auto points = curve_of(step_line(1, "4.0") + "{\"event\":\"epoch\",\"epoch\":0,\"step\":1,\"loss\":7}\n" +
+                                   step_line(2, "null") + "nonsense\n\n" + step_line(3, "1e999") + step_line(4, "2.0") +
+                                   "{\"event\":\"step\",\"epoch\":0,\"step\":5,\"lo",
+                               100);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].loss == 4);
+  CHECK(points[1].step == 4);
+}
+
+TEST_CASE("a curve of a file that is none, a pipe, or a terabyte takes no time") {
+  const Scratch scratch;
+  const fs::path file = scratch.folder() / "metrics.jsonl";
+  CHECK(loss_curve(file, 10).empty());
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK(loss_curve(file, 10).empty());
+  fs::remove(file);
+  scratch.write("metrics.jsonl", step_line(1, "2.5"));
+  fs::resize_file(file, std::uintmax_t{1} << 40);
+  CHECK(loss_curve(file, 100).size() == 1);
+}
+
+TEST_CASE("a sparkline falls as the loss does") {
+  CHECK(sparkline({{1, 8}, {2, 4}, {3, 1}}) == "█▄▁");
+  CHECK(sparkline({{1, 1}, {2, 1}}) == "▁▁");
+  CHECK(sparkline({{1, 1e308}, {2, -1e308}}) == "█▁");
+  CHECK(sparkline({{1, 1}}).empty());
+}
+
+TEST_CASE("a chart fits its terminal and is plain where the locale is") {
+  for (const std::size_t width : {40, 80, 200}) {
+    for (const bool utf8 : {false, true}) {
+      const std::string text = chart({falling("A", 1), falling("B", 2)}, {.width = width, .cuts = true, .utf8 = utf8});
+      std::istringstream in(text);
+      for (std::string line; std::getline(in, line);) CHECK(text_width(line) <= width);
+      CHECK(text.find('A') != std::string::npos);
+      CHECK(text.find('B') != std::string::npos);
+      CHECK(text.find('\x1b') == std::string::npos);
+      if (utf8) continue;
+      for (const char c : text) CHECK(static_cast<unsigned char>(c) < 0x80);
+    }
+  }
+  // One needs no letter, and is drawn in dots.
+  CHECK(chart({falling("A", 1)}, {}).find('A') == std::string::npos);
+}
+
+TEST_CASE("a chart of one point, of equal losses and of huge ones is drawn") {
+  for (const auto& points : std::vector<std::vector<CurvePoint>>{
+           {{1, 1}}, {{1, 0}, {2, 0}}, {{1, 1e308}, {2, -1e308}}, {{1, 1e-300}, {2, 1e308}}, {{5, 3}, {5, 4}}}) {
+    CHECK(chart({{.name = "A", .points = points}}, {}).find("step") != std::string::npos);
+  }
+}
+
+}  // namespace ddp::report

@@ -1,0 +1,102 @@
+#include "report/query.h"
+
+#include "base/error.h"
+#include "catch.h"
+#include "record/scratch.h"
+
+namespace ddp::report {
+namespace {
+
+using record::Scratch;
+
+void run(const Scratch& scratch, const std::string& folder, const std::string& status, const std::string& started,
+         const std::string& metrics, const std::string& config) {
+  scratch.write(folder + "/config.toml", config);
+  scratch.write(folder + "/summary.json", "{\"status\":\"" + status + "\",\"name\":\"" +
+                                              folder.substr(0, folder.find('/')) + "\",\"started\":\"2026-11-21T0" +
+                                              started + ":00:00Z\",\"epochs\":3,\"final\":{" + metrics + "}}");
+}
+
+struct Results {
+  Results() {
+    run(scratch, "a/1", "completed", "1", "\"val_loss\":0.5",
+        "loss = \"mse\"\n[optimizer]\nname = \"sgd\"\nlr = 0.1\n");
+    run(scratch, "a/2", "failed", "2", "", "loss = \"mse\"\n[optimizer]\nname = \"adam\"\nlr = 0.01\n");
+    run(scratch, "b/1", "completed", "3", "\"val_loss\":0.25", "loss = \"mse\"\n[optimizer]\nname = \"sgd\"\nlr = 1\n");
+    run(scratch, "bb/1", "completed", "4", "\"val_loss\":10", "damaged = = 1\n");
+  }
+
+  std::string selected(const Query& query) {
+    std::string names;
+    for (const Row& row : select(rows_of(read_results(scratch.folder()), scratch.folder()), query, problems)) {
+      names += row.run + " ";
+    }
+    return names;
+  }
+  std::string where(const std::string& condition) { return selected({.where = {parse_condition(condition)}}); }
+  std::string error_of(const Query& query) {
+    try {
+      return "none: " + selected(query);
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  const Scratch scratch;
+  std::vector<std::string> problems;
+};
+
+}  // namespace
+
+TEST_CASE("without a filter all are listed and the newest is first") {
+  CHECK(Results().selected({}) == "bb/1 b/1 a/2 a/1 ");
+  CHECK(Results().selected({.limit = 2}) == "bb/1 b/1 ");
+}
+
+TEST_CASE("status and name and conditions narrow a list") {
+  Results r;
+  CHECK(r.selected({.status = "failed"}) == "a/2 ");
+  CHECK(r.selected({.name = "b"}) == "b/1 ");
+  CHECK(r.selected({.name = "b*"}) == "bb/1 b/1 ");
+  CHECK(r.where("val_loss<0.5") == "b/1 ");
+  CHECK(r.where("val_loss<=0.5") == "b/1 a/1 ");
+  CHECK(r.where("val_loss > 2.5e-1") == "bb/1 a/1 ");  // as numbers: 10 is more than 0.5
+  CHECK(r.where("val_loss==0.25") == "b/1 ");
+  CHECK(r.where("val_loss!=0.25") == "bb/1 a/1 ");  // a run that has none is not unequal
+  CHECK(r.where("status=failed") == "a/2 ");
+  CHECK(r.where("name>=b") == "bb/1 b/1 ");
+  CHECK(r.where("epochs=3") == "bb/1 b/1 a/2 a/1 ");
+  CHECK(r.where("status<3").empty());
+  CHECK(r.selected({.where = {parse_condition("val_loss<1"), parse_condition("name=a")}}) == "a/1 ");
+  CHECK(r.problems.empty());
+}
+
+TEST_CASE("keys of the configuration filter and sort, and a configuration that is damaged is passed over") {
+  Results r;
+  CHECK(r.where("optimizer.lr>=0.1") == "b/1 a/1 ");
+  CHECK(r.where("optimizer=sgd") == "b/1 a/1 ");
+  CHECK(r.where("loss.name=mse") == "b/1 a/2 a/1 ");
+  REQUIRE(r.problems.size() == 3);
+  CHECK(r.problems.front().find("bb/1/config.toml") != std::string::npos);
+  CHECK(r.selected({.sort_by = "optimizer.lr"}) == "a/2 a/1 b/1 bb/1 ");
+}
+
+TEST_CASE("rows that have no value to sort by come last, either way") {
+  CHECK(Results().selected({.sort_by = "val_loss"}) == "b/1 a/1 bb/1 a/2 ");
+  CHECK(Results().selected({.sort_by = "-val_loss"}) == "bb/1 a/1 b/1 a/2 ");
+}
+
+TEST_CASE("a mistyped key or status or condition is refused with the one that is meant") {
+  Results r;
+  CHECK(r.error_of({.sort_by = "vall_loss"}).find("did you mean \"val_loss\"?") != std::string::npos);
+  CHECK(r.error_of({.where = {parse_condition("optimizer.lrr<1")}}).find("did you mean \"optimizer.lr\"?") !=
+        std::string::npos);
+  CHECK(r.error_of({.where = {parse_condition("zzz<1")}}).find("keys: run, kind,") != std::string::npos);
+  CHECK(r.error_of({.status = "complete"}).find("did you mean \"completed\"?") != std::string::npos);
+  for (const char* text : {"", "val_loss", "<3", "val_loss<", " = ", "val_loss!3"}) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_condition(text), Error);
+  }
+}
+
+}  // namespace ddp::report

@@ -1,0 +1,89 @@
+#include "report/table.h"
+
+#include <sstream>
+
+#include "catch.h"
+#include "report/text_width.h"
+
+namespace ddp::report {
+namespace {
+
+std::string printed(const Table& table, const Terminal& terminal) {
+  std::ostringstream out;
+  table.print(out, terminal);
+  return out.str();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+Table runs() {
+  Table table({{.header = "run"},
+               {.header = "loss", .right = true},
+               {.header = "time", .right = true, .spare = 1},
+               {.header = "curve", .spare = 2},
+               {.header = "nothing"}});
+  table.row({"basic/1", "0.5", "1 s", "▁▂▃", ""});
+  table.row({"中文/2", "10.25", "", "", ""});
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("a text's width is what a terminal gives it") {
+  CHECK(text_width("") == 0);
+  CHECK(text_width("abc") == 3);
+  CHECK(text_width("▁█⣿│") == 4);
+  CHECK(text_width("中文") == 4);
+  CHECK(text_width("e\xcc\x81") == 1);  // an accent put on the e before it
+  CHECK(text_width("😀") == 2);
+  CHECK(text_width("\xff\xfe") == 2);
+}
+
+TEST_CASE("a text is cut between characters and no wider than asked") {
+  CHECK(clipped("abcdef", 6, "…") == "abcdef");
+  CHECK(clipped("abcdef", 4, "…") == "abc…");
+  CHECK(clipped("中文字", 4, "…") == "中…");
+  CHECK(clipped("中文字", 5, "~") == "中文~");
+  CHECK(clipped("abc", 0, "…").empty());
+  CHECK(clipped("abc", 1, "...").empty());
+}
+
+TEST_CASE("columns stand below each other and those of nothing are left out") {
+  CHECK(printed(runs(), {}) ==
+        "run       loss  time  curve\n"
+        "basic/1    0.5   1 s  ▁▂▃\n"
+        "中文/2   10.25\n");
+}
+
+TEST_CASE("a narrow terminal loses what can be spared first and then the ends of what is long") {
+  for (std::size_t width = 1; width < 40; ++width) {
+    INFO(width);
+    for (const std::string& line : lines_of(printed(runs(), {.width = width, .cuts = true}))) {
+      INFO(line);
+      if (width >= 13) CHECK(text_width(line) <= width);
+    }
+  }
+  CHECK(printed(runs(), {.width = 20, .cuts = true}) ==
+        "run       loss  time\n"
+        "basic/1    0.5   1 s\n"
+        "中文/2   10.25\n");
+  CHECK(printed(runs(), {.width = 13, .cuts = true}) ==
+        "run      loss\n"
+        "basic…    0.5\n"
+        "中文/2  10.25\n");
+  CHECK(lines_of(printed(runs(), {.width = 13, .cuts = true, .utf8 = false})).at(1) == "basic~    0.5");
+}
+
+TEST_CASE("colour is only where the terminal has it") {
+  Table table({{.header = "status", .colour = [](const std::string&) { return "31"; }}, {.header = "x"}});
+  table.row({"failed", "1"});
+  CHECK(printed(table, {}).find('\x1b') == std::string::npos);
+  CHECK(printed(table, {.cuts = true, .colour = true}) == "status  x\n\x1b[31mfailed\x1b[0m  1\n");
+}
+
+}  // namespace ddp::report

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+
+inline const std::string kTiny = R"(
+model       = "linear"
+dataset     = { name = "random_pairs", size = 64 }
+device_pool = ["cpu"]
+epochs      = 3
+batch_size  = 8
+threads     = 1
+)";
+
+inline const std::map<std::string, std::string> kUtf8{{"LC_ALL", "C.UTF-8"}};
+
+// Three runs: one as the file says, one of another learning rate, and one that failed.
+struct Runs {
+  Runs() {
+    w.write("tiny.toml", kTiny);
+    REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
+    REQUIRE(w.run({"run", "tiny.toml", "--run-id", "2", "--set", "optimizer.lr=0.1"}).code == 0);
+    REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1", "--name", "burst", "--set", "optimizer.lr=1e30"}).code == 1);
+  }
+  // What a command prints; it says nothing else.
+  std::string look(const std::vector<std::string>& arguments) const {
+    const Outcome looked = w.run(arguments, kUtf8);
+    INFO(looked.err);
+    CHECK(looked.code == 0);
+    CHECK(looked.err.empty());
+    return looked.out;
+  }
+  Json look_json(std::vector<std::string> arguments) const {
+    arguments.push_back("--json");
+    Json json = Json::parse(look(arguments));
+    CHECK(json.at("version") == 1);
+    return json;
+  }
+  const Workspace w;
+};
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace ddp::system_test

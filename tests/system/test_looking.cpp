@@ -1,0 +1,138 @@
+// list, show, compare and diff over real runs.
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+#include "looking.h"
+
+namespace ddp::system_test {
+namespace {
+
+std::string zulu(std::time_t moment) {
+  char text[32];
+  std::tm utc{};
+  gmtime_r(&moment, &utc);
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
+}
+
+}  // namespace
+
+TEST_CASE("a summary says when its run began and ended, and a resume keeps the beginning") {
+  const Workspace w;
+  w.write("tiny.toml", kTiny);
+  const std::time_t before = std::time(nullptr);
+  const Outcome run = w.run({"run", "tiny.toml"});
+  REQUIRE(run.code == 0);
+  Json summary = run.run.summary();
+  CHECK(summary.at("started") >= zulu(before));
+  CHECK(summary.at("ended") >= summary.at("started"));
+  CHECK(summary.at("ended") <= zulu(std::time(nullptr)));
+  // As if it had been begun long ago.
+  summary["started"] = "2020-01-01T00:00:00Z";
+  std::ofstream(run.run.path() / "summary.json") << summary.dump();
+  REQUIRE(w.run({"resume", "tiny", "--set", "epochs=4"}).code == 0);
+  CHECK(run.run.summary().at("started") == "2020-01-01T00:00:00Z");
+  CHECK(run.run.summary().at("ended") >= zulu(before));
+}
+
+TEST_CASE("list shows each run with how it went, the newest first, and in the order that is asked for") {
+  const Runs r;
+  const auto lines = lines_of(r.look({"list"}));
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].starts_with("run      status     epochs  train_loss"));
+  CHECK(std::count_if(lines.begin(), lines.end(), [](const auto& l) { return contains(l, "completed"); }) == 2);
+  CHECK(std::count_if(lines.begin(), lines.end(), [](const auto& l) { return contains(l, "█"); }) >= 2);
+  const Json all = r.look_json({"list"});
+  REQUIRE(all.at("runs").size() == 3);
+  for (std::size_t i = 1; i < 3; ++i) CHECK(all["runs"][i - 1].at("started") >= all["runs"][i].at("started"));
+  CHECK(r.look_json({"list", "--status", "failed"})["runs"][0]["run"] == "burst/1");
+  CHECK(r.look_json({"list", "--name", "t*", "--limit", "1"})["runs"].size() == 1);
+  const Json by_rate = r.look_json({"list", "tiny", "--sort", "-optimizer.lr"});
+  CHECK(by_rate["runs"][0]["run"] == "tiny/2");
+  CHECK(by_rate["runs"][1]["run"] == "tiny/1");
+  const Json low = r.look_json({"list", "--where", "optimizer.lr<0.01", "--where", "epochs=3", "tiny"});
+  REQUIRE(low["runs"].size() == 1);
+  const Json summary = RunFolder(r.w.results() / "tiny/1").summary();
+  CHECK(low["runs"][0]["final"] == summary["final"]);
+  CHECK(low["runs"][0]["best"] == summary["best"]);
+  CHECK(low["runs"][0]["git"] == summary["git"]);
+}
+
+TEST_CASE("where nothing is found it is said on stderr and is no failure, and what is mistyped is refused") {
+  const Runs r;
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"list", "--results", "none"}, {"list", "--status", "running"}, {"list", "--where", "train_loss<0"}}) {
+    const Outcome nothing = r.w.run(arguments);
+    CHECK(nothing.code == 0);
+    CHECK(nothing.out.empty());
+    CHECK(lines_of(nothing.err).size() == 1);
+  }
+  CHECK(r.look_json({"list", "--where", "train_loss<0"})["runs"].empty());
+  for (const auto& [arguments, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"list", "--where", "optimzer.lr<1"}, "did you mean \"optimizer.lr\"?"},
+           {{"list", "--sort", "train_los"}, "did you mean \"train_loss\"?"},
+           {{"list", "--status", "fail"}, "did you mean \"failed\"?"},
+           {{"list", "--where", "epochs"}, "is no condition"},
+           {{"list", "nothing"}, "no such run"},
+           {{"list", ".."}, "no such run"},
+           {{"show", "nothing"}, "no such run"},
+           {{"compare", "tiny/1"}, "two runs or more"},
+           {{"diff", "tiny/1", "nothing"}, "no such run"},
+           {{"diff", "tiny/1"}, "runs"}}) {
+    const Outcome refused = r.w.run(arguments);
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(refused.out.empty());
+    CHECK(contains(refused.err, said));
+  }
+}
+
+TEST_CASE("show tells how a run went and where its things are") {
+  const Runs r;
+  const std::string done = r.look({"show", "tiny/1"});
+  const RunFolder folder(r.w.results() / "tiny/1");
+  for (const char* part :
+       {"status      completed\n", "trained     3 epochs, 24 steps in ", "train_loss  ",
+        "ranks       1 over shm: cpu\n", "results/tiny/1/checkpoints/step-00000024  (latest, best)\n",
+        "results/tiny/1/logs/rank-0.log\n", "libtorch 2.11.0"}) {
+    INFO(part << "\n" << done);
+    CHECK(contains(done, part));
+  }
+  CHECK_FALSE(contains(done, "go on"));
+  const std::string failed = r.look({"show", "burst"});
+  INFO(failed);
+  CHECK(contains(failed, "status    failed\n"));
+  CHECK(contains(failed, "error     rank 0: the loss of step "));
+  CHECK(contains(failed, "go on     ddp-exp resume results/burst/1\n"));
+  REQUIRE(r.w.run({"resume", "tiny/1", "--set", "epochs=5"}).code == 0);
+  CHECK(contains(r.look({"show", "tiny/1"}), "resumed     after step 24, epochs 5 for 3\n"));
+  const Json json = r.look_json({"show", "tiny/1"});
+  CHECK(json["steps"] == 40);
+  CHECK(json["history"] == Json::parse(R"([{"event":"resume","step":24,"changes":{"epochs":[3,5]}}])"));
+  CHECK(json["checkpoints"][0]["directory"] == "results/tiny/1/checkpoints/step-00000040");
+}
+
+TEST_CASE("compare and diff tell what differs and nothing else") {
+  const Runs r;
+  const std::string compared = r.look({"compare", "tiny/1", "tiny/2", "burst"});
+  INFO(compared);
+  CHECK(contains(compared, "A  tiny/1   completed\nB  tiny/2   completed\nC  burst/1  failed\n"));
+  CHECK(contains(compared, "  optimizer.lr  0.001  0.1  1e+30\n"));
+  CHECK_FALSE(contains(compared, "batch_size"));
+  CHECK(contains(compared, "\nmetrics\n"));
+  CHECK(contains(compared, "\nloss\n"));
+  const std::string differ = r.look({"diff", "tiny/1", "tiny/2"});
+  INFO(differ);
+  CHECK(contains(differ, "  optimizer.lr  0.001  0.1\n"));
+  CHECK(contains(differ, "B - A"));
+  CHECK_FALSE(contains(differ, "epochs"));
+  const std::string same = r.look({"diff", "tiny/1", "tiny/1"});
+  CHECK(contains(same, "the configurations are the same\n"));
+  CHECK(contains(same, "the metrics are the same\n"));
+  CHECK(r.look_json({"diff", "tiny/1", "tiny/2"})["config"] == Json::parse(R"({"optimizer.lr":[0.001,0.1]})"));
+  CHECK(r.look_json({"compare", "tiny/1", "tiny/2"})["runs"][1]["run"] == "tiny/2");
+  const Outcome plain = r.w.run({"compare", "tiny/1", "tiny/2"}, {{"LC_ALL", "C"}});
+  CHECK(std::all_of(plain.out.begin(), plain.out.end(), [](unsigned char byte) { return byte < 0x80; }));
+}
+
+}  // namespace ddp::system_test
