@@ -25,6 +25,8 @@ void add_schema(CLI::App& app, int& exit_code);
 void add_slurm(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_comm(CLI::App& app, int& exit_code);
+// What `schema` can print.
+std::vector<std::string> schema_names();
 void add_completion(CLI::App& app, int& exit_code);
 
 // Prints what the last word of a command line may become, a line each: "word", or "word<tab>what it is". For the shells'

@@ -2,6 +2,7 @@
 #include <cctype>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -24,7 +25,9 @@ void add_completion(CLI::App& app, int& exit_code) {
 }
 
 void complete(const CLI::App& app, const std::vector<std::string>& words) {
-  for (const auto& [text, about] : completion::complete(app, words)) {
+  const std::map<std::string, std::vector<std::string>> choices = {{"completion", completion::shells()},
+                                                                   {"schema", schema_names()}};
+  for (const auto& [text, about] : completion::complete(app, words, choices)) {
     // Nobody types these, and a terminal takes them for commands.
     if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); })) continue;
     std::cout << text << (about.empty() ? "" : "\t" + about) << "\n";

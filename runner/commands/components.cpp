@@ -37,7 +37,7 @@ void print(const config::Spec& spec, std::ostream& out) {
   }
 }
 
-void list(const std::string& kind, bool json) {
+void list(const std::string& verb_name, const std::string& kind, bool json) {
   const config::Components components = config::Components::installed();
   config::Value specs = config::Value::array();
   for (const auto& [name, spec] : components.of(kind)) {
@@ -47,15 +47,15 @@ void list(const std::string& kind, bool json) {
       print(spec, std::cout);
     }
   }
-  if (json) std::cout << specs.dump(2) << "\n";
+  if (json) std::cout << config::Value{{"version", 1}, {verb_name, std::move(specs)}}.dump(2) << "\n";
 }
 
 void add_list(CLI::App& app, int& exit_code, const std::string& verb_name, const std::string& kind) {
   CLI::App* verb = app.add_subcommand(verb_name, "list the " + verb_name + " that a file can name, with their options");
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "print them as JSON");
-  verb->callback([json, kind, &exit_code] {
-    list(kind, *json);
+  verb->callback([json, verb_name, kind, &exit_code] {
+    list(verb_name, kind, *json);
     exit_code = 0;
   });
 }

@@ -31,21 +31,24 @@ std::string mistakes(const std::string& file, const Arguments& arguments, const 
 // Every file is checked, also after a bad one.
 int validate(const Arguments& arguments) {
   const config::Components components = config::Components::installed();
-  config::Value report = config::Value::array();
+  config::Value files = config::Value::array();
   bool all_good = true;
   for (const std::string& file : arguments.files) {
     const std::string found = mistakes(file, arguments, components);
     all_good = all_good && found.empty();
     if (arguments.json) {
-      report.push_back({{"file", file}, {"ok", found.empty()}});
-      if (!found.empty()) report.back()["error"] = found;
+      files.push_back({{"file", file}, {"ok", found.empty()}});
+      if (!found.empty()) files.back()["error"] = found;
     } else if (found.empty()) {
       std::cout << file << ": ok\n";
     } else {
       std::cerr << found << "\n";
     }
   }
-  if (arguments.json) std::cout << report.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  if (arguments.json) {
+    const config::Value report = {{"version", 1}, {"files", std::move(files)}};
+    std::cout << report.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  }
   return all_good ? 0 : 2;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <CLI/CLI.hpp>
 
@@ -17,12 +18,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// The verbs whose arguments are runs, or what the second word says; the others' are experiment files.
-const std::map<std::string, Texts> kArguments = {
-    {"resume", {"RUN"}},    {"show", {"RUN"}},   {"compare", {"RUN"}}, {"diff", {"RUN"}},
-    {"report", {"RUN"}},    {"list", {"RUN"}},   {"run", {"FILE"}},    {"plan", {"FILE"}},
-    {"validate", {"FILE"}}, {"sweep", {"FILE"}}, {"slurm", {"FILE"}},  {"completion", {"bash", "zsh", "fish"}},
-};
+const std::set<std::string> kOfRuns = {"resume", "show", "compare", "diff", "report", "list"};
+const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm"};
 
 // Options with a choice.
 const std::map<std::string, Texts> kChoices = {
@@ -104,8 +101,8 @@ config::Experiment chosen(const std::string& verb, const Given& given, const con
   for (const Texts& tried : {sets, Texts()}) {
     try {
       const std::string& first = given.arguments.front();
-      const bool of_run = kArguments.at(verb).front() == "RUN";
-      const auto file = of_run ? record::RunDirectory::find(given.results(), first).config().string() : first;
+      const auto file =
+          kOfRuns.contains(verb) ? record::RunDirectory::find(given.results(), first).config().string() : first;
       return config::load(file, tried, components).experiment;
     } catch (const Error&) {  // not finished, or not right, yet
     }
@@ -131,17 +128,17 @@ Candidates value_of(const std::string& option, const std::string& verb, const Gi
   return found;
 }
 
-Candidates argument(const std::string& verb, const Given& given, const std::string& typed) {
-  const auto kind = kArguments.find(verb);
-  if (kind == kArguments.end()) return {};
-  if (kind->second.front() == "RUN") return runs(given.results(), typed);
-  if (kind->second.front() == "FILE") return files(typed, {".toml"});
-  return starting(kind->second, typed);
+Candidates argument(const std::string& verb, const Given& given, const std::string& typed,
+                    const std::map<std::string, Texts>& choices) {
+  if (kOfRuns.contains(verb)) return runs(given.results(), typed);
+  if (kOfFiles.contains(verb)) return files(typed, {".toml"});
+  const auto words = choices.find(verb);
+  return words == choices.end() || !given.arguments.empty() ? Candidates() : starting(words->second, typed);
 }
 
 }  // namespace
 
-Candidates complete(const CLI::App& app, const Texts& words) {
+Candidates complete(const CLI::App& app, const Texts& words, const std::map<std::string, Texts>& choices) {
   if (words.size() < 2) return verbs(app, words.empty() ? "" : words.front());
   const std::string& name = words.front();
   const auto named = app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
@@ -150,7 +147,7 @@ Candidates complete(const CLI::App& app, const Texts& words) {
   const Given given = read(*verb, Texts(words.begin() + 1, words.end() - 1));
   const std::string& typed = words.back();
   if (!given.awaited.empty()) return value_of(given.awaited, name, given, typed);
-  if (given.only_arguments || !typed.starts_with('-')) return argument(name, given, typed);
+  if (given.only_arguments || !typed.starts_with('-')) return argument(name, given, typed, choices);
   const std::size_t equals = typed.find('=');
   if (equals == std::string::npos) return options(*verb, typed);
   Candidates found = value_of(typed.substr(0, equals), name, given, typed.substr(equals + 1));

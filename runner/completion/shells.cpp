@@ -20,6 +20,12 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
+std::vector<std::string> shells() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : kShells) names.emplace_back(file.name);
+  return names;
+}
+
 std::string shell_script(const std::string& shell, const std::filesystem::path& program) {
   for (const EmbeddedFile& file : kShells) {
     if (file.name != shell) continue;

@@ -29,6 +29,7 @@ LINES = {
     "ddp-exp resume basic --from la": "ddp-exp resume basic --from latest ",
     "ddp-exp resume basic --from 3": "ddp-exp resume basic --from 32 ",
     "ddp-exp completion fi": "ddp-exp completion fish ",
+    "ddp-exp schema summ": "ddp-exp schema summary ",
 }  # fmt: skip
 
 
@@ -50,7 +51,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
                    capture_output=True)  # fmt: skip
 
     verbs = asked("")
-    for verb in ("run", "resume", "plan", "validate", "schema", "completion"):
+    for verb in ("run", "resume", "plan", "validate", "schema", "list", "completion"):
         assert verb in verbs, verbs
     assert asked("run", "") == ["experiments/", "my own.toml", "results/", "scripts/"], asked("run", "")
     assert asked("resume", "") == ["latest", "basic"]

@@ -45,7 +45,7 @@ TEST_CASE("validate, models, datasets and schema speak JSON") {
   const Scratch scratch;
   scratch.write("bad.toml", "");
   scratch.write("good.toml", kModelAndDataset);
-  const Value report = Value::parse(run("validate --json bad.toml good.toml").out);
+  const Value report = Value::parse(run("validate --json bad.toml good.toml").out)["files"];
   CHECK(report[0]["ok"] == false);
   CHECK(contains(report[0]["error"].get<std::string>(), "\"model\" is missing"));
   CHECK(report[1] == Value{{"file", "good.toml"}, {"ok", true}});

@@ -1,0 +1,204 @@
+"""Every file and every --json output has a version and a schema, which says all that is in it: what real commands write
+fits, and a key that is not documented would not."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+import jsonschema
+
+PROGRAM = os.environ["DDP_EXP"]
+PATIENCE = 90  # seconds for what takes a moment, on a machine that does other things too
+
+EXPERIMENT = """
+dataset     = { name = "counting", size = 101, features = 6, classes = 3 }
+optimizer   = { name = "sgd", lr = 0.001, momentum = 0.9 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 8
+epochs      = 4
+threads     = 1
+validation  = { split = 0.2 }
+model       = { name = "mlp", in_features = 6, hidden = [8], out_features = 3 }
+"""
+SWEEP = """
+extends = "small.toml"
+[sweep]
+method = "grid"
+metric = "val_loss"
+[sweep.parameters]
+"optimizer.lr" = [0.01, 0.001, 1e30]
+"""
+
+
+def program(*words, code=0, **more):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=PATIENCE, **more)
+    assert done.returncode == code, (words, done)
+    return done.stdout
+
+
+def finite(text):
+    raise AssertionError(f"{text} is no JSON")
+
+
+def read(text):
+    return json.loads(text, parse_constant=finite)
+
+
+class Schemas:
+    def __init__(self):
+        self._validators = {}
+        self.used = {}
+
+    def of(self, what):
+        if what not in self._validators:
+            schema = read(program("schema", what))
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert schema["$schema"].endswith("2020-12/schema") and schema["title"], schema
+            self._validators[what] = jsonschema.Draft202012Validator(schema)
+        return self._validators[what]
+
+    def require(self, what, value):
+        """It fits; with a key more, anywhere but in a table whose keys are the user's, it does not."""
+        validator = self.of(what)
+        if error := jsonschema.exceptions.best_match(validator.iter_errors(value)):
+            raise AssertionError(f"{what}: {'/'.join(map(str, error.absolute_path))}: {error.message[:400]}")
+        assert what in ("metrics", "journal") or value["version"] == 1, (what, value)
+        for table in tables(value):
+            table["undocumented"] = "x"
+            assert not validator.is_valid(value), f"{what}: not closed: {table}"
+            del table["undocumented"]
+        self.used[what] = self.used.get(what, 0) + 1
+
+
+FREE = {"config", "environment", "metrics", "parameters", "changes", "columns", "versions", "traits", "default"}
+
+
+def tables(value, key=None):
+    if isinstance(value, dict):
+        if key not in FREE:
+            yield value
+            for name, inner in value.items():
+                yield from tables(inner, name)
+    elif isinstance(value, list):
+        for inner in value[:3] + value[-1:]:  # one is like the others
+            yield from tables(inner, key)
+
+
+def until(fact, what):
+    deadline = time.monotonic() + PATIENCE
+    while not (found := fact()):
+        assert time.monotonic() < deadline, f"not within {PATIENCE} s: {what}"
+        time.sleep(0.002)
+    return found
+
+
+def lines(file):
+    return [read(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
+
+
+def begin(*words):
+    """Goes on in the background."""
+    return subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def make_runs():
+    """Completed, resumed with changes, restarted, failed, interrupted."""
+    program("run", "small.toml", "--run-id", "done")
+    program("resume", "small/done", "--set", "epochs=6", "--set", "optimizer.lr=0.002")
+    program("run", "small.toml", "--run-id", "failed", "--set", "optimizer.lr=1e30", code=1)
+    program("run", "small.toml", "--run-id", "skipped", "--set", "optimizer.lr=1e30", "--set", 'on_nan="skip"')
+    run = begin("run", "small.toml", "--run-id", "restarted", "--set", "epochs=100000", "--max-restarts", "1",
+                "--set", "checkpoint.save_every_steps=5")  # fmt: skip
+    metrics = RESULTS / "restarted/metrics.jsonl"
+    until(lambda: len(lines(metrics)) > 20, "it trains")
+    SCHEMAS.require("summary", read((RESULTS / "restarted/summary.json").read_text()))  # running
+    children = pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    os.kill(int(children[-1]), signal.SIGKILL)
+    until(lambda: any(line["event"] == "restart" for line in lines(metrics)), "its ranks start again")
+    before = len(lines(metrics))
+    until(lambda: len(lines(metrics)) > before + 20, "it trains again")
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(PATIENCE) == 143
+
+
+def check_files():
+    events, statuses = set(), set()
+    for run in sorted(RESULTS.iterdir()):
+        if run.is_symlink():
+            continue
+        summary = read((run / "summary.json").read_text())
+        SCHEMAS.require("summary", summary)
+        statuses.add(summary["status"])
+        seen = {}
+        for line in lines(run / "metrics.jsonl"):
+            seen.setdefault((line["event"], "finite" in line), []).append(line)
+        for (event, not_finite), alike in seen.items():
+            events.add(event if not not_finite else f"{event}, not finite")
+            for line in alike[:2] + alike[-2:]:
+                SCHEMAS.require("metrics", line)
+    assert statuses == {"completed", "failed", "interrupted"}, statuses
+    assert events >= {"step", "step, not finite", "epoch", "checkpoint", "restart", "resume"}, events
+
+
+def check_outputs():
+    """Of each verb that has --json."""
+    (FOLDER / "bad.toml").write_text("modle = 1")
+    commands = {
+        "plan": [["small.toml"]],
+        "models": [[]],
+        "datasets": [[]],
+        "validate": [["small.toml"], ["bad.toml", "small.toml"]],
+        "comm": [["--sizes", "1KiB", "--iterations", "2", "--devices", "2"],
+                 ["--sizes", "8", "--op", "reduce", "--iterations", "2", "--devices", "2", "--no-check"]],
+        "list": [[], ["--status", "failed"]],
+        "show": [["small/done"], ["small/failed"], ["small/restarted"]],
+        "compare": [["small/done", "small/failed", "small/restarted"]],
+        "diff": [["small/done", "small/restarted"]],
+        "report": [["small/done"], ["small/done", "small/failed", "small/restarted"]],
+    }  # fmt: skip
+    if "sweep" in VERBS:
+        for verb in ("show", "report"):
+            commands[verb].append(["swept/run"])
+        commands["compare"].append(["swept/run/trials/000", "swept/run"])
+        commands["plan"].append(["swept.toml"])
+    with_json = {verb for verb in VERBS if "--json" in program(verb, "--help")}
+    assert with_json <= commands.keys(), f"without a schema: {with_json - commands.keys()}"
+    for verb in with_json:
+        for words in commands[verb]:
+            code = 2 if "bad.toml" in words else 0
+            SCHEMAS.require(verb, read(program(verb, *words, "--json", code=code)))
+
+
+def check_sweep():
+    program("sweep", "swept.toml", "--run-id", "run", "--set", "epochs=2")
+    sweep = FOLDER / "results/swept/run"
+    SCHEMAS.require("sweep", read((sweep / "summary.json").read_text()))
+    events = set()
+    for line in lines(sweep / "journal.jsonl"):
+        events.add(line["event"])
+        SCHEMAS.require("journal", line)
+    assert events >= {"sweep", "started", "finished", "failed"}, events
+    SCHEMAS.require("summary", read((sweep / "trials/000/summary.json").read_text()))
+
+
+with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
+    os.chdir(name)
+    FOLDER = pathlib.Path(name)
+    RESULTS = FOLDER / "results/small"
+    SCHEMAS = Schemas()
+    (FOLDER / "small.toml").write_text(EXPERIMENT)
+    (FOLDER / "swept.toml").write_text(SWEEP)
+    VERBS = re.findall(r"^  ([a-z]+) ", program("--help").split("Subcommands:")[1], re.M)
+    make_runs()
+    check_files()
+    if "sweep" in VERBS:
+        check_sweep()
+    check_outputs()
+    known = set(re.findall(r"[a-z]+", re.search(r"WHAT .*?=experiment (.*)", program("schema", "--help"))[1]))
+    print(f"{sum(SCHEMAS.used.values())} values of {len(SCHEMAS.used)} kinds fit; not looked at: {known - SCHEMAS.used.keys()}")
+    assert "did you mean" in subprocess.run([PROGRAM, "schema", "sumary"], capture_output=True, text=True).stderr
