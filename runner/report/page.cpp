@@ -1,14 +1,32 @@
 #include "report/page.h"
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <string_view>
 #include <utility>
 
-#include "report/page_text.h"
+#include "base/embedded.h"
 
 namespace ddp::report {
+
+extern const std::span<const EmbeddedFile> kPageFiles;  // runner/report/page
+
 namespace {
+
+std::string_view page_file(std::string_view name) {
+  const auto is_it = [name](const EmbeddedFile& file) { return file.name == name; };
+  return std::find_if(kPageFiles.begin(), kPageFiles.end(), is_it)->text;
+}
+
+// The scripts only define things, but for main.js, which comes last.
+std::string all_scripts() {
+  std::string script;
+  for (const EmbeddedFile& file : kPageFiles) {
+    if (file.name.ends_with(".js") && file.name != "main.js") script.append(file.text) += '\n';
+  }
+  return script.append(page_file("main.js"));
+}
 
 // JSON inside <script type="application/json">: there "<" could begin "</script>" or "<!--". The other two end a line
 // for JavaScript's older readers.
@@ -44,12 +62,14 @@ std::string new_nonce() {
 std::string page(const config::Value& data) {
   const std::string json = escaped(data);
   const std::string nonce = new_nonce();
+  const std::string script = all_scripts();
+  const std::string_view style = page_file("report.css");
   const std::array<std::pair<std::string_view, std::string_view>, 4> parts = {
-      {{"@nonce@", nonce}, {"@style@", kPageText.style}, {"@data@", json}, {"@script@", kPageText.script}}};
+      {{"@nonce@", nonce}, {"@style@", style}, {"@data@", json}, {"@script@", script}}};
   std::string text;
-  text.reserve(json.size() + kPageText.style.size() + kPageText.script.size() + 4096);
+  text.reserve(json.size() + style.size() + script.size() + 4096);
   // Once through the page: what was put in is not looked at again.
-  for (std::string_view rest = kPageText.html; !rest.empty();) {
+  for (std::string_view rest = page_file("report.html"); !rest.empty();) {
     const auto* part = parts.begin();
     while (part != parts.end() && !rest.starts_with(part->first)) ++part;
     text += part != parts.end() ? part->second : rest.substr(0, 1);

@@ -8,7 +8,8 @@
 namespace ddp::report {
 
 // What a report shows, as page/main.js reads it and `report --json` prints it:
-//   {"version": 1, "kind": "runs", "program": "ddp-exp 0.1.0", "written": "2026-…Z", "runs": [RUN, …], "problems": […]}
+//   {"version": 1, "kind": "runs", "program": "ddp-exp 0.1.0", "written": "2026-…Z", "runs": [RUN, …],
+//    "problems": […]}
 //   {"version": 1, "kind": "sweep", …, "sweep": {…}, "environment": RUN, "runs": [TRIAL, …], "runs_left_out": 0}
 // RUN has what summary.json has, and "label", "folder", "config" (flat: {"optimizer.lr": 0.1}), "per_step" and
 // "per_epoch" (Curves::to_json), "events", "checkpoints". TRIAL: "trial", "per_step", "per_epoch", "events".

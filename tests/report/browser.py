@@ -8,6 +8,7 @@ import pathlib
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -22,13 +23,25 @@ class Browser:
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
         # It reads from descriptor 3 and writes to 4; the home keeps what it leaves out of the user's.
-        pipes = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
-                 "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
-                 f"--user-data-dir={self.scratch.name}/profile"]
+        pipes = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-pipe",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--hide-scrollbars",
+            f"--user-data-dir={self.scratch.name}/profile",
+        ]
         self.process = subprocess.Popen(
-            ["bash", "-c", pipes, "bash", PROGRAM, *flags], pass_fds=(to_browser, from_browser),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": self.scratch.name})
+            ["bash", "-c", pipes, "bash", PROGRAM, *flags],
+            pass_fds=(to_browser, from_browser),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "HOME": self.scratch.name},
+        )
         os.close(to_browser)
         os.close(from_browser)
         self.unread = b""
@@ -125,19 +138,28 @@ class Page:
         return done["result"].get("value")
 
     def screen(self, width, height, phone=False):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, mobile=phone,
-                  deviceScaleFactor=2 if phone else 1)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            mobile=phone,
+            deviceScaleFactor=2 if phone else 1,
+        )
 
     def media(self, dark=False, kind=""):
-        self.call("Emulation.setEmulatedMedia", media=kind,
-                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call(
+            "Emulation.setEmulatedMedia",
+            media=kind,
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def box(self, selector):
         """Where it is in the window, once it has been scrolled into it."""
         return self.evaluate(
             f"(() => {{ const it = document.querySelector({json.dumps(selector)});"
             " it.scrollIntoView({block: 'center'}); const b = it.getBoundingClientRect();"
-            " return {x: b.x, y: b.y, width: b.width, height: b.height}; })()")
+            " return {x: b.x, y: b.y, width: b.width, height: b.height}; })()"
+        )
 
     def move_to(self, selector, across=0.5, down=0.5):
         box = self.box(selector)
@@ -152,8 +174,14 @@ class Page:
 
     def press(self, key, code=0, text=""):
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code,
-                      **({"text": text} if text and kind == "keyDown" else {}))
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                **({"text": text} if text and kind == "keyDown" else {}),
+            )
 
     def texts(self, selector):
         return self.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.textContent)")
@@ -165,3 +193,22 @@ class Page:
     def print_to(self, file):
         data = self.call("Page.printToPDF", printBackground=False, paperWidth=8.27, paperHeight=11.69)["data"]
         pathlib.Path(file).write_bytes(base64.b64decode(data))
+
+
+def nothing_is_loaded_and_nothing_complained_of(page):
+    assert page.complaints == [], page.complaints
+    # The page itself is the only file; nothing goes to any network.
+    assert len(page.requests) == 1 and page.requests[0].startswith("file:///"), page.requests
+
+
+def run_checks(prepare, *checks):
+    """Each check gets the browser and a folder with what prepare(folder) left there. Without Chromium: skipped."""
+    if PROGRAM is None:
+        print("skipped: there is no Chromium")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch, Browser() as window:
+        folder = pathlib.Path(scratch)
+        prepare(folder)
+        for check in checks:
+            check(window, folder)
+            print("holds:", check.__name__.replace("_", " "), flush=True)

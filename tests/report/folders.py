@@ -35,7 +35,9 @@ def ddp_exp(*arguments, folder, code=0):
 def train(folder, name, run_id, *sets, results="results"):
     (folder / "experiment.toml").write_text(EXPERIMENT)
     settings = [argument for value in sets for argument in ("--set", value)]
-    ddp_exp("run", "experiment.toml", "--results", results, "--name", name, "--run-id", run_id, *settings, folder=folder)
+    ddp_exp(
+        "run", "experiment.toml", "--results", results, "--name", name, "--run-id", run_id, *settings, folder=folder
+    )
     return folder / results / name / run_id
 
 
@@ -56,17 +58,49 @@ def sweep(folder, rates=(0.05, 0.0001, 0.01, 0.001), stopped=2, error=None):
     trials.sort(key=lambda trial: trial["metric"])
     for place, trial in enumerate(trials, 1):
         trial["place"] = place
-    trials.append({"trial": len(rates), "place": None, "directory": f"trials/{len(rates):03}", "status": "failed",
-                   "metric": None, "epochs": 0, "seconds": 0.5, "error": error or "rank 1: killed by SIGKILL",
-                   "parameters": {"optimizer.lr": 1000.0, "dataset.size": 256}})
-    (home / "sweep.toml").write_text(EXPERIMENT + '[sweep]\nmethod = "grid"\nmetric = "val_loss"\n'
-                                     f'[sweep.parameters]\n"optimizer.lr" = {[*rates, 1000.0]}\n"dataset.size" = [256]\n')
-    (home / "summary.json").write_text(json.dumps({
-        "version": 1, "kind": "sweep", "status": "completed", "name": "rates", "run_id": "one",
-        "started": "2026-11-21T21:04:05Z", "ended": "2026-11-21T21:04:45Z", "seconds": 40.5, "method": "grid",
-        "metric": "val_loss", "goal": "min", "parameters": ["optimizer.lr", "dataset.size"], "trials": len(trials),
-        "completed": len(rates) - 1, "stopped": 1, "failed": 1, "waiting": 0, "best": trials[0]["trial"],
-        "ranking": trials, "repeat": "ddp-exp run results/rates/one/trials/000/config.toml"}))
+    trials.append(
+        {
+            "trial": len(rates),
+            "place": None,
+            "directory": f"trials/{len(rates):03}",
+            "status": "failed",
+            "metric": None,
+            "epochs": 0,
+            "seconds": 0.5,
+            "error": error or "rank 1: killed by SIGKILL",
+            "parameters": {"optimizer.lr": 1000.0, "dataset.size": 256},
+        }
+    )
+    (home / "sweep.toml").write_text(
+        EXPERIMENT + '[sweep]\nmethod = "grid"\nmetric = "val_loss"\n'
+        f'[sweep.parameters]\n"optimizer.lr" = {[*rates, 1000.0]}\n"dataset.size" = [256]\n'
+    )
+    (home / "summary.json").write_text(
+        json.dumps(
+            {
+                "version": 1,
+                "kind": "sweep",
+                "status": "completed",
+                "name": "rates",
+                "run_id": "one",
+                "started": "2026-11-21T21:04:05Z",
+                "ended": "2026-11-21T21:04:45Z",
+                "seconds": 40.5,
+                "method": "grid",
+                "metric": "val_loss",
+                "goal": "min",
+                "parameters": ["optimizer.lr", "dataset.size"],
+                "trials": len(trials),
+                "completed": len(rates) - 1,
+                "stopped": 1,
+                "failed": 1,
+                "waiting": 0,
+                "best": trials[0]["trial"],
+                "ranking": trials,
+                "repeat": "ddp-exp run results/rates/one/trials/000/config.toml",
+            }
+        )
+    )
     return home
 
 
@@ -76,6 +110,13 @@ def trial_of(folder, home, number, rate, stopped):
         kept = [event for event in events(run) if event["epoch"] == 0]
         (run / "metrics.jsonl").write_text("".join(json.dumps(event) + "\n" for event in kept))
     measured = [event for event in events(run) if event["event"] == "epoch"]
-    return {"trial": number, "directory": f"trials/{number:03}", "status": "stopped" if stopped else "completed",
-            "metric": measured[-1]["val_loss"], "epochs": len(measured), "seconds": 1.5, "error": None,
-            "parameters": {"optimizer.lr": rate, "dataset.size": 256}}
+    return {
+        "trial": number,
+        "directory": f"trials/{number:03}",
+        "status": "stopped" if stopped else "completed",
+        "metric": measured[-1]["val_loss"],
+        "epochs": len(measured),
+        "seconds": 1.5,
+        "error": None,
+        "parameters": {"optimizer.lr": rate, "dataset.size": 256},
+    }

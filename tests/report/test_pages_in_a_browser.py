@@ -1,18 +1,15 @@
-"""The pages of `ddp-exp report` in a real browser: what a reader does with them, and what must not happen."""
+"""The pages of `ddp-exp report` in a real browser: what a reader does with them."""
 
 import json
-import pathlib
-import sys
-import tempfile
 
-import browser
-from folders import HOSTILE, ddp_exp, events, report, sweep, train
+from browser import nothing_is_loaded_and_nothing_complained_of, run_checks
+from folders import ddp_exp, events, report, sweep, train
 
 
-def nothing_is_loaded_and_nothing_complained_of(page):
-    assert page.complaints == [], page.complaints
-    # The page itself is the only file; nothing goes to any network.
-    assert len(page.requests) == 1 and page.requests[0].startswith("file:///"), page.requests
+def prepare(folder):
+    train(folder, "one", "a")
+    train(folder, "one", "b", "optimizer.lr=0.01")
+    sweep(folder)
 
 
 def hovering_shows_the_values(page, run):
@@ -23,7 +20,9 @@ def hovering_shows_the_values(page, run):
     assert 1 < step < max(losses), where
     assert abs(float(value) - losses[step]) <= 1e-3 * losses[step], (step, value, losses[step])
     # All charts show the same place, and it goes with the pointer.
-    assert page.evaluate("[...document.querySelectorAll('.crosshair')].every(l => l.getAttribute('visibility') === 'visible')")
+    assert page.evaluate(
+        "[...document.querySelectorAll('.crosshair')].every(l => l.getAttribute('visibility') === 'visible')"
+    )
     page.move_to("h1")
     assert page.evaluate("[...document.querySelectorAll('.tip')].every(tip => tip.hidden)")
 
@@ -50,18 +49,25 @@ def axes_change(page):
     assert ticks(page)[-1] == "epochs done", ticks(page)
     page.click(".segmented button:nth-child(1)")
     raw = page.evaluate("document.querySelector('.plot .line').getAttribute('d')")
-    page.evaluate("(() => { const s = document.querySelector('.slider input'); s.value = 0.9; s.dispatchEvent(new Event('input')); })()")
-    lines = page.evaluate("[...document.querySelectorAll('.chart:first-child .plot .curve .line')].map(l => l.getAttribute('d'))")
+    page.evaluate(
+        "(() => { const s = document.querySelector('.slider input'); s.value = 0.9; s.dispatchEvent(new Event('input')); })()"
+    )
+    lines = page.evaluate(
+        "[...document.querySelectorAll('.chart:first-child .plot .curve .line')].map(l => l.getAttribute('d'))"
+    )
     assert len(lines) == 2, lines
     assert lines[0] == raw and lines[1] != raw, "the raw curve stays behind the smoothed one"
 
 
-def a_run(window, folder, run):
+def a_run(window, folder):
+    run = folder / "results/one/a"
     page = window.open(report(folder, "one/a"))
     titles = page.texts(".chart h3")
     for title in ("Loss per step", "Loss per epoch", "Learning rate"):
         assert title in titles, titles
-    assert "Configuration" in page.texts("h2") and "Environment" in page.texts("h2") and "Checkpoints" in page.texts("h2")
+    assert (
+        "Configuration" in page.texts("h2") and "Environment" in page.texts("h2") and "Checkpoints" in page.texts("h2")
+    )
     hovering_shows_the_values(page, run)
     keys_tell_values_too(page)
     axes_change(page)
@@ -69,22 +75,6 @@ def a_run(window, folder, run):
     whole = page.texts(".charts figure:last-child .tick")
     page.evaluate(rate)
     assert page.texts(".charts figure:last-child .tick") != whole, "throughput per rank is another number"
-    nothing_is_loaded_and_nothing_complained_of(page)
-
-
-def restarts_and_losses_that_are_not_finite_are_marked(window, folder, run):
-    lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
-    lost = json.loads(lines[4]) | {"loss": None, "finite": False}
-    lines[4] = json.dumps(lost) + "\n"
-    restart = {"event": "restart", "epoch": 0, "step": 6, "restart": 1, "rank": 1, "cause": "killed by <b>SIGKILL</b>", "seconds": 0.1}
-    lines.insert(6, json.dumps(restart) + "\n")
-    (run / "metrics.jsonl").write_text("".join(lines))
-    page = window.open(report(folder, "one/a"))
-    assert page.evaluate("document.querySelectorAll('.chart:first-child .not-finite').length") == 1
-    path = page.evaluate("document.querySelector('.chart:first-child .plot .line').getAttribute('d')")
-    assert path.count("M") == 2, "the curve has a gap"
-    assert page.evaluate("document.querySelectorAll('.chart:first-child .mark.restart').length") == 1
-    assert "killed by <b>SIGKILL</b>" in page.texts(".cause")[0]
     nothing_is_loaded_and_nothing_complained_of(page)
 
 
@@ -106,7 +96,9 @@ def throughput_per_rank_goes_by_the_ranks_of_its_time(window, folder):
 def several_runs(window, folder):
     page = window.open(report(folder, "one/a", "one/b", "--output", "both.html"))
     assert page.evaluate("document.querySelectorAll('.chart:first-child .plot .curve').length") == 2
-    colours = page.evaluate("[...document.querySelectorAll('.chart:first-child .plot .curve .line')].map(l => getComputedStyle(l).stroke)")
+    colours = page.evaluate(
+        "[...document.querySelectorAll('.chart:first-child .plot .curve .line')].map(l => getComputedStyle(l).stroke)"
+    )
     assert colours[0] != colours[1]
     page.move_to(".chart .plot", 0.5, 0.5)
     assert page.texts(".chart:first-child .tip .label") == ["a", "b"]
@@ -136,7 +128,10 @@ def a_sweep(window, folder):
     page.evaluate(f"document.querySelector('{head(page, 'optimizer.lr')} button').focus()")
     page.press("Enter", 13, "\r")
     assert column(page, "optimizer.lr")[1:] == rates[3::-1]
-    assert page.evaluate(f"document.querySelector('{head(page, 'optimizer.lr')}').getAttribute('aria-sort')") == "descending"
+    assert (
+        page.evaluate(f"document.querySelector('{head(page, 'optimizer.lr')}').getAttribute('aria-sort')")
+        == "descending"
+    )
     page.click(head(page, "val_loss") + " button")
     assert column(page, "status")[-1] == "failed", "what has no value comes last"
     page.click(head(page, "val_loss") + " button")
@@ -144,123 +139,48 @@ def a_sweep(window, folder):
     page.move_to(".sortable tbody tr:first-child")
     lit = page.evaluate("[...new Set([...document.querySelectorAll('.lit')].map(e => e.tagName))].sort()")
     assert lit == ["TR", "circle", "g"], "a trial lights up in the table and in all pictures"
-    grey = page.evaluate("(() => { const p = document.createElement('p'); p.style.color = 'var(--grey)'; document.body.append(p); return getComputedStyle(p).color; })()")
-    strokes = page.evaluate("[...document.querySelectorAll('.plot .curve[data-run=\"2\"] .line')].map(l => getComputedStyle(l).stroke)")
+    grey = page.evaluate(
+        "(() => { const p = document.createElement('p'); p.style.color = 'var(--grey)'; document.body.append(p); return getComputedStyle(p).color; })()"
+    )
+    strokes = page.evaluate(
+        "[...document.querySelectorAll('.plot .curve[data-run=\"2\"] .line')].map(l => getComputedStyle(l).stroke)"
+    )
     assert len(strokes) >= 3 and set(strokes) == {grey}, "a stopped trial is grey"
     assert page.evaluate("document.querySelectorAll('.parallel .curve').length") == 5
     assert "(log)" in page.texts(".charts .name")[0], "rates that span decades have a logarithmic axis"
     nothing_is_loaded_and_nothing_complained_of(page)
 
 
-def dark_and_light(window, folder):
-    background = "getComputedStyle(document.body).backgroundColor"
-    light, dark = window.open(report(folder, "one/a")), window.open(report(folder, "one/a"), dark=True)
-    stroke = "getComputedStyle(document.querySelector('.plot .line')).stroke"
-    assert light.evaluate(background) != dark.evaluate(background)
-    assert light.evaluate(stroke) != dark.evaluate(stroke)
-    in_dark = dark.evaluate(background)
-    dark.click(".theme")
-    assert dark.evaluate(background) == light.evaluate(background)
-    light.click(".theme")
-    assert light.evaluate(background) == in_dark
-
-
-def a_phone(window, folder):
-    for named in (["one/a"], ["one/a", "one/b"], ["rates/one"]):
-        page = window.open(report(folder, *named, "--output", "phone.html"), width=375, height=700, phone=True)
-        assert page.evaluate("innerWidth") == 375
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide == 375, f"{named}: the page is {wide} wide on a screen of 375"
-        sizes = page.evaluate("[...document.querySelectorAll('.plot .tick')].map(t => t.getBoundingClientRect().height)")
-        assert len(sizes) > 10 and min(sizes) > 9, "no axis is too small to read"
-        nothing_is_loaded_and_nothing_complained_of(page)
-
-
-def paper(window, folder):
-    page = window.open(report(folder, "one/a", "one/b", "--output", "paper.html"), dark=True)
-    page.media(dark=True, kind="print")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    shown = "[...document.querySelectorAll('.theme, .controls, .toggle')].filter(e => e.offsetHeight > 0).length"
-    assert page.evaluate(shown) == 0, "nothing to press is printed"
-    assert page.evaluate("document.querySelectorAll('.config tbody tr')[0].offsetHeight") > 0, "all of the configuration is"
-    page.print_to(folder / "paper.pdf")
-    assert (folder / "paper.pdf").read_bytes().startswith(b"%PDF")
-
-
-def hostile_texts_stay_texts(window, folder):
-    run = train(folder, "hostile", "a")
-    summary = json.loads((run / "summary.json").read_text())
-    summary |= {"name": HOSTILE, "status": "failed", "error": {"rank": 1, "what": HOSTILE, "log": HOSTILE}}
-    (run / "summary.json").write_bytes(json.dumps(summary, ensure_ascii=False).encode() )
-    with open(run / "metrics.jsonl", "a") as metrics:
-        for event in ("restart", "resume"):
-            changes = {HOSTILE: [HOSTILE, {"__proto__": 1}]}
-            metrics.write(json.dumps({"event": event, "epoch": 9, "step": 900, "cause": HOSTILE, "changes": changes}) + "\n")
-        metrics.write(json.dumps({"event": "epoch", "epoch": 9, "step": 901, HOSTILE[:60]: 1e308, "__proto__": -1e308, "constructor": 1}) + "\n")
-        metrics.write(json.dumps({"event": "checkpoint", "epoch": 9, "step": 901, "path": HOSTILE}) + "\n")
-    pages = [report(folder, "hostile/a"), report(folder, "hostile/a", "one/b", "--output", "hostile.html"), report(folder, "bad/one")]
-    for file in pages:
-        page = window.open(file)
-        assert "taken" not in page.evaluate("document.title")[:6], page.evaluate("document.title")
-        assert page.evaluate("document.images.length") == 0 and page.evaluate("document.scripts.length") == 2
-        assert any("onerror" in text for text in page.texts("pre, .cause, .short, code, td")), "it is shown as it is"
-        nothing_is_loaded_and_nothing_complained_of(page)
-
-
-def numbers_that_are_hard_to_draw(window, folder):
-    cases = {"none": [], "one": [0.5], "zero": [0] * 20, "negative": [-1, -2, -3e5], "huge": [1e308, -1e308, 5], "whole": [2**70, 1],
-             "tiny": [1e-300, 1e-310, 5e-324], "lost": [None] * 9, "gaps": [1, None, 2, None, None, 3]}
-    for name, losses in cases.items():
-        run = train(folder, "odd", name, "epochs=1")
-        with open(run / "metrics.jsonl", "w") as metrics:
-            for step, loss in enumerate(losses, 1):
-                metrics.write(json.dumps({"event": "step", "epoch": 0, "step": step, "loss": loss, "lr": 0.0, "samples_per_second": 1}) + "\n")
-    use = """(async () => {
-      for (const button of document.querySelectorAll('.segmented button, .toggle')) button.click();
-      for (const plot of document.querySelectorAll('.plot')) {
-        const box = plot.getBoundingClientRect();
-        for (const part of [0, 0.5, 1]) plot.dispatchEvent(new PointerEvent('pointermove', {clientX: box.x + part * box.width}));
-      } })()"""
-    wrong = """[...document.querySelectorAll('main *')].filter(e => [...e.attributes].some(a => /NaN|undefined|Infinity/.test(a.value)) ||
-      (e.childElementCount === 0 && /NaN|undefined|Infinity|\\[object/.test(e.textContent))).map(e => e.outerHTML)"""
-    for named in ([[f"odd/{name}"] for name in cases] + [[f"odd/{name}" for name in cases]]):
-        page = window.open(report(folder, *named, "--output", "odd.html"))
-        assert page.evaluate(wrong) == [], named
-        page.evaluate(use)
-        assert page.evaluate(wrong) == [], named
-        nothing_is_loaded_and_nothing_complained_of(page)
-
-
-def nothing_else_may_run(window, folder):
+def restarts_and_losses_that_are_not_finite_are_marked(window, folder):
+    run = folder / "results/one/a"
+    lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
+    lost = json.loads(lines[4]) | {"loss": None, "finite": False}
+    lines[4] = json.dumps(lost) + "\n"
+    restart = {
+        "event": "restart",
+        "epoch": 0,
+        "step": 6,
+        "restart": 1,
+        "rank": 1,
+        "cause": "killed by <b>SIGKILL</b>",
+        "seconds": 0.1,
+    }
+    lines.insert(6, json.dumps(restart) + "\n")
+    (run / "metrics.jsonl").write_text("".join(lines))
     page = window.open(report(folder, "one/a"))
-    for tag in ("script", "style"):
-        page.evaluate(f"(() => {{ const e = document.createElement('{tag}'); e.textContent = 'window.ran = 1'; document.body.append(e); }})()")
-    assert page.evaluate("window.ran") is None
-    page.evaluate("(() => { const i = new Image(); i.src = 'https://127.0.0.1:1/x.png'; document.body.append(i); })()")
-    page.until(lambda: len([c for c in page.complaints if "Content Security Policy" in json.dumps(c)]) >= 3)
-    page.until(lambda: page.blocked)
-    assert page.blocked == ["csp"], page.blocked
+    assert page.evaluate("document.querySelectorAll('.chart:first-child .not-finite').length") == 1
+    path = page.evaluate("document.querySelector('.chart:first-child .plot .line').getAttribute('d')")
+    assert path.count("M") == 2, "the curve has a gap"
+    assert page.evaluate("document.querySelectorAll('.chart:first-child .mark.restart').length") == 1
+    assert "killed by <b>SIGKILL</b>" in page.texts(".cause")[0]
+    nothing_is_loaded_and_nothing_complained_of(page)
 
 
-def main():
-    if browser.PROGRAM is None:
-        print("skipped: there is no Chromium")
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as scratch, browser.Browser() as window:
-        folder = pathlib.Path(scratch)
-        first = train(folder, "one", "a")
-        train(folder, "one", "b", "optimizer.lr=0.01")
-        home = sweep(folder)
-        bad = home.parent.parent / "bad" / "one"
-        bad.mkdir(parents=True)
-        (bad / "sweep.toml").write_text("= broken")
-        text = (home / "summary.json").read_text()
-        (bad / "summary.json").write_text(text.replace("rank 1: killed by SIGKILL", json.dumps(HOSTILE)[1:-1]).replace("dataset.size", json.dumps(HOSTILE)[1:-1]))
-        checks = [(a_run, first), (several_runs,), (throughput_per_rank_goes_by_the_ranks_of_its_time,), (a_sweep,), (dark_and_light,), (a_phone,), (paper,), (hostile_texts_stay_texts,), (numbers_that_are_hard_to_draw,),
-                  (nothing_else_may_run,), (restarts_and_losses_that_are_not_finite_are_marked, first)]
-        for check, *more in checks:
-            check(window, folder, *more)
-            print("holds:", check.__name__.replace("_", " "), flush=True)
-
-
-main()
+run_checks(
+    prepare,
+    a_run,
+    several_runs,
+    throughput_per_rank_goes_by_the_ranks_of_its_time,
+    a_sweep,
+    restarts_and_losses_that_are_not_finite_are_marked,
+)

@@ -63,7 +63,9 @@ def damage_is_told_in_a_line_and_passed_over(folder):
     whole = (run / "metrics.jsonl").read_bytes()
     (run / "metrics.jsonl").write_bytes(b"\xff\xfe{\n[[[[\n" + whole + b'{"event":"step","epoch":')
     data = data_of(folder, "damaged/a")
-    assert data["runs"][0]["per_step"]["rows"] == data["runs"][0]["steps"] and len(data["problems"]) == 1, data["problems"]
+    assert data["runs"][0]["per_step"]["rows"] == data["runs"][0]["steps"] and len(data["problems"]) == 1, data[
+        "problems"
+    ]
     assert "2 lines are damaged" in data["problems"][0]
     (run / "summary.json").write_bytes(b'{"status": 7')
     (run / "config.toml").write_bytes(b"= \xff")
@@ -71,14 +73,18 @@ def damage_is_told_in_a_line_and_passed_over(folder):
     (run / "metrics.jsonl").mkdir()
     done = ddp_exp("report", "damaged/a", folder=folder)
     told = [line for line in done.stderr.splitlines() if line]
-    assert len(told) == 3 and all(name in done.stderr for name in ("summary.json", "config.toml", "metrics.jsonl")), told
+    assert len(told) == 3 and all(
+        name in done.stderr for name in ("summary.json", "config.toml", "metrics.jsonl")
+    ), told
     assert (run / "report.html").exists()
     home = folder / "results/rates/one"
     trial = home / "trials/000/metrics.jsonl"
     trial.unlink()
     os.mkfifo(trial)
     assert "not a regular file" in data_of(folder, "rates/one")["problems"][0], "a pipe is not waited for"
-    (home / "summary.json").write_text('{"status":"completed","ranking":[{"trial":-1},7,{"parameters":[]},{"trial":99999999999}]}')
+    (home / "summary.json").write_text(
+        '{"status":"completed","ranking":[{"trial":-1},7,{"parameters":[]},{"trial":99999999999}]}'
+    )
     assert data_of(folder, "rates/one")["sweep"]["status"] == "completed"
 
 
@@ -93,7 +99,9 @@ def a_run_of_a_million_steps_gives_a_small_page_in_little_memory(folder):
     def little_memory():
         resource.setrlimit(resource.RLIMIT_DATA, (100 << 20, 100 << 20))
 
-    done = subprocess.run([PROGRAM, "report", "long/a"], cwd=folder, preexec_fn=little_memory, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [PROGRAM, "report", "long/a"], cwd=folder, preexec_fn=little_memory, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     page = run / "report.html"
     assert page.stat().st_size < 2e6, page.stat().st_size
@@ -106,7 +114,12 @@ with tempfile.TemporaryDirectory() as scratch:
     train(here, "one", "a")
     sweep(here)
     os.utime(here / "results/rates/one/sweep.toml", (1, 1))
-    for check in (the_page_is_in_the_folder_of_the_run_and_its_path_is_printed, json_says_what_the_page_shows, what_cannot_be_is_refused,
-                  damage_is_told_in_a_line_and_passed_over, a_run_of_a_million_steps_gives_a_small_page_in_little_memory):
+    for check in (
+        the_page_is_in_the_folder_of_the_run_and_its_path_is_printed,
+        json_says_what_the_page_shows,
+        what_cannot_be_is_refused,
+        damage_is_told_in_a_line_and_passed_over,
+        a_run_of_a_million_steps_gives_a_small_page_in_little_memory,
+    ):
         check(here)
         print("holds:", check.__name__.replace("_", " "), flush=True)

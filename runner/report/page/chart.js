@@ -6,14 +6,29 @@ const MANY = 10;  // more curves than that: only the one under the pointer is to
 class Chart {
   // curves: a function that gives them; marks: restarts and resumes; fromZero: the axis begins at 0;
   // more: further controls; key: [[line class, text]...]
-  constructor({title, note = "", curves, marks = [], fromZero = false, canLog = true, height = 230, more = [], key = [], below = null}) {
+  constructor({
+    title,
+    note = "",
+    curves,
+    marks = [],
+    fromZero = false,
+    canLog = true,
+    height = 230,
+    more = [],
+    key = [],
+    below = null
+  }) {
     Object.assign(this, {curves, marks, fromZero, height, log: false, focus: null});
-    this.plot = svg("svg", {class: "plot", tabindex: 0, role: "img", "aria-label": `${title}: a chart; arrow keys tell its values`});
+    this.plot = svg(
+      "svg", {class: "plot", tabindex: 0, role: "img", "aria-label": `${title}: a chart; arrow keys tell its values`});
     this.tip = el("div", {class: "tip", hidden: true, role: "status"});
-    const logButton = canLog ? toggle("log", false, (on) => { this.log = on; this.draw(); }, {title: "logarithmic axis"}) : null;
+    const logButton = canLog ? toggle("log", false, (on) => {
+      this.log = on;
+      this.draw();
+    }, {title: "logarithmic axis"}) : null;
     this.figure = el("figure", {class: "chart"},
       el("figcaption", {}, el("h3", {}, title), note ? el("span", {class: "note"}, note) : null,
-        key.map(([kind, text]) => el("span", {class: "key"}, svg("svg", {class: `sample ${kind}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})), text)),
+        key.map(([kind, text]) => el("span", {class: "key"}, lineSample(kind), text)),
         el("span", {class: "tools"}, more, logButton)),
       el("div", {class: "frame"}, this.plot, this.tip), below);
     this.plot.addEventListener("pointermove", (event) => this.point(event));
@@ -44,7 +59,9 @@ class Chart {
     this.dots = svg("g", {});
     this.plot.replaceChildren(svg("rect", {class: "hit", width, height}), ...this.axes(), ...this.drawMarks(),
       ...this.drawn.map((curve) => this.drawCurve(curve)), this.line, this.dots);
-    if (this.empty) this.plot.append(svg("text", {class: "nothing", x: width / 2, y: height / 2, "text-anchor": "middle"}, "nothing measured yet"));
+    if (this.empty)
+      this.plot.append(
+        svg("text", {class: "nothing", x: width / 2, y: height / 2, "text-anchor": "middle"}, "nothing measured yet"));
   }
 
   // Both axes, from all that is drawn.
@@ -69,26 +86,31 @@ class Chart {
     if (x0 > 0 && x0 <= 0.1 * x1) x0 = 0;
     if (!this.log && y0 > 0 && (this.fromZero || y0 < 0.4 * y1)) y0 = 0;
     const bottom = this.height - MARGIN.bottom;
-    this.x = linearScale(x0, x1, MARGIN.left, this.width - MARGIN.right, Math.max(3, Math.min(9, this.width / 90)), false);
+    this.x =
+      linearScale(x0, x1, MARGIN.left, this.width - MARGIN.right, Math.max(3, Math.min(9, this.width / 90)), false);
     this.y = (this.log ? logScale : linearScale)(y0, y1, bottom, MARGIN.top, 5, true);
   }
 
-  place(value) {
-    return value === null || (this.log && value <= 0) ? null : this.y.at(value);
-  }
+  place(value) { return value === null || (this.log && value <= 0) ? null : this.y.at(value); }
 
   axes() {
     const {width, height} = this;
     const bottom = height - MARGIN.bottom;
-    const rows = this.y.ticks.map((tick) => [
-      svg("line", {class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: this.y.at(tick), y2: this.y.at(tick)}),
-      svg("text", {class: "tick", x: MARGIN.left - 8, y: this.y.at(tick) + 4, "text-anchor": "end"}, this.y.text(tick))]);
-    const columns = this.x.ticks.map((tick) => [
-      svg("line", {class: "axis", x1: this.x.at(tick), x2: this.x.at(tick), y1: bottom, y2: bottom + 4}),
-      svg("text", {class: "tick", x: this.x.at(tick), y: bottom + 16, "text-anchor": "middle"}, this.x.text(tick))]);
-    return [...rows.flat(), svg("line", {class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom}),
+    const rows = this.y.ticks.map(
+      (tick) =>
+        [svg("line",
+           {class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: this.y.at(tick), y2: this.y.at(tick)}),
+          svg("text", {class: "tick", x: MARGIN.left - 8, y: this.y.at(tick) + 4, "text-anchor": "end"},
+            this.y.text(tick))]);
+    const columns = this.x.ticks.map(
+      (tick) => [svg("line", {class: "axis", x1: this.x.at(tick), x2: this.x.at(tick), y1: bottom, y2: bottom + 4}),
+        svg("text", {class: "tick", x: this.x.at(tick), y: bottom + 16, "text-anchor": "middle"}, this.x.text(tick))]);
+    return [
+      ...rows.flat(), svg("line", {class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom}),
       ...columns.flat(),
-      svg("text", {class: "tick name", x: width - MARGIN.right, y: height - 3, "text-anchor": "end"}, AXES[view.along].name)];
+      svg("text", {class: "tick name", x: width - MARGIN.right, y: height - 3, "text-anchor": "end"},
+        AXES[view.along].name)
+    ];
   }
 
   drawMarks() {
@@ -96,8 +118,9 @@ class Chart {
       const x = this.x.at(mark[view.along]);
       if (!(x >= MARGIN.left && x <= this.width - MARGIN.right)) return svg("g", {});
       return svg("g", {class: `mark ${mark.event} ${mark.colour}`},
-        svg("line", {x1: x, x2: x, y1: MARGIN.top, y2: this.height - MARGIN.bottom}),
-        svg("path", {d: mark.event === "restart" ? `M${x - 4} ${MARGIN.top - 8}h8l-4 7z` : `M${x - 3} ${MARGIN.top - 9}v8l7 -4z`}),
+        svg("line", {x1: x, x2: x, y1: MARGIN.top, y2: this.height - MARGIN.bottom}), svg("path", {
+          d: mark.event === "restart" ? `M${x - 4} ${MARGIN.top - 8}h8l-4 7z` : `M${x - 3} ${MARGIN.top - 9}v8l7 -4z`
+        }),
         svg("title", {}, mark.text));
     });
   }
@@ -105,20 +128,27 @@ class Chart {
   drawCurve(curve) {
     const xs = curve.xs.map((x) => this.x.at(x));
     const ys = curve.mean.map((value) => this.place(value));
-    const group = svg("g", {class: `curve ${curve.colour} ${curve.state} ${curve.dash ? "dashed" : ""}`, "data-run": curve.run});
+    const group =
+      svg("g", {class: `curve ${curve.colour} ${curve.dash ? "dashed" : ""}`, "data-run": curve.run});
     if (curve.min && this.drawn.length <= MANY) {
-      group.append(svg("path", {class: "band", d: bandBetween(xs, curve.min.map((v) => this.place(v)), curve.max.map((v) => this.place(v)))}));
+      group.append(svg("path",
+        {class: "band", d: bandBetween(xs, curve.min.map((v) => this.place(v)), curve.max.map((v) => this.place(v)))}));
     }
     group.append(svg("path", {class: curve.soft ? "line raw" : "line", d: pathThrough(xs, ys)}));
-    if (curve.soft) group.append(svg("path", {class: "line", d: pathThrough(xs, curve.soft.map((value) => this.place(value)))}));
+    if (curve.soft)
+      group.append(svg("path", {class: "line", d: pathThrough(xs, curve.soft.map((value) => this.place(value)))}));
     if (xs.length <= 40) {
-      group.append(...xs.map((x, i) => (ys[i] === null ? null : svg("circle", {class: "dot", cx: x, cy: ys[i], r: 2.4}))).filter(Boolean));
+      group.append(
+        ...xs.map((x, i) => (ys[i] === null ? null : svg("circle", {class: "dot", cx: x, cy: ys[i], r: 2.4})))
+          .filter(Boolean));
     }
     const best = curve.step.indexOf(curve.bestStep);
-    if (best >= 0 && ys[best] !== null) group.append(svg("circle", {class: "best-mark", cx: xs[best], cy: ys[best], r: 6}, svg("title", {}, "the best")));
+    if (best >= 0 && ys[best] !== null)
+      group.append(svg("circle", {class: "best-mark", cx: xs[best], cy: ys[best], r: 6}, svg("title", {}, "the best")));
     const bottom = this.height - MARGIN.bottom;
     for (const i of curve.notFinite.keys()) {
-      group.append(svg("path", {class: "not-finite", d: `M${xs[i] - 3.5} ${bottom - 10}l7 7m0 -7l-7 7`}, svg("title", {}, `not finite at step ${count(curve.step[i])}`)));
+      group.append(svg("path", {class: "not-finite", d: `M${xs[i] - 3.5} ${bottom - 10}l7 7m0 -7l-7 7`},
+        svg("title", {}, `not finite at step ${count(curve.step[i])}`)));
     }
     return group;
   }
@@ -141,7 +171,13 @@ class Chart {
     const value = this.x.low + ((x - low) / (high - low)) * (this.x.high - this.x.low);
     const i = nearest(curve.xs, value);
     const at = this.x.at(curve.xs[i]);
-    return {curve, i, x: at, value: curve.xs[i], distance: Math.hypot(at - x, (this.place((curve.soft ?? curve.mean)[i]) ?? this.height) - y)};
+    return {
+      curve,
+      i,
+      x: at,
+      value: curve.xs[i],
+      distance: Math.hypot(at - x, (this.place((curve.soft ?? curve.mean)[i]) ?? this.height) - y)
+    };
   }
 
   // The crosshair at a value of x, and what the curves are there.
@@ -150,7 +186,8 @@ class Chart {
     const at = told.filter((c) => Math.abs(c.x - this.x.at(value)) <= Math.max(8, this.width / 60));
     const heading = AXES[view.along].text(value);
     const steps = at[0] && view.along !== "step" ? ` · step ${count(at[0].curve.step[at[0].i])}` : "";
-    const marks = this.marks.filter((mark) => !view.hidden.has(mark.run) && Math.abs(this.x.at(mark[view.along]) - this.x.at(value)) < 7);
+    const marks = this.marks.filter(
+      (mark) => !view.hidden.has(mark.run) && Math.abs(this.x.at(mark[view.along]) - this.x.at(value)) < 7);
     this.tip.replaceChildren(el("div", {class: "where"}, heading + steps), ...at.map(tipRow),
       ...marks.slice(0, 3).map((mark) => el("div", {class: "happened"}, mark.text)));
     this.tip.hidden = false;
@@ -159,8 +196,11 @@ class Chart {
     const side = left > this.plot.parentElement.clientWidth / 2 ? left - this.tip.offsetWidth - 14 : left + 14;
     this.tip.style.left = `${Math.max(0, Math.min(room, side))}px`;
     crosshair.move(value);
-    this.dots.replaceChildren(...at.map((c) => [c, this.place((c.curve.soft ?? c.curve.mean)[c.i])]).filter(([, y]) => y !== null)
-      .map(([c, y]) => svg("g", {class: `curve ${c.curve.colour} ${c.curve.state}`, "data-run": c.curve.run}, svg("circle", {class: "here", cx: c.x, cy: y, r: 4}))));
+    this.dots.replaceChildren(
+      ...at.map((c) => [c, this.place((c.curve.soft ?? c.curve.mean)[c.i])])
+        .filter(([, y]) => y !== null)
+        .map(([c, y]) => svg("g", {class: `curve ${c.curve.colour}`, "data-run": c.curve.run},
+               svg("circle", {class: "here", cx: c.x, cy: y, r: 4}))));
     if (told.length === 1 || this.drawn.length > MANY) spotlight.on(told[0].curve.run);
   }
 
@@ -201,9 +241,10 @@ const best = (items, distance) => items.reduce((a, b) => (distance(b) < distance
 function tipRow({curve, i}) {
   const value = curve.mean[i];
   const lost = curve.notFinite.get(i);
-  const extent = curve.min && curve.min[i] !== null && curve.min[i] !== curve.max[i] ? ` ${number(curve.min[i])} … ${number(curve.max[i])}` : "";
-  return el("div", {class: "row"},
-    svg("svg", {class: `sample curve ${curve.colour} ${curve.state} ${curve.dash ? "dashed" : ""}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})),
+  const extent = curve.min && curve.min[i] !== null && curve.min[i] !== curve.max[i] ?
+    ` ${number(curve.min[i])} … ${number(curve.max[i])}` :
+    "";
+  return el("div", {class: "row"}, lineSample(`${curve.colour} ${curve.dash ? "dashed" : ""}`),
     el("span", {class: "label"}, curve.label),
     el("b", {}, value === null ? (lost ? "not finite" : MISSING) : number(value)),
     curve.soft && value !== null ? el("span", {class: "soft"}, `≈ ${number(curve.soft[i])}`) : null,

@@ -15,9 +15,11 @@ const withoutGroup = (group, key) => (group ? key.slice(group.length + 1) : key)
 
 // A small table for each section, beside each other. textOf(key): its value; stands(key): does it stand out?
 function configGroups(keys, textOf, stands = () => false) {
-  return el("div", {class: "groups"}, grouped(keys).map(([group, own]) => el("div", {class: "group"}, el("h3", {}, group || "experiment"),
-    el("table", {class: "config"}, el("tbody", {}, own.map((key) => el("tr", {class: stands(key) ? "differs" : ""},
-      el("th", {scope: "row"}, withoutGroup(group, key)), el("td", {}, textOf(key)))))))));
+  const row = (group, key) => el("tr", {class: stands(key) ? "differs" : ""},
+    el("th", {scope: "row"}, withoutGroup(group, key)), el("td", {}, textOf(key)));
+  return el("div", {class: "groups"}, grouped(keys).map(([group, own]) => el("div", {class: "group"},
+    el("h3", {}, group || "experiment"),
+    el("table", {class: "config"}, el("tbody", {}, own.map((key) => row(group, key)))))));
 }
 
 // What the runs were told. Of several: a row for each key, and those that differ stand out.
@@ -28,10 +30,11 @@ function configSection(runs) {
   const differs = (key) => new Set(runs.map((run) => JSON.stringify(run.config[key]))).size > 1;
   const some = keys.some(differs);
   const body = el("table", {class: `config ${some ? "only" : ""}`},
-    el("thead", {}, el("tr", {}, el("th", {}, ""), runs.map((run) => el("th", {scope: "col"}, run.label)))),
+    runsHead(runs),
     el("tbody", {}, keys.map((key) => el("tr", {class: differs(key) ? "differs" : ""}, el("th", {scope: "row"}, key),
       runs.map((run) => el("td", {}, shown(run.config[key])))))));
-  const choice = some ? toggle("only what differs", true, (on) => body.classList.toggle("only", on)) : "The runs were told the same.";
+  const choice = some ? toggle("only what differs", true, (on) => body.classList.toggle("only", on)) :
+                        "The runs were told the same.";
   return section("Configuration", el("p", {class: "tools"}, choice), scrolling(body));
 }
 
@@ -40,14 +43,15 @@ function sweepConfigSection(sweep) {
   const keys = Object.keys(sweep.config).filter((key) => !key.startsWith("sweep.parameters."));
   if (keys.length === 0) return null;
   const varied = (key) => sweep.parameters.includes(key);
-  return section("Configuration", configGroups(keys, (key) => (varied(key) ? spaceText(sweep.config, key) : shown(sweep.config[key])), varied));
+  return section("Configuration",
+    configGroups(keys, (key) => (varied(key) ? spaceText(sweep.config, key) : shown(sweep.config[key])), varied));
 }
 
 // "0.1, 0.01, 0.001" or "8 … 256, log"
 function spaceText(config, key) {
   const own = `sweep.parameters.${key}`;
   if (Array.isArray(config[own])) return config[own].map(shown).join(", ");
-  const {min, max, ...more} = Object.fromEntries(["min", "max", "scale", "step"].map((name) => [name, config[`${own}.${name}`]]).filter(([, value]) => value !== undefined));
-  if (min === undefined && max === undefined) return "varied";
-  return [`${shown(min)} … ${shown(max)}`, ...Object.values(more).map(shown)].join(", ");
+  const [min, max, step, scale] = ["min", "max", "step", "scale"].map((name) => config[`${own}.${name}`]);
+  if (min === undefined || max === undefined) return "varied";
+  return [`${shown(min)} … ${shown(max)}`, step && `step ${shown(step)}`, scale && shown(scale)].filter(Boolean).join(", ");
 }

@@ -1,10 +1,14 @@
 // A curve: one column of one run, as it is drawn.
 
-// Where the points of a table lie along each axis. In epochs: how many were done, so that a step inside an epoch has its
-// fraction of it.
+// Where the points of a table lie along each axis. In epochs: how many were done, so that a step inside an epoch has
+// its fraction of it.
 function placesOf(table, perEpoch) {
   const ends = perEpoch.step.map((step, i) => [step, perEpoch.epoch[i] + 1]);
-  return {step: table.step, seconds: table.seconds, epoch: table.step.map((step, i) => epochsDone(step, table.epoch[i], ends))};
+  return {
+    step: table.step,
+    seconds: table.seconds,
+    epoch: table.step.map((step, i) => epochsDone(step, table.epoch[i], ends))
+  };
 }
 
 function epochsDone(step, epoch, ends) {
@@ -16,15 +20,40 @@ function epochsDone(step, epoch, ends) {
   return end > start ? before + ((step - start) / (end - start)) * (done - before) : done;
 }
 
-// smooth: is it smoothed as the reader chooses; calm: but never less than that; factors: what each point is multiplied by.
-function curveOf({run, table, places, column, label, colour, dash = false, smooth = false, calm = 0, state = "", bestStep = null, factors = null}) {
+// smooth: is it smoothed as the reader chooses; calm: but never less than that; factors: what each point is multiplied
+// by.
+function curveOf({
+  run,
+  table,
+  places,
+  column,
+  label,
+  colour,
+  dash = false,
+  smooth = false,
+  calm = 0,
+  bestStep = null,
+  factors = null
+}) {
   const data = table.columns[column];
   if (!data) return null;
-  const at = (values) => (factors ? values.map((v, i) => (v === null || factors[i] === null ? null : v * factors[i])) : values);
+  const at = (values) =>
+    (factors ? values.map((v, i) => (v === null || factors[i] === null ? null : v * factors[i])) : values);
   return {
-    run, label, colour, dash, smooth, calm, state, places, column,
-    mean: at(data.mean), min: data.min ? at(data.min) : null, max: data.max ? at(data.max) : null,
-    bestStep, notFinite: new Map(data.not_finite), rowsPerPoint: table.rows_per_point, step: table.step,
+    run,
+    label,
+    colour,
+    dash,
+    smooth,
+    calm,
+    places,
+    column,
+    mean: at(data.mean),
+    min: data.min ? at(data.min) : null,
+    max: data.max ? at(data.max) : null,
+    bestStep,
+    notFinite: new Map(data.not_finite),
+    step: table.step,
   };
 }
 
@@ -46,8 +75,10 @@ function nearest(xs, x) {
   let high = xs.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (xs[middle] < x) low = middle;
-    else high = middle;
+    if (xs[middle] < x)
+      low = middle;
+    else
+      high = middle;
   }
   return Math.abs(xs[low] - x) <= Math.abs(xs[high] - x) ? low : high;
 }
@@ -70,7 +101,7 @@ function pathThrough(xs, ys) {
 // The band between two curves, cut at gaps.
 function bandBetween(xs, lows, highs) {
   let path = "";
-  for (let i = 0; i < xs.length; ) {
+  for (let i = 0; i < xs.length;) {
     let end = i;
     while (end < xs.length && lows[end] !== null && highs[end] !== null) ++end;
     if (end > i) {

@@ -7,9 +7,16 @@ const runColour = (i) => `c${i % 8}`;
 // Runs beyond the palette's eight are dashed.
 function runCurves(runs, table, column, options = {}) {
   return runs.map((run, i) => curveOf({
-    run: i, table: run[table], places: run.places[table], column, smooth: table === "per_step",
-    label: runs.length > 1 ? run.label : metricName(column), colour: runs.length > 1 ? runColour(i) : "c0", dash: i >= 8,
-    bestStep: run.best?.metric === column ? run.best.step : null, ...options,
+    run: i,
+    table: run[table],
+    places: run.places[table],
+    column,
+    smooth: table === "per_step",
+    label: runs.length > 1 ? run.label : metricName(column),
+    colour: runs.length > 1 ? runColour(i) : "c0",
+    dash: i >= 8,
+    bestStep: run.best?.metric === column ? run.best.step : null,
+    ...options,
   }));
 }
 
@@ -18,13 +25,20 @@ function marksOf(runs) {
     const place = {step: event.step, seconds: event.seconds, epoch: event.epoch};
     const first = run.per_step.step.findIndex((step) => step >= event.step);
     if (first >= 0) place.epoch = run.places.per_step.epoch[first];
-    return {...place, run: i, colour: runs.length > 1 ? `owned ${runColour(i)}` : "", event: event.event, text: `${runs.length > 1 ? `${run.label}: ` : ""}${happened(event)}`};
+    return {
+      ...place,
+      run: i,
+      colour: runs.length > 1 ? `owned ${runColour(i)}` : "",
+      event: event.event,
+      text: `${runs.length > 1 ? `${run.label}: ` : ""}${happened(event)}`
+    };
   }));
 }
 
 function happened(event) {
   const where = event.step > 0 ? `after step ${count(event.step)}` : "from the start";
-  if (event.event === "resume") return `resumed ${where}${isNumber(event.world_size) ? `, ${plural(event.world_size, "rank")}` : ""}`;
+  if (event.event === "resume")
+    return `resumed ${where}${isNumber(event.world_size) ? `, ${plural(event.world_size, "rank")}` : ""}`;
   return `restarted ${where}: ${(event.cause ?? "no cause is on record").split("\n")[0]}`;
 }
 
@@ -39,7 +53,7 @@ function perRankFactors(run) {
   });
 }
 
-// Where the pool did not change, as many as since; where it did, one for each entry, if that is so since; else who knows.
+// Where the pool did not change, as many as since; where it did, one for each entry, if that is so since.
 function ranksBefore(resume) {
   const [before, after] = resume.changes?.device_pool ?? [];
   if (before === undefined) return resume.world_size;
@@ -49,69 +63,102 @@ function ranksBefore(resume) {
 // One epoch is no curve: its values stand elsewhere on the page.
 function epochColumns(runs) {
   if (!runs.some((run) => run.per_epoch.rows > 1)) return [];
-  return [...new Set(runs.flatMap((run) => Object.keys(run.per_epoch.columns)))].filter((c) => c !== "samples_per_second");
+  return [...new Set(runs.flatMap((run) => Object.keys(run.per_epoch.columns)))].filter(
+    (c) => c !== "samples_per_second");
 }
 
 // Training and validation loss in one picture: their gap is what one looks for.
 function epochLossChart(runs, marks) {
   const one = runs.length === 1;
-  const curves = () => [...runCurves(runs, "per_epoch", "val_loss", one ? {colour: "c1"} : {}),
-    ...runCurves(runs, "per_epoch", "train_loss", {dash: !one})].map((curve) => {
-    if (curve && !one) curve.label += curve.column === "val_loss" ? " · validation" : " · training";
-    return curve;
+  const of = (column, what, options) => runCurves(runs, "per_epoch", column, options).map((curve) => {
+    return curve && !one ? {...curve, label: `${curve.label} · ${what}`} : curve;
   });
+  const curves = () => [
+    ...of("val_loss", "validation", one ? {colour: "c1"} : {}),
+    ...of("train_loss", "training", one ? {} : {dash: true}),
+  ];
+  const kinds = one ? {training: "c0", validation: "c1"} : {validation: "plain", training: "plain dashed"};
   const both = epochColumns(runs).includes("val_loss");
-  const key = !both ? [] : one ? [["curve c0", "training"], ["curve c1", "validation"]] : [["curve plain", "validation"], ["curve plain dashed", "training"]];
+  const key = both ? Object.entries(kinds).map(([text, kind]) => [kind, text]) : [];
   return new Chart({title: "Loss per epoch", curves, marks, key});
 }
 
 function throughputChart(runs, marks) {
   const many = runs.some((run) => perRankFactors(run).some((factor) => factor !== null && factor < 1));
-  const note = `Averaged over some steps; pale: as measured. ${many ? "Per rank: that of all divided by the number of ranks, which take equal shares." : ""}`;
-  const choice = many ? [segmented("throughput of", [[false, "all ranks"], [true, "per rank"]], false, (perRank) => view.set({perRank}))] : [];
+  const note = `Averaged over some steps; pale: as measured. ${
+    many ? "Per rank: that of all divided by the number of ranks, which take equal shares." : ""}`;
+  const choice = many ?
+    [segmented("throughput of", [[false, "all ranks"], [true, "per rank"]], false, (perRank) => view.set({perRank}))] :
+    [];
   const curves = () => runCurves(runs, "per_step", "samples_per_second", {calm: 0.9}).map((curve, i) => {
     if (!view.perRank || !curve) return curve;
     return curveOf({...curve, table: runs[i].per_step, factors: perRankFactors(runs[i])});
   });
-  return new Chart({title: "Throughput, samples/s", curves, marks, fromZero: true, more: choice, below: el("p", {class: "note"}, note)});
+  return new Chart({
+    title: "Throughput, samples/s",
+    curves,
+    marks,
+    fromZero: true,
+    more: choice,
+    below: el("p", {class: "note"}, note)
+  });
 }
 
 // Smoothing, and what the curves lie along.
 function curveControls(runs) {
   const value = el("output", {}, "off");
   const slider = el("input", {
-    type: "range", min: 0, max: 0.99, step: 0.01, value: 0, "aria-label": "smoothing of the curves per step",
+    type: "range",
+    min: 0,
+    max: 0.99,
+    step: 0.01,
+    value: 0,
+    "aria-label": "smoothing of the curves per step",
     input: () => {
       value.textContent = Number(slider.value) > 0 ? Number(slider.value).toFixed(2) : "off";
       view.set({smoothing: Number(slider.value)});
     },
   });
   return el("div", {class: "controls"},
-    segmented("curves over", [["step", "steps"], ["epoch", "epochs"], ["seconds", "time"]], view.along, (along) => view.set({along})),
-    el("label", {class: "slider"}, "smoothing", slider, value),
-    runs.length > 1 ? runLegend(runs) : null);
+    segmented("curves over", [["step", "steps"], ["epoch", "epochs"], ["seconds", "time"]], view.along,
+      (along) => view.set({along})),
+    el("label", {class: "slider"}, "smoothing", slider, value), runs.length > 1 ? runLegend(runs) : null);
 }
 
 // A click takes a run's curves away, and brings them back.
 function runLegend(runs) {
-  return el("div", {class: "legend"}, runs.map((run, i) => toggle([
-    svg("svg", {class: `sample curve ${runColour(i)} ${i >= 8 ? "dashed" : ""}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})),
-    run.label], true, (shownNow) => {
-    if (shownNow) view.hidden.delete(i);
-    else view.hidden.add(i);
-    view.set({});
-  }, {pointerenter: () => spotlight.on(i), pointerleave: () => spotlight.on(null)})));
+  return el("div", {class: "legend"},
+    runs.map(
+      (run, i) => toggle([lineSample(`${runColour(i)} ${i >= 8 ? "dashed" : ""}`), run.label], true, (shownNow) => {
+        if (shownNow)
+          view.hidden.delete(i);
+        else
+          view.hidden.add(i);
+        view.set({});
+      }, {pointerenter: () => spotlight.on(i), pointerleave: () => spotlight.on(null)})));
 }
 
 function curvesSection(runs) {
   const marks = marksOf(runs);
   const columns = epochColumns(runs);
   const charts = [
-    new Chart({title: "Loss per step", curves: () => runCurves(runs, "per_step", "loss"), marks, height: 300, note: aggregated(runs)}),
+    new Chart({
+      title: "Loss per step",
+      curves: () => runCurves(runs, "per_step", "loss"),
+      marks,
+      height: 300,
+      note: aggregated(runs)
+    }),
     columns.some((column) => LOSSES.includes(column)) ? epochLossChart(runs, marks) : null,
-    ...columns.filter((column) => !LOSSES.includes(column)).map((column) =>
-      new Chart({title: metricName(column), curves: () => runCurves(runs, "per_epoch", column), marks})),
-    new Chart({title: "Learning rate", curves: () => runCurves(runs, "per_step", "lr", {smooth: false}), marks, fromZero: true}),
+    ...columns.filter((column) => !LOSSES.includes(column))
+      .map(
+        (column) => new Chart({title: metricName(column), curves: () => runCurves(runs, "per_epoch", column), marks})),
+    new Chart({
+      title: "Learning rate",
+      curves: () => runCurves(runs, "per_step", "lr", {smooth: false}),
+      marks,
+      fromZero: true
+    }),
     throughputChart(runs, marks),
   ].filter(Boolean);
   return section("Curves", curveControls(runs), chartGrid(charts), markKey(runs, marks));
@@ -130,9 +177,12 @@ function aggregated(runs) {
 }
 
 function markKey(runs, marks) {
-  const shapes = [["restart", "M1 1h8l-4 7z", "ranks failed and were started again"], ["resume", "M2 1v8l7 -4z", "resumed"]];
-  const key = shapes.filter(([kind]) => marks.some((mark) => mark.event === kind)).map(([kind, d, text]) => [`mark ${kind}`, d, text]);
-  if (runs.some((run) => run.best && run.per_epoch.rows > 1)) key.push(["ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "the best"]);
-  return key.length === 0 ? null : el("p", {class: "note marks"}, key.map(([kind, d, text]) =>
-    el("span", {class: "key"}, svg("svg", {class: `shape ${kind}`, viewBox: "0 0 10 10"}, svg("path", {d})), text)));
+  const some = (kind) => marks.some((mark) => mark.event === kind);
+  const entry = (kind, d, text) => el("span", {class: "key"},
+    svg("svg", {class: `shape ${kind}`, viewBox: "0 0 10 10"}, svg("path", {d})), text);
+  const bestKnown = runs.some((run) => run.best && run.per_epoch.rows > 1);
+  return el("p", {class: "note marks"},
+    some("restart") ? entry("mark restart", "M1 1h8l-4 7z", "ranks failed and were started again") : null,
+    some("resume") ? entry("mark resume", "M2 1v8l7 -4z", "resumed") : null,
+    bestKnown ? entry("ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "the best") : null);
 }

@@ -1,10 +1,13 @@
-// Elements. What comes from a run gets onto the page only as text nodes and attribute values made here: never as markup.
+// Elements. What comes from a run gets onto the page only as text nodes and attribute values made here: never as
+// markup.
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (typeof value === "function") node.addEventListener(name, value);
-    else node.setAttribute(name, value === true ? "" : String(value));
+    if (typeof value === "function")
+      node.addEventListener(name, value);
+    else
+      node.setAttribute(name, value === true ? "" : String(value));
   }
   for (const child of children.flat(2)) {
     if (child !== undefined && child !== null) node.append(child instanceof Node ? child : String(child));
@@ -21,40 +24,47 @@ const svg = (tag, attributes = {}, ...children) =>
 // A name that a line may break after its dots: "optimizer.lr"
 const breakable = (name) => String(name).split(/(?<=[._/])/).flatMap((part, i) => (i > 0 ? [el("wbr"), part] : [part]));
 
-function section(title, ...children) {
-  return el("section", {}, el("h2", {}, title), ...children);
-}
+// What a curve of that kind looks like, in a legend.
+const lineSample = (kind) =>
+  svg("svg", {class: `sample curve ${kind}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"}));
+
+function section(title, ...children) { return el("section", {}, el("h2", {}, title), ...children); }
 
 // A wide table scrolls inside its own frame: the page never does.
 const scrolling = (...children) => el("div", {class: "scrolling", tabindex: 0}, ...children);
 
 function table(head, rows, attributes = {}) {
-  return el("table", attributes,
-    el("thead", {}, el("tr", {}, head.map((cell) => el("th", {scope: "col"}, cell)))),
+  return el("table", attributes, el("thead", {}, el("tr", {}, head.map((cell) => el("th", {scope: "col"}, cell)))),
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell))))));
 }
 
 // Buttons of which one is pressed. `choices`: [[value, text], ...]
 function segmented(label, choices, chosen, choose) {
   const buttons = choices.map(([value, text]) => el("button", {
-    type: "button", "aria-pressed": String(value === chosen),
+    type: "button",
+    "aria-pressed": String(value === chosen),
     click: () => {
       buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(choices[i][0] === value)));
       choose(value);
     },
-  }, text));
+  },
+                                text));
   return el("div", {class: "segmented", role: "group", "aria-label": label}, buttons);
 }
 
 // A button that is pressed or not.
 function toggle(text, pressed, change, attributes = {}) {
   const button = el("button", {
-    type: "button", class: "toggle", "aria-pressed": String(pressed), ...attributes,
+    type: "button",
+    class: "toggle",
+    "aria-pressed": String(pressed),
+    ...attributes,
     click: () => {
       const now = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(now));
       change(now);
     },
-  }, text);
+  },
+    text);
   return button;
 }

@@ -6,7 +6,8 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 const count = (value) => (isNumber(value) ? value.toLocaleString("en-US", {maximumFractionDigits: 0}) : MISSING);
 
-const power = (value, digits) => value.toExponential(digits).replace("e+", "e").replace(/\.?0+e/, "e").replace("-", "−");
+const power = (value, digits) =>
+  value.toExponential(digits).replace("e+", "e").replace(/\.?0+e/, "e").replace("-", "−");
 
 // A measured value: `digits` of it that count.
 function number(value, digits = 4) {
@@ -14,7 +15,8 @@ function number(value, digits = 4) {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e9 || size < 1e-4) return power(value, digits - 1);
-  if (Number.isInteger(value) || size >= 10 ** digits) return count(Number(value.toPrecision(Math.max(digits, 6)))).replace("-", "−");
+  if (Number.isInteger(value) || size >= 10 ** digits)
+    return count(Number(value.toPrecision(Math.max(digits, 6)))).replace("-", "−");
   return value.toPrecision(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "").replace("-", "−");
 }
 
@@ -23,7 +25,8 @@ function duration(seconds) {
   if (seconds < 0.0995) return `${number(seconds * 1000, 2)} ms`;
   if (seconds < 59.95) return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   const whole = Math.round(seconds);
-  const [days, hours, minutes] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60];
+  const [days, hours, minutes] =
+    [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60];
   if (days > 0) return `${days} d ${hours} h`;
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
 }
@@ -40,7 +43,8 @@ function shown(value) {
   if (value === undefined || value === null || value === "") return MISSING;
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value).replace("e+", "e");
-  if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return `[${value.map(shown).join(", ")}]`;
+  if (Array.isArray(value) && value.every((item) => typeof item !== "object"))
+    return `[${value.map(shown).join(", ")}]`;
   return JSON.stringify(value);
 }
 
@@ -48,8 +52,12 @@ function shown(value) {
 const brief = (value) => (isNumber(value) && String(value).length > 8 ? number(value, 4) : shown(value));
 
 const METRICS = {
-  loss: "Loss", train_loss: "Training loss", val_loss: "Validation loss", val_accuracy: "Validation accuracy",
-  lr: "Learning rate", samples_per_second: "Throughput",
+  loss: "Loss",
+  train_loss: "Training loss",
+  val_loss: "Validation loss",
+  val_accuracy: "Validation accuracy",
+  lr: "Learning rate",
+  samples_per_second: "Throughput",
 };
 const metricName = (name) => Object.hasOwn(METRICS, name) ? METRICS[name] : name;
 

@@ -4,11 +4,18 @@
 function themeButton() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  const button = el("button", {type: "button", class: "theme", click: () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    name();
-  }});
-  const name = () => { button.textContent = isDark() ? "light" : "dark"; button.title = `switch to ${button.textContent} colours`; };
+  const button = el("button", {
+    type: "button",
+    class: "theme",
+    click: () => {
+      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+      name();
+    }
+  });
+  const name = () => {
+    button.textContent = isDark() ? "light" : "dark";
+    button.title = `switch to ${button.textContent} colours`;
+  };
   system.addEventListener("change", name);
   name();
   return button;
@@ -22,7 +29,9 @@ function problemsBox(problems) {
 
 // A metric or a key may be called "constructor": what an object has not, nothing else has for it.
 function withoutPrototype(_, value) {
-  return value === null || typeof value !== "object" || Array.isArray(value) ? value : Object.assign(Object.create(null), value);
+  return value === null || typeof value !== "object" || Array.isArray(value) ?
+    value :
+    Object.assign(Object.create(null), value);
 }
 
 function start() {

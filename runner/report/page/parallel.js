@@ -4,11 +4,17 @@ function parallelCoordinates(sweep, trials) {
   const drawn = trials.filter((trial) => Object.keys(trial.parameters).length > 0);
   if (drawn.length === 0 || sweep.parameters.length === 0) return null;
   const ranked = trials.filter((trial) => isNumber(trial.place)).length;
-  const plot = svg("svg", {class: "plot parallel", role: "img", "aria-label": "parallel coordinates of the trials; the ranking has the same values"});
+  const plot = svg("svg", {
+    class: "plot parallel",
+    role: "img",
+    "aria-label": "parallel coordinates of the trials; the ranking has the same values"
+  });
   const tip = withTip(plot);
-  const figure = el("figure", {class: "chart wide"}, el("figcaption", {}, el("h3", {}, "Trials at a glance"),
-    el("span", {class: "note"}, "a line for each trial, from its parameters to ", el("b", {}, sweep.metric), ", best on top")),
-  scrolling(tip.frame), scaleKey(ranked, drawn));
+  const figure = el("figure", {class: "chart wide"},
+    el("figcaption", {}, el("h3", {}, "Trials at a glance"),
+      el("span", {class: "note"}, "a line for each trial, from its parameters to ", el("b", {}, sweep.metric),
+        ", best on top")),
+    scrolling(tip.frame), scaleKey(ranked, drawn));
   // On a phone it is wider than the screen, and scrolls inside its frame.
   asWide(tip.frame, 115 * (sweep.parameters.length + 1), (width) => {
     tip.frame.style.width = `${width}px`;
@@ -19,53 +25,79 @@ function parallelCoordinates(sweep, trials) {
 
 function drawParallel(plot, tip, width, sweep, trials, ranked) {
   const [left, right, top, bottom] = [64, width - 70, 40, 304];
-  const axes = [...sweep.parameters.map((key) => ({name: key, of: (trial) => trial.parameters[key]})),
-    {name: sweep.metric, of: (trial) => trial.metric ?? undefined, metric: true}];
+  const axes = [
+    ...sweep.parameters.map((key) => ({name: key, of: (trial) => trial.parameters[key]})),
+    {name: sweep.metric, of: (trial) => trial.metric ?? undefined, metric: true}
+  ];
   axes.forEach((axis, i) => {
     axis.x = left + (i * (right - left)) / (axes.length - 1);
     const flipped = axis.metric && sweep.goal !== "max";  // the best is on top
     axis.scale = scaleOf(trials.map(axis.of), flipped ? top : bottom, flipped ? bottom : top);
   });
   // The best are drawn last, over the others.
-  const lines = [...trials].sort((a, b) => (b.place ?? Infinity) - (a.place ?? Infinity) || a.trial - b.trial).map((trial) => {
-    const points = axes.filter((axis) => axis.of(trial) !== undefined).map((axis) => [axis.x, axis.scale.at(axis.of(trial))]);
-    return drawTrial(trial, curveThrough(points), tip, sweep, ranked);
-  });
+  const lines =
+    [...trials].sort((a, b) => (b.place ?? Infinity) - (a.place ?? Infinity) || a.trial - b.trial).map((trial) => {
+      const points =
+        axes.filter((axis) => axis.of(trial) !== undefined).map((axis) => [axis.x, axis.scale.at(axis.of(trial))]);
+      return drawTrial(trial, curveThrough(points), tip, sweep, ranked);
+    });
   plot.setAttribute("viewBox", `0 0 ${width} 320`);
   plot.replaceChildren(...lines, ...axes.map((axis, i) => drawAxis(axis, top, bottom, i === axes.length - 1)));
 }
 
 function drawTrial(trial, path, tip, sweep, ranked) {
   return svg("g", {
-    class: `curve ${trialClass(trial, ranked)}`, "data-run": trial.trial,
-    pointerenter: () => spotlight.on(trial.trial), pointermove: (event) => tip.show(event, trialTip(trial, sweep)),
-    pointerleave: () => { tip.hide(); spotlight.on(null); },
-  }, svg("path", {class: "line", d: path}), svg("path", {class: "touch", d: path}));
+    class: `curve ${trialClass(trial, ranked)}`,
+    "data-run": trial.trial,
+    pointerenter: () => spotlight.on(trial.trial),
+    pointermove: (event) => tip.show(event, trialTip(trial, sweep)),
+    pointerleave: () => {
+      tip.hide();
+      spotlight.on(null);
+    },
+  },
+    svg("path", {class: "line", d: path}), svg("path", {class: "touch", d: path}));
 }
 
 function curveThrough(points) {
-  return points.map(([x, y], i) => {
-    if (i === 0) return `M${x.toFixed(1)} ${y.toFixed(1)}`;
-    const [px, py] = points[i - 1];
-    const middle = ((px + x) / 2).toFixed(1);
-    return `C${middle} ${py.toFixed(1)} ${middle} ${y.toFixed(1)} ${x.toFixed(1)} ${y.toFixed(1)}`;
-  }).join("");
+  return points
+    .map(([x, y], i) => {
+      if (i === 0) return `M${x.toFixed(1)} ${y.toFixed(1)}`;
+      const [px, py] = points[i - 1];
+      const middle = ((px + x) / 2).toFixed(1);
+      return `C${middle} ${py.toFixed(1)} ${middle} ${y.toFixed(1)} ${x.toFixed(1)} ${y.toFixed(1)}`;
+    })
+    .join("");
 }
 
 function drawAxis(axis, top, bottom, last) {
-  return svg("g", {class: "parallel-axis"},
-    svg("line", {class: "axis", x1: axis.x, x2: axis.x, y1: top, y2: bottom}),
+  return svg("g", {class: "parallel-axis"}, svg("line", {class: "axis", x1: axis.x, x2: axis.x, y1: top, y2: bottom}),
     svg("text", {class: "axis-name", x: axis.x, y: 18, "text-anchor": "middle"}, axis.name),
-    axis.scale.ticks.map((tick) => [
-      svg("line", {class: "axis", x1: axis.x - 3, x2: axis.x + 3, y1: axis.scale.at(tick), y2: axis.scale.at(tick)}),
-      svg("text", {class: "tick halo", x: axis.x + (last ? 8 : -8), y: axis.scale.at(tick) + 4, "text-anchor": last ? "start" : "end"}, axis.scale.text(tick))]));
+    axis.scale.ticks.map(
+      (tick) => [svg("line",
+                   {class: "axis", x1: axis.x - 3, x2: axis.x + 3, y1: axis.scale.at(tick), y2: axis.scale.at(tick)}),
+        svg("text", {
+          class: "tick halo",
+          x: axis.x + (last ? 8 : -8),
+          y: axis.scale.at(tick) + 4,
+          "text-anchor": last ? "start" : "end"
+        },
+          axis.scale.text(tick))]));
 }
 
 // What the colours say.
 function scaleKey(ranked, trials) {
-  const sample = (kind, text) => el("span", {class: "key"}, svg("svg", {class: `sample curve ${kind}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})), text);
+  const sample = (kind, text) => el("span", {class: "key"}, lineSample(kind), text);
   const some = (status) => trials.some((trial) => trial.status === status);
-  return el("p", {class: "note scale"}, ranked < 2 ? null : ["best", svg("svg", {class: "swatches", viewBox: "0 0 96 10"},
-    Array.from({length: 8}, (_, i) => svg("rect", {class: `s${i}`, x: i * 12, y: 0, width: 12, height: 10}))), "worst"],
-  some("stopped") ? sample("grey", "stopped before its end") : null, some("failed") ? sample("grey dashed", "failed") : null);
+  return el("p", {class: "note scale"},
+    ranked < 2 ?
+      null :
+      [
+        "best",
+        svg("svg", {class: "swatches", viewBox: "0 0 96 10"},
+          Array.from({length: 8}, (_, i) => svg("rect", {class: `s${i}`, x: i * 12, y: 0, width: 12, height: 10}))),
+        "worst"
+      ],
+    some("stopped") ? sample("grey", "stopped before its end") : null,
+    some("failed") ? sample("grey dashed", "failed") : null);
 }

@@ -1,13 +1,18 @@
 // The page of one run, or of several beside each other.
 
-const statusPill = (status) => el("span", {class: `pill ${["running", "completed", "failed", "interrupted", "stopped", "waiting"].includes(status) ? status : ""}`}, status);
+const STATUSES = ["running", "completed", "failed", "interrupted", "stopped", "waiting"];
+const statusPill = (status) => el("span", {class: `pill ${STATUSES.includes(status) ? status : ""}`}, status);
 
-const card = (name, value, below = null) => el("div", {class: "card"}, el("div", {class: "name"}, breakable(name)), el("div", {class: "value"}, value), below ? el("div", {class: "below"}, below) : null);
+const card = (name, value, below = null) => el("div", {class: "card"}, el("div", {class: "name"}, breakable(name)),
+  el("div", {class: "value"}, value), below ? el("div", {class: "below"}, below) : null);
 
 function runHeader(run) {
-  return [el("h1", {}, run.name || run.label, el("span", {class: "id"}, run.run_id)),
+  return [
+    el("h1", {}, run.name || run.label, el("span", {class: "id"}, run.run_id)),
     el("p", {class: "lead"}, statusPill(run.status), el("span", {}, `started ${moment(run.started)}`),
-      el("span", {}, `${plural(run.world_size, "rank")} on ${devicesText(run.devices)}`), run.backend && run.backend !== "none" ? el("span", {}, `backend ${run.backend}`) : null)];
+      el("span", {}, `${plural(run.world_size, "rank")} on ${devicesText(run.devices)}`),
+      run.backend && run.backend !== "none" ? el("span", {}, `backend ${run.backend}`) : null)
+  ];
 }
 
 // ["cpu", "cpu"] is "2 × cpu".
@@ -20,17 +25,19 @@ function devicesText(devices) {
 function errorBox(run, titled) {
   if (!run.error) return null;
   const rank = run.error.rank >= 0 ? `rank ${run.error.rank} failed` : "failed";
-  return el("div", {class: "error", role: "alert"}, el("b", {}, titled ? `${run.label}: ${rank}` : rank), el("pre", {}, run.error.what),
+  return el("div", {class: "error", role: "alert"}, el("b", {}, titled ? `${run.label}: ${rank}` : rank),
+    el("pre", {}, run.error.what),
     run.error.log ? el("p", {class: "note"}, "its log: ", el("code", {}, run.error.log)) : null);
 }
 
 function runCards(run) {
   const metrics = Object.entries(run.final).map(([name, value]) => card(name, number(value), "at the end"));
-  const rate = run.seconds > 0 && run.per_epoch.columns.samples_per_second ? middle(run.per_epoch.columns.samples_per_second.mean) : null;
+  const rate = run.seconds > 0 && run.per_epoch.columns.samples_per_second ?
+    middle(run.per_epoch.columns.samples_per_second.mean) :
+    null;
   return el("div", {class: "cards"},
     run.best ? card(`best ${run.best.metric}`, number(run.best.value), `at step ${count(run.best.step)}`) : null,
-    metrics,
-    card("trained", plural(run.steps, "step"), run.epochs > 0 ? plural(run.epochs, "epoch") : null),
+    metrics, card("trained", plural(run.steps, "step"), run.epochs > 0 ? plural(run.epochs, "epoch") : null),
     card("training time", duration(run.seconds), run.restarts > 0 ? plural(run.restarts, "restart") : null),
     rate ? card("samples/s", number(rate, 3), "median of the epochs") : null);
 }
@@ -44,9 +51,15 @@ function middle(values) {
 function runTable(runs) {
   const metrics = [...new Set(runs.flatMap((run) => Object.keys(run.final)))];
   const columns = [
-    {name: "run", cell: (run, i) => [svg("svg", {class: `sample curve ${runColour(i)} ${i >= 8 ? "dashed" : ""}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"})), run.label], value: (run) => run.label, text: true},
+    {
+      name: "run",
+      cell: (run, i) => [lineSample(`${runColour(i)} ${i >= 8 ? "dashed" : ""}`), run.label],
+      value: (run) => run.label,
+      text: true
+    },
     {name: "status", cell: (run) => statusPill(run.status), value: (run) => run.status, text: true},
-    ...metrics.map((metric) => ({name: metric, cell: (run) => number(run.final[metric]), value: (run) => run.final[metric]})),
+    ...metrics.map(
+      (metric) => ({name: metric, cell: (run) => number(run.final[metric]), value: (run) => run.final[metric]})),
     {name: "epochs", cell: (run) => count(run.epochs), value: (run) => run.epochs},
     {name: "steps", cell: (run) => count(run.steps), value: (run) => run.steps},
     {name: "time", cell: (run) => duration(run.seconds), value: (run) => run.seconds},
@@ -58,39 +71,63 @@ function runTable(runs) {
 
 function eventsSection(runs) {
   const rows = runs.flatMap((run) => run.events.map((event) => [
-    ...(runs.length > 1 ? [run.label] : []), count(event.step), count(event.epoch), duration(event.seconds), event.event,
-    event.event === "restart" ? el("span", {class: "cause"}, event.rank >= 0 ? `rank ${event.rank}: ` : "", event.cause ?? MISSING) : [
-      isNumber(event.world_size) ? plural(event.world_size, "rank") : "", changesText(event.changes)].filter(Boolean).join("; ")]));
+    ...ofRun(runs, run), count(event.step), count(event.epoch), duration(event.seconds), event.event, whyText(event),
+  ]));
   if (rows.length === 0) return null;
   const left = runs.reduce((n, run) => n + run.events_in_all - run.events.length, 0);
-  return section("Restarts and resumes", scrolling(table([...(runs.length > 1 ? ["run"] : []), "after step", "epoch", "training time", "event", "why, and what changed"], rows)),
+  const head = ["after step", "epoch", "training time", "event", "why, and what changed"];
+  return section("Restarts and resumes", scrolling(table([...ofRun(runs, {label: "run"}), ...head], rows)),
     left > 0 ? el("p", {class: "note"}, `and ${count(left)} earlier ones`) : null);
 }
 
+// A column that says of which run, where there are several.
+const ofRun = (runs, run) => (runs.length > 1 ? [run.label] : []);
+
+function whyText(event) {
+  const rank = event.rank >= 0 ? `rank ${event.rank}: ` : "";
+  if (event.event === "restart") return el("span", {class: "cause"}, rank, event.cause ?? MISSING);
+  const ranks = isNumber(event.world_size) ? plural(event.world_size, "rank") : "";
+  return [ranks, changesText(event.changes)].filter(Boolean).join("; ");
+}
+
 function changesText(changes) {
-  return Object.entries(changes ?? {}).map(([key, values]) => `${key}: ${(Array.isArray(values) ? values : [values]).map(shown).join(" → ")}`).join("; ");
+  return Object.entries(changes ?? {})
+    .map(([key, values]) => `${key}: ${(Array.isArray(values) ? values : [values]).map(shown).join(" → ")}`)
+    .join("; ");
 }
 
 function environmentSection(runs) {
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.versions)))];
   const rows = [
-    ["run", (run) => run.folder], ["devices", (run) => devicesText(run.devices)], ["ranks", (run) => count(run.world_size)],
-    ["backend", (run) => run.backend || MISSING], ["git", (run) => (run.git ? run.git.replace(/\+$/, " with changes that are in no commit") : "no checkout")],
+    ["run", (run) => run.folder],
+    ["devices", (run) => devicesText(run.devices)],
+    ["ranks", (run) => count(run.world_size)],
+    ["backend", (run) => run.backend || MISSING],
+    ["git", (run) => (run.git ? run.git.replace(/\+$/, " with changes that are in no commit") : "no checkout")],
     ...names.map((name) => [name, (run) => run.versions[name] ?? MISSING]),
-    ["started", (run) => moment(run.started)], ["ended", (run) => moment(run.ended)],
+    ["started", (run) => moment(run.started)],
+    ["ended", (run) => moment(run.ended)],
   ];
-  return section("Environment", scrolling(el("table", {class: "config"},
-    runs.length > 1 ? el("thead", {}, el("tr", {}, el("th", {}, ""), runs.map((run) => el("th", {scope: "col"}, run.label)))) : null,
-    el("tbody", {}, rows.map(([name, of]) => el("tr", {class: new Set(runs.map(of)).size > 1 && name !== "run" ? "differs" : ""}, el("th", {scope: "row"}, name), runs.map((run) => el("td", {}, of(run)))))))));
+  const own = ["run", "started", "ended"];  // those always differ
+  const differs = (name, of) => !own.includes(name) && new Set(runs.map(of)).size > 1;
+  return section("Environment", scrolling(el("table", {class: "config"}, runs.length > 1 ? runsHead(runs) : null,
+    el("tbody", {}, rows.map(([name, of]) => el("tr", {class: differs(name, of) ? "differs" : ""},
+      el("th", {scope: "row"}, name), runs.map((run) => el("td", {}, of(run)))))))));
 }
+
+const runsHead = (runs) => el("thead", {},
+  el("tr", {}, el("th", {}, ""), runs.map((run) => el("th", {scope: "col"}, run.label))));
 
 function checkpointsSection(runs) {
   const rows = runs.flatMap((run) => run.checkpoints.map((saved) => [
-    ...(runs.length > 1 ? [run.label] : []), count(saved.step), count(saved.epoch), el("code", {}, saved.path ?? MISSING), duration(saved.seconds), duration(saved.stall)]));
+    ...ofRun(runs, run), count(saved.step), count(saved.epoch), el("code", {}, saved.path ?? MISSING),
+    duration(saved.seconds), duration(saved.stall),
+  ]));
   if (rows.length === 0) return null;
   const left = runs.reduce((n, run) => n + run.checkpoints_in_all - run.checkpoints.length, 0);
+  const head = ["step", "epoch", "folder", "training time", "training waited"];
   return section("Checkpoints", el("p", {class: "note"}, "All that were saved; older ones may be removed by now."),
-    scrolling(table([...(runs.length > 1 ? ["run"] : []), "step", "epoch", "folder", "training time", "training waited"], rows, {class: "numbers"})),
+    scrolling(table([...ofRun(runs, {label: "run"}), ...head], rows, {class: "numbers"})),
     left > 0 ? el("p", {class: "note"}, `and ${count(left)} earlier ones`) : null);
 }
 
@@ -106,6 +143,10 @@ function runsPage(data) {
     el("header", {}, one ? runHeader(runs[0]) : [el("h1", {}, `${runs.length} runs`)]),
     runs.map((run) => errorBox(run, !one)),
     one ? runCards(runs[0]) : runTable(runs),
-    curvesSection(runs), eventsSection(runs), configSection(runs), environmentSection(runs), checkpointsSection(runs),
+    curvesSection(runs),
+    eventsSection(runs),
+    configSection(runs),
+    environmentSection(runs),
+    checkpointsSection(runs),
   ];
 }

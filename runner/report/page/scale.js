@@ -33,9 +33,13 @@ function linearScale(low, high, from, to, most, round) {
     high = Math.min(Number.MAX_VALUE, Math.ceil(high / step - 1e-9) * step);
   }
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6 && ticks.length < 50; ++i) ticks.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6 && ticks.length < 50; ++i)
+    ticks.push(i * step);
   return {
-    low, high, ticks, text: tickText(step, Math.max(Math.abs(low), Math.abs(high))),
+    low,
+    high,
+    ticks,
+    text: tickText(step, Math.max(Math.abs(low), Math.abs(high))),
     at: (value) => from + ((value / 2 - low / 2) / (high / 2 - low / 2)) * (to - from),
   };
 }
@@ -68,8 +72,12 @@ function logScale(low, high, from, to, most, round) {
     if (ticks.length < 2) ticks = [low, high];
   }
   return {
-    low: 10 ** a, high: 10 ** b, ticks,
-    text: (value) => (value >= 0.001 && value < 1e4 ? number(value, 3) : value < 1e15 && value >= 1e4 ? tickText(value, value)(value) : power(value, 1)),
+    low: 10 ** a,
+    high: 10 ** b,
+    ticks,
+    text: (value) => (value >= 0.001 && value < 1e4 ? number(value, 3) :
+        value < 1e15 && value >= 1e4                ? tickText(value, value)(value) :
+                                                      power(value, 1)),
     at: (value) => from + ((Math.log10(value) - a) / (b - a)) * (to - from),
   };
 }
@@ -78,7 +86,8 @@ function logScale(low, high, from, to, most, round) {
 function placesScale(values, from, to) {
   const gap = (to - from) / values.length;
   return {
-    ticks: values, text: shown,
+    ticks: values,
+    text: shown,
     at: (value) => from + gap * (values.indexOf(value) + 0.5),
   };
 }

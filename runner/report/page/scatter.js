@@ -20,12 +20,15 @@ function drawScatter(plot, tip, width, sweep, points, key) {
   const y = (log ? logScale : linearScale)(low, high, bottom, top, 5, true);
   plot.setAttribute("viewBox", `0 0 ${width} ${height}`);
   plot.replaceChildren(
-    ...y.ticks.flatMap((tick) => [svg("line", {class: "grid", x1: left, x2: right, y1: y.at(tick), y2: y.at(tick)}),
-      svg("text", {class: "tick", x: left - 8, y: y.at(tick) + 4, "text-anchor": "end"}, y.text(tick))]),
+    ...y.ticks.flatMap(
+      (tick) => [svg("line", {class: "grid", x1: left, x2: right, y1: y.at(tick), y2: y.at(tick)}),
+        svg("text", {class: "tick", x: left - 8, y: y.at(tick) + 4, "text-anchor": "end"}, y.text(tick))]),
     svg("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}),
-    ...spread(x.ticks, x).flatMap((tick) => [svg("line", {class: "axis", x1: x.at(tick), x2: x.at(tick), y1: bottom, y2: bottom + 4}),
-      svg("text", {class: "tick", x: x.at(tick), y: bottom + 16, "text-anchor": "middle"}, x.text(tick))]),
-    svg("text", {class: "tick name", x: right, y: height - 3, "text-anchor": "end"}, `${sweep.metric}${log ? " (log)" : ""} against ${key}${x.log ? " (log)" : ""}`),
+    ...spread(x.ticks, x)
+      .flatMap((tick) => [svg("line", {class: "axis", x1: x.at(tick), x2: x.at(tick), y1: bottom, y2: bottom + 4}),
+                 svg("text", {class: "tick", x: x.at(tick), y: bottom + 16, "text-anchor": "middle"}, x.text(tick))]),
+    svg("text", {class: "tick name", x: right, y: height - 3, "text-anchor": "end"},
+      `${sweep.metric}${log ? " (log)" : ""} against ${key}${x.log ? " (log)" : ""}`),
     ...drawPoints(points, tip, sweep, (trial) => [x.at(trial.parameters[key]), y.at(trial.metric)]));
 }
 
@@ -35,9 +38,19 @@ function drawPoints(points, tip, sweep, placeOf) {
   return [...points].sort((a, b) => b.place - a.place).map((trial) => {
     const [cx, cy] = placeOf(trial);
     return svg("circle", {
-      class: `point ${trialClass(trial, ranked)}`, "data-run": trial.trial, cx, cy, r: trial.place === 1 ? 6 : 4.5,
-      pointerenter: (event) => { spotlight.on(trial.trial); tip.show(event, trialTip(trial, sweep)); },
-      pointerleave: () => { tip.hide(); spotlight.on(null); },
+      class: `point ${trialClass(trial, ranked)}`,
+      "data-run": trial.trial,
+      cx,
+      cy,
+      r: trial.place === 1 ? 6 : 4.5,
+      pointerenter: (event) => {
+        spotlight.on(trial.trial);
+        tip.show(event, trialTip(trial, sweep));
+      },
+      pointerleave: () => {
+        tip.hide();
+        spotlight.on(null);
+      },
     });
   });
 }

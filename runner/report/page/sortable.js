@@ -3,18 +3,26 @@
 // columns: [{name, cell(item, i), value(item), text: is it text?}]; runOf(item, i): what lights up with the row.
 function sortable(items, columns, runOf) {
   const rows = items.map((item, i) => ({
-    values: columns.map((column) => column.value(item)), before: i,
-    row: el("tr", {"data-run": runOf(item, i), pointerenter: () => spotlight.on(runOf(item, i)), pointerleave: () => spotlight.on(null)},
+    values: columns.map((column) => column.value(item)),
+    before: i,
+    row: el("tr", {
+      "data-run": runOf(item, i),
+      pointerenter: () => spotlight.on(runOf(item, i)),
+      pointerleave: () => spotlight.on(null)
+    },
       columns.map((column) => el("td", {class: column.text ? "text" : "number"}, column.cell(item, i)))),
   }));
   const body = el("tbody", {}, rows.map(({row}) => row));
-  const heads = columns.map((column, c) => el("th", {scope: "col", class: column.text ? "text" : "number", "aria-sort": "none"},
-    el("button", {type: "button", click: () => sortBy(c)}, breakable(column.name), el("span", {class: "arrow", "aria-hidden": "true"}))));
+  const heads =
+    columns.map((column, c) => el("th", {scope: "col", class: column.text ? "text" : "number", "aria-sort": "none"},
+                  el("button", {type: "button", click: () => sortBy(c)}, breakable(column.name),
+                    el("span", {class: "arrow", "aria-hidden": "true"}))));
   function sortBy(c) {
     const down = heads[c].getAttribute("aria-sort") === "ascending";
     heads.forEach((head, i) => head.setAttribute("aria-sort", i === c ? (down ? "descending" : "ascending") : "none"));
     const sign = down ? -1 : 1;
-    body.append(...[...rows].sort((a, b) => inOrder(a.values[c], b.values[c], sign) || a.before - b.before).map(({row}) => row));
+    body.append(
+      ...[...rows].sort((a, b) => inOrder(a.values[c], b.values[c], sign) || a.before - b.before).map(({row}) => row));
   }
   const frame = scrolling(el("table", {class: "sortable"}, el("thead", {}, el("tr", {}, heads)), body));
   if (items.length > 30) frame.classList.add("tall");

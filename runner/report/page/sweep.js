@@ -1,13 +1,17 @@
 // The page of a sweep.
 
 function sweepCards(sweep, best) {
-  return el("div", {class: "cards"},
-    best ? card(`best ${sweep.metric}`, number(best.metric), trialLabel(best)) : null,
-    card("trials", count(sweep.trials), [[sweep.completed, "completed"], [sweep.stopped, "stopped"], [sweep.failed, "failed"], [sweep.waiting, "waiting"]]
-      .filter(([n]) => n > 0).map(([n, word]) => `${count(n)} ${word}`).join(", ")),
+  return el("div", {class: "cards"}, best ? card(`best ${sweep.metric}`, number(best.metric), trialLabel(best)) : null,
+    card("trials", count(sweep.trials), outcomes(sweep)),
     card("method", sweep.method || MISSING, `${sweep.goal === "max" ? "largest" : "smallest"} ${sweep.metric}`),
     card("time", duration(sweep.seconds)),
     best ? sweep.parameters.map((key) => card(key, brief(best.parameters[key]), "of the best")) : null);
+}
+
+// "9 completed, 2 stopped"
+function outcomes(sweep) {
+  const known = ["completed", "stopped", "failed", "waiting"].filter((word) => sweep[word] > 0);
+  return known.map((word) => `${count(sweep[word])} ${word}`).join(", ");
 }
 
 function rankingSection(sweep) {
@@ -16,13 +20,22 @@ function rankingSection(sweep) {
     {name: "trial", cell: (trial) => trial.trial, value: (trial) => trial.trial},
     {name: "status", cell: (trial) => statusPill(trial.status), value: (trial) => trial.status, text: true},
     {name: sweep.metric || "metric", cell: (trial) => number(trial.metric), value: (trial) => trial.metric},
-    ...sweep.parameters.map((key) => ({name: key, cell: (trial) => el("span", {title: shown(trial.parameters[key])}, brief(trial.parameters[key])), value: (trial) => trial.parameters[key],
-      text: sweep.ranking.some((trial) => typeof trial.parameters[key] === "string")})),
+    ...sweep.parameters.map((key) => ({
+      name: key,
+      cell: (trial) => el("span", {title: shown(trial.parameters[key])}, brief(trial.parameters[key])),
+      value: (trial) => trial.parameters[key],
+      text: sweep.ranking.some((trial) => typeof trial.parameters[key] === "string")
+    })),
     {name: "epochs", cell: (trial) => count(trial.epochs), value: (trial) => trial.epochs},
     {name: "time", cell: (trial) => duration(trial.seconds), value: (trial) => trial.seconds},
   ];
   if (sweep.ranking.some((trial) => trial.error)) {
-    columns.push({name: "error", cell: (trial) => (trial.error ? el("span", {class: "short", title: trial.error}, trial.error) : ""), value: (trial) => trial.error, text: true});
+    columns.push({
+      name: "error",
+      cell: (trial) => (trial.error ? el("span", {class: "short", title: trial.error}, trial.error) : ""),
+      value: (trial) => trial.error,
+      text: true
+    });
   }
   return section("Ranking", sortable(sweep.ranking, columns, (trial) => trial.trial),
     sweep.repeat ? el("p", {class: "note"}, "the best alone: ", el("code", {}, sweep.repeat)) : null);
@@ -32,9 +45,18 @@ function trialCurves(sweep, runs, column, table) {
   const ranked = sweep.ranking.filter((trial) => isNumber(trial.place)).length;
   const trials = new Map(sweep.ranking.map((trial) => [trial.trial, trial]));
   // The best last, on top of the others.
-  return runs.map((run) => [run, trials.get(run.trial)]).filter(([, trial]) => trial)
+  return runs.map((run) => [run, trials.get(run.trial)])
+    .filter(([, trial]) => trial)
     .sort(([, a], [, b]) => (b.place ?? Infinity) - (a.place ?? Infinity))
-    .map(([run, trial]) => curveOf({run: trial.trial, table: run[table], places: run.places[table], column, label: trialLabel(trial), colour: trialClass(trial, ranked), smooth: table === "per_step"}))
+    .map(([run, trial]) => curveOf({
+      run: trial.trial,
+      table: run[table],
+      places: run.places[table],
+      column,
+      label: trialLabel(trial),
+      colour: trialClass(trial, ranked),
+      smooth: table === "per_step"
+    }))
     .filter(Boolean);
 }
 
@@ -43,11 +65,26 @@ function trialsSection(sweep, runs, left) {
   const columns = epochColumns(runs);
   const first = columns.includes(sweep.metric) ? sweep.metric : columns[0];
   const ordered = [first, ...columns.filter((column) => column !== first)].filter(Boolean);
-  const charts = [...ordered.map((column) => ["per_epoch", column]), ["per_step", "loss"]].map(([table, column]) => new Chart({
-    title: table === "per_step" ? "Loss per step" : metricName(column), curves: () => trialCurves(sweep, runs, column, table), height: column === first ? 300 : 230,
-  }));
+  const charts =
+    [...ordered.map((column) => ["per_epoch", column]), ["per_step", "loss"]].map(([table, column]) => new Chart({
+      title: table === "per_step" ? "Loss per step" : metricName(column),
+      curves: () => trialCurves(sweep, runs, column, table),
+      height: column === first ? 300 : 230,
+    }));
   return section("Curves of the trials", curveControls([]), chartGrid(charts),
-    left > 0 ? el("p", {class: "note"}, `drawn: the first ${count(runs.length)} of the ranking; ${count(left)} more began`) : null);
+    left > 0 ?
+      el("p", {class: "note"}, `drawn: the first ${count(runs.length)} of the ranking; ${count(left)} more began`) :
+      null);
+}
+
+function differenceSection(sweep) {
+  const scatters = sweep.parameters.map((key) => scatter(sweep, sweep.ranking, key)).filter(Boolean);
+  const glance = parallelCoordinates(sweep, sweep.ranking);
+  if (!glance && scatters.length === 0) return null;
+  return section("What made the difference", glance, scatters.length === 0 ? null : [
+    el("h3", {class: "over"}, `${metricName(sweep.metric)} against each parameter`),
+    el("div", {class: "charts"}, scatters),
+  ]);
 }
 
 function sweepPage(data) {
@@ -56,15 +93,15 @@ function sweepPage(data) {
   const best = sweep.ranking.find((trial) => trial.place === 1);
   // Trials may differ in the steps of an epoch; but the epochs must be there.
   view.along = runs.some((run) => run.per_epoch.rows > 1) ? "epoch" : "step";
-  const scatters = sweep.parameters.map((key) => scatter(sweep, sweep.ranking, key)).filter(Boolean);
-  const glance = parallelCoordinates(sweep, sweep.ranking);
   return [
     el("header", {}, el("h1", {}, sweep.name || "sweep", el("span", {class: "id"}, sweep.run_id)),
-      el("p", {class: "lead"}, statusPill(sweep.status), el("span", {}, `started ${moment(sweep.started)}`), el("span", {}, `sweep of ${plural(sweep.trials, "trial")}`))),
+      el("p", {class: "lead"}, statusPill(sweep.status), el("span", {}, `started ${moment(sweep.started)}`),
+        el("span", {}, `sweep of ${plural(sweep.trials, "trial")}`))),
     sweepCards(sweep, best),
     rankingSection(sweep),
-    glance || scatters.length > 0 ? section("What made the difference", glance, scatters.length > 0 ? [
-      el("h3", {class: "over"}, `${metricName(sweep.metric)} against each parameter`), el("div", {class: "charts"}, scatters)] : null) : null,
-    trialsSection(sweep, runs, sweep.runs_left_out), sweepConfigSection(sweep), runs.length > 0 ? environmentSection([data.environment]) : null,
+    differenceSection(sweep),
+    trialsSection(sweep, runs, sweep.runs_left_out),
+    sweepConfigSection(sweep),
+    runs.length > 0 ? environmentSection([data.environment]) : null,
   ];
 }

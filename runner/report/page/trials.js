@@ -12,9 +12,12 @@ function trialClass(trial, ranked) {
 const trialLabel = (trial) => `trial ${trial.trial}`;
 
 function trialTip(trial, sweep) {
-  return [el("div", {class: "where"}, trialLabel(trial), " ", statusPill(trial.status)),
+  return [
+    el("div", {class: "where"}, trialLabel(trial), " ", statusPill(trial.status)),
     el("div", {class: "row"}, el("span", {class: "label"}, sweep.metric), el("b", {}, number(trial.metric))),
-    ...sweep.parameters.map((key) => el("div", {class: "row"}, el("span", {class: "label"}, key), el("b", {}, brief(trial.parameters[key]))))];
+    ...sweep.parameters.map(
+      (key) => el("div", {class: "row"}, el("span", {class: "label"}, key), el("b", {}, brief(trial.parameters[key]))))
+  ];
 }
 
 // Draws a picture as wide as there is room, and again when that changes. draw(width)
@@ -54,7 +57,7 @@ function scaleOf(values, from, to) {
   if (!known.every(isNumber)) {
     const texts = [...new Set(known.map(shown))].sort();
     const scale = placesScale(texts, from, to);
-    return {...scale, at: (value) => scale.at(shown(value)), places: true};
+    return {...scale, at: (value) => scale.at(shown(value))};
   }
   const distinct = [...new Set(known)].sort((a, b) => a - b);
   const [low, high] = [distinct[0], distinct[distinct.length - 1]];

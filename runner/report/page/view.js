@@ -21,9 +21,7 @@ const AXES = {
 // The crosshair: all charts show the same place.
 const crosshair = {
   listeners: [],
-  move(x) {
-    crosshair.listeners.forEach((listener) => listener(x));
-  },
+  move(x) { crosshair.listeners.forEach((listener) => listener(x)); },
 };
 
 // A trial or run that the pointer is on lights up wherever it is drawn: marked "lit" among what has its data-run.
