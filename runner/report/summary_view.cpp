@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <cerrno>
+#include <climits>
 #include <cmath>
 #include <exception>
 #include <sstream>
@@ -21,6 +22,7 @@ namespace {
 using config::Value;
 
 constexpr std::uint64_t kLargest = 16 << 20;
+constexpr std::int64_t kMostOfAnything = 1'000'000'000'000'000;  // so that a sum of some is no overflow
 
 // What an object has under a key; null where it has none.
 const Value& member(const Value& object, const char* key) {
@@ -48,8 +50,8 @@ std::optional<double> to_number(const Value& value) {
   return value.get<double>();
 }
 
-std::optional<std::int64_t> to_count(const Value& value) try {
-  return config::as_count(value);
+std::optional<std::int64_t> to_count(const Value& value, std::int64_t most = kMostOfAnything) try {
+  return config::as_count(value, most);
 } catch (const std::exception&) {
   return {};
 }
@@ -155,7 +157,7 @@ RunView read_run(const fs::path& folder) {
   run.dirty = member(git, "dirty") == true;
   run.restarts = count(json, "restarts");
   if (const Value& error = member(json, "error"); error.is_object()) {
-    run.error = {.rank = static_cast<int>(to_count(member(error, "rank")).value_or(-1)),
+    run.error = {.rank = static_cast<int>(to_count(member(error, "rank"), INT_MAX).value_or(-1)),
                  .what = to_lines(member(error, "what")),
                  .log = text(error, "log")};
   }

@@ -6,6 +6,8 @@
 #include "record/epoch_history.h"
 #include "record/metrics_log.h"
 #include "report/history.h"
+#include "report/loss_curve.h"
+#include "report/turns.h"
 #include "target.h"
 
 namespace ddp::fuzz {
@@ -28,6 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const report::History history = report::read_history(file, 4);
   const std::string drawn = history.steps.to_json().dump() + history.epochs.to_json().dump();
   fuzz::require(drawn.size() < 64 << 10, "a report's curves are bounded");
+  fuzz::require(report::loss_curve(file, 3).size() <= 3, "a small curve is bounded");
+  for (const report::Turn& turn : report::turns_of(file)) report::in_words(turn);
   const std::string once = fuzz::rewound(file, 3, 1);
   fuzz::require(once.size() <= size + 1, "rewinding adds nothing");
   fuzz::require(fuzz::rewound(file, 3, 1) == once, "rewinding twice is rewinding once");
