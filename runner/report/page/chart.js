@@ -82,8 +82,8 @@ class Chart {
     }
     this.empty = y0 > y1;
     if (this.empty) [y0, y1] = this.log ? [1, 10] : [0, 1];
-    if (!(x0 <= x1)) [x0, x1] = [0, 1];
-    if (x0 > 0 && x0 <= 0.1 * x1) x0 = 0;
+    // Whatever it lies along, training began at 0.
+    [x0, x1] = x0 <= x1 ? [Math.min(0, x0), x1] : [0, 1];
     if (!this.log && y0 > 0 && (this.fromZero || y0 < 0.4 * y1)) y0 = 0;
     const bottom = this.height - MARGIN.bottom;
     this.x =

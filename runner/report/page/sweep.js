@@ -83,7 +83,7 @@ function differenceSection(sweep) {
   if (!glance && scatters.length === 0) return null;
   return section("What made the difference", glance, scatters.length === 0 ? null : [
     el("h3", {class: "over"}, `${metricName(sweep.metric)} against each parameter`),
-    el("div", {class: "charts"}, scatters),
+    el("div", {class: "charts small"}, scatters),
   ]);
 }
 
