@@ -29,8 +29,8 @@ void add_comm(CLI::App& app, int& exit_code);
 std::vector<std::string> schema_names();
 void add_completion(CLI::App& app, int& exit_code);
 
-// Prints what the last word of a command line may become, a line each: "word", or "word<tab>what it is". For the shells'
-// scripts, as `ddp-exp __complete WORD…`, the words behind the program's name.
+// Prints what the last word of a command line may become, a line each: "word", or "word<tab>what it is". The shells'
+// scripts ask `ddp-exp __complete` with the words behind the program's name.
 void complete(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace ddp::commands
