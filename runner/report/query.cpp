@@ -35,6 +35,9 @@ int compare(const Value& first, const Value& second) {
     const auto b = second.get<double>();
     return a < b ? -1 : a > b ? 1 : 0;
   }
+  if (first.is_string() && second.is_string()) {
+    return first.get_ref<const std::string&>().compare(second.get_ref<const std::string&>());
+  }
   return as_text(first).compare(as_text(second));
 }
 

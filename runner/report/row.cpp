@@ -13,6 +13,8 @@ using config::Value;
 
 Value or_null(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
+bool is_below(const fs::path& relative) { return !relative.empty() && *relative.begin() != ".."; }
+
 // Of both.
 void add_view(Value& json, const View& view) {
   json["directory"] = config::printable(view.folder.string());
@@ -39,9 +41,11 @@ Value to_json(const TrialView& trial) {
 }  // namespace
 
 std::string name_of(const fs::path& folder, const fs::path& results) {
-  const fs::path below = folder.lexically_proximate(results);
-  const bool inside = !below.empty() && *below.begin() != ".." && below.is_relative();
-  return config::printable((inside ? below : folder).string());
+  // As they are written first: where both are, that tells it, without a look at the disk.
+  fs::path below = folder.lexically_relative(results);
+  if (!is_below(below))
+    below = fs::absolute(folder).lexically_normal().lexically_relative(fs::absolute(results).lexically_normal());
+  return config::printable((is_below(below) ? below : folder).string());
 }
 
 std::vector<Row> rows_of(Catalog catalog, const fs::path& results) {

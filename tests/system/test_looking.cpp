@@ -87,6 +87,18 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
   }
 }
 
+TEST_CASE("a run has the same name however the results root is given") {
+  const Runs r;
+  const std::string absolute = r.w.results().string();
+  for (const std::string& results : {std::string("results"), std::string("./results/"), absolute, absolute + "/"}) {
+    INFO(results);
+    for (const char* name : {"burst", "burst/1", "results/burst/1"}) {
+      CHECK(r.look_json({"show", name, "--results", results})["run"] == "burst/1");
+    }
+    CHECK(r.look_json({"list", "burst", "--results", results})["runs"][0]["run"] == "burst/1");
+  }
+}
+
 TEST_CASE("show tells how a run went and where its things are") {
   const Runs r;
   const std::string done = r.look({"show", "tiny/1"});
