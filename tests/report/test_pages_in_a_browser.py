@@ -143,7 +143,7 @@ def a_sweep(window, folder):
         "(() => { const p = document.createElement('p'); p.style.color = 'var(--grey)'; document.body.append(p); return getComputedStyle(p).color; })()"
     )
     strokes = page.evaluate(
-        "[...document.querySelectorAll('.plot .curve[data-run=\"2\"] .line')].map(l => getComputedStyle(l).stroke)"
+        "[...document.querySelectorAll('.chart .plot:not(.parallel) .curve[data-run=\"2\"] .line')].map(l => getComputedStyle(l).stroke)"
     )
     assert len(strokes) >= 3 and set(strokes) == {grey}, "a stopped trial is grey"
     assert page.evaluate("document.querySelectorAll('.parallel .curve').length") == 5

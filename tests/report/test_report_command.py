@@ -1,13 +1,11 @@
-"""`ddp-exp report`: where the page goes, what --json says, and what is damaged, hostile or very long."""
+"""`ddp-exp report`: where the page goes, what --json says, and what is damaged or hostile."""
 
 import json
 import os
 import pathlib
-import resource
-import subprocess
 import tempfile
 
-from folders import PROGRAM, ddp_exp, report, sweep, train
+from folders import ddp_exp, report, sweep, train
 
 
 def data_of(folder, *arguments):
@@ -88,27 +86,6 @@ def damage_is_told_in_a_line_and_passed_over(folder):
     assert data_of(folder, "rates/one")["sweep"]["status"] == "completed"
 
 
-def a_run_of_a_million_steps_gives_a_small_page_in_little_memory(folder):
-    run = train(folder, "long", "a")
-    line = '{{"event":"step","epoch":{},"step":{},"loss":{},"lr":0.001,"samples":64,"samples_per_second":123456.7890123,"seconds":{}}}\n'
-    with open(run / "metrics.jsonl", "w") as metrics:
-        for step in range(1, 1_000_001):
-            loss = 77.5 if step == 500_123 else 1 / 3 + 1 / step
-            metrics.write(line.format(step // 1000, step, loss, step * 0.001))
-
-    def little_memory():
-        resource.setrlimit(resource.RLIMIT_DATA, (100 << 20, 100 << 20))
-
-    done = subprocess.run(
-        [PROGRAM, "report", "long/a"], cwd=folder, preexec_fn=little_memory, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    page = run / "report.html"
-    assert page.stat().st_size < 2e6, page.stat().st_size
-    steps = data_of(folder, "long/a")["runs"][0]["per_step"]
-    assert steps["rows"] == 1_000_000 and max(steps["columns"]["loss"]["max"]) == 77.5
-
-
 with tempfile.TemporaryDirectory() as scratch:
     here = pathlib.Path(scratch)
     train(here, "one", "a")
@@ -119,7 +96,6 @@ with tempfile.TemporaryDirectory() as scratch:
         json_says_what_the_page_shows,
         what_cannot_be_is_refused,
         damage_is_told_in_a_line_and_passed_over,
-        a_run_of_a_million_steps_gives_a_small_page_in_little_memory,
     ):
         check(here)
         print("holds:", check.__name__.replace("_", " "), flush=True)

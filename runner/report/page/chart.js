@@ -137,7 +137,7 @@ class Chart {
     group.append(svg("path", {class: curve.soft ? "line raw" : "line", d: pathThrough(xs, ys)}));
     if (curve.soft)
       group.append(svg("path", {class: "line", d: pathThrough(xs, curve.soft.map((value) => this.place(value)))}));
-    if (xs.length <= 40) {
+    if (xs.length <= (curve.smooth ? 2 : 40)) {
       group.append(
         ...xs.map((x, i) => (ys[i] === null ? null : svg("circle", {class: "dot", cx: x, cy: ys[i], r: 2.4})))
           .filter(Boolean));

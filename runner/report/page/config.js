@@ -53,5 +53,6 @@ function spaceText(config, key) {
   if (Array.isArray(config[own])) return config[own].map(shown).join(", ");
   const [min, max, step, scale] = ["min", "max", "step", "scale"].map((name) => config[`${own}.${name}`]);
   if (min === undefined || max === undefined) return "varied";
-  return [`${shown(min)} … ${shown(max)}`, step && `step ${shown(step)}`, scale && shown(scale)].filter(Boolean).join(", ");
+  const parts = [`${shown(min)} … ${shown(max)}`, step && `step ${shown(step)}`, scale && shown(scale)];
+  return parts.filter(Boolean).join(", ");
 }

@@ -49,7 +49,7 @@ function shown(value) {
 }
 
 // The same, with no more digits than one reads: 0.03444, not 0.034436041935044244.
-const brief = (value) => (isNumber(value) && String(value).length > 8 ? number(value, 4) : shown(value));
+const brief = (value) => (isNumber(value) && !Number.isInteger(value) ? number(value, 4) : shown(value));
 
 const METRICS = {
   loss: "Loss",

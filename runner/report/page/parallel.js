@@ -3,7 +3,6 @@
 function parallelCoordinates(sweep, trials) {
   const drawn = trials.filter((trial) => Object.keys(trial.parameters).length > 0);
   if (drawn.length === 0 || sweep.parameters.length === 0) return null;
-  const ranked = trials.filter((trial) => isNumber(trial.place)).length;
   const plot = svg("svg", {
     class: "plot parallel",
     role: "img",
@@ -14,16 +13,16 @@ function parallelCoordinates(sweep, trials) {
     el("figcaption", {}, el("h3", {}, "Trials at a glance"),
       el("span", {class: "note"}, "a line for each trial, from its parameters to ", el("b", {}, sweep.metric),
         ", best on top")),
-    scrolling(tip.frame), scaleKey(ranked, drawn));
+    scrolling(tip.frame), scaleKey(sweep, drawn));
   // On a phone it is wider than the screen, and scrolls inside its frame.
   asWide(tip.frame, 115 * (sweep.parameters.length + 1), (width) => {
     tip.frame.style.width = `${width}px`;
-    drawParallel(plot, tip, width, sweep, drawn, ranked);
+    drawParallel(plot, tip, width, sweep, drawn);
   });
   return figure;
 }
 
-function drawParallel(plot, tip, width, sweep, trials, ranked) {
+function drawParallel(plot, tip, width, sweep, trials) {
   const [left, right, top, bottom] = [64, width - 70, 40, 304];
   const axes = [
     ...sweep.parameters.map((key) => ({name: key, of: (trial) => trial.parameters[key]})),
@@ -39,15 +38,15 @@ function drawParallel(plot, tip, width, sweep, trials, ranked) {
     [...trials].sort((a, b) => (b.place ?? Infinity) - (a.place ?? Infinity) || a.trial - b.trial).map((trial) => {
       const points =
         axes.filter((axis) => axis.of(trial) !== undefined).map((axis) => [axis.x, axis.scale.at(axis.of(trial))]);
-      return drawTrial(trial, curveThrough(points), tip, sweep, ranked);
+      return drawTrial(trial, curveThrough(points), tip, sweep);
     });
   plot.setAttribute("viewBox", `0 0 ${width} 320`);
   plot.replaceChildren(...lines, ...axes.map((axis, i) => drawAxis(axis, top, bottom, i === axes.length - 1)));
 }
 
-function drawTrial(trial, path, tip, sweep, ranked) {
+function drawTrial(trial, path, tip, sweep) {
   return svg("g", {
-    class: `curve ${trialClass(trial, ranked)}`,
+    class: `curve ${trialClass(trial, sweep)}`,
     "data-run": trial.trial,
     pointerenter: () => spotlight.on(trial.trial),
     pointermove: (event) => tip.show(event, trialTip(trial, sweep)),
@@ -86,18 +85,12 @@ function drawAxis(axis, top, bottom, last) {
 }
 
 // What the colours say.
-function scaleKey(ranked, trials) {
+function scaleKey(sweep, trials) {
   const sample = (kind, text) => el("span", {class: "key"}, lineSample(kind), text);
-  const some = (status) => trials.some((trial) => trial.status === status);
+  const swatch = (i) => svg("rect", {class: `s${i}`, x: i * 12, y: 0, width: 12, height: 10});
+  const swatches = Array.from({length: 8}, (_, i) => swatch(i));
   return el("p", {class: "note scale"},
-    ranked < 2 ?
-      null :
-      [
-        "best",
-        svg("svg", {class: "swatches", viewBox: "0 0 96 10"},
-          Array.from({length: 8}, (_, i) => svg("rect", {class: `s${i}`, x: i * 12, y: 0, width: 12, height: 10}))),
-        "worst"
-      ],
-    some("stopped") ? sample("grey", "stopped before its end") : null,
-    some("failed") ? sample("grey dashed", "failed") : null);
+    sweep.ranked > 1 ? ["best", svg("svg", {class: "swatches", viewBox: "0 0 96 10"}, swatches), "worst"] : null,
+    trials.some((trial) => isPruned(trial, sweep)) ? sample("plain pruned", "stopped early") : null,
+    trials.some((trial) => trial.status === "failed") ? sample("grey dashed", "failed") : null);
 }

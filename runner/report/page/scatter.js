@@ -34,11 +34,10 @@ function drawScatter(plot, tip, width, sweep, points, key) {
 
 // The best last, on top.
 function drawPoints(points, tip, sweep, placeOf) {
-  const ranked = sweep.ranking.filter((trial) => isNumber(trial.place)).length;
   return [...points].sort((a, b) => b.place - a.place).map((trial) => {
     const [cx, cy] = placeOf(trial);
     return svg("circle", {
-      class: `point ${trialClass(trial, ranked)}`,
+      class: `point ${trialClass(trial, sweep)}`,
       "data-run": trial.trial,
       cx,
       cy,

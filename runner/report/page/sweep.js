@@ -42,7 +42,6 @@ function rankingSection(sweep) {
 }
 
 function trialCurves(sweep, runs, column, table) {
-  const ranked = sweep.ranking.filter((trial) => isNumber(trial.place)).length;
   const trials = new Map(sweep.ranking.map((trial) => [trial.trial, trial]));
   // The best last, on top of the others.
   return runs.map((run) => [run, trials.get(run.trial)])
@@ -54,7 +53,7 @@ function trialCurves(sweep, runs, column, table) {
       places: run.places[table],
       column,
       label: trialLabel(trial),
-      colour: trialClass(trial, ranked),
+      colour: isPruned(trial, sweep) ? "grey" : trialClass(trial, sweep),
       smooth: table === "per_step"
     }))
     .filter(Boolean);
@@ -71,7 +70,9 @@ function trialsSection(sweep, runs, left) {
       curves: () => trialCurves(sweep, runs, column, table),
       height: column === first ? 300 : 230,
     }));
+  const grey = sweep.ranking.some((trial) => isPruned(trial, sweep));
   return section("Curves of the trials", curveControls([]), chartGrid(charts),
+    grey ? el("p", {class: "note marks"}, el("span", {class: "key"}, lineSample("grey"), "stopped early")) : null,
     left > 0 ?
       el("p", {class: "note"}, `drawn: the first ${count(runs.length)} of the ranking; ${count(left)} more began`) :
       null);
@@ -83,13 +84,14 @@ function differenceSection(sweep) {
   if (!glance && scatters.length === 0) return null;
   return section("What made the difference", glance, scatters.length === 0 ? null : [
     el("h3", {class: "over"}, `${metricName(sweep.metric)} against each parameter`),
-    el("div", {class: "charts small"}, scatters),
+    el("div", {class: `charts ${scatters.length % 3 === 0 ? "small" : ""}`}, scatters),
   ]);
 }
 
 function sweepPage(data) {
   const {sweep, runs} = data;
   document.title = `${sweep.name} ${sweep.run_id} – ddp-exp sweep`;
+  survey(sweep);
   const best = sweep.ranking.find((trial) => trial.place === 1);
   // Trials may differ in the steps of an epoch; but the epochs must be there.
   view.along = runs.some((run) => run.per_epoch.rows > 1) ? "epoch" : "step";

@@ -1,12 +1,23 @@
 // What the pictures of a sweep share: how a trial is coloured and told, and the axes of what was varied.
 
-// The better, the further along the scale s0 … s7; what was stopped or failed is grey.
-function trialClass(trial, ranked) {
-  if (trial.status === "stopped" || trial.status === "interrupted") return "grey";
+// How many trials have a place, and how many epochs the furthest has done: for all that asks about one of them.
+function survey(sweep) {
+  sweep.ranked = sweep.ranking.filter((trial) => isNumber(trial.place)).length;
+  sweep.furthest = sweep.ranking.reduce((epochs, trial) => Math.max(epochs, trial.epochs), 0);
+}
+
+// The better, the nearer to the beginning of the scale s0 … s7; pruned: it was stopped.
+function trialClass(trial, sweep) {
   if (trial.status === "failed") return "grey dashed";
   if (!isNumber(trial.place)) return "grey";
-  const share = ranked > 1 ? (trial.place - 1) / (ranked - 1) : 0;
-  return `s${Math.min(7, Math.floor(share * 8))}${trial.place === 1 ? " best" : ""}`;
+  const share = sweep.ranked > 1 ? (trial.place - 1) / (sweep.ranked - 1) : 0;
+  const colour = `s${Math.min(7, Math.floor(share * 8))}`;
+  return `${colour} ${trial.place === 1 ? "best" : ""} ${isPruned(trial, sweep) ? "pruned" : ""}`;
+}
+
+// Stopped, while others went further. Of a sweep that lets none come to its end, those that got furthest are not.
+function isPruned(trial, sweep) {
+  return (trial.status === "stopped" || trial.status === "interrupted") && trial.epochs < sweep.furthest;
 }
 
 const trialLabel = (trial) => `trial ${trial.trial}`;
