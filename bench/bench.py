@@ -9,9 +9,10 @@ import listing
 import save
 import start
 import step
+import sweep
 from sides import RANKS, ROOT
 
-BENCHES = {"start": start, "step": step, "allreduce": allreduce, "save": save, "list": listing}
+BENCHES = {"start": start, "step": step, "allreduce": allreduce, "save": save, "sweep": sweep, "list": listing}
 
 
 def main():

@@ -1,9 +1,11 @@
-// Run by the build: writes what the rank library can do to the file given, for those who do not load it.
+// Run by the build: writes what the rank library can do, and which search methods there are, to the file given, for
+// those who do not load it.
 #include <exception>
 #include <fstream>
 #include <iostream>
 
 #include "config/components.h"
+#include "search/search.h"
 
 extern "C" void ddp_rank_components(ddp::config::Components* components);
 
@@ -15,6 +17,7 @@ int main(int argc, char** argv) {
   ddp::config::Components components;
   try {
     ddp_rank_components(&components);
+    for (auto& method : ddp::search::methods().specs()) components.add("method", method);
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << '\n';
     return 1;

@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   ddp::commands::add_run(app, exit_code);
   ddp::commands::add_resume(app, exit_code);
+  ddp::commands::add_sweep(app, exit_code);
   ddp::commands::add_plan(app, exit_code);
   ddp::commands::add_validate(app, exit_code);
   ddp::commands::add_list(app, exit_code);

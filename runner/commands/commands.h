@@ -13,6 +13,7 @@ namespace ddp::commands {
 // exit code of the program.
 void add_run(CLI::App& app, int& exit_code);
 void add_resume(CLI::App& app, int& exit_code);
+void add_sweep(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);

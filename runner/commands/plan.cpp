@@ -10,6 +10,8 @@
 #include "commands/prepare.h"
 #include "commands/sets.h"
 #include "commands/show_plan.h"
+#include "commands/show_sweep.h"
+#include "commands/sweep.h"
 
 namespace ddp::commands {
 
@@ -18,20 +20,27 @@ void add_plan(CLI::App& app, int& exit_code) {
     std::string file;
     std::vector<std::string> sets;
     launch::LaunchFlags flags;
+    std::optional<int> jobs;  // of a sweep
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("plan", "show ranks, devices, steps and memory; train nothing");
+  CLI::App* verb =
+      app.add_subcommand("plan", "show ranks, devices, steps and memory, or the trials of a sweep; train nothing");
   verb->add_option("FILE", o->file, "the experiment")->required();
   add_sets(*verb, o->sets);
   add_launch_flags(*verb, o->flags);
+  add_jobs(*verb, o->jobs);
   verb->add_flag("--json", o->json, "as JSON");
   verb->callback([o, &exit_code] {
+    exit_code = 0;
+    if (config::has_sweep(o->file, o->sets)) {
+      show_sweep(prepare_sweep(o->file, o->sets, o->jobs, /*timed=*/true), o->json);
+      return;
+    }
     config::Loaded loaded = config::load(o->file, o->sets, config::Components::installed());
     launch::Launch launch = launch::choose_launch(o->flags);
     const Prepared prepared = prepare(std::move(loaded), launch);
     show_plan(prepared.plan, prepared.workload, prepared.probe, o->json);
-    exit_code = 0;
   });
 }
 

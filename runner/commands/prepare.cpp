@@ -4,19 +4,6 @@
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
-namespace {
-
-// The file that init_from names: itself, or the model of a checkpoint; empty: none.
-fs::path weights_of(const config::Loaded& loaded) {
-  const fs::path named = loaded.experiment.init_from;
-  if (named.empty()) return {};
-  std::error_code unreadable;
-  const fs::path file = fs::is_directory(named, unreadable) ? named / "model.safetensors" : named;
-  if (fs::is_regular_file(file, unreadable)) return file;
-  throw loaded.error("init_from", "there are no weights: " + file.string(), "give a checkpoint or a .safetensors file");
-}
-
-// What the throw-away child found, at the key that is to blame, or at the file.
 Error untrainable(const config::Loaded& loaded, const rank::Probe& probe) {
   const std::string key = probe.where.substr(0, probe.where.find_first_of("[ "));
   const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
@@ -24,15 +11,14 @@ Error untrainable(const config::Loaded& loaded, const rank::Probe& probe) {
   return loaded.error(loaded.given(key) ? key : key.substr(0, key.find('.')), probe.error, probe.remedy);
 }
 
-}  // namespace
-
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from,
                  std::optional<std::int64_t> global_batch_size) {
   Prepared p{.loaded = std::move(loaded), .plan = {}, .start = {}, .library = nullptr, .probe = {}, .workload = {}};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch, global_batch_size);
   // Weights and checkpoints are rank 0's to read; its node has them.
   if (launch.leads()) {
-    p.start = {.resume_from = resume_from, .init_from = resume_from.empty() ? weights_of(p.loaded) : fs::path()};
+    p.start = {.resume_from = resume_from,
+               .init_from = resume_from.empty() ? launch::weights_of(p.loaded) : fs::path()};
   }
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
   p.probe = p.library->probe(p.plan, p.start);

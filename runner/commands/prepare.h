@@ -24,4 +24,7 @@ struct Prepared {
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {},
                  std::optional<std::int64_t> global_batch_size = {});
 
+// What the throw-away child found, at the key that is to blame, or at the file.
+Error untrainable(const config::Loaded& loaded, const rank::Probe& probe);
+
 }  // namespace ddp::commands

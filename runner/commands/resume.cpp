@@ -11,6 +11,7 @@
 #include "commands/launched.h"
 #include "commands/nodes.h"
 #include "commands/sets.h"
+#include "commands/sweep.h"
 #include "launch/training.h"
 #include "record/retention.h"
 
@@ -24,7 +25,18 @@ struct ResumeOptions {
   std::string results = "results";
   std::string from = "latest";
   launch::LaunchFlags flags;
+  std::optional<int> jobs;  // of a sweep
 };
+
+// Its trials are runs of one machine each; a trial alone can be launched otherwise.
+int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions& o, const launch::Launch& launch) {
+  if (launch.nodes > 1 || launch.one_rank() || o.from != "latest" || launch.max_restarts > 0) {
+    throw usage_error(
+        "a sweep goes on by itself, from where it was", directory.path().string(),
+        "leave --from, --max-restarts and the launch's flags out; a trial takes them: name it by its folder");
+  }
+  return resume_sweep(directory, o.sets, o.jobs);
+}
 
 int resume(const ResumeOptions& o) {
   launch::Launch launch = launch::choose_launch(o.flags);
@@ -33,7 +45,7 @@ int resume(const ResumeOptions& o) {
   if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
   const Resumption resumption{
       .directory = record::RunDirectory::find(o.results, o.run), .sets = o.sets, .from = o.from};
-  resumption.directory.require_run();
+  if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
   const auto loaded = config::load(resumption.directory.config(), o.sets, config::Components::installed());
   launch::apply_init_method(loaded, launch);
   if (launch.one_rank()) return resume_launched(resumption, launch);
@@ -82,11 +94,12 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes&
 
 void add_resume(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
-  CLI::App* verb = app.add_subcommand("resume", "go on with a run");
-  verb->add_option("RUN", o->run, "a run directory, name, name/run-id, or latest")->required();
+  CLI::App* verb = app.add_subcommand("resume", "go on with a run or a sweep");
+  verb->add_option("RUN", o->run, "a run directory, name, name/run-id, or latest; or a sweep's")->required();
   add_sets(*verb, o->sets);
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  add_jobs(*verb, o->jobs);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   verb->callback([o, &exit_code] { exit_code = resume(*o); });

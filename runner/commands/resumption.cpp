@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "config/difference.h"
+#include "launch/training.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -79,10 +80,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   return point;
 }
 
-bool ResumePoint::nothing_to_do() const {
-  const auto& e = prepared.plan.experiment;
-  return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
-}
+bool ResumePoint::nothing_to_do() const { return launch::has_done_all(prepared.plan.experiment, position); }
 
 std::string ResumePoint::told_changes() const {
   const auto text = [](const config::Value& value) {

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/log.h"
 #include "commands/commands.h"
 #include "commands/launch_flags.h"
 #include "commands/launched.h"
@@ -62,6 +63,8 @@ int run(const RunOptions& o) {
   if (!o.init_from.empty()) sets.push_back("init_from=" + as_toml(o.init_from));
   config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
   launch::Launch launch = launch::choose_launch(o.flags);
+  if (loaded.given("sweep"))
+    log::info("it has a [sweep]: `run` trains the file once, as it stands; `sweep` its trials");
   if (o.dry_run) {
     const Prepared prepared = prepare(std::move(loaded), launch);
     show_plan(prepared.plan, prepared.workload, prepared.probe, /*json=*/false);

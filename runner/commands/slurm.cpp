@@ -1,155 +1,49 @@
-#include <unistd.h>
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "base/file_descriptor.h"
 #include "commands/commands.h"
 #include "commands/sets.h"
+#include "commands/slurm_options.h"
 #include "config/load.h"
-#include "launch/slurm_job.h"
-#include "record/atomic_file.h"
 
 namespace ddp::commands {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint16_t kPort = 8888;
 
-struct Options {
-  launch::SlurmJob job;
-  std::string file;
-  std::string results = "results";
-  std::optional<int> signal_before;
-  std::string output = "job.sbatch";
-  bool force = false;
-  bool submit = false;
-};
-
-// A line end in any of them would begin a new line of the script.
-void require_one_line(const std::string& text, const std::string& where) {
-  if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) return;
-  throw usage_error("has a line end or another control character in it", where, "write it on one line");
-}
-
-void require_one_line(const Options& o) {
-  const launch::SlurmJob& job = o.job;
-  require_one_line(fs::absolute(o.file), "FILE");
-  require_one_line(job.program, "the folder of ddp-exp");
-  require_one_line(fs::absolute(o.results), "--results");
-  require_one_line(job.partition, "--partition");
-  require_one_line(job.account, "--account");
-  require_one_line(job.job_name, "--job-name");
-  for (const auto& module : job.modules) require_one_line(module, "--module");
-  for (const auto& set : job.sets) require_one_line(set, "--set");
-}
-
-// How long before the end it is told to save: two minutes, but for most of a short job's time it trains.
-int choose_signal_before(const Options& o) {
-  if (o.job.time.empty()) return o.signal_before.value_or(o.job.signal_before);
-  const auto seconds = launch::slurm_seconds(o.job.time);
-  if (!seconds) {
-    throw usage_error("\"" + o.job.time + "\" is no time", "--time",
-                      "write minutes, or hours:minutes:seconds, or days-hours:minutes:seconds: 30, 1:00:00, 2-12");
-  }
-  if (*seconds == 0) return o.signal_before.value_or(o.job.signal_before);
-  if (!o.signal_before) return static_cast<int>(std::min<std::int64_t>(o.job.signal_before, *seconds / 4));
-  if (*o.signal_before < *seconds) return *o.signal_before;
-  throw usage_error("no time is left to train in: the job has " + std::to_string(*seconds) + " s", "--signal-before",
-                    "give it fewer seconds than --time");
-}
-
 // The whole of the experiment is checked before anything is written.
-void complete(Options& o) {
+int slurm(SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   std::vector<std::string> sets = job.sets;
   if (!job.name.empty()) sets.push_back("name=" + as_toml(job.name));
   const auto loaded = config::load(o.file, sets, config::Components::installed());
   if (job.job_name.empty()) job.job_name = loaded.experiment.name;
-  job.program = fs::read_symlink("/proc/self/exe");
-  job.experiment = fs::absolute(o.file).lexically_normal();
-  job.results = fs::absolute(o.results).lexically_normal();
-  require_one_line(o);
-  job.signal_before = choose_signal_before(o);
-  if (job.exclusive && !job.port) job.port = kPort;
-}
-
-void write(const Options& o, const std::string& script) {
-  if (fs::exists(o.output)) {
-    if (record::read_text(o.output) == script) return;
-    if (!o.force) {
-      throw usage_error("is there, and is another script", o.output,
-                        "look at it; --force overwrites it, --output FILE writes another, --output - prints");
-    }
-  }
-  try {
-    record::write_atomically(o.output, script);
-  } catch (const Error& error) {
-    throw usage_error(error.summary(), error.where());
-  }
-}
-
-// Becomes sbatch: what it says and how it exits is this command's.
-[[noreturn]] void submit(const std::string& file) {
-  std::cout.flush();
-  execlp("sbatch", "sbatch", fs::absolute(file).c_str(), nullptr);
-  throw usage_error("cannot be started: " + errno_text(errno), "sbatch",
-                    "the script is written: submit it on a machine of the cluster, with sbatch " + file);
-}
-
-int slurm(Options& o) {
-  if (o.submit && o.output == "-") throw usage_error("prints the script and submits nothing", "--output -");
   complete(o);
-  const std::string script = launch::slurm_script(o.job);
-  if (o.output == "-") {
-    std::cout << script << std::flush;
-    return 0;
-  }
-  write(o, script);
-  if (o.submit) submit(o.output);
-  std::cout << o.output << std::endl;
-  return 0;
+  if (job.exclusive && !job.port) job.port = kPort;
+  return write_job(o);
 }
 
 }  // namespace
 
 void add_slurm(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SlurmOptions>();
   launch::SlurmJob& job = o->job;
   CLI::App* verb = app.add_subcommand("slurm", "write the job script that trains on the nodes of a Slurm cluster");
   const CLI::Range count(1, 1'000'000);
   verb->add_option("FILE", o->file, "the experiment")->required();
   verb->add_option("--nodes", job.nodes, "machines")->check(count)->capture_default_str();
-  verb->add_option("--gpus-per-node", job.gpus_per_node, "GPUs of each")->check(count);
-  verb->add_option("--cpus-per-task", job.cpus_per_task, "CPUs of each, for all its ranks")->check(count);
   verb->add_option("--nproc-per-node", job.nproc_per_node, "ranks on each; otherwise as device_pool says")
       ->check(count);
-  verb->add_option("--partition", job.partition, "Slurm's");
-  verb->add_option("--account", job.account, "Slurm's");
-  verb->add_option("--time", job.time, "at most so long: minutes, hours:minutes:seconds, days-hours");
-  verb->add_option("--job-name", job.job_name, "Slurm's; otherwise the experiment's name");
-  verb->add_flag("--exclusive,!--no-exclusive", job.exclusive, "share the nodes with no other job (the default)");
-  verb->add_option("--module", job.modules, "module load this first; again for more")
-      ->take_all()
-      ->allow_extra_args(false);
   verb->add_option("--port", job.port,
                    "where the nodes meet, on the first (8888; of shared nodes, one of the job's own)")
       ->check(CLI::Range(1, 65535));
-  verb->add_option("--signal-before", o->signal_before,
-                   "save and go back to the queue so many seconds before the time is up (120)")
-      ->check(CLI::Range(1, 65535));
+  add_slurm_requests(*verb, *o);
   add_sets(*verb, job.sets);
   verb->add_option("--name", job.name, "the folder under the results root");
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
-  verb->add_option("--output", o->output, "the script; - prints it")->capture_default_str();
-  verb->add_flag("--force", o->force, "overwrite a script that differs");
-  verb->add_flag("--submit", o->submit, "submit it with sbatch");
   verb->callback([o, &exit_code] { exit_code = slurm(*o); });
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands/commands.h"
+#include "commands/prepare_sweep.h"
 #include "commands/sets.h"
 #include "config/load.h"
 
@@ -21,7 +22,11 @@ struct Arguments {
 // The mistakes of one file as a person reads them, "" where there are none.
 std::string mistakes(const std::string& file, const Arguments& arguments, const config::Components& components) {
   try {
-    config::load(file, arguments.sets, components);
+    if (config::has_sweep(file, arguments.sets)) {
+      check_trials(config::load_sweep(file, arguments.sets, components));
+    } else {
+      config::load(file, arguments.sets, components);
+    }
     return "";
   } catch (const Error& error) {
     return error.what();

@@ -38,6 +38,11 @@ Node without(const Node& table, const std::string& key) {
 
 Value Checker::check(const Node& root) const { return table(root, options_, {.path = "", .known_as = "keys"}); }
 
+Value Checker::check_section(const Node& node, const std::string& path, const std::string& kind,
+                             const std::string& name) const {
+  return table(node, options_, {.path = path, .known_as = kind + " " + name, .kind = kind});
+}
+
 Value Checker::table(const Node& node, const std::vector<Option>& options, const Owner& owner) const {
   for (const auto* entry : in_file_order(node)) {
     if (!find(options, entry->first)) unknown_key(entry->first, entry->second, options, owner);
@@ -64,6 +69,7 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   std::vector<std::string> known = config::names_of(options);
   if (owner.path.empty()) {
     known.push_back("extends");
+    known.push_back("sweep");
     for (const ShortForm& form : kShortForms) known.push_back(form.key);
   }
   if (owner.kind.empty()) {

@@ -21,6 +21,9 @@ class Checker {
   // The values of an experiment's tree, in the order of the options: integers where a number is meant made
   // floating, file names absolute, the options of components complete. What is wrong is left out.
   Value check(const Node& root) const;
+  // Those of the section [path], whose keys depend on which component of `kind` it names: `name`.
+  Value check_section(const Node& node, const std::string& path, const std::string& kind,
+                      const std::string& name) const;
 
  private:
   // The table under `path`, whose keys are `options`; `known_as` says whose keys they are.
@@ -48,5 +51,8 @@ class Checker {
   const Components& components_;
   Problems& problems_;
 };
+
+// A file's name as the program can open it from anywhere: relative to the file that names it. An empty one stays: none.
+std::string absolute_path(const Node& node, const std::string& name);
 
 }  // namespace ddp::config

@@ -13,20 +13,19 @@ bool contains(const Range& range, double number) {
   return true;
 }
 
-// A file's name as the program can open it from anywhere; an empty one stays: none.
-std::string absolute(const Node& node, const std::string& name) {
+}  // namespace
+
+std::string absolute_path(const Node& node, const std::string& name) {
   if (name.empty()) return name;
   return std::filesystem::absolute(node.place.source->folder() / name).lexically_normal().string();
 }
-
-}  // namespace
 
 std::optional<Value> Checker::scalar(const Node& node, const Option& option, const std::string& path) const {
   if (node.kind == Kind::text) {
     const auto text = node.scalar.get<std::string>();
     const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end();
     if (!option.choices.empty() && !known) return misfit(node, option, path);
-    return option.path ? Value(absolute(node, text)) : node.scalar;
+    return option.path ? Value(absolute_path(node, text)) : node.scalar;
   }
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !contains(option.range, number)) return misfit(node, option, path);

@@ -80,15 +80,22 @@ void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is
 
 }  // namespace
 
+void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Problems& problems) {
+  Node all;
+  for (Node& one : assigned) {
+    expand(one, options, problems);
+    lay_over(all, std::move(one), options, false);
+  }
+  lay_over(root, std::move(all), options, true);
+}
+
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             const std::vector<Option>& options, Problems& problems) {
   std::optional<std::vector<Node>> layers = read_layers(file, problems);
-  Node assigned;
+  std::vector<Node> assigned;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     std::optional<Node> assignment = parse_assignment(static_cast<int>(i) + 1, sets[i], problems);
-    if (!assignment) continue;
-    expand(*assignment, options, problems);
-    lay_over(assigned, std::move(*assignment), options, false);
+    if (assignment) assigned.push_back(std::move(*assignment));
   }
   if (!layers) return std::nullopt;
 
@@ -98,7 +105,7 @@ std::optional<Node> compose(const std::filesystem::path& file, const std::vector
     root.place = layer->place;
     lay_over(root, std::move(*layer), options, true);
   }
-  lay_over(root, std::move(assigned), options, true);
+  assign(root, std::move(assigned), options, problems);
   return root;
 }
 

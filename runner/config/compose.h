@@ -17,6 +17,9 @@ namespace ddp::config {
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             const std::vector<Option>& options, Problems& problems);
 
+// Lays `assigned`, settings of keys each, over `root`: all of them together, so that their order does not matter.
+void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Problems& problems);
+
 // The file at the front, then what it extends, and so on up. Nothing where one could not be read.
 std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Problems& problems);
 

@@ -1,6 +1,7 @@
 #include "config/load.h"
 
 #include "config/check.h"
+#include "config/check_root.h"
 #include "config/compose.h"
 #include "config/rules.h"
 
@@ -45,23 +46,28 @@ Error Loaded::error(const std::string& path, const std::string& what, const std:
 
 bool Loaded::given(const std::string& path) const { return places.count(path) > 0; }
 
-Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components) {
-  Problems problems;
-  const std::vector<Option> options = describe<Experiment>();
-  std::optional<Node> root = compose(file, sets, options, problems);
-  if (!root) throw problems.error();
-
+Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Problems& problems) {
   Loaded loaded;
   loaded.file = file.string();
-  note_places(*root, "", loaded.places);
-  supply_loss(*root, components, problems);
-  Value values = Checker(options, components, problems).check(*root);
-  if (!root->find("name")) values["name"] = file.stem().string();
+  note_places(root, "", loaded.places);
+  root.entries.erase("sweep");  // load_sweep reads it
+  supply_loss(root, components, problems);
+  const std::vector<Option> options = describe<Experiment>();
+  Value values = Checker(options, components, problems).check(root);
+  if (!root.find("name")) values["name"] = file.stem().string();
   loaded.experiment = read<Experiment>(values);
   if (const Spec* model = components.find("model", loaded.experiment.model.name)) {
     loaded.model_devices = model->traits.value("devices", std::int64_t{1});
   }
-  check_rules(*root, loaded.experiment, components, problems);
+  check_rules(root, loaded.experiment, components, problems);
+  return loaded;
+}
+
+Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components) {
+  Problems problems;
+  std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
+  if (!root) throw problems.error();
+  Loaded loaded = check_root(std::move(*root), file, components, problems);
   if (!problems.empty()) throw problems.error();
   return loaded;
 }

@@ -34,6 +34,18 @@ std::vector<const std::pair<const std::string, Node>*> in_file_order(const Node&
   return entries;
 }
 
+Value to_value(const Node& node) {
+  if (node.kind == Kind::list) {
+    Value list = Value::array();
+    for (const Node& item : node.items) list.push_back(to_value(item));
+    return list;
+  }
+  if (!node.is_table()) return node.scalar;
+  Value table = Value::object();
+  for (const auto* entry : in_file_order(node)) table[entry->first] = to_value(entry->second);
+  return table;
+}
+
 std::string shown(const Node& node) {
   switch (node.kind) {
     case Kind::boolean:

@@ -36,6 +36,9 @@ struct Node {
 // The entries of a table in the order of the file.
 std::vector<const std::pair<const std::string, Node>*> in_file_order(const Node& table);
 
+// The same without its places.
+Value to_value(const Node& node);
+
 // How a value is named in an error: `the text "x"`, `3`, `a list`.
 std::string shown(const Node& node);
 

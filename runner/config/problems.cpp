@@ -10,7 +10,12 @@ constexpr std::size_t kShown = 50;
 }  // namespace
 
 void Problems::add(Place place, const std::string& what, std::string remedy) {
-  all_.push_back({std::move(place), printable(what), std::move(remedy)});
+  const std::string text = printable(what);
+  // The trials of a sweep have the mistakes of its file in common.
+  const bool known = std::any_of(all_.begin(), all_.end(), [&](const Problem& problem) {
+    return !before(problem.place, place) && !before(place, problem.place) && problem.what == text;
+  });
+  if (!known) all_.push_back({std::move(place), text, std::move(remedy)});
 }
 
 Error Problems::error() const {

@@ -2,6 +2,7 @@
 
 #include "config/forms.h"
 #include "config/load.h"
+#include "config/sweep.h"
 
 namespace ddp::config {
 namespace {
@@ -110,6 +111,24 @@ void add_short_form(Value& schema, const ShortForm& form) {
   schema["allOf"].push_back({{"not", std::move(both)}});
 }
 
+// What varies is a list of values or a range; in a table of them, each again.
+Value sweep(const Components& components) {
+  Value schema = {{"description", "what `ddp-exp sweep` tries"}};
+  schema.update(table(sweep_options(components), components));
+  const Value range = {
+      {"type", "object"},
+      {"required", {"min", "max"}},
+      {"properties",
+       {{"min", {{"type", "number"}}}, {"max", {{"type", "number"}}}, {"scale", {{"enum", {"linear", "log"}}}}}},
+      {"additionalProperties", false}};
+  const Value list = {{"type", "array"}, {"minItems", 1}};
+  const Value deeper = {
+      {"type", "object"},
+      {"not", {{"anyOf", Value::array({Value{{"required", {"min"}}}, Value{{"required", {"max"}}}})}}}};
+  schema["properties"]["parameters"]["additionalProperties"] = {{"anyOf", Value::array({list, range, deeper})}};
+  return schema;
+}
+
 }  // namespace
 
 Value schema(const Components& components) {
@@ -118,6 +137,7 @@ Value schema(const Components& components) {
   schema.update(table(options, components));
   schema["properties"]["extends"] = {{"type", "string"},
                                      {"description", "another experiment file, whose keys hold where this gives none"}};
+  schema["properties"]["sweep"] = sweep(components);
   for (const ShortForm& form : kShortForms) add_short_form(schema, form);
   for (const auto& [first, second] : kAlternatives) {
     schema["allOf"].push_back({{"not", {{"required", {first, second}}}}});

@@ -1,3 +1,5 @@
+#include "config/to_toml.h"
+
 #include "config/load.h"
 
 namespace ddp::config {
@@ -52,10 +54,11 @@ std::string value(const Value& from) {
 
 }  // namespace
 
-std::string to_toml(const Experiment& experiment) {
+std::string to_toml(const Experiment& experiment) { return to_toml(write(experiment)); }
+
+std::string to_toml(const Value& written) {
   std::string top;
   std::string sections;
-  const Value written = write(experiment);
   for (const auto& [name, entry] : written.items()) {
     if (!entry.is_object()) {
       top += key(name) + " = " + value(entry) + "\n";

@@ -51,6 +51,10 @@ void become_child(const ChildSetup& setup, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // the parent went before it could take us along
   prctl(PR_SET_PTRACER, parent);      // its gdb may look where this hangs
+  if (setup.supervises) {
+    setpgid(0, 0);
+    return;
+  }
   for (const int signal : kStopSignals) ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);

@@ -21,12 +21,14 @@ struct ChildSetup {
   std::vector<int> descriptors;  // stay open beside 0, 1 and 2; all others are closed
   std::string log = {};          // the file that 1 and 2 go to; empty: to `output`
   int output = -1;               // the descriptor that they go to; none: to /dev/null
+  bool supervises = false;  // has children of its own: stop signals wait until it listens, and those that a terminal
+                            // sends do not reach it
 };
 
 // Forks a child that runs `body` and exits with what it returns. The child dies with this process, hears no
-// INT, TERM or USR2 (its parent alone does), reads nothing, and holds no descriptors but those given.
-// This process must have one thread: a fork copies locks that other threads hold, locked for ever.
-// Throws ddp::Error (training).
+// INT, TERM or USR2 (its parent alone does) unless it supervises, reads nothing, and holds no descriptors but those
+// given. This process must have one thread: a fork copies locks that other threads hold, locked for ever. Throws
+// ddp::Error (training).
 Child fork_child(const ChildSetup& setup, const std::function<int()>& body);
 
 // Runs `body` in a throw-away child and returns what it wrote to the descriptor it was given. Throws

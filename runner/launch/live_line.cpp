@@ -1,40 +1,12 @@
 #include "launch/live_line.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
+#include "launch/terminal.h"
+
 namespace ddp::launch {
-namespace {
-
-bool wants_live_line() {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) && (no_color == nullptr || *no_color == '\0') &&
-         (term == nullptr || std::string(term) != "dumb");
-}
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<long long>(std::ceil(seconds));
-  char text[48];
-  if (whole >= 3600) {
-    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
-  }
-  return text;
-}
-
-}  // namespace
-
 LiveLine::LiveLine(record::ProgressPage& page) : page_(page), terminal_(wants_live_line()) {}
 
 std::string LiveLine::text() const {

@@ -36,7 +36,8 @@ nlohmann::json to_json(const rank::Probe& p) {
           {"parameter_bytes", p.parameter_bytes},
           {"buffer_bytes", p.buffer_bytes},
           {"optimizer_bytes", p.optimizer_bytes},
-          {"samples", p.samples}};
+          {"samples", p.samples},
+          {"step_seconds", p.step_seconds}};
 }
 
 rank::Probe from_json(const nlohmann::json& json) {
@@ -50,10 +51,21 @@ rank::Probe from_json(const nlohmann::json& json) {
   json.at("buffer_bytes").get_to(p.buffer_bytes);
   json.at("optimizer_bytes").get_to(p.optimizer_bytes);
   json.at("samples").get_to(p.samples);
+  json.at("step_seconds").get_to(p.step_seconds);
   return p;
 }
 
 }  // namespace
+
+std::filesystem::path weights_of(const config::Loaded& loaded) {
+  const std::filesystem::path named = loaded.experiment.init_from;
+  if (named.empty()) return {};
+  std::error_code unreadable;
+  const std::filesystem::path file =
+      std::filesystem::is_directory(named, unreadable) ? named / "model.safetensors" : named;
+  if (std::filesystem::is_regular_file(file, unreadable)) return file;
+  throw loaded.error("init_from", "there are no weights: " + file.string(), "give a checkpoint or a .safetensors file");
+}
 
 RankLibrary::RankLibrary(bool gpus) {
   void* library = load("libddp_rank.so", "build it again: scripts/ddp-exp --setup-only");
@@ -63,8 +75,9 @@ RankLibrary::RankLibrary(bool gpus) {
   if (gpus) load("libddp_nccl.so", "fetch the GPU libraries and build it: scripts/ddp-exp --cuda --setup-only");
 }
 
-rank::Probe RankLibrary::probe(const Plan& plan, const Start& start) const {
+rank::Probe RankLibrary::probe(const Plan& plan, const Start& start, bool timed) const {
   rank::Task task;
+  task.timed = timed;
   task.experiment = &plan.experiment;
   task.devices = plan.groups.front();
   task.resume_from = start.resume_from;

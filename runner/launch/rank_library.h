@@ -16,6 +16,10 @@ struct Start {
   std::filesystem::path init_from;    // a .safetensors file, for the weights alone
 };
 
+// The file that `init_from` names: itself, or the model of a checkpoint; empty: none. Throws ddp::Error (usage) where
+// it is not there.
+std::filesystem::path weights_of(const config::Loaded& loaded);
+
 // libddp_rank.so, which needs LibTorch: loaded only when there is something to train, once, before the forks.
 class RankLibrary {
  public:
@@ -31,7 +35,8 @@ class RankLibrary {
 
   // What only tensors can tell of an experiment, and of what it goes on from, from a throw-away child. Throws
   // ddp::Error (usage) where the experiment cannot be trained.
-  rank::Probe probe(const Plan& plan, const Start& start) const;
+  // `timed`: also about how long a step takes.
+  rank::Probe probe(const Plan& plan, const Start& start, bool timed = false) const;
 
  private:
   decltype(&rank::ddp_rank_train) train_;

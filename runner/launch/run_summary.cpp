@@ -99,12 +99,12 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   // Who was stopped before it knew its steps has not done them.
   const bool done = !failure && run.steps_in_all > 0 && run.step >= run.steps_in_all;
   // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
-  s.status = failure ? "failed" : stop_signal != 0 && !done ? "interrupted" : "completed";
+  s.status = failure ? "failed" : done ? "completed" : "interrupted";
   s.error = failure;
   // A rank of another machine is named by its number; what it logged came here.
   if (failure && failure->rank >= 0 && failure->log.empty()) s.error->log = directory.log(failure->rank).string();
   record::write_summary(directory, s);
-  if (s.status == "interrupted") {
+  if (s.status == "interrupted" && stop_signal != 0) {
     const fs::path last = record::latest_checkpoint(directory.checkpoints());
     std::string saved =
         last.empty() ? "nothing is saved yet" : "saved after step " + std::to_string(record::step_of(last));

@@ -40,9 +40,15 @@ std::string request(const std::string& option, const std::optional<int>& value) 
   return value ? request(option, std::to_string(*value)) : "";
 }
 
+std::string array(const SlurmJob& job) {
+  if (!job.trials) return "";
+  const std::string most = job.at_once ? "%" + std::to_string(*job.at_once) : "";
+  return request("array", "0-" + std::to_string(*job.trials - 1) + most);
+}
+
 std::string requests(const SlurmJob& job) {
   return request("job-name", job.job_name) + request("partition", job.partition) + request("account", job.account) +
-         request("nodes", job.nodes) + "#SBATCH --ntasks-per-node=1  # the parent of a node's ranks\n" +
+         array(job) + request("nodes", job.nodes) + "#SBATCH --ntasks-per-node=1  # the parent of a node's ranks\n" +
          request("gpus-per-node", job.gpus_per_node) + request("cpus-per-task", job.cpus_per_task) +
          request("time", job.time) + (job.exclusive ? "#SBATCH --exclusive\n" : "") +
          "# So many seconds before the time is up it saves and goes back to the queue; likewise when it is "
@@ -77,6 +83,22 @@ std::string places(const SlurmJob& job) {
          shell_word(job.results) + "\n\n";
 }
 
+std::string settings(const SlurmJob& job) {
+  std::string options = job.name.empty() ? "" : " --name " + shell_word(job.name);
+  for (const auto& set : job.sets) options += " --set " + shell_word(set);
+  return options;
+}
+
+std::string trial(const SlurmJob& job) {
+  return "# All jobs of the array write one sweep.\n"
+         "nodes=(\"$(hostname)\")\n"
+         "\"$program\" sweep \"$experiment\" --trial \"$SLURM_ARRAY_TASK_ID\" \\\n"
+         "  --results \"$results\" --run-id \"slurm-$SLURM_ARRAY_JOB_ID\"" +
+         settings(job) +
+         " &\n"
+         "launches+=($!)\n\n";
+}
+
 std::string launches(const SlurmJob& job) {
   std::string srun = "  srun --nodelist=\"${nodes[i]}\" --nodes=1 --ntasks=1 --cpu-bind=none";
   if (job.cpus_per_task) srun += " --cpus-per-task=" + std::to_string(*job.cpus_per_task);
@@ -84,8 +106,7 @@ std::string launches(const SlurmJob& job) {
       "    --nnodes \"${#nodes[@]}\" --node-rank \"$i\" --master-addr \"$master\" --master-port \"$port\"";
   if (job.nproc_per_node) flags += " --nproc-per-node " + std::to_string(*job.nproc_per_node);
   std::string options = "    --results \"$results\" --run-id \"slurm-$SLURM_JOB_ID\"";
-  if (!job.name.empty()) options += " --name " + shell_word(job.name);
-  for (const auto& set : job.sets) options += " --set " + shell_word(set);
+  options += settings(job);
   return "# The nodes meet on the first, at the address that Slurm itself reaches it by.\n"
          "mapfile -t nodes < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
          "master=$(scontrol show node --oneliner \"${nodes[0]}\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p')\n" +
@@ -167,10 +188,12 @@ std::string shell_word(const std::string& text) {
 }
 
 std::string slurm_script(const SlurmJob& job) {
-  return "#!/bin/bash\n"
-         "# Trains an experiment with ddp-exp, with one launch a node. Written by \"ddp-exp slurm\", yours to "
-         "change.\n" +
-         requests(job) + "\n" + modules(job) + places(job) + kTraps + launches(job) + kWatch;
+  const std::string what = job.trials ? "Trains the trials of a sweep with ddp-exp, one a job of this array. Written by "
+                                        "\"ddp-exp sweep --array\""
+                                      : "Trains an experiment with ddp-exp, with one launch a node. Written by "
+                                        "\"ddp-exp slurm\"";
+  return "#!/bin/bash\n# " + what + ", yours to change.\n" + requests(job) + "\n" + modules(job) + places(job) + kTraps +
+         (job.trials ? trial(job) : launches(job)) + kWatch;
 }
 
 }  // namespace ddp::launch

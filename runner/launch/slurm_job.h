@@ -30,6 +30,10 @@ struct SlurmJob {
   std::vector<std::string> sets;  // key=value
   std::optional<int> nproc_per_node;
   std::optional<std::uint16_t> port;  // where the nodes meet, on the first; not given: one of the job's own
+
+  // Of a sweep: an array of jobs, a trial each.
+  std::optional<int> trials;
+  std::optional<int> at_once;  // at most so many of them run at a time
 };
 
 // What sbatch's --time means, in seconds; 0: no limit. Nothing where sbatch would refuse it.
@@ -40,7 +44,7 @@ std::optional<std::int64_t> slurm_seconds(const std::string& time);
 // The text as one word of a shell, and of an #SBATCH line, whatever is in it but line ends.
 std::string shell_word(const std::string& text);
 
-// The batch script: one launch a node. A launch that fails ends the others and gives the job its exit code; a job that
+// The batch script: one launch a node, or one trial of a sweep. A launch that fails ends the others and gives the job its exit code; a job that
 // is told to stop (USR2, TERM) has its launches save and goes back to the queue, to go on under the same run id.
 // No text of the job may hold a line end.
 std::string slurm_script(const SlurmJob& job);

@@ -14,20 +14,23 @@ namespace {
 
 // A rank's output is its log.
 Job job_of(const Training& t, bool resumed) {
+  // The lock is kept on purpose: it frees when the last writer of the run is dead.
+  std::vector<int> kept = t.kept;
+  kept.push_back(t.lock.get());
   return {.plan = t.plan,
           .as_rank = [&t](const rank::Task& task) { return t.library.train(task); },
           .task = {.run_directory = t.directory.path(),
                    .resumed = resumed,
                    .changes = resumed ? t.changes : "",
                    .resume_from = t.start.resume_from,
-                   .init_from = t.start.init_from},
+                   .init_from = t.start.init_from,
+                   .until_epoch = t.until_epoch},
           .output =
               [&t](int rank) {
                 const std::string log = t.directory.log(rank).string();
                 return RankOutput{.log = log, .name = log};
               },
-          // The lock is kept on purpose: it frees when the last writer of the run is dead.
-          .kept = {t.lock.get()}};
+          .kept = std::move(kept)};
 }
 
 // Groups of ranks, one after the other, until one has ended well or is not to be started again.
@@ -42,7 +45,7 @@ class Run {
       show_start(page.run());
       Outcome outcome;
       if (run_group(page, outcome) && restarts_.prepare(outcome, page.run())) continue;
-      summary_.git = git_->result();
+      summary_.git = git_ ? git_->result() : *t_.git;
       add_progress(summary_, page.run(), t_.plan.experiment);
       return conclude(t_.directory, summary_, page.run(), outcome.failure, outcome.stop_signal);
     }
@@ -64,8 +67,9 @@ class Run {
     Supervisor supervisor(page, t_.plan.experiment, job.saves);
     start_ranks(job, t_.meeting, t_.nodes.all().empty(), supervisor, page);
     NodeWatch nodes(t_.nodes, supervisor, page, job);
-    if (!git_) git_.emplace(t_.experiment_folder);
-    supervisor.watch_also(git_->output(), [this] { return git_->read(); });
+    if (t_.watch) supervisor.watch_over([&] { t_.watch(page.run()); });
+    if (!git_ && !t_.git) git_.emplace(t_.experiment_folder);
+    if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
     outcome = supervisor.watch();
     return restarts_.wanted(outcome, page) && nodes.regroup(outcome);
   }
@@ -98,6 +102,10 @@ int train(Training t) {
   }
 }
 
+bool has_done_all(const config::Experiment& e, const record::Position& position) {
+  return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
+}
+
 void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done) {
   std::error_code none;
   if (fs::exists(directory.summary(), none)) {
@@ -113,7 +121,7 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
   run.step = done.step;
   run.seconds = done.seconds;
   add_progress(summary, run, plan.experiment);
-  summary.status = "completed";
+  summary.status = has_done_all(plan.experiment, done) ? "completed" : "interrupted";
   record::write_summary(directory, summary);
 }
 

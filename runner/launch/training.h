@@ -1,13 +1,17 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/meeting_point.h"
 #include "launch/nodes.h"
 #include "launch/plan.h"
 #include "launch/rank_library.h"
 #include "record/checkpoint_index.h"
+#include "record/progress_page.h"
 #include "record/run_directory.h"
 
 namespace ddp::launch {
@@ -25,6 +29,10 @@ struct Training {
   bool resumed = false;                     // goes on in a directory that was there
   std::string changes = {};                 // of the experiment since then, as rank::Task tells them
   Start start;
+  std::int64_t until_epoch = 0;                                // it stops there, to go on later; 0: at its end
+  std::vector<int> kept = {};                                  // descriptors that stay open in the ranks too
+  std::optional<config::Value> git = {};                       // the state of the checkout, where it is known already
+  std::function<void(const record::RunProgress&)> watch = {};  // is told a few times a second how far it is
 };
 
 // Trains: writes config.toml and summary.json, forks the ranks, watches them to their end, and starts them again where
@@ -32,7 +40,11 @@ struct Training {
 // after saving.
 int train(Training training);
 
-// Writes summary.json of a run that has done all of its steps, where a kill came between its last checkpoint and that.
+// Has a run that stands there done all of its steps?
+bool has_done_all(const config::Experiment& experiment, const record::Position& position);
+
+// Writes summary.json of a run that ended there, at its end or before, where a kill came between its last checkpoint
+// and that.
 void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done);
 
 }  // namespace ddp::launch

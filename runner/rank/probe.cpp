@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <chrono>
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <torch/nn/module.h>
@@ -59,6 +61,14 @@ void try_saved(const Task& t, torch::nn::Module& model, train::Optimizer& optimi
   }
 }
 
+// Backward takes about twice as long as forward. The first forward is not counted: it warms up.
+double time_of_step(torch::nn::AnyModule& model, const config::Experiment& e, const datasets::Batch& batch) {
+  at::set_num_threads(static_cast<int>(*e.threads));
+  const auto begin = std::chrono::steady_clock::now();
+  forward(model, e, batch.inputs);
+  return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 void measure(const Task& t, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
@@ -87,6 +97,7 @@ void measure(const Task& t, Probe& probe) {
                           " with targets of shape " + c10::str(batch.targets.sizes()) + ": " + error.msg(),
                       "loss");
   }
+  if (t.timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);
   if (e.loss.name == "cross_entropy" && output.dim() > 1 && output.size(1) == 1) {
     probe.warnings.push_back(
         "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "

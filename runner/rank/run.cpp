@@ -198,6 +198,7 @@ void train(Parts& p) {
                           .scheduler = train::schedulers().build(e.scheduler.name, e.scheduler.options,
                                                                  {.lr = p.optimizer->lr(), .steps = length.steps}),
                           .length = length,
+                          .until_epoch = t.until_epoch,
                           .batches = *p.data.batches,
                           .holdout = p.data.holdout,
                           .checkpointer = *p.checkpointer,

@@ -31,11 +31,13 @@ struct Task {
   std::string changes = {};                // of its experiment since then, a JSON object: {"batch_size": [32, 16]}
   std::filesystem::path resume_from = {};  // the complete checkpoint to go on from; empty: from the start
   std::filesystem::path init_from = {};    // a .safetensors file to take weights from
+  std::int64_t until_epoch = 0;            // stops, saved, when so many epochs are done; 0: at its end
   MeetingPlace meeting = {};
   int console = -1;  // a pipe: whole lines for the parent to show
   record::ProgressPage* progress = nullptr;
   // All ranks were forked by one parent: they share `progress`, and the run directory. Else rank 0 alone has that.
   bool together = true;
+  bool timed = false;   // a try also takes the time of a step
   bool watched = true;  // a parent watches this rank, and can tell who stays away
 };
 
@@ -51,6 +53,7 @@ struct Probe {
   std::int64_t buffer_bytes = 0;
   std::int64_t optimizer_bytes = 0;
   std::int64_t samples = 0;  // of the whole dataset; 0: endless
+  double step_seconds = 0;   // about what a step takes; 0: it was not asked for
 };
 
 // The entry points of libddp_rank.so, found by dlsym.

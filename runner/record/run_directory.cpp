@@ -82,6 +82,19 @@ void RunDirectory::require_run_id(const std::string& run_id) {
 }
 
 RunDirectory RunDirectory::create(const fs::path& results, const std::string& name, std::string run_id) {
+  RunDirectory made = create_folder(results, name, std::move(run_id));
+  made.make_folder(made.checkpoints());
+  made.make_folder(made.log(0).parent_path());
+  return made;
+}
+
+RunDirectory RunDirectory::create_sweep(const fs::path& results, const std::string& name, std::string run_id) {
+  RunDirectory made = create_folder(results, name, std::move(run_id));
+  made.make_folder(made.trials());
+  return made;
+}
+
+RunDirectory RunDirectory::create_folder(const fs::path& results, const std::string& name, std::string run_id) {
   const bool given = !run_id.empty();
   if (given) require_run_id(run_id);
   RunDirectory made(results / name);
@@ -95,9 +108,19 @@ RunDirectory RunDirectory::create(const fs::path& results, const std::string& na
       throw usage_error("this run exists", made.path_.string(), "go on with it: ddp-exp resume " + made.path_.string());
     }
   }
-  made.make_folder(made.checkpoints());
-  made.make_folder(made.log(0).parent_path());
   return made;
+}
+
+fs::path RunDirectory::trial_folder(int number) {
+  const std::string digits = std::to_string(number);
+  return fs::path("trials") / (std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits);
+}
+
+RunDirectory RunDirectory::trial(const fs::path& sweep, int number) {
+  RunDirectory trial(sweep / trial_folder(number));
+  trial.make_folder(trial.checkpoints());
+  trial.make_folder(trial.log(0).parent_path());
+  return trial;
 }
 
 bool RunDirectory::make_folder(const fs::path& folder) {
@@ -116,17 +139,19 @@ void RunDirectory::remove_what_was_made() const {
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, not_empty);
 }
 
-void RunDirectory::begin(const std::string& text) const {
-  const bool is_new = !begun();
+bool RunDirectory::is_trial() const { return is_sweep_folder(path_.parent_path().parent_path()); }
+
+void RunDirectory::begin(const fs::path& file, const std::string& text) const {
+  const bool is_new = !is_there(file);
   const fs::path latest = path_.parent_path() / "latest";
   try {
-    write_atomically(config(), text);
+    write_atomically(file, text);
     std::error_code none;
-    if (is_new || !fs::is_symlink(latest, none)) link_atomically(latest, path_.filename().string());
+    if (!is_trial() && (is_new || !fs::is_symlink(latest, none))) link_atomically(latest, path_.filename().string());
   } catch (const Error& error) {
     if (!is_new) throw;
     std::error_code ignored;
-    fs::remove(config(), ignored);
+    fs::remove(file, ignored);
     remove_what_was_made();
     throw usage_error(error.what());
   }
@@ -157,16 +182,20 @@ void RunDirectory::require_run() const {
 bool RunDirectory::is_locked() const {
   const FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A writer that wants its lock at this moment waits longer than this one is held.
-  return folder && flock(folder.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return folder && flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-FileDescriptor RunDirectory::lock() const {
+FileDescriptor RunDirectory::lock() const { return lock(LOCK_EX); }
+
+FileDescriptor RunDirectory::lock_shared() const { return lock(LOCK_SH); }
+
+FileDescriptor RunDirectory::lock(int how) const {
   FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock) throw usage_error("cannot lock the run: " + errno_text(errno), path_.string());
   // The ranks of a run whose parent was killed hold the lock until they have gone too: a moment.
   const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
   int attempts = 50;
-  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  while (flock(lock.get(), how | LOCK_NB) != 0) {
     if (--attempts > 0 && errno == EWOULDBLOCK) {
       nanosleep(&pause, nullptr);
       continue;

@@ -17,13 +17,23 @@ class RunDirectory {
   // Throws ddp::Error (usage) where the id cannot be one: it must not leave the results root.
   static void require_run_id(const std::string& run_id);
 
-  // Makes results/<name>/<run-id>/ for this run alone. An empty id gets a new one, YYYYmmdd-HHMMSS-xxxx. Throws
-  // ddp::Error (usage) where it cannot be made, and leaves nothing.
+  // Makes results/<name>/<run-id>/ for this run, or sweep, alone. An empty id gets a new one, YYYYmmdd-HHMMSS-xxxx.
+  // Throws ddp::Error (usage) where it cannot be made, and leaves nothing.
   static RunDirectory create(const std::filesystem::path& results, const std::string& name, std::string run_id);
+  static RunDirectory create_sweep(const std::filesystem::path& results, const std::string& name, std::string run_id);
 
-  // Writes config.toml. If that begins the run, points results/<name>/latest at it, or throws ddp::Error (usage) and
-  // leaves none of the folders that create() made.
-  void begin(const std::string& text) const;
+  // That of a trial of the sweep in `sweep`: results/<name>/<sweep>/trials/<number>/. Makes it where it is not there.
+  // Throws ddp::Error (usage).
+  static RunDirectory trial(const std::filesystem::path& sweep, int number);
+
+  // Its folder in the sweep's: "trials/003".
+  static std::filesystem::path trial_folder(int number);
+
+  // Writes config.toml. If that begins the run, points results/<name>/latest at it (but at no trial), or throws
+  // ddp::Error (usage) and leaves none of the folders that create() made.
+  void begin(const std::string& text) const { begin(config(), text); }
+  // The same of a sweep, whose file is sweep.toml.
+  void begin_sweep(const std::string& text) const { begin(sweep(), text); }
 
   // Finds RUN as a user names it: a run directory, "name", "name/run-id" or "latest" under the results root. It may be
   // a sweep, which has the same folder but for sweep.toml in place of config.toml, or a trial of one,
@@ -33,6 +43,8 @@ class RunDirectory {
   // An exclusive lock that lasts until the descriptor and its copies in the ranks are closed. Throws
   // ddp::Error (usage) where another process holds it.
   FileDescriptor lock() const;
+  // One that several processes may have at a time: those that train the trials of one sweep.
+  FileDescriptor lock_shared() const;
   // Does a process hold it?
   bool is_locked() const;
 
@@ -47,6 +59,7 @@ class RunDirectory {
   std::filesystem::path config() const { return path_ / "config.toml"; }
   std::filesystem::path sweep() const { return path_ / "sweep.toml"; }
   std::filesystem::path trials() const { return path_ / "trials"; }
+  std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
@@ -54,6 +67,10 @@ class RunDirectory {
   std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
 
  private:
+  static RunDirectory create_folder(const std::filesystem::path& results, const std::string& name, std::string run_id);
+  void begin(const std::filesystem::path& file, const std::string& text) const;
+  bool is_trial() const;
+  FileDescriptor lock(int how) const;
   // Makes a folder and those above it. False: it was there.
   bool make_folder(const std::filesystem::path& folder);
   void remove_what_was_made() const;

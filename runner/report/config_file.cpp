@@ -15,17 +15,10 @@ namespace {
 constexpr std::uint64_t kLargest = 1 << 20;
 constexpr std::size_t kMostKeys = 1000;  // of one table: finding one takes a look at all
 
-config::Value to_value(const config::Node& node) {
-  if (node.kind == config::Kind::list) {
-    config::Value list = config::Value::array();
-    for (const config::Node& item : node.items) list.push_back(to_value(item));
-    return list;
-  }
-  if (!node.is_table()) return node.scalar;
+void require_few_keys(const config::Node& node) {
   if (node.entries.size() > kMostKeys) throw std::runtime_error("it has too many keys");
-  config::Value table = config::Value::object();
-  for (const auto* entry : config::in_file_order(node)) table[entry->first] = to_value(entry->second);
-  return table;
+  for (const config::Node& item : node.items) require_few_keys(item);
+  for (const auto& [name, entry] : node.entries) require_few_keys(entry);
 }
 
 // `loss = "mse"` says what a table says whose name is that.
@@ -44,7 +37,8 @@ config::Value read_config(const std::filesystem::path& file) {
   const auto root = config::parse_toml(config::Source::file(file, text, 0), text, problems);
   if (!root) throw usage_error("is damaged: it is not TOML", file.string());
   try {
-    config::Value config = to_value(*root);
+    require_few_keys(*root);
+    config::Value config = config::to_value(*root);
     write_out_short_forms(config);
     return config;
   } catch (const std::runtime_error& error) {

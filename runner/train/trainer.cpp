@@ -117,6 +117,7 @@ void Trainer::end_epoch() {
   state_.metric = ended.metric(state_.metric_name);
   if (p_.recorder) p_.recorder->epoch(ended, state_.metric_name);
   if (epoch_finished()) {
+    stopping_ = stopping_ || pausing();
     ++state_.epoch;
     state_.position = 0;
     state_.offset = 0;
@@ -131,7 +132,7 @@ void Trainer::end_epoch() {
 }
 
 Evaluation Trainer::validate() {
-  const bool due = finished() || (state_.epoch + 1) % p_.experiment.validation.every == 0;
+  const bool due = finished() || pausing() || (state_.epoch + 1) % p_.experiment.validation.every == 0;
   if (!p_.holdout || !due) return {};
   enter(Phase::validating);
   return evaluate(p_.model, p_.group, p_.loss, *p_.holdout, [this] { progress().note_activity(); });

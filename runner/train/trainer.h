@@ -32,6 +32,7 @@ struct TrainerParts {
   Loss loss;
   Scheduler scheduler;
   config::Length length;
+  std::int64_t until_epoch = 0;  // it stops when so many are done; 0: at the end
   data::Batches& batches;
   std::optional<Holdout> holdout;  // where there is validation
   Checkpointer& checkpointer;
@@ -63,6 +64,8 @@ class Trainer {
   void save();
   bool save_is_due_after_step() const;
   bool finished() const { return state_.step >= p_.length.steps; }
+  // Is it to stop at the end of the epoch that is under way?
+  bool pausing() const { return p_.until_epoch > 0 && state_.epoch + 1 >= p_.until_epoch; }
   bool epoch_finished() const { return state_.position >= in_epoch_; }
   void enter(record::Phase phase) {
     progress().phase.store(phase, std::memory_order_relaxed);

@@ -1,0 +1,166 @@
+#include "commands/sweep.h"
+
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "commands/prepare_sweep.h"
+#include "commands/sets.h"
+#include "commands/show_sweep.h"
+#include "commands/slurm_options.h"
+#include "launch/git_state.h"
+#include "sweep/scheduler.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct SweepOptions {
+  std::string file;
+  std::vector<std::string> sets;
+  std::string name;
+  std::string results = "results";
+  std::string run_id;
+  std::optional<int> jobs;
+  std::optional<int> trial;
+  bool array = false;
+  SlurmOptions slurm;
+  bool dry_run = false;
+};
+
+int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
+               std::optional<int> only = {}) {
+  sweep::Work work{.loaded = *p.loaded,
+                   .search = *p.search,
+                   .library = *p.library,
+                   .gpus = p.gpus,
+                   .needs = {},
+                   .at_once = p.at_once,
+                   .cores = p.cores,
+                   .only = only,
+                   .directory = directory,
+                   .git = std::move(git)};
+  for (const PlannedTrial& trial : p.trials) work.needs.push_back(trial.need);
+  sweep::Trials trials(p.loaded->sweep, *p.search);
+  for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
+  const int code = sweep::Scheduler(work, trials).run();
+  std::cout << directory.path().string() << std::endl;
+  return code;
+}
+
+void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
+  directory.begin_sweep(p.loaded->to_toml());
+  sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
+}
+
+// The first of several processes that come at the same moment begins the sweep.
+void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
+  if (directory.is_sweep()) return;
+  fs::create_directories(directory.trials());
+  try {
+    const FileDescriptor lock = directory.lock();
+    if (!directory.is_sweep()) begin(p, directory);
+  } catch (const Error&) {
+    if (!directory.is_sweep()) throw;  // another one has begun it, and trains
+  }
+}
+
+// Trials of which one's end decides about another's cannot be trained by processes that do not know of each other.
+void require_independent(const PreparedSweep& p, const std::string& option) {
+  if (p.loaded->sweep.method.name != "asha") return;
+  throw usage_error("asha compares trials while they train: they cannot be trained apart", option,
+                    "use method = \"random\", or leave it out");
+}
+
+// One trial of a sweep that several processes train: the jobs of an array.
+int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
+  if (o.run_id.empty()) throw usage_error("a trial alone needs the sweep that it is of", "--trial", "give --run-id");
+  launch::GitState git(fs::absolute(o.file).parent_path());
+  const PreparedSweep prepared = prepare_sweep(o.file, sets, 1);
+  require_independent(prepared, "--trial");
+  if (*o.trial >= prepared.search->trials()) {
+    throw usage_error("there is no trial " + std::to_string(*o.trial), "--trial",
+                      "the sweep has trials 0 to " + std::to_string(prepared.search->trials() - 1));
+  }
+  const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
+  begin_once(prepared, directory);
+  const FileDescriptor lock = directory.lock_shared();
+  return run_trials(prepared, directory, git.result(), o.trial);
+}
+
+int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
+  const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs);
+  require_independent(prepared, "--array");
+  SlurmOptions& slurm = o.slurm;
+  slurm.file = o.file;
+  slurm.results = o.results;
+  slurm.job.name = o.name;
+  slurm.job.sets = o.sets;
+  slurm.job.trials = prepared.search->trials();
+  slurm.job.at_once = o.jobs;
+  if (slurm.job.job_name.empty()) slurm.job.job_name = prepared.loaded->name;
+  complete(slurm);
+  return write_job(slurm);
+}
+
+int sweep(SweepOptions& o) {
+  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
+  std::vector<std::string> sets = o.sets;
+  if (!o.name.empty()) sets.push_back("name=" + as_toml(o.name));
+  if (o.array) return write_array(o, sets);
+  if (o.trial) return sweep_one(o, sets);
+  if (o.dry_run) {
+    show_sweep(prepare_sweep(o.file, sets, o.jobs, /*timed=*/true), /*json=*/false);
+    return 0;
+  }
+  const fs::path folder = fs::absolute(o.file).parent_path();
+  if (!o.run_id.empty()) {
+    const std::string name = config::load_sweep(o.file, sets, config::Components::installed()).name;
+    const record::RunDirectory own(fs::path(o.results) / name / o.run_id);
+    if (own.is_sweep()) return resume_sweep(own, o.sets, o.jobs);
+  }
+  launch::GitState git(folder);
+  const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs);
+  const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
+  const FileDescriptor lock = directory.lock();
+  if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
+  begin(prepared, directory);
+  return run_trials(prepared, directory, git.result());
+}
+
+}  // namespace
+
+int resume_sweep(const record::RunDirectory& directory, const std::vector<std::string>& sets, std::optional<int> jobs) {
+  const FileDescriptor lock = directory.lock();
+  launch::GitState git(fs::current_path());
+  const PreparedSweep prepared = prepare_sweep(directory.sweep(), sets, jobs);
+  if (!sets.empty()) directory.begin_sweep(prepared.loaded->to_toml());
+  return run_trials(prepared, directory, git.result());
+}
+
+void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
+  verb.add_option("--jobs", jobs, "trials of a sweep side by side; default: as many as the devices hold")
+      ->check(CLI::Range(1, 4096));
+}
+
+void add_sweep(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<SweepOptions>();
+  CLI::App* verb = app.add_subcommand("sweep", "train every trial of a file's [sweep], and rank them");
+  verb->add_option("FILE", o->file, "the experiment, with a [sweep] table")->required();
+  add_sets(*verb, o->sets);
+  verb->add_option("--name", o->name, "the folder under the results root");
+  verb->add_option("--results", o->results, "the results root")->capture_default_str();
+  verb->add_option("--run-id", o->run_id, "create this sweep, or go on with it");
+  add_jobs(*verb, o->jobs);
+  verb->add_option("--trial", o->trial, "train this one alone; other processes train the others of the same --run-id")
+      ->check(CLI::Range(0, 1'000'000));
+  verb->add_flag("--array", o->array, "write the script of a Slurm job array, a trial each; --jobs: so many at a time");
+  o->slurm.job.exclusive = false;
+  add_slurm_requests(*verb, o->slurm);
+  verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
+  verb->callback([o, &exit_code] { exit_code = sweep(*o); });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/commands.h"
+#include "record/run_directory.h"
+
+namespace ddp::commands {
+
+// Goes on with the sweep in that directory. Returns the program's exit code. Throws ddp::Error (usage) where it cannot.
+int resume_sweep(const record::RunDirectory& directory, const std::vector<std::string>& sets, std::optional<int> jobs);
+
+// Adds the option --jobs to a verb.
+void add_jobs(CLI::App& verb, std::optional<int>& jobs);
+
+}  // namespace ddp::commands

@@ -1,0 +1,229 @@
+#include "config/sweep.h"
+
+#include <algorithm>
+
+#include "config/check.h"
+#include "config/check_root.h"
+#include "config/compose.h"
+#include "config/to_toml.h"
+
+namespace ddp::config {
+namespace {
+
+constexpr std::size_t kMostParameters = 64;
+
+// What every method takes.
+struct SweepOptions {
+  std::string method = "grid";
+  std::string metric;
+  std::string goal;
+  std::int64_t retries = 0;
+  Value parameters;
+  void fields(Fields& f) {
+    f({.name = "method", .doc = "how the values of a trial are chosen"}, method);
+    f({.name = "metric",
+       .doc = "what trials are compared by; default: val_loss where there is validation, else train_loss",
+       .choices = {"", "val_loss", "val_accuracy", "train_loss"}},
+      metric);
+    f({.name = "goal",
+       .doc = "which is better; default: max of an accuracy, min of a loss",
+       .choices = {"", "min", "max"}},
+      goal);
+    f({.name = "retries", .doc = "how often a trial that failed is tried again", .range = between(0, 1000)}, retries);
+    f({.name = "parameters",
+       .doc = "what varies: \"optimizer.lr\" = [0.1, 0.01], or { min = 1e-4, max = 0.1, scale = \"log\" }",
+       .types = {Type::table}},
+      parameters);
+  }
+};
+
+std::vector<Option> common_options(const Components& components) {
+  std::vector<Option> options = describe<SweepOptions>();
+  for (const auto& [name, spec] : components.of("method")) options.front().choices.push_back(name);
+  return options;
+}
+
+// The tables in which a key stands: "optimizer.lr" as optimizer = { lr = value }.
+Node assignment(const std::string& key, const Place& key_place, Node value) {
+  const std::size_t dot = key.find('.');
+  Node table{.key = key_place, .place = value.place};
+  value.key = key_place;
+  if (dot != std::string::npos) value = assignment(key.substr(dot + 1), key_place, std::move(value));
+  table.entries.emplace(key.substr(0, dot), std::move(value));
+  return table;
+}
+
+// Texts that name files, as they can be opened from anywhere.
+void make_absolute(Node& node, const std::string& key, const std::vector<Option>& options,
+                   const Components& components) {
+  for (auto& [name, entry] : node.entries) {
+    make_absolute(entry, key.empty() ? name : key + "." + name, options, components);
+  }
+  for (Node& item : node.items) make_absolute(item, key, options, components);
+  const Option* option = node.text() && !key.empty() ? find_option(key, options, components) : nullptr;
+  if (option && option->path) node.scalar = absolute_path(node, *node.text());
+}
+
+}  // namespace
+
+// Takes the [sweep] table apart.
+class SweepReader {
+ public:
+  SweepReader(const Components& components, Problems& problems) : components_(components), problems_(problems) {}
+
+  LoadedSweep read(const std::filesystem::path& file, Node root) {
+    LoadedSweep loaded;
+    loaded.file = file;
+    loaded.components_ = components_;
+    Node section = std::move(root.entries.at("sweep"));
+    root.entries.erase("sweep");
+    loaded.place = section.key;
+    loaded.base_ = std::move(root);
+    const Node* name = loaded.base_.find("name");
+    loaded.name = name && name->text() ? *name->text() : file.stem().string();
+    read_section(section, loaded);
+    return loaded;
+  }
+
+ private:
+  void read_section(const Node& section, LoadedSweep& loaded) {
+    const Node* named = section.find("method");
+    const std::string method = named && named->text() ? *named->text() : "grid";
+    const Spec* spec = components_.find("method", method);
+    std::vector<Option> options = common_options(components_);
+    if (spec) options.insert(options.end(), spec->options.begin(), spec->options.end());
+    loaded.section_ = Checker(options, components_, problems_).check_section(section, "sweep", "method", method);
+    const auto common = config::read<SweepOptions>(loaded.section_);
+    Sweep& sweep = loaded.sweep;
+    sweep.method = {.name = method, .options = loaded.section_};
+    for (const char* key : {"method", "metric", "goal", "retries", "parameters"}) sweep.method.options.erase(key);
+    sweep.retries = common.retries;
+    read_goal(section, common, loaded);
+    read_what_varies(section, loaded);
+    read_epochs(section, loaded);
+  }
+
+  void read_goal(const Node& section, const SweepOptions& common, LoadedSweep& loaded) {
+    const Node* split = loaded.base_.at_path("validation.split");
+    const bool validates = split && split->scalar != 0;
+    loaded.sweep.metric = !common.metric.empty() ? common.metric : validates ? "val_loss" : "train_loss";
+    loaded.sweep.greater_is_better =
+        common.goal.empty() ? loaded.sweep.metric.ends_with("accuracy") : common.goal == "max";
+    loaded.section_["metric"] = loaded.sweep.metric;
+    loaded.section_["goal"] = loaded.sweep.greater_is_better ? "max" : "min";
+    const Node* parameters = section.find("parameters");
+    const bool varies = parameters && (parameters->find("validation.split") || parameters->at_path("validation.split"));
+    if (common.metric.starts_with("val_") && !validates && !varies) {
+      problems_.add(section.find("metric")->place, "\"" + common.metric + "\" needs samples that are held out",
+                    "give validation.split, such as 0.1");
+    }
+  }
+
+  void read_what_varies(const Node& section, LoadedSweep& loaded) {
+    const Node* table = section.find("parameters");
+    if (!table || (table->is_table() && table->entries.empty())) {
+      return problems_.add(section.key, "[sweep.parameters] is missing",
+                           "say what varies, such as \"optimizer.lr\" = [0.1, 0.01, 0.001]");
+    }
+    if (!table->is_table()) return;  // the check has told
+    const std::vector<Option> options = describe<Experiment>();
+    loaded.sweep.parameters = read_parameters(*table, options, components_, problems_);
+    if (loaded.sweep.parameters.size() > kMostParameters) {
+      problems_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters");
+    }
+    for (const Parameter& parameter : loaded.sweep.parameters) {
+      if (parameter.key != "name" && parameter.key != "extends" && !parameter.key.starts_with("sweep")) continue;
+      problems_.add(parameter.place, in_quotes(parameter.key) + " cannot vary", "leave it out of [sweep.parameters]");
+    }
+    Node found = *table;
+    make_absolute(found, "", options, components_);
+    loaded.section_["parameters"] = to_value(found);
+  }
+
+  // How long a trial is, where the method has a say in it.
+  void read_epochs(const Node& section, LoadedSweep& loaded) {
+    Node& base = loaded.base_;
+    if (const Node* most = section.find("max_epochs"); most && most->kind == Kind::integer) {
+      Problems none;
+      assign(base, {assignment("epochs", most->key, *most)}, describe<Experiment>(), none);
+    }
+    const Node* epochs = base.find("epochs");
+    loaded.epochs = base.find("steps")                        ? 0
+                    : epochs && epochs->kind == Kind::integer ? epochs->scalar.get<std::int64_t>()
+                                                              : 1;
+  }
+
+  const Components& components_;
+  Problems& problems_;
+};
+
+Value Sweep::named(const Point& point) const {
+  Value values = Value::object();
+  for (std::size_t i = 0; i < parameters.size(); ++i) values[parameters[i].key] = to_value(point.at(i));
+  return values;
+}
+
+Loaded LoadedSweep::trial(const Point& point, Problems& problems) const {
+  std::vector<Node> assigned;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    const Parameter& parameter = sweep.parameters[i];
+    assigned.push_back(assignment(parameter.key, parameter.key_place, point[i]));
+  }
+  Node root = base_;
+  assign(root, std::move(assigned), describe<Experiment>(), problems);
+  return check_root(std::move(root), file, components_, problems);
+}
+
+Loaded LoadedSweep::trial(const Point& point) const {
+  Problems problems;
+  Loaded loaded = trial(point, problems);
+  if (!problems.empty()) throw problems.error();
+  return loaded;
+}
+
+void LoadedSweep::set_threads(std::int64_t threads) {
+  base_.entries.try_emplace("threads", Node{.kind = Kind::integer, .scalar = threads, .key = place, .place = place});
+}
+
+std::string LoadedSweep::to_toml() const {
+  Node base = base_;
+  make_absolute(base, "", describe<Experiment>(), components_);
+  Value written = to_value(base);
+  written["name"] = name;
+  written["sweep"] = section_;
+  return config::to_toml(written);
+}
+
+std::vector<Option> sweep_options(const Components& components) {
+  std::vector<Option> options = common_options(components);
+  for (const auto& [name, method] : components.of("method")) {
+    for (const Option& option : method.options) {
+      const auto same = [&](const Option& known) { return known.name == option.name; };
+      if (std::none_of(options.begin(), options.end(), same)) options.push_back(option);
+    }
+  }
+  return options;
+}
+
+bool has_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets) {
+  Problems problems;
+  const std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
+  return root && root->find("sweep");
+}
+
+LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                       const Components& components) {
+  Problems problems;
+  std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
+  if (!root) throw problems.error();
+  const Node* section = root->find("sweep");
+  if (!section || !section->is_table()) {
+    throw usage_error("there is no [sweep] table", file.string(),
+                      "say what varies, such as\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.01, 0.001]");
+  }
+  LoadedSweep loaded = SweepReader(components, problems).read(file, std::move(*root));
+  if (!problems.empty()) throw problems.error();
+  return loaded;
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "search/search.h"
+
+namespace ddp::search {
+namespace {
+
+struct AshaOptions {
+  std::int64_t trials = 20;
+  std::int64_t seed = 0;
+  std::int64_t min_epochs = 1;
+  std::optional<std::int64_t> max_epochs;
+  std::int64_t reduction_factor = 4;
+  void fields(config::Fields& f) {
+    f({.name = "trials", .doc = "how many begin", .range = config::between(1, 100000)}, trials);
+    f({.name = "seed", .doc = "of what is drawn", .range = config::at_least(0)}, seed);
+    f({.name = "min_epochs", .doc = "what every trial trains", .range = config::between(1, 1e9)}, min_epochs);
+    f({.name = "max_epochs", .doc = "what the best train; default: epochs", .range = config::between(1, 1e9)},
+      max_epochs);
+    f({.name = "reduction_factor",
+       .doc = "one of so many goes on from each rung to the next, which is so many times higher",
+       .range = config::between(2, 1000)},
+      reduction_factor);
+  }
+};
+
+// Asynchronous successive halving (Li et al., A System for Massively Parallel Hyperparameter Tuning, 2018; their
+// algorithm 2): rung k is min_epochs x reduction_factor^k epochs. Whenever something can train, a trial among the best
+// 1/reduction_factor of its rung goes on to the next one, the highest rung first; where there is none, a new trial
+// begins. Nobody waits for a rung to be full.
+class Asha : public Search {
+ public:
+  Asha(const AshaOptions& options, const Space& space) : o_(options), space_(space) {
+    if (space.epochs == 0) {
+      throw usage_error("asha stops trials after epochs, and this experiment has steps", "sweep.method",
+                        "give epochs in place of steps, or use method = \"random\"");
+    }
+    for (const auto& parameter : space.parameters) {
+      if (parameter.key != "epochs" && parameter.key != "steps") continue;
+      throw usage_error("asha decides how long a trial trains: " + parameter.key + " cannot vary",
+                        config::where(parameter.place), "use method = \"random\", or max_epochs");
+    }
+    if (o_.min_epochs > space.epochs) {
+      throw usage_error("min_epochs is more than the " + std::to_string(space.epochs) + " epochs of a whole trial",
+                        "sweep.min_epochs");
+    }
+    std::int64_t epochs = o_.min_epochs;
+    for (; epochs < space.epochs; epochs *= o_.reduction_factor) rungs_.push_back({.epochs = epochs});
+    rungs_.push_back({.epochs = space.epochs});
+  }
+
+  int trials() const override { return static_cast<int>(o_.trials); }
+  config::Point point(int trial) const override { return draw(space_, o_.seed, trial); }
+
+  std::optional<Move> next(const Fits& fits) const override {
+    for (std::size_t k = rungs_.size() - 1; k-- > 0;) {
+      if (const auto trial = promotable(k, fits)) return Move{.trial = *trial, .epochs = epochs_of(k + 1)};
+    }
+    const auto trial = queue_.first(trials(), fits);
+    return trial ? std::optional(Move{.trial = *trial, .epochs = epochs_of(0)}) : std::nullopt;
+  }
+
+  void begun(const Move& move) override {
+    queue_.begun(move.trial);
+    rungs_[rung_of(move.epochs)].begun.insert(move.trial);
+  }
+
+  void ended(int trial, std::int64_t epochs, double metric) override {
+    for (Rung& rung : rungs_) {
+      if (rung.epochs <= epochs) rung.metrics.try_emplace(trial, metric);
+    }
+  }
+
+ private:
+  struct Rung {
+    std::int64_t epochs = 0;
+    std::set<int> begun = {};            // trials that go for it
+    std::map<int, double> metrics = {};  // of those that reached it
+  };
+
+  // The last rung is the trial's end.
+  std::int64_t epochs_of(std::size_t rung) const { return rung + 1 == rungs_.size() ? 0 : rungs_[rung].epochs; }
+  std::size_t rung_of(std::int64_t epochs) const {
+    const auto found = std::find_if(rungs_.begin(), rungs_.end(), [&](const Rung& r) { return r.epochs == epochs; });
+    return found == rungs_.end() ? rungs_.size() - 1 : static_cast<std::size_t>(found - rungs_.begin());
+  }
+
+  // The best trial of the rung's best 1/reduction_factor that has not gone on.
+  std::optional<int> promotable(std::size_t rung, const Fits& fits) const {
+    std::vector<std::pair<double, int>> best;
+    for (const auto& [trial, metric] : rungs_[rung].metrics) best.emplace_back(metric, trial);
+    std::sort(best.begin(), best.end());
+    best.resize(best.size() / static_cast<std::size_t>(o_.reduction_factor));
+    for (const auto& [metric, trial] : best) {
+      if (!rungs_[rung + 1].begun.contains(trial) && fits(trial)) return trial;
+    }
+    return std::nullopt;
+  }
+
+  const AshaOptions o_;
+  const Space space_;
+  std::vector<Rung> rungs_;
+  Queue queue_;
+};
+
+const bool registered = methods().add<AshaOptions>(
+    "asha", "asynchronous successive halving: the best of those that trained a little train on",
+    [](const AshaOptions& o, const Space& space) { return std::make_unique<Asha>(o, space); });
+
+}  // namespace
+}  // namespace ddp::search

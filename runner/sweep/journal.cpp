@@ -1,0 +1,132 @@
+#include "sweep/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "config/json_text.h"
+#include "record/atomic_file.h"
+#include "record/timestamp.h"
+
+namespace ddp::sweep {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kMostBytes = 1u << 30;
+constexpr std::int64_t kMostTrials = 1'000'000;
+constexpr std::array kEnds{"finished", "paused", "failed", "interrupted"};
+
+double seconds_of(const nlohmann::json& line) {
+  const double seconds = config::number_member(line, "seconds");
+  if (!(seconds >= 0)) throw std::runtime_error("\"seconds\" is less than 0");
+  return seconds;
+}
+
+Event event_of(const nlohmann::json& line, const std::string& kind) {
+  Event event{.kind = kind, .trial = static_cast<int>(config::count_member(line, "trial", kMostTrials))};
+  if (kind == "started") {
+    event.until_epoch = config::count_member(line, "until_epoch");
+    const auto& parameters = config::member(line, "parameters");
+    if (!parameters.is_object()) throw std::runtime_error("\"parameters\" is no object");
+    event.parameters = config::parse_value(parameters.dump());
+    return event;
+  }
+  if (std::find(kEnds.begin(), kEnds.end(), kind) == kEnds.end()) throw std::runtime_error("there is no such event");
+  event.epochs = config::count_member(line, "epochs");
+  const auto& metric = config::member(line, "metric");
+  if (metric.is_number()) event.metric = metric.get<double>();
+  if (!metric.is_number() && !metric.is_null()) throw std::runtime_error("\"metric\" is no number");
+  event.seconds = seconds_of(line);
+  if (kind == "failed") event.error = config::text_member(line, "error");
+  return event;
+}
+
+// The size of the lines that are whole.
+std::size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
+
+// Jobs of an array write one journal, from several machines, where not every file system appends as one.
+class Turn {
+ public:
+  explicit Turn(int file) : file_(file) {
+    while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~Turn() { flock(file_, LOCK_UN); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  const int file_;
+};
+
+}  // namespace
+
+std::vector<Event> parse_journal(std::string_view text) {
+  std::vector<Event> events;
+  text = text.substr(0, whole_lines(text));
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    try {
+      const nlohmann::json line = config::parse_json(text.substr(0, end));
+      const std::string kind = config::text_member(line, "event");
+      if (kind != "sweep") events.push_back(event_of(line, kind));
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error("line " + std::to_string(number) + ": " + error.what());
+    }
+    text.remove_prefix(end + 1);
+  }
+  return events;
+}
+
+Journal::Journal(const fs::path& file)
+    : name_(file.string()), file_(open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+  if (!file_) throw training_error("cannot open: " + errno_text(errno), name_);
+  const Turn turn(file_.get());
+  const std::string text = record::read_text(file, kMostBytes);
+  if (const std::size_t whole = whole_lines(text);
+      whole < text.size() && ftruncate(file_.get(), static_cast<off_t>(whole)) != 0) {
+    throw training_error("cannot write: " + errno_text(errno), name_);
+  }
+}
+
+void Journal::append(config::Value line) {
+  line["time"] = record::timestamp(std::time(nullptr));
+  const Turn turn(file_.get());
+  const std::string text = line.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n";
+  write_all(file_.get(), text.data(), text.size(), name_);
+}
+
+void Journal::begin(const std::string& method, int trials) {
+  append({{"event", "sweep"}, {"version", 1}, {"method", method}, {"trials", trials}});
+}
+
+void Journal::add(const Event& e) {
+  if (e.kind == "started") {
+    append({{"event", e.kind}, {"trial", e.trial}, {"until_epoch", e.until_epoch}, {"parameters", e.parameters}});
+    return;
+  }
+  config::Value line = {
+      {"event", e.kind}, {"trial", e.trial}, {"epochs", e.epochs}, {"metric", e.metric}, {"seconds", e.seconds}};
+  if (e.kind == "failed") line["error"] = e.error;
+  append(std::move(line));
+}
+
+std::vector<Event> read_journal(const fs::path& file) {
+  std::error_code none;
+  if (!fs::exists(file, none)) return {};
+  try {
+    return parse_journal(record::read_text(file, kMostBytes));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw usage_error(error.what(), file.string(),
+                      "the journal of this sweep is damaged: mend or remove that line, then resume");
+  }
+}
+
+}  // namespace ddp::sweep

@@ -1,0 +1,246 @@
+#include "sweep/scheduler.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+#include "base/log.h"
+#include "launch/run_summary.h"
+#include "record/timestamp.h"
+
+namespace ddp::sweep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Who looks at a sweep that runs sees it no older than this.
+constexpr std::chrono::seconds kSummaryAge{2};
+constexpr int kRefreshMilliseconds = 200;
+// GPUs that another command holds become free without a word.
+constexpr int kLookMilliseconds = 250;
+constexpr std::size_t kRankingRows = 20;
+
+}  // namespace
+
+Scheduler::Scheduler(const Work& work, Trials& trials)
+    : work_(work),
+      trials_(trials),
+      journal_(work.directory.journal()),
+      devices_(work.gpus, work.cores),
+      summary_(read_summary(work.directory)),
+      seconds_before_(summary_.seconds),
+      memory_(sizeof(TrialProgress) * static_cast<std::size_t>(work.at_once)),
+      progress_(static_cast<TrialProgress*>(memory_.data())),
+      places_(static_cast<std::size_t>(work.at_once), false),
+      screen_(work.loaded.sweep, trials, progress_) {
+  const sigset_t set = launch::stop_signal_set();
+  signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) throw training_error("cannot hear signals: " + errno_text(errno));
+  summary_.name = work.loaded.name;
+  if (summary_.started.empty()) summary_.started = record::timestamp(std::time(nullptr));
+  for (const Trial& trial : trials_.all()) {
+    if (work_.only && trial.number != *work_.only) continue;
+    const bool begun = trial.status == Status::running || trial.status == Status::interrupted;
+    if (begun || (trial.status == Status::failed && fails_again(trial.number))) {
+      unfinished_.push_back({.trial = trial.number, .epochs = trial.until_epoch});
+    }
+  }
+}
+
+// A sweep that cannot write its journal leaves nothing that trains.
+Scheduler::~Scheduler() {
+  signal_all(SIGKILL);
+  for (const Running& running : running_) waitpid(running.process.pid, nullptr, 0);
+}
+
+int Scheduler::run() {
+  save_summary("running");
+  for (;;) {
+    if (stop_signal_ == 0) start_what_fits();
+    screen_.refresh();
+    if (running_.empty() && (stop_signal_ != 0 || !more())) return conclude();
+    wait();
+    handle_signals();
+    reap();
+    if (Clock::now() - summary_written_ > kSummaryAge) save_summary("running");
+  }
+}
+
+void Scheduler::start_what_fits() {
+  while (static_cast<int>(running_.size()) < work_.at_once) {
+    std::optional<Share> share;
+    const auto fits = [&](int trial) {
+      share = devices_.take(work_.needs.at(trial));
+      return share.has_value();
+    };
+    const std::optional<search::Move> move = next_move(fits);
+    if (!move) return;
+    start(*move, std::move(*share));
+  }
+}
+
+// What was begun goes on before anything else begins.
+std::optional<search::Move> Scheduler::next_move(const search::Fits& fits) {
+  for (auto move = unfinished_.begin(); move != unfinished_.end(); ++move) {
+    if (!fits(move->trial)) continue;
+    const search::Move found = *move;
+    unfinished_.erase(move);
+    return found;
+  }
+  return work_.search.next([&](int trial) { return is_ours(trial) && fits(trial); });
+}
+
+void Scheduler::start(const search::Move& move, Share share) {
+  Running running{.trial = move.trial, .share = std::move(share)};
+  const auto place = std::find(places_.begin(), places_.end(), false);
+  *place = true;
+  running.place = static_cast<std::size_t>(place - places_.begin());
+  screen_.begin(move.trial, running.place);
+  TrialProgress& progress = *new (&progress_[running.place]) TrialProgress;
+  tell({.kind = "started",
+        .trial = move.trial,
+        .until_epoch = move.epochs,
+        .parameters = trials_.parameters(move.trial)});
+  const auto directory = record::RunDirectory::trial(work_.directory.path(), move.trial);
+  running.process = launch::fork_child(
+      {.descriptors = running.share.descriptors(), .log = trial_log(directory).string(), .supervises = true},
+      [&] { return train_trial(work_, move, running.share, progress); });
+  running.share.locks.clear();  // they are the trial's now
+  running_.push_back(std::move(running));
+}
+
+bool Scheduler::more() const {
+  return !unfinished_.empty() || work_.search.next([this](int trial) { return is_ours(trial); });
+}
+
+bool Scheduler::is_ours(int trial) const { return !work_.only || trial == *work_.only; }
+
+void Scheduler::wait() {
+  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}};
+  for (const Running& running : running_) watched.push_back({running.process.pidfd.get(), POLLIN, 0});
+  const bool looks = !work_.gpus.empty() && static_cast<int>(running_.size()) < work_.at_once;
+  poll(watched.data(), watched.size(), screen_.shown() ? kRefreshMilliseconds : looks ? kLookMilliseconds : 2000);
+}
+
+void Scheduler::reap() {
+  for (auto running = running_.begin(); running != running_.end();) {
+    int status = 0;
+    if (waitpid(running->process.pid, &status, WNOHANG) != running->process.pid) {
+      ++running;
+      continue;
+    }
+    Running ended = std::move(*running);
+    running = running_.erase(running);
+    places_[ended.place] = false;
+    end(ended.trial, status);
+    devices_.give_back(std::move(ended.share));
+  }
+}
+
+void Scheduler::end(int trial, int exit_status) {
+  const Event event = end_of(trial, exit_status);
+  tell(event);
+  screen_.tell_end(trials_.at(trial));
+  if (event.kind == "failed" && fails_again(trial)) {
+    unfinished_.push_back({.trial = trial, .epochs = trials_.at(trial).until_epoch});
+  }
+}
+
+bool Scheduler::fails_again(int trial) const { return trials_.at(trial).failures <= work_.loaded.sweep.retries; }
+
+Event Scheduler::end_of(int trial, int exit_status) const {
+  const std::string& metric = work_.loaded.sweep.metric;
+  const auto directory = record::RunDirectory::trial(work_.directory.path(), trial);
+  const TrialState state = state_of(directory, metric);
+  Event event{.trial = trial, .epochs = state.epochs, .seconds = state.seconds, .error = state.error};
+  if (state.metric) event.metric = *state.metric;
+  const bool ended_well = WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0;
+  if (state.status == "completed") {
+    event.kind = "finished";
+  } else if (state.status == "interrupted" && ended_well) {
+    event.kind = "paused";
+  } else if (stop_signal_ != 0) {
+    event.kind = "interrupted";
+    event.error.clear();
+  } else {
+    event.kind = "failed";
+    if (WIFSIGNALED(exit_status)) {
+      event.error = std::string("its process was killed by ") + sigabbrev_np(WTERMSIG(exit_status));
+    }
+  }
+  if ((event.kind == "finished" || event.kind == "paused") && !state.metric) {
+    event.kind = "failed";
+    event.error = "it has no " + metric + " that is a finite number";
+  }
+  return event;
+}
+
+void Scheduler::tell(const Event& event) {
+  journal_.add(event);
+  trials_.take(event);
+}
+
+void Scheduler::handle_signals() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    const bool at_once = stop_signals_.at_once(signal);
+    if (stop_signal_ != 0 && !at_once) continue;
+    screen_.print(at_once ? "stopping at once" : "stopping: running trials save (once more: at once, without saving)");
+    // The second one that a trial hears ends it at once if it is INT.
+    signal_all(at_once ? SIGINT : SIGTERM);
+    stop_signal_ = signal;
+  }
+}
+
+void Scheduler::signal_all(int signal) {
+  for (const Running& running : running_) kill(running.process.pid, signal);
+}
+
+void Scheduler::save_summary(const std::string& status) {
+  summary_.status = status;
+  summary_.seconds = seconds_before_ + std::chrono::duration<double>(Clock::now() - begun_).count();
+  if (status != "running") summary_.ended = record::timestamp(std::time(nullptr));
+  write_summary(work_.directory, summary_, work_.loaded.sweep, trials_);
+  summary_written_ = Clock::now();
+}
+
+int Scheduler::conclude() {
+  screen_.clear();
+  if (work_.only) return conclude_one(*work_.only);
+  const bool all_ended =
+      trials_.count(Status::waiting) + trials_.count(Status::interrupted) == 0 && unfinished_.empty();
+  const bool stopped = stop_signal_ != 0 && !all_ended;
+  const bool failed = trials_.best() == nullptr;
+  save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
+  std::printf("%s", ranking_table(work_.loaded.sweep, trials_, kRankingRows).c_str());
+  if (const Trial* best = trials_.best()) {
+    std::printf("\nthe best again, alone: %s\n", repeat_command(work_.directory, best->number).c_str());
+  }
+  std::fflush(stdout);
+  if (stopped) {
+    log::info("stopped; go on: ddp-exp resume " + work_.directory.path().string());
+    return launch::exit_code_of(stop_signal_);
+  }
+  return failed ? 1 : 0;
+}
+
+// What the others have done is in the journal. Whoever comes last ends the sweep.
+int Scheduler::conclude_one(int trial) {
+  search::Search& search = work_.search;
+  Trials now(work_.loaded.sweep, search);
+  for (const Event& event : read_journal(work_.directory.journal())) now.take(event);
+  const int left = now.count(Status::waiting) + now.count(Status::running) + now.count(Status::interrupted);
+  trials_.replace(now);
+  save_summary(left > 0 ? "running" : trials_.best() ? "completed" : "failed");
+  if (trials_.at(trial).status == Status::interrupted) return launch::exit_code_of(stop_signal_);
+  return trials_.at(trial).status == Status::failed ? 1 : 0;
+}
+
+}  // namespace ddp::sweep

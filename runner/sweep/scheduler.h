@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "base/shared_mapping.h"
+#include "launch/child.h"
+#include "launch/stop_signals.h"
+#include "sweep/journal.h"
+#include "sweep/screen.h"
+#include "sweep/sweep_summary.h"
+#include "sweep/trial.h"
+#include "sweep/trials.h"
+#include "sweep/work.h"
+
+namespace ddp::sweep {
+
+// Runs the trials of a sweep to their ends, as many side by side as the devices hold. Each is a process that is forked
+// from this one, which has loaded the rank library, and which forks its ranks. This process stays alone in its memory:
+// one thread, one loop.
+class Scheduler {
+ public:
+  // `trials`: as the journal that is there tells. All that it is given outlives it.
+  Scheduler(const Work& work, Trials& trials);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Returns the program's exit code: 0 done, 1 every trial failed, 130 or 143 stopped by a signal after saving.
+  int run();
+
+ private:
+  struct Running {
+    int trial = 0;
+    Share share = {};
+    launch::Child process = {};
+    std::size_t place = 0;  // in the memory that it tells its progress by
+  };
+
+  void start_what_fits();
+  std::optional<search::Move> next_move(const search::Fits& fits);
+  bool more() const;
+  void start(const search::Move& move, Share share);
+  void wait();
+  void reap();
+  void end(int trial, int exit_status);
+  Event end_of(int trial, int exit_status) const;
+  void tell(const Event& event);
+  bool fails_again(int trial) const;
+  void handle_signals();
+  void signal_all(int signal);
+  void save_summary(const std::string& status);
+  int conclude();
+  int conclude_one(int trial);
+  bool is_ours(int trial) const;
+
+  const Work& work_;
+  Trials& trials_;
+  Journal journal_;
+  Devices devices_;
+  SweepSummary summary_;
+  const double seconds_before_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point summary_written_ = begun_;
+  SharedMapping memory_;
+  TrialProgress* const progress_;
+  std::vector<search::Move> unfinished_;  // that were begun before, or failed and are tried again
+  std::list<Running> running_;
+  std::vector<bool> places_;
+  const launch::BlockedStopSignals blocked_;
+  FileDescriptor signals_;
+  launch::StopSignals stop_signals_;
+  int stop_signal_ = 0;
+  Screen screen_;
+};
+
+}  // namespace ddp::sweep

@@ -1,0 +1,105 @@
+#include "sweep/screen.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/log.h"
+#include "launch/terminal.h"
+
+namespace ddp::sweep {
+namespace {
+
+constexpr std::size_t kMostRunning = 8;
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return text;
+}
+
+}  // namespace
+
+Screen::Screen(const config::Sweep& sweep, const Trials& trials, const TrialProgress* progress)
+    : sweep_(sweep), trials_(trials), progress_(progress), terminal_(launch::wants_live_line()) {}
+
+void Screen::begin(int trial, std::size_t place) { running_.emplace_back(trial, place); }
+
+void Screen::tell_end(const Trial& t) {
+  std::erase_if(running_, [&](const auto& entry) { return entry.first == t.number; });
+  ++ended_;
+  const std::string what = "trial " + std::to_string(t.number) + " (" + in_words(trials_.parameters(t.number)) + ")";
+  if (t.status == Status::failed) return print(what + " failed: " + t.error);
+  if (terminal_) return;
+  const std::string how = t.status == Status::completed ? "done"
+                          : t.status == Status::paused  ? "stops after epoch " + std::to_string(t.epochs)
+                                                        : "saved";
+  print(what + " " + how + (t.metric ? ": " + sweep_.metric + " " + number(*t.metric) : ""));
+}
+
+std::string Screen::counts() const {
+  const int total = static_cast<int>(trials_.all().size());
+  const int done = trials_.count(Status::completed) + trials_.count(Status::paused);
+  const int failed = trials_.count(Status::failed);
+  std::string text = std::to_string(total) + " trials: " + std::to_string(done) + " done, " +
+                     std::to_string(running_.size()) + " running, " + std::to_string(failed) + " failed";
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  text += " | " + launch::duration(seconds);
+  // Those that run are half done, on average.
+  const double left = static_cast<double>(total - done - failed) - static_cast<double>(running_.size()) / 2;
+  const double did = ended_ + static_cast<double>(running_.size()) / 2;
+  if (ended_ > 0) text += " | about " + launch::duration(seconds / did * left) + " left";
+  return text;
+}
+
+std::string Screen::running(int trial, std::size_t place) const {
+  const TrialProgress& p = progress_[place];
+  std::string text = "trial " + std::to_string(trial);
+  if (p.steps > 0) {
+    text += "  step " + std::to_string(p.step) + "/" + std::to_string(p.steps) + "  loss " + number(p.loss);
+  }
+  return text + "  " + in_words(trials_.parameters(trial));
+}
+
+std::vector<std::string> Screen::lines() const {
+  std::vector<std::string> lines{counts()};
+  if (const Trial* best = trials_.best()) {
+    lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.metric + " " + number(*best->metric) +
+                    "  " + in_words(trials_.parameters(best->number)));
+  }
+  for (std::size_t i = 0; i < std::min(kMostRunning, running_.size()); ++i) {
+    lines.push_back("  " + running(running_[i].first, running_[i].second));
+  }
+  if (running_.size() > kMostRunning)
+    lines.push_back("  and " + std::to_string(running_.size() - kMostRunning) + " more");
+  return lines;
+}
+
+void Screen::refresh() {
+  if (!terminal_) return;
+  const std::size_t width = launch::terminal_width();
+  // Over the old lines, in one piece: it does not flicker.
+  std::string text = drawn_ > 0 ? "\033[" + std::to_string(drawn_) + "A\r" : "";
+  drawn_ = 0;
+  for (const std::string& line : lines()) {
+    text += launch::clipped(line, width - 1) + "\033[K\n";
+    ++drawn_;
+  }
+  text += "\033[J";
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
+void Screen::print(const std::string& line) {
+  clear();
+  log::info(line);
+  refresh();
+}
+
+void Screen::clear() {
+  if (drawn_ == 0) return;
+  std::fprintf(stderr, "\033[%zuA\r\033[J", drawn_);
+  std::fflush(stderr);
+  drawn_ = 0;
+}
+
+}  // namespace ddp::sweep

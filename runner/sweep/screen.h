@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "sweep/trial.h"
+#include "sweep/trials.h"
+
+namespace ddp::sweep {
+
+// What a person sees of a sweep that runs: on a terminal a few lines that stay where they are (how many trials are
+// done, run, failed; the best so far; the time left; those that run), elsewhere a line for each trial that ends.
+class Screen {
+ public:
+  // `progress`: of the trials that run, by their place.
+  Screen(const config::Sweep& sweep, const Trials& trials, const TrialProgress* progress);
+
+  bool shown() const { return terminal_; }
+  // Which trial's progress stands at that place.
+  void begin(int trial, std::size_t place);
+  void tell_end(const Trial& trial);
+  void refresh();
+  // Prints a whole line above.
+  void print(const std::string& line);
+  void clear();
+
+ private:
+  std::vector<std::string> lines() const;
+  std::string counts() const;
+  std::string running(int trial, std::size_t place) const;
+
+  const config::Sweep& sweep_;
+  const Trials& trials_;
+  const TrialProgress* progress_;
+  const bool terminal_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  int ended_ = 0;  // trials, since then
+  std::vector<std::pair<int, std::size_t>> running_;
+  std::size_t drawn_ = 0;  // lines
+};
+
+}  // namespace ddp::sweep

@@ -1,0 +1,133 @@
+#include "sweep/sweep_summary.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "config/json_text.h"
+#include "record/atomic_file.h"
+
+namespace ddp::sweep {
+namespace {
+
+using config::Value;
+
+constexpr std::uint64_t kMostBytes = 256u << 20;
+
+const char* word(Status status) {
+  switch (status) {
+    case Status::waiting:
+      return "waiting";
+    case Status::running:
+      return "running";
+    case Status::paused:
+      return "stopped";
+    case Status::completed:
+      return "completed";
+    case Status::failed:
+      return "failed";
+    case Status::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+std::string folder_of(int trial) { return record::RunDirectory::trial_folder(trial).string(); }
+
+Value row_of(const Trial& t, const Trials& trials, int place) {
+  return {{"trial", t.number},
+          {"place", t.metric ? Value(place) : Value(nullptr)},
+          {"directory", folder_of(t.number)},
+          {"status", word(t.status)},
+          {"metric", t.metric ? Value(*t.metric) : Value(nullptr)},
+          {"epochs", t.epochs},
+          {"seconds", t.seconds},
+          {"parameters", trials.parameters(t.number)},
+          {"error", t.error.empty() ? Value(nullptr) : Value(t.error)}};
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string shown(const Value& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Value::error_handler_t::replace);
+}
+
+}  // namespace
+
+SweepSummary read_summary(const record::RunDirectory& directory) {
+  SweepSummary summary;
+  try {
+    const Value json = config::parse_value(record::read_text(directory.summary(), kMostBytes));
+    summary.started = json.at("started").get<std::string>();
+    summary.seconds = json.at("seconds").get<double>();
+  } catch (const std::exception&) {
+    // None, or one that is damaged: nothing depends on what it says.
+  }
+  return summary;
+}
+
+std::string repeat_command(const record::RunDirectory& directory, int trial) {
+  return "ddp-exp run " + (directory.path() / folder_of(trial) / "config.toml").string();
+}
+
+void write_summary(const record::RunDirectory& directory, const SweepSummary& s, const config::Sweep& sweep,
+                   const Trials& trials) {
+  Value parameters = Value::array();
+  for (const auto& parameter : sweep.parameters) parameters.push_back(parameter.key);
+  Value ranking = Value::array();
+  int place = 0;
+  for (const Trial* trial : trials.ranking()) ranking.push_back(row_of(*trial, trials, ++place));
+  const Trial* best = trials.best();
+  const Value json = {
+      {"version", 1},
+      {"kind", "sweep"},
+      {"status", s.status},
+      {"name", s.name},
+      {"run_id", directory.path().filename().string()},
+      {"started", s.started},
+      {"ended", s.ended.empty() ? Value(nullptr) : Value(s.ended)},
+      {"seconds", s.seconds},
+      {"method", sweep.method.name},
+      {"metric", sweep.metric},
+      {"goal", sweep.greater_is_better ? "max" : "min"},
+      {"parameters", parameters},
+      {"trials", trials.all().size()},
+      {"completed", trials.count(Status::completed)},
+      {"stopped", trials.count(Status::paused)},
+      {"failed", trials.count(Status::failed)},
+      {"waiting", trials.count(Status::waiting)},
+      {"best", best ? Value(best->number) : Value(nullptr)},
+      {"ranking", ranking},
+      {"repeat", best ? Value(repeat_command(directory, best->number)) : Value(nullptr)},
+  };
+  record::write_atomically(directory.summary(), json.dump(2, ' ', false, Value::error_handler_t::replace) + "\n");
+}
+
+std::string ranking_table(const config::Sweep& sweep, const Trials& trials, std::size_t rows) {
+  std::vector<std::vector<std::string>> table{{"place", "trial", sweep.metric, "epochs", "status"}};
+  for (const auto& parameter : sweep.parameters) table.front().push_back(parameter.key);
+  for (const Trial* t : trials.ranking()) {
+    if (table.size() > rows) break;
+    table.push_back({t->metric ? std::to_string(table.size()) : "-", std::to_string(t->number),
+                     t->metric ? number(*t->metric) : "-", std::to_string(t->epochs), word(t->status)});
+    const Value parameters = trials.parameters(t->number);
+    for (const auto& [key, value] : parameters.items()) table.back().push_back(shown(value));
+  }
+  std::vector<std::size_t> widths(table.front().size(), 0);
+  for (const auto& row : table) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : table) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  if (trials.all().size() > rows) text += "and " + std::to_string(trials.all().size() - rows) + " more\n";
+  return text;
+}
+
+}  // namespace ddp::sweep

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "record/run_directory.h"
+#include "sweep/trials.h"
+
+namespace ddp::sweep {
+
+// What a sweep's summary.json says beside its trials.
+struct SweepSummary {
+  std::string status = "running";  // running | completed | failed | interrupted
+  std::string name = {};
+  std::string started = {};  // RFC 3339
+  std::string ended = {};    // empty: it is running
+  double seconds = 0;        // that it ran, carried over resumes
+};
+
+// What a sweep that goes on keeps of the summary it has: when it began, and how long it has run.
+SweepSummary read_summary(const record::RunDirectory& directory);
+
+// The command that repeats a trial alone, with the same bits.
+std::string repeat_command(const record::RunDirectory& directory, int trial);
+
+// Puts summary.json in place, whole, with the ranking. Throws ddp::Error (training).
+void write_summary(const record::RunDirectory& directory, const SweepSummary& summary, const config::Sweep& sweep,
+                   const Trials& trials);
+
+// The ranking as a table for people, the best `rows` of it.
+std::string ranking_table(const config::Sweep& sweep, const Trials& trials, std::size_t rows);
+
+}  // namespace ddp::sweep

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/sweep.h"
+#include "search/search.h"
+#include "sweep/journal.h"
+
+namespace ddp::sweep {
+
+enum class Status {
+  waiting,  // has not begun
+  running,
+  paused,  // at a rung: it goes on later, or never
+  completed,
+  failed,
+  interrupted,  // goes on when the sweep does
+};
+
+// What is known of a trial.
+struct Trial {
+  int number = 0;
+  Status status = Status::waiting;
+  std::int64_t until_epoch = 0;  // of its last start
+  int failures = 0;
+  std::int64_t epochs = 0;
+  std::optional<double> metric = {};
+  double seconds = 0;
+  std::string error = {};
+};
+
+// All trials of a sweep, as the events tell of them.
+class Trials {
+ public:
+  // A sweep of so many trials that has not begun. All that it is given outlives it.
+  Trials(const config::Sweep& sweep, search::Search& search);
+
+  // Takes the event, and tells the search. Throws ddp::Error (usage) where it does not fit the sweep.
+  void take(const Event& event);
+
+  // Forgets all, for what those of the same sweep know.
+  void replace(const Trials& other) { all_ = other.all_; }
+
+  const std::vector<Trial>& all() const { return all_; }
+  const Trial& at(int trial) const { return all_.at(trial); }
+  int count(Status status) const;
+  // {"optimizer.lr": 0.1}
+  config::Value parameters(int trial) const { return sweep_.named(search_.point(trial)); }
+
+  // Best first: those at their end, then those that stopped, the longest first; without a metric last.
+  std::vector<const Trial*> ranking() const;
+  // The best one that has a metric; null: none has.
+  const Trial* best() const;
+
+ private:
+  void check(const Event& event) const;
+
+  const config::Sweep& sweep_;
+  search::Search& search_;
+  std::vector<Trial> all_;
+};
+
+// "optimizer.lr 0.1, batch_size 32"
+std::string in_words(const config::Value& parameters);
+
+}  // namespace ddp::sweep

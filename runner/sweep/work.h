@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "config/sweep.h"
+#include "launch/rank_library.h"
+#include "record/run_directory.h"
+#include "search/search.h"
+#include "sweep/devices.h"
+
+namespace ddp::sweep {
+
+// A sweep that can be run here: everything that is wrong with it, as far as can be told, was found before this is.
+struct Work {
+  const config::LoadedSweep& loaded;
+  search::Search& search;
+  const launch::RankLibrary& library;
+  std::vector<launch::Gpu> gpus;
+  std::vector<Need> needs;  // of each trial
+  int at_once = 1;          // most trials side by side
+  int cores = 1;            // entries of the pool for CPU ranks
+  std::optional<int> only = {};  // this trial alone: other processes train the others
+  record::RunDirectory directory;
+  config::Value git = nullptr;  // the state of the checkout that the file stands in
+};
+
+}  // namespace ddp::sweep

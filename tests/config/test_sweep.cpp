@@ -1,0 +1,142 @@
+#include <set>
+
+#include "catch.h"
+#include "config/sweep.h"
+#include "scratch.h"
+
+namespace ddp::config {
+namespace {
+
+const std::string kBase = kModelAndDataset + "optimizer = { name = \"sgd\", lr = 0.1, momentum = 0.9 }\n";
+
+Components with_methods() {
+  Components components = sample_components();
+  components.add("method", {.name = "grid", .doc = "all", .options = {}});
+  components.add("method", {.name = "random",
+                            .doc = "drawn",
+                            .options = {{.name = "trials", .types = {Type::integer}, .default_value = 10}}});
+  return components;
+}
+
+LoadedSweep sweep_of(const std::string& lines) {
+  const Scratch scratch;
+  scratch.write("x.toml", kBase + lines + "\n");
+  return load_sweep("x.toml", {}, with_methods());
+}
+
+// What is said of the sweep, and, where that is right, of a trial with each of the parameters' ends.
+std::string said(const std::string& lines) {
+  try {
+    const LoadedSweep loaded = sweep_of(lines);
+    Problems problems;
+    for (const double u : {0.0, 0.999999}) {
+      Point point;
+      for (const Parameter& parameter : loaded.sweep.parameters) point.push_back(parameter.at(u));
+      loaded.trial(point, problems);
+    }
+    if (!problems.empty()) throw problems.error();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a sweep's mistakes are told with their places, all at once") {
+  CHECK(said("[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.01]") == "");
+  CHECK(contains(said("[sweep]\nmethod = \"gird\""), "x.toml:5:10: \"sweep.method\" must be one of"));
+  CHECK(contains(said("[sweep]\nmethod = \"grid\""), "[sweep.parameters] is missing"));
+  CHECK(contains(said("[sweep]\ntrials = 3\n[sweep.parameters]\nbatch_size = [1]"),
+                 "x.toml:5:1: method grid has no option \"trials\""));
+  CHECK(contains(said("[sweep]\nmetrik = \"val_loss\"\n[sweep.parameters]\nbatch_size = [1]"),
+                 "did you mean \"metric\"?"));
+  const std::string several = said("[sweep.parameters]\nbatchsize = [1, 2]\n\"optimizer.lr\" = [0.1, \"x\"]");
+  CHECK(contains(several, "x.toml:5:1: unknown key \"batchsize\""));
+  CHECK(contains(several, "did you mean \"batch_size\"?"));
+  CHECK(contains(several, "x.toml:6:24: \"optimizer.lr\" must be a number"));
+  CHECK(count(several, "batchsize") == 2);  // once, and its line
+}
+
+TEST_CASE("what varies is a list or a range, of a key that is known") {
+  const std::string in = "[sweep.parameters]\n";
+  CHECK(said(in + "optimizer.lr = { min = 1e-3, max = 1, scale = \"log\" }") == "");
+  CHECK(said(in + "optimizer = { lr = [0.1], momentum = [0, 0.9] }") == "");
+  CHECK(contains(said(in + "batch_size = 3"), "has one value"));
+  CHECK(contains(said(in + "batch_size = []"), "has no values"));
+  CHECK(contains(said(in + "batch_size = { min = 3 }"), "\"sweep.parameters.batch_size.max\" is missing"));
+  CHECK(contains(said(in + "batch_size = { min = 3, max = 3 }"), "min must be less than max"));
+  CHECK(contains(said(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "begins above 0"));
+  CHECK(contains(said(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }"), "did you mean \"log\"?"));
+  CHECK(contains(said(in + "batch_size = { min = 0, max = 8 }"), "x.toml:5:14: \"batch_size\" must be an integer"));
+  CHECK(contains(said(in + "name = [\"a\", \"b\"]"), "\"name\" cannot vary"));
+  CHECK(contains(said(in + "batch_size = [1]\n\"batch_size\" = [2]"), "not TOML"));
+  CHECK(contains(said(in + "\"optimizer.lr\" = [1]\noptimizer = { lr = [2] }"), "is given twice"));
+}
+
+TEST_CASE(
+    "a sweep's metric is the loss of what is held out where there is some, and less is better but of accuracies") {
+  const std::string in = "[sweep.parameters]\nbatch_size = [1]\n";
+  CHECK(sweep_of(in).sweep.metric == "train_loss");
+  CHECK(sweep_of("validation.split = 0.1\n" + in).sweep.metric == "val_loss");
+  CHECK_FALSE(sweep_of(in).sweep.greater_is_better);
+  const std::string accuracy = "validation.split = 0.1\n[sweep]\nmetric = \"val_accuracy\"\n";
+  CHECK(sweep_of(accuracy + in).sweep.greater_is_better);
+  CHECK_FALSE(sweep_of(accuracy + "goal = \"min\"\n" + in).sweep.greater_is_better);
+  CHECK(contains(said("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
+}
+
+TEST_CASE("a trial has the values of its point, in whatever order they stand in the file") {
+  for (const std::string order :
+       {"optimizer.name = [\"adam\"]\noptimizer.lr = [0.5]", "optimizer.lr = [0.5]\noptimizer.name = [\"adam\"]"}) {
+    const LoadedSweep loaded = sweep_of("[sweep.parameters]\n" + order);
+    Point point;
+    for (const Parameter& parameter : loaded.sweep.parameters) point.push_back(parameter.at(0));
+    const Experiment trial = loaded.trial(point).experiment;
+    CHECK(trial.optimizer.name == "adam");
+    CHECK(trial.optimizer.options.at("lr") == 0.5);
+    CHECK_FALSE(trial.optimizer.options.contains("momentum"));
+  }
+}
+
+TEST_CASE("values drawn from a range are in it, integers where the key takes those") {
+  const LoadedSweep loaded = sweep_of(
+      "[sweep.parameters]\nbatch_size = { min = 2, max = 9, scale = \"log\" }\n"
+      "\"optimizer.lr\" = { min = 0.001, max = 1, scale = \"log\" }\n\"optimizer.momentum\" = { min = 0, max = 1 }");
+  std::set<std::int64_t> sizes;
+  for (int i = 0; i < 1000; ++i) {
+    const double u = i / 1000.0;
+    sizes.insert(loaded.sweep.parameters[0].at(u).scalar.get<std::int64_t>());
+    const double lr = loaded.sweep.parameters[1].at(u).scalar.get<double>();
+    CHECK((lr >= 0.001 && lr <= 1));
+  }
+  CHECK(sizes == std::set<std::int64_t>{2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(loaded.sweep.parameters[1].at(0.5).scalar.get<double>() == 0.0316228);
+  CHECK(loaded.sweep.parameters[2].at(0.25).scalar.get<double>() == 0.25);
+}
+
+TEST_CASE("a sweep written as a file has the same trials, from another folder too") {
+  const std::string sweep =
+      "init_from = \"w/first.safetensors\"\nsave_every = 3\n[sweep]\nmethod = \"random\"\n[sweep.parameters]\n"
+      "optimizer = [\"sgd\", \"adam\"]\nbatch_size = { min = 2, max = 64, scale = \"log\" }\n"
+      "\"model.in_features\" = [3, 4]";
+  const Scratch scratch;
+  scratch.write("x.toml", kBase + sweep + "\n");
+  const LoadedSweep first = load_sweep("x.toml", {"seed=7"}, with_methods());
+  std::filesystem::create_directory("other");
+  scratch.write("other/sweep.toml", first.to_toml());
+  INFO(first.to_toml());
+  const LoadedSweep second = load_sweep("other/sweep.toml", {}, with_methods());
+  CHECK(second.name == "x");
+  CHECK(second.to_toml() == first.to_toml());
+  CHECK(second.sweep.method.options == first.sweep.method.options);
+  for (const double u : {0.0, 0.3, 0.6, 0.9}) {
+    Point a;
+    Point b;
+    for (const Parameter& parameter : first.sweep.parameters) a.push_back(parameter.at(u));
+    for (const Parameter& parameter : second.sweep.parameters) b.push_back(parameter.at(u));
+    CHECK(to_toml(first.trial(a).experiment) == to_toml(second.trial(b).experiment));
+  }
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,93 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "catch.h"
+#include "sweep/journal.h"
+
+namespace ddp::sweep {
+namespace fs = std::filesystem;
+namespace {
+
+const std::string kStarted = R"({"event":"started","trial":0,"until_epoch":2,"parameters":{"b":1,"a":2}})";
+const std::string kPaused = R"({"event":"paused","trial":0,"epochs":2,"metric":0.5,"seconds":1.5})";
+
+class File {
+ public:
+  File() {
+    std::string name = fs::temp_directory_path() / "ddp-journal-XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~File() { fs::remove_all(folder_); }
+  fs::path path() const { return folder_ / "journal.jsonl"; }
+  void write(const std::string& text) const { std::ofstream(path(), std::ios::binary) << text; }
+  std::string text() const {
+    std::ifstream in(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+ private:
+  fs::path folder_;
+};
+
+std::string damage(const std::string& line) {
+  try {
+    parse_journal(kStarted + "\n" + line + "\n");
+    return "";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a journal gives back the events that were added to it") {
+  const File file;
+  CHECK(read_journal(file.path()).empty());
+  Journal journal(file.path());
+  journal.begin("asha", 3);
+  journal.add({.kind = "started", .trial = 2, .until_epoch = 4, .parameters = {{"optimizer.lr", 0.1}, {"a", "x\n"}}});
+  journal.add({.kind = "paused", .trial = 2, .epochs = 4, .metric = 0.1, .seconds = 2.5});
+  journal.add({.kind = "failed", .trial = 1, .epochs = 0, .seconds = 0, .error = "no \xFF room"});
+  const auto events = read_journal(file.path());
+  REQUIRE(events.size() == 3);
+  CHECK(events[0].trial == 2);
+  CHECK(events[0].until_epoch == 4);
+  CHECK(events[0].parameters.dump() == R"({"a":"x\n","optimizer.lr":0.1})");
+  CHECK(events[1].metric == 0.1);
+  CHECK(events[1].seconds == 2.5);
+  CHECK(events[2].metric.is_null());
+  CHECK(events[2].error.starts_with("no "));
+}
+
+TEST_CASE("a line that was not written whole is no event, and goes when the journal is opened again") {
+  for (std::size_t cut = 0; cut < kPaused.size(); ++cut) {
+    const File file;
+    file.write(kStarted + "\n" + kPaused.substr(0, cut));
+    CHECK(read_journal(file.path()).size() == 1);
+    Journal journal(file.path());
+    CHECK(file.text() == kStarted + "\n");
+    journal.add({.kind = "interrupted", .trial = 0});
+    CHECK(read_journal(file.path()).size() == 2);
+  }
+}
+
+TEST_CASE("a journal that is damaged is refused with its line") {
+  CHECK(damage(kPaused) == "");
+  for (const std::string line :
+       {"{", "[]", "3", R"({"trial":0})", R"({"event":"ended","trial":0})", R"({"event":"started","trial":-1})",
+        R"({"event":"started","trial":1e9,"until_epoch":0,"parameters":{}})",
+        R"({"event":"started","trial":0,"until_epoch":0,"parameters":[]})",
+        R"({"event":"paused","trial":0,"epochs":2,"metric":"x","seconds":1})",
+        R"({"event":"paused","trial":0,"epochs":2,"metric":1,"seconds":-1})",
+        R"({"event":"failed","trial":0,"epochs":2,"metric":null,"seconds":1})"}) {
+    INFO(line);
+    CHECK(damage(line).starts_with("line 2: "));
+  }
+  const File file;
+  file.write("no\n");
+  CHECK_THROWS_AS(read_journal(file.path()), Error);
+}
+
+}  // namespace ddp::sweep

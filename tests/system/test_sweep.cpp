@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// Real training, small: a trial of two ranks takes a moment.
+const std::string kSweep = kSmall + R"(
+[validation]
+split = 0.2
+[sweep.parameters]
+"optimizer.lr" = [0.1, 0.01, 1e-30]
+batch_size     = [4, 8]
+)";
+
+RunFolder sweep_of(const Workspace& workspace) { return RunFolder(workspace.results() / "s" / "one"); }
+
+std::vector<std::string> sweep_arguments(std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"sweep", "s.toml", "--run-id", "one"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<Json> journal(const RunFolder& sweep, const std::string& event = "") {
+  std::vector<Json> events;
+  std::istringstream lines(text_of(sweep.path() / "journal.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    Json json = Json::parse(line);
+    if (event.empty() || json.at("event") == event) events.push_back(std::move(json));
+  }
+  return events;
+}
+
+RunFolder trial_of(const RunFolder& sweep, int trial) {
+  char name[16];
+  std::snprintf(name, sizeof name, "%03d", trial);
+  return RunFolder(sweep.path() / "trials" / name);
+}
+
+// What must be the same however often a sweep was stopped.
+Json result_of(const RunFolder& sweep) {
+  Json rows = sweep.summary().at("ranking");
+  for (Json& row : rows) row.erase("seconds");
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep trains every trial and ranks them, and the best one can be repeated alone with the same bits") {
+  const Workspace workspace;
+  workspace.write("s.toml", kSweep);
+  const Outcome outcome = workspace.run(sweep_arguments());
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK_FALSE(outcome.left);
+  const RunFolder sweep = sweep_of(workspace);
+  CHECK(outcome.run.path() == sweep.path());
+  const Json summary = sweep.summary();
+  CHECK(summary.at("status") == "completed");
+  CHECK(summary.at("completed") == 6);
+  CHECK(summary.at("metric") == "val_loss");
+  const Json ranking = summary.at("ranking");
+  REQUIRE(ranking.size() == 6);
+  double before = -1;
+  std::set<std::string> points;
+  for (const Json& row : ranking) {
+    const RunFolder trial(sweep.path() / row.at("directory").get<std::string>());
+    CHECK(trial.summary().at("status") == "completed");
+    CHECK(trial.summary().at("final").at("val_loss") == row.at("metric"));
+    CHECK(row.at("metric").get<double>() >= before);
+    before = row.at("metric");
+    points.insert(row.at("parameters").dump());
+    CHECK(contains(text_of(trial.path() / "config.toml"), "threads = 1"));
+  }
+  CHECK(points.size() == 6);
+  CHECK(summary.at("best") == ranking[0].at("trial"));
+  CHECK(contains(outcome.out, "the best again, alone: " + summary.at("repeat").get<std::string>()));
+  CHECK_FALSE(fs::exists(sweep.path() / "trials" / "latest"));
+  CHECK(fs::read_symlink(workspace.results() / "s" / "latest") == "one");
+
+  const RunFolder best = trial_of(sweep, summary.at("best"));
+  const Outcome again = workspace.run({"run", (best.path() / "config.toml").string()});
+  REQUIRE(again.code == 0);
+  CHECK(again.run.model() == best.model());
+  CHECK(again.run.training() == best.training());
+}
+
+TEST_CASE("a sweep with mistakes is refused before anything starts, all of them at once") {
+  const Workspace workspace;
+  workspace.write("s.toml", kSmall + "[sweep.parameters]\nbatchsize = [1]\n\"optimizer.lr\" = [0.1, -1]\n");
+  for (const std::string verb : {"sweep", "plan", "validate"}) {
+    const Outcome outcome = workspace.run({verb, "s.toml"});
+    INFO(verb << ": " << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(contains(outcome.err, "unknown key \"batchsize\""));
+    CHECK(contains(outcome.err, "\"optimizer.lr\" must be"));
+  }
+  // What only tensors can tell.
+  workspace.write("s.toml", kSmall + "[sweep.parameters]\n\"model.out_features\" = [2, 3]\n");
+  const Outcome outcome = workspace.run({"sweep", "s.toml"});
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "mse"));
+  CHECK_FALSE(fs::exists(workspace.results()));
+}
+
+TEST_CASE("plan shows a sweep's trials, its devices and how long it takes, and trains nothing") {
+  const Workspace workspace;
+  workspace.write("s.toml", kSweep);
+  const Outcome outcome = workspace.run({"plan", "s.toml", "--json", "--jobs", "2"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const Json plan = Json::parse(outcome.out);
+  CHECK(plan.at("trials").size() == 6);
+  CHECK(plan.at("at_once") == 2);
+  CHECK(plan.at("trials")[0].at("world_size") == 2);
+  CHECK(plan.at("trials")[0].at("parameters") == Json{{"optimizer.lr", 0.1}, {"batch_size", 4}});
+  CHECK(plan.at("seconds").get<double>() > 0);
+  CHECK(contains(workspace.run({"plan", "s.toml"}).out, "optimizer.lr 0.01, batch_size 8"));
+  CHECK_FALSE(fs::exists(workspace.results()));
+}
+
+TEST_CASE("a sweep that is killed at any moment goes on to the same ranking, and no finished trial runs twice") {
+  const Workspace reference;
+  reference.write("s.toml", kSweep);
+  REQUIRE(reference.run(sweep_arguments({"--set", "epochs=60"})).code == 0);
+  const Json expected = result_of(sweep_of(reference));
+
+  const Workspace workspace;
+  workspace.write("s.toml", kSweep);
+  const RunFolder sweep = sweep_of(workspace);
+  for (const std::size_t lines : {2, 5, 8, 10}) {
+    const auto process = workspace.start(sweep_arguments({"--set", "epochs=60", "--set", "save_every=5"}));
+    const auto enough = [&] { return fs::exists(sweep.path() / "journal.jsonl") && journal(sweep).size() >= lines; };
+    REQUIRE(wait_until(enough, process->pid()));
+    process->signal(SIGKILL);
+    process->wait();
+    REQUIRE(wait_until([&] { return process->all_gone(); }));
+  }
+  const Outcome outcome = workspace.run({"resume", "s/one"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(result_of(sweep) == expected);
+  std::map<int, int> finished;
+  for (const Json& event : journal(sweep, "finished")) ++finished[event.at("trial")];
+  CHECK(finished.size() == 6);
+  for (const auto& [trial, times] : finished) {
+    CHECK(times == 1);
+    CHECK(trial_of(sweep, trial).training() == trial_of(sweep_of(reference), trial).training());
+    CHECK(trial_of(sweep, trial).model() == trial_of(sweep_of(reference), trial).model());
+  }
+  const std::size_t before = journal(sweep).size();
+  CHECK(workspace.run({"resume", "s/one"}).code == 0);
+  CHECK(journal(sweep).size() == before);
+}
+
+TEST_CASE("a stop saves the trials that run, and the sweep goes on where they were") {
+  const Workspace workspace;
+  workspace.write("s.toml", kSmall + "[sweep.parameters]\n\"optimizer.lr\" = [0.01, 0.001]\n");
+  const RunFolder sweep = sweep_of(workspace);
+  const auto process = workspace.start(sweep_arguments({"--set", "epochs=1000000"}));
+  REQUIRE(wait_until([&] { return trial_of(sweep, 0).last_step() > 20; }, process->pid()));
+  process->signal(SIGINT);
+  const Outcome stopped = workspace.finish(*process);
+  INFO(stopped.err);
+  CHECK(stopped.code == 130);
+  CHECK_FALSE(stopped.left);
+  CHECK(sweep.summary().at("status") == "interrupted");
+  CHECK(sweep.summary().at("waiting") == 1);
+  const RunFolder first = trial_of(sweep, 0);
+  CHECK(first.summary().at("status") == "interrupted");
+  const std::int64_t saved = first.summary().at("steps");
+  CHECK(fs::exists(first.checkpoint(saved)));
+  CHECK(contains(stopped.err, "go on: ddp-exp resume"));
+}
+
+TEST_CASE("a trial that fails is on record with its error, is tried again, and does not stop the others") {
+  const Workspace workspace;
+  workspace.write("s.toml", kSmall + "[sweep]\nretries = 1\n[sweep.parameters]\n\"optimizer.lr\" = [1e30, 0.01]\n");
+  const Outcome outcome = workspace.run(sweep_arguments());
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  const RunFolder sweep = sweep_of(workspace);
+  const auto failures = journal(sweep, "failed");
+  REQUIRE(failures.size() == 2);
+  for (const Json& event : failures) {
+    CHECK(event.at("trial") == 0);
+    CHECK(contains(event.at("error"), "is not finite"));
+  }
+  CHECK(sweep.summary().at("status") == "completed");
+  CHECK(sweep.summary().at("failed") == 1);
+  CHECK(sweep.summary().at("best") == 1);
+  CHECK(sweep.summary().at("ranking")[1].at("place").is_null());
+  CHECK(contains(outcome.err, "trial 0 (optimizer.lr 1e+30) failed: "));
+}
+
+TEST_CASE("asha stops the worse trials early, as whole runs that can be resumed") {
+  const Workspace workspace;
+  workspace.write("s.toml", kSmall + R"([sweep]
+method = "asha"
+trials = 6
+min_epochs = 1
+max_epochs = 4
+reduction_factor = 2
+seed = 5
+[sweep.parameters]
+"optimizer.lr" = { min = 1e-5, max = 0.1, scale = "log" }
+)");
+  const Outcome outcome = workspace.run(sweep_arguments());
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const RunFolder sweep = sweep_of(workspace);
+  const Json summary = sweep.summary();
+  CHECK(summary.at("stopped").get<int>() + summary.at("completed").get<int>() == 6);
+  CHECK(summary.at("stopped").get<int>() >= 2);
+  REQUIRE(summary.at("completed").get<int>() >= 1);
+  for (const Json& row : summary.at("ranking")) {
+    const RunFolder trial = trial_of(sweep, row.at("trial"));
+    const std::int64_t epochs = row.at("epochs");
+    CHECK((epochs == 1 || epochs == 2 || epochs == 4));
+    CHECK(trial.summary().at("status") == (epochs == 4 ? "completed" : "interrupted"));
+    CHECK(trial.has_each_step_once(trial.summary().at("steps")));
+  }
+  // The one that was stopped last in the ranking trains on, with the bits that it would have had.
+  const RunFolder last = trial_of(sweep, summary.at("ranking")[5].at("trial"));
+  REQUIRE(last.summary().at("status") == "interrupted");
+  const Outcome resumed = workspace.run({"resume", last.path().string()});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  const Outcome alone = workspace.run({"run", (last.path() / "config.toml").string()});
+  REQUIRE(alone.code == 0);
+  CHECK(alone.run.model() == last.model());
+}
+
+}  // namespace ddp::system_test
