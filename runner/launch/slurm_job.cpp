@@ -188,12 +188,13 @@ std::string shell_word(const std::string& text) {
 }
 
 std::string slurm_script(const SlurmJob& job) {
-  const std::string what = job.trials ? "Trains the trials of a sweep with ddp-exp, one a job of this array. Written by "
-                                        "\"ddp-exp sweep --array\""
-                                      : "Trains an experiment with ddp-exp, with one launch a node. Written by "
-                                        "\"ddp-exp slurm\"";
-  return "#!/bin/bash\n# " + what + ", yours to change.\n" + requests(job) + "\n" + modules(job) + places(job) + kTraps +
-         (job.trials ? trial(job) : launches(job)) + kWatch;
+  const std::string what = job.trials
+                               ? "Trains the trials of a sweep with ddp-exp, one a job of this array. Written by "
+                                 "\"ddp-exp sweep --array\""
+                               : "Trains an experiment with ddp-exp, with one launch a node. Written by "
+                                 "\"ddp-exp slurm\"";
+  return "#!/bin/bash\n# " + what + ", yours to change.\n" + requests(job) + "\n" + modules(job) + places(job) +
+         kTraps + (job.trials ? trial(job) : launches(job)) + kWatch;
 }
 
 }  // namespace ddp::launch

@@ -19,9 +19,9 @@ struct Work {
   search::Search& search;
   const launch::RankLibrary& library;
   std::vector<launch::Gpu> gpus;
-  std::vector<Need> needs;  // of each trial
-  int at_once = 1;          // most trials side by side
-  int cores = 1;            // entries of the pool for CPU ranks
+  std::vector<Need> needs;       // of each trial
+  int at_once = 1;               // most trials side by side
+  int cores = 1;                 // entries of the pool for CPU ranks
   std::optional<int> only = {};  // this trial alone: other processes train the others
   record::RunDirectory directory;
   config::Value git = nullptr;  // the state of the checkout that the file stands in

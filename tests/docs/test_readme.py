@@ -38,6 +38,8 @@ def commands_work(folder):
     assert (basic["status"], basic["epochs"]) == ("completed", 12), basic
     digits = json.loads((folder / "results/digits/latest/summary.json").read_text())
     assert digits["final"]["val_accuracy"] >= 0.97, digits["final"]
+    sweep = json.loads((folder / "results/digits_sweep/latest/summary.json").read_text())
+    assert (sweep["status"], sweep["completed"]) == ("completed", 12), sweep
     faster = json.loads((folder / "results/faster/latest/summary.json").read_text())
     assert faster["epochs"] == 3, faster
 
