@@ -132,11 +132,16 @@ Value begin(const char* kind) {
       {"version", 1}, {"kind", kind}, {"written", record::timestamp(std::time(nullptr))}, {"problems", Value::array()}};
 }
 
-Value trial_json(const TrialView& trial) {
+// A trial that runs, of a sweep that does not, was killed with it.
+std::string status_of(const TrialView& trial, const SweepView& sweep) {
+  return trial.status == "running" && sweep.status != "running" ? "interrupted" : trial.status;
+}
+
+Value trial_json(const TrialView& trial, const SweepView& sweep) {
   return {{"trial", trial.trial},
           {"place", trial.place ? Value(*trial.place) : Value()},
           {"folder", trial.folder.string()},
-          {"status", trial.status},
+          {"status", status_of(trial, sweep)},
           {"metric", trial.metric ? Value(*trial.metric) : Value()},
           {"epochs", trial.epochs},
           {"seconds", trial.seconds},
@@ -157,7 +162,7 @@ Value sweep_json(Value& data, const SweepView& sweep) {
   json["failed"] = sweep.failed;
   json["waiting"] = sweep.waiting;
   json["ranking"] = Value::array();
-  for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(trial_json(trial));
+  for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(trial_json(trial, sweep));
   json["repeat"] = sweep.repeat;
   json["config"] = flat_config(data, record::RunDirectory(sweep.folder).sweep());
   return json;

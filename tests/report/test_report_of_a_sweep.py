@@ -44,4 +44,15 @@ def it_draws_every_trial(window, folder):
     nothing_is_loaded_and_nothing_complained_of(page)
 
 
-run_checks(prepare, the_page_has_all_of_the_ranking, it_draws_every_trial)
+def what_ran_when_the_sweep_was_killed_is_interrupted(window, folder):
+    file = folder / "results/rates/latest/summary.json"
+    summary = json.loads(file.read_text()) | {"status": "running"}
+    summary["ranking"][5] |= {"status": "running", "metric": None, "place": None}
+    file.write_text(json.dumps(summary))
+    sweep = json.loads(ddp_exp("report", "rates", "--json", folder=folder).stdout)["sweep"]
+    assert (sweep["status"], sweep["ranking"][5]["status"]) == ("interrupted", "interrupted")
+
+
+run_checks(
+    prepare, the_page_has_all_of_the_ranking, it_draws_every_trial, what_ran_when_the_sweep_was_killed_is_interrupted
+)

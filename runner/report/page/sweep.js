@@ -27,7 +27,7 @@ function rankingSection(sweep) {
       text: sweep.ranking.some((trial) => typeof trial.parameters[key] === "string")
     })),
     {name: "epochs", cell: (trial) => count(trial.epochs), value: (trial) => trial.epochs},
-    {name: "time", cell: (trial) => duration(trial.seconds), value: (trial) => trial.seconds},
+    {name: "time", cell: (trial) => (trial.seconds > 0 ? duration(trial.seconds) : MISSING), value: (trial) => trial.seconds},
   ];
   if (sweep.ranking.some((trial) => trial.error)) {
     columns.push({

@@ -9,6 +9,7 @@ function survey(sweep) {
 // The better, the nearer to the beginning of the scale s0 … s7; pruned: it was stopped.
 function trialClass(trial, sweep) {
   if (trial.status === "failed") return "grey dashed";
+  if (trial.status === "running") return "c0";
   if (!isNumber(trial.place)) return "grey";
   const share = sweep.ranked > 1 ? (trial.place - 1) / (sweep.ranked - 1) : 0;
   const colour = `s${Math.min(7, Math.floor(share * 8))}`;
