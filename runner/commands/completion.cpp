@@ -2,7 +2,6 @@
 #include <cctype>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "commands/commands.h"
 #include "completion/complete.h"
 #include "completion/shells.h"
+#include "report/row.h"
 
 namespace ddp::commands {
 
@@ -25,8 +25,13 @@ void add_completion(CLI::App& app, int& exit_code) {
 }
 
 void complete(const CLI::App& app, const std::vector<std::string>& words) {
-  const std::map<std::string, std::vector<std::string>> choices = {{"completion", completion::shells()},
-                                                                   {"schema", schema_names()}};
+  const completion::Choices choices = {
+      {"completion", completion::shells()},
+      {"schema", schema_names()},
+      {"--sort", report::row_keys()},
+      {"--status", {"running", "completed", "failed", "interrupted"}},
+      {"--backend", {"auto", "gloo", "nccl", "shm"}},
+  };
   for (const auto& [text, about] : completion::complete(app, words, choices)) {
     // Nobody types these, and a terminal takes them for commands.
     if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); })) continue;

@@ -21,12 +21,6 @@ using Texts = std::vector<std::string>;
 const std::set<std::string> kOfRuns = {"resume", "show", "compare", "diff", "report", "list"};
 const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm"};
 
-// Options with a choice.
-const std::map<std::string, Texts> kChoices = {
-    {"--status", {"running", "completed", "failed", "interrupted"}},
-    {"--backend", {"auto", "gloo", "nccl", "shm"}},
-};
-
 const CLI::Option* option_named(const CLI::App& verb, const std::string& name) {
   return name.starts_with("--") ? verb.get_option_no_throw(name) : nullptr;
 }
@@ -40,7 +34,9 @@ struct Given {
   std::string awaited = {};  // the option whose value comes next
   bool only_arguments = false;
 
-  std::string results() const { return options.contains("--results") ? options.at("--results").back() : "results"; }
+  std::filesystem::path results() const {
+    return with_home(options.contains("--results") ? options.at("--results").back() : "results");
+  }
 };
 
 Given read(const CLI::App& verb, const Texts& words) {
@@ -94,27 +90,32 @@ Candidates options(const CLI::App& verb, const std::string& typed) {
   return found;
 }
 
+// That of a run, or the one that is named. Throws ddp::Error where there is no such run.
+std::filesystem::path experiment_file(const std::string& verb, const Given& given) {
+  if (!kOfRuns.contains(verb)) return with_home(given.arguments.front());
+  const auto directory = record::RunDirectory::find(given.results(), given.arguments.front());
+  return directory.is_sweep() ? directory.sweep() : directory.config();
+}
+
 // The experiment as far as it is given: what it chooses decides which keys there are.
 config::Experiment chosen(const std::string& verb, const Given& given, const config::Components& components) {
   if (given.arguments.empty()) return {};
   const Texts sets = given.options.contains("--set") ? given.options.at("--set") : Texts();
   for (const Texts& tried : {sets, Texts()}) {
     try {
-      const std::string& first = given.arguments.front();
-      const auto file =
-          kOfRuns.contains(verb) ? record::RunDirectory::find(given.results(), first).config().string() : first;
-      return config::load(file, tried, components).experiment;
+      return config::load(experiment_file(verb, given), tried, components).experiment;
     } catch (const Error&) {  // not finished, or not right, yet
     }
   }
   return {};
 }
 
-Candidates value_of(const std::string& option, const std::string& verb, const Given& given, const std::string& typed) {
-  if (const auto choices = kChoices.find(option); choices != kChoices.end()) return starting(choices->second, typed);
+Candidates value_of(const std::string& option, const std::string& verb, const Given& given, const std::string& typed,
+                    const Choices& choices) {
+  if (const auto words = choices.find(option); words != choices.end()) return starting(words->second, typed);
   if (option == "--set") {
     const auto components = config::Components::installed();
-    return settings(typed, components, chosen(verb, given, components));
+    return settings(typed, components, chosen(verb, given, components), /*of_sweep=*/verb == "sweep");
   }
   if (option == "--results") return folders(typed);
   if (option == "--init-from") return files(typed, {".safetensors"});
@@ -128,8 +129,7 @@ Candidates value_of(const std::string& option, const std::string& verb, const Gi
   return found;
 }
 
-Candidates argument(const std::string& verb, const Given& given, const std::string& typed,
-                    const std::map<std::string, Texts>& choices) {
+Candidates argument(const std::string& verb, const Given& given, const std::string& typed, const Choices& choices) {
   if (kOfRuns.contains(verb)) return runs(given.results(), typed);
   if (kOfFiles.contains(verb)) return files(typed, {".toml"});
   const auto words = choices.find(verb);
@@ -138,7 +138,7 @@ Candidates argument(const std::string& verb, const Given& given, const std::stri
 
 }  // namespace
 
-Candidates complete(const CLI::App& app, const Texts& words, const std::map<std::string, Texts>& choices) {
+Candidates complete(const CLI::App& app, const Texts& words, const Choices& choices) {
   if (words.size() < 2) return verbs(app, words.empty() ? "" : words.front());
   const std::string& name = words.front();
   const auto named = app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; });
@@ -146,11 +146,11 @@ Candidates complete(const CLI::App& app, const Texts& words, const std::map<std:
   const CLI::App* verb = named.front();
   const Given given = read(*verb, Texts(words.begin() + 1, words.end() - 1));
   const std::string& typed = words.back();
-  if (!given.awaited.empty()) return value_of(given.awaited, name, given, typed);
+  if (!given.awaited.empty()) return value_of(given.awaited, name, given, typed, choices);
   if (given.only_arguments || !typed.starts_with('-')) return argument(name, given, typed, choices);
   const std::size_t equals = typed.find('=');
   if (equals == std::string::npos) return options(*verb, typed);
-  Candidates found = value_of(typed.substr(0, equals), name, given, typed.substr(equals + 1));
+  Candidates found = value_of(typed.substr(0, equals), name, given, typed.substr(equals + 1), choices);
   for (Candidate& candidate : found) candidate.text.insert(0, typed, 0, equals + 1);
   return found;
 }

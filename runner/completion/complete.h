@@ -12,10 +12,11 @@ class App;
 
 namespace ddp::completion {
 
+// By a verb, or an option, that takes one of a few words: these.
+using Choices = std::map<std::string, std::vector<std::string>>;
+
 // What the last word may become: verbs and their options as the command line `app` knows them, experiment files, runs,
-// settings. `words`: those behind the program's name, the last one perhaps empty. `choices`: of verbs whose argument is
-// one of a few words.
-Candidates complete(const CLI::App& app, const std::vector<std::string>& words,
-                    const std::map<std::string, std::vector<std::string>>& choices);
+// settings. `words`: those behind the program's name, the last one perhaps empty.
+Candidates complete(const CLI::App& app, const std::vector<std::string>& words, const Choices& choices);
 
 }  // namespace ddp::completion

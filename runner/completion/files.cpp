@@ -7,11 +7,6 @@ namespace ddp::completion {
 namespace fs = std::filesystem;
 namespace {
 
-fs::path without_tilde(const std::string& folder) {
-  const char* home = std::getenv("HOME");
-  return home != nullptr && folder.starts_with("~/") ? fs::path(home) / folder.substr(2) : fs::path(folder);
-}
-
 bool ends_in_one_of(const std::string& name, const std::vector<std::string_view>& endings) {
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return name.ends_with(e); });
 }
@@ -29,12 +24,17 @@ bool is_folder(const fs::directory_entry& entry) {
 
 }  // namespace
 
+fs::path with_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return home != nullptr && path.starts_with("~/") ? fs::path(home) / path.substr(2) : fs::path(path);
+}
+
 Candidates files(const std::string& typed, const std::vector<std::string_view>& endings) {
   const std::size_t slash = typed.rfind('/') + 1;  // npos + 1 is 0
   const std::string folder = typed.substr(0, slash);
   const std::string begun = typed.substr(slash);
   Candidates found;
-  each_entry(folder.empty() ? "." : without_tilde(folder), [&](const fs::directory_entry& entry) {
+  each_entry(folder.empty() ? "." : with_home(folder), [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(begun) || (name.starts_with('.') && !begun.starts_with('.'))) return;
     if (is_folder(entry)) {

@@ -9,8 +9,10 @@
 
 namespace ddp::completion {
 
-// The folders, and the files whose names end so, that `typed` may become. "~/" is the user's home. Hidden ones only
-// where a dot is typed.
+// A path as it is typed: "~/" is the user's home.
+std::filesystem::path with_home(const std::string& path);
+
+// The folders, and the files whose names end so, that `typed` may become. Hidden ones only where a dot is typed.
 Candidates files(const std::string& typed, const std::vector<std::string_view>& endings);
 Candidates folders(const std::string& typed);
 

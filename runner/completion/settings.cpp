@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/forms.h"
+#include "config/sweep.h"
 
 namespace ddp::completion {
 namespace {
@@ -14,9 +15,12 @@ using config::Option;
 // The keys of an experiment file, those of the chosen components among them.
 class Keys {
  public:
-  Keys(const config::Components& components, const config::Experiment& chosen)
+  Keys(const config::Components& components, const config::Experiment& chosen, bool of_sweep)
       : components_(components), top_(config::describe<config::Experiment>()) {
     chosen_ = config::write(chosen);
+    if (of_sweep) {
+      top_.push_back({.name = "sweep", .doc = "what is tried", .section = config::sweep_options(components)});
+    }
     for (const config::ShortForm& form : config::kShortForms) {
       const Option* section = find(top_, form.section);
       if (section == nullptr) continue;
@@ -90,8 +94,9 @@ Candidates values(const std::string& typed, const std::string& key, const Option
 
 }  // namespace
 
-Candidates settings(const std::string& typed, const config::Components& components, const config::Experiment& chosen) {
-  const Keys keys(components, chosen);
+Candidates settings(const std::string& typed, const config::Components& components, const config::Experiment& chosen,
+                    bool of_sweep) {
+  const Keys keys(components, chosen, of_sweep);
   Candidates found;
   if (const std::size_t equals = typed.find('='); equals != std::string::npos) {
     const auto option = keys.at(typed.substr(0, equals));

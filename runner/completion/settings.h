@@ -9,7 +9,8 @@
 namespace ddp::completion {
 
 // What the argument of --set may become, "optimizer.lr=0.1": first a key, "optimizer." or "seed=", then, where there is
-// a choice, its value. `chosen` names the components whose options count.
-Candidates settings(const std::string& typed, const config::Components& components, const config::Experiment& chosen);
+// a choice, its value. `chosen` names the components whose options count. `of_sweep`: [sweep] has keys too.
+Candidates settings(const std::string& typed, const config::Components& components, const config::Experiment& chosen,
+                    bool of_sweep);
 
 }  // namespace ddp::completion

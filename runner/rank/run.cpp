@@ -169,6 +169,18 @@ void start(Parts& p) {
   take_over(p.state, t);
 }
 
+void run_to_end(train::Trainer& trainer, Parts& p, const config::Length& length) {
+  try {
+    trainer.run();
+  } catch (...) {
+    if (p.events) p.events->finish(/*success=*/false);
+    throw;
+  }
+  // One that was asked to stop has no end yet.
+  if (p.events && p.task.progress->run().step >= length.steps) p.events->finish(/*success=*/true);
+  if (p.recorder) p.recorder->flush();
+}
+
 void train(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
@@ -206,14 +218,7 @@ void train(Parts& p) {
                           .console = record::Console(t.console),
                           .recorder = p.recorder ? &*p.recorder : nullptr},
                          p.state);
-  try {
-    trainer.run();
-  } catch (...) {
-    if (p.events) p.events->finish(/*success=*/false);
-    throw;
-  }
-  if (p.events && t.progress->run().step >= length.steps) p.events->finish(/*success=*/true);
-  if (p.recorder) p.recorder->flush();
+  run_to_end(trainer, p, length);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ LINES = {
     "ddp-exp run experiments/bas": BASIC + " ",
     "ddp-exp run ~/exp": "ddp-exp run ~/experiments/",
     "ddp-exp run my": "ddp-exp run my\\ own.toml ",
+    "ddp-exp run my\\ o": "ddp-exp run my\\ own.toml ",
     BASIC + " --dry": BASIC + " --dry-run ",
     BASIC + " --set load": BASIC + " --set loader.",
     BASIC + " --set optimizer.l": BASIC + " --set optimizer.lr=",
@@ -57,6 +58,9 @@ with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
     assert asked("resume", "") == ["latest", "basic"]
     assert asked("resume", "basic") == ["basic", "basic/latest", "basic/mine"]
     assert asked("resume", "--results", "elsewhere", "") == ["latest"]
+    sweep = ("sweep", "experiments/digits_sweep.toml", "--set")
+    assert "sweep." in asked(*sweep, "sw") and "sweep.method=" in asked(*sweep, "sweep.m"), asked(*sweep, "sweep.")
+    assert asked("list", "--sort", "val_") == ["val_loss", "val_accuracy"]
     assert asked("resume", "results/basic/") == ["results/basic/latest/", "results/basic/mine/"]
     # The options of the component that the file, or an earlier --set, has chosen.
     assert "optimizer.momentum=" in asked("run", "my own.toml", "--set", "optimizer.")
