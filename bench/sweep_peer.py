@@ -48,7 +48,9 @@ def ray(trials, folder):
     from ray import tune
 
     # Its workers import this file's function by value; nothing is told to anybody.
-    ray.init(address="local", num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
+    ray.init(
+        address="local", num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False,
+        _temp_dir=os.path.join(os.environ["TMPDIR"], "r"))  # fmt: skip
 
     def trainable(config):
         import tempfile

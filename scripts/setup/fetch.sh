@@ -4,6 +4,7 @@
 #   cuda       into the same folder        what a GPU needs, and what Python's `import torch` loads
 #   python     $cache/python-<version>     the other packages that the parity tests import
 #   tools      $cache/tools-<version>      what tests look at the results with
+#   peers      $cache/peers-<version>      what sweeps are measured beside
 # shellcheck shell=bash
 
 marker() { printf '%s/.complete-%s' "$1" "$2"; }
@@ -89,6 +90,12 @@ fetch_pytorch() {
 fetch_tools() {
   fetch_packages tools 200 "TensorBoard and validators, for the tests: 27 MB"
   export DDP_TOOLS="$packages_layer:$python_layer"
+}
+
+# What ddp-exp's sweeps are measured beside. Exports DDP_PEERS, for: PYTHONPATH=$DDP_PEERS:$DDP_PYTHONPATH …
+fetch_peers() {
+  fetch_packages peers 2000 "Ray Tune and Optuna, to measure beside: 160 MB"
+  export DDP_PEERS="$packages_layer"
 }
 
 fetch_digits() {
