@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "commands/looking.h"
 #include "commands/prepare_sweep.h"
 #include "commands/sets.h"
 #include "commands/show_sweep.h"
 #include "commands/slurm_options.h"
 #include "launch/git_state.h"
+#include "report/run_page.h"
 #include "sweep/scheduler.h"
 
 namespace ddp::commands {
@@ -46,6 +48,8 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
   sweep::Trials trials(p.loaded->sweep, *p.search);
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
   const int code = sweep::Scheduler(work, trials).run();
+  // One of the jobs of an array has nothing to show yet.
+  if (!only) report::print_page(read_result(directory.path(), {}), std::cout, report::terminal_of_stdout());
   std::cout << directory.path().string() << std::endl;
   return code;
 }

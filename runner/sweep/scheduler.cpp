@@ -24,7 +24,6 @@ constexpr std::chrono::seconds kSummaryAge{2};
 constexpr int kRefreshMilliseconds = 200;
 // GPUs that another command holds become free without a word.
 constexpr int kLookMilliseconds = 250;
-constexpr std::size_t kRankingRows = 20;
 
 }  // namespace
 
@@ -219,11 +218,6 @@ int Scheduler::conclude() {
   const bool stopped = stop_signal_ != 0 && !all_ended;
   const bool failed = trials_.best() == nullptr;
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
-  std::printf("%s", ranking_table(work_.loaded.sweep, trials_, kRankingRows).c_str());
-  if (const Trial* best = trials_.best()) {
-    std::printf("\nthe best again, alone: %s\n", repeat_command(work_.directory, best->number).c_str());
-  }
-  std::fflush(stdout);
   if (stopped) {
     log::info("stopped; go on: ddp-exp resume " + work_.directory.path().string());
     return launch::exit_code_of(stop_signal_);

@@ -1,8 +1,5 @@
 #include "sweep/sweep_summary.h"
 
-#include <algorithm>
-#include <cstdio>
-
 #include "config/json_text.h"
 #include "record/atomic_file.h"
 
@@ -43,16 +40,6 @@ Value row_of(const Trial& t, const Trials& trials, int place) {
           {"seconds", t.seconds},
           {"parameters", trials.parameters(t.number)},
           {"error", t.error.empty() ? Value(nullptr) : Value(t.error)}};
-}
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
-std::string shown(const Value& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 
 }  // namespace
@@ -104,30 +91,6 @@ void write_summary(const record::RunDirectory& directory, const SweepSummary& s,
       {"repeat", best ? Value(repeat_command(directory, best->number)) : Value(nullptr)},
   };
   record::write_atomically(directory.summary(), json.dump(2, ' ', false, Value::error_handler_t::replace) + "\n");
-}
-
-std::string ranking_table(const config::Sweep& sweep, const Trials& trials, std::size_t rows) {
-  std::vector<std::vector<std::string>> table{{"place", "trial", sweep.metric, "epochs", "status"}};
-  for (const auto& parameter : sweep.parameters) table.front().push_back(parameter.key);
-  for (const Trial* t : trials.ranking()) {
-    if (table.size() > rows) break;
-    table.push_back({t->metric ? std::to_string(table.size()) : "-", std::to_string(t->number),
-                     t->metric ? number(*t->metric) : "-", std::to_string(t->epochs), word(t->status)});
-    const Value parameters = trials.parameters(t->number);
-    for (const auto& [key, value] : parameters.items()) table.back().push_back(shown(value));
-  }
-  std::vector<std::size_t> widths(table.front().size(), 0);
-  for (const auto& row : table) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : table) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  if (trials.all().size() > rows) text += "and " + std::to_string(trials.all().size() - rows) + " more\n";
-  return text;
 }
 
 }  // namespace ddp::sweep

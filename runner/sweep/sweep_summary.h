@@ -26,7 +26,4 @@ std::string repeat_command(const record::RunDirectory& directory, int trial);
 void write_summary(const record::RunDirectory& directory, const SweepSummary& summary, const config::Sweep& sweep,
                    const Trials& trials);
 
-// The ranking as a table for people, the best `rows` of it.
-std::string ranking_table(const config::Sweep& sweep, const Trials& trials, std::size_t rows);
-
 }  // namespace ddp::sweep
