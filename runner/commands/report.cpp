@@ -1,4 +1,5 @@
-#include <filesystem>
+#include "commands/report.h"
+
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,6 +19,8 @@
 namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr const char* kPage = "report.html";
 
 struct Arguments {
   std::vector<std::string> runs;
@@ -45,12 +48,14 @@ void write(const fs::path& file, const std::string& text) try {
   throw usage_error(error.summary(), error.where(), "name another place: --output FILE");
 }
 
+void sign(config::Value& data) { data["program"] = std::string("ddp-exp ") + launch::kVersion; }
+
 int report(const Arguments& arguments) {
   fs::path home;
   config::Value data = gather(arguments, home);
-  data["program"] = std::string("ddp-exp ") + launch::kVersion;
+  sign(data);
   for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());
-  const fs::path file = arguments.output.empty() ? home / "report.html" : fs::path(arguments.output);
+  const fs::path file = arguments.output.empty() ? home / kPage : fs::path(arguments.output);
   if (!arguments.json || !arguments.output.empty()) write(file, report::page(data));
   if (arguments.json) {
     std::cout << data.dump(-1, ' ', false, config::Value::error_handler_t::replace) << "\n";
@@ -61,6 +66,14 @@ int report(const Arguments& arguments) {
 }
 
 }  // namespace
+
+fs::path write_sweep_report(const fs::path& sweep) {
+  config::Value data = report::sweep_data(sweep);
+  sign(data);
+  const fs::path file = sweep / kPage;
+  record::write_atomically(file, report::page(data));
+  return file;
+}
 
 void add_report(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();

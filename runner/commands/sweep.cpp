@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "commands/looking.h"
 #include "commands/prepare_sweep.h"
+#include "commands/report.h"
 #include "commands/sets.h"
 #include "commands/show_sweep.h"
 #include "commands/slurm_options.h"
@@ -32,6 +33,16 @@ struct SweepOptions {
   bool dry_run = false;
 };
 
+// The ranking, and the page that has more. A disk that is full fails no sweep that is done.
+void show_results(const record::RunDirectory& directory) {
+  report::print_page(read_result(directory.path(), {}), std::cout, report::terminal_of_stdout());
+  try {
+    std::cout << "\nreport      " << write_sweep_report(directory.path()).string() << "\n";
+  } catch (const Error& error) {
+    log::warn(error.what());
+  }
+}
+
 int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
                std::optional<int> only = {}) {
   sweep::Work work{.loaded = *p.loaded,
@@ -49,7 +60,7 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
   const int code = sweep::Scheduler(work, trials).run();
   // One of the jobs of an array has nothing to show yet.
-  if (!only) report::print_page(read_result(directory.path(), {}), std::cout, report::terminal_of_stdout());
+  if (!only) show_results(directory);
   std::cout << directory.path().string() << std::endl;
   return code;
 }

@@ -80,6 +80,7 @@ TEST_CASE("a sweep trains every trial and ranks them, and the best one can be re
   CHECK(points.size() == 6);
   CHECK(summary.at("best") == ranking[0].at("trial"));
   CHECK(contains(outcome.out, summary.at("repeat").get<std::string>()));
+  CHECK(contains(text_of(sweep.path() / "report.html"), "\"kind\":\"sweep\""));
   CHECK_FALSE(fs::exists(sweep.path() / "trials" / "latest"));
   CHECK(fs::read_symlink(workspace.results() / "s" / "latest") == "one");
 
