@@ -14,6 +14,7 @@
 #include "record/atomic_file.h"
 #include "record/run_directory.h"
 #include "record/timestamp.h"
+#include "report/progress.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;
@@ -97,14 +98,20 @@ std::time_t age_of(const record::RunDirectory& directory) {
   return stat(first.c_str(), &status) == 0 ? status.st_mtime : 0;
 }
 
+// As far as the file knows: who is killed does not write down that it has ended.
+bool has_ended(const Value& summary) {
+  const std::string status = text(summary, "status");
+  return !status.empty() && status != "running";
+}
+
 void read_view(View& view, const Value& json, const fs::path& folder) {
   const record::RunDirectory directory(folder);
   view.folder = folder;
   view.name = text(json, "name");
   view.run_id = config::printable(folder.filename().string());
   view.status = text(json, "status");
-  // Most are not running: those are not asked whether they are locked.
-  if (view.status.empty() || view.status == "running") view.status = directory.is_locked() ? "running" : "interrupted";
+  // Most have ended: those are not asked whether they are locked.
+  if (!has_ended(json)) view.status = directory.is_locked() ? "running" : "interrupted";
   const auto started = moment(json, "started");
   view.started = started ? *started : age_of(directory);
   view.ended = moment(json, "ended");
@@ -161,6 +168,7 @@ RunView read_run(const fs::path& folder) {
                  .what = to_lines(member(error, "what")),
                  .log = text(error, "log")};
   }
+  if (!has_ended(json)) add_progress(run);
   return run;
 }
 
@@ -179,6 +187,12 @@ SweepView read_sweep(const fs::path& folder) {
   sweep.waiting = count(json, "waiting");
   if (const Value& ranking = member(json, "ranking"); ranking.is_array()) {
     for (const Value& trial : ranking) sweep.ranking.push_back(read_trial(trial, folder));
+  }
+  if (sweep.status == "interrupted") {
+    // Killed with it, so that nobody could write it down.
+    for (TrialView& trial : sweep.ranking) {
+      if (trial.status == "running") trial.status = sweep.status;
+    }
   }
   sweep.repeat = text(json, "repeat");
   return sweep;

@@ -23,6 +23,8 @@ std::string trials_in_words(const SweepView& sweep) {
   add(sweep.completed, "completed");
   add(sweep.stopped, "stopped early");
   add(sweep.failed, "failed");
+  add(sweep.trials - sweep.completed - sweep.stopped - sweep.failed - sweep.waiting,
+      sweep.status == "running" ? "running" : "interrupted");
   add(sweep.waiting, "waiting");
   return std::to_string(sweep.trials) + text;
 }

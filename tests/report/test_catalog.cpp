@@ -98,6 +98,20 @@ TEST_CASE("a run is shown as running while a process holds its lock and no longe
   CHECK(read_run(scratch.folder() / "a/2").started > 0);
 }
 
+TEST_CASE("trials that were killed with their sweep are not shown as running") {
+  const Scratch scratch;
+  scratch.write("s/1/sweep.toml", "");
+  scratch.write("s/1/summary.json", R"({"status":"running", "trials":2, "waiting":1,
+    "ranking":[{"trial":0, "status":"running"}, {"trial":1, "status":"waiting"}]})");
+  const fs::path folder = scratch.folder() / "s/1";
+  FileDescriptor lock = record::RunDirectory(folder).lock();
+  CHECK(read_sweep(folder).ranking.front().status == "running");
+  lock.close();
+  CHECK(read_sweep(folder).status == "interrupted");
+  CHECK(read_sweep(folder).ranking.front().status == "interrupted");
+  CHECK(read_sweep(folder).ranking.back().status == "waiting");
+}
+
 TEST_CASE("what is damaged or strange is passed over with a line and the rest is read") {
   const Scratch scratch;
   begin(scratch, "a/good", kDone);

@@ -149,17 +149,28 @@ TEST_CASE("list says in a line what it cannot read and lists the rest") {
   }
 }
 
-TEST_CASE("a run that was killed is listed as interrupted and one that runs as running") {
+TEST_CASE("a run that runs and one that was killed are listed with what they have come to") {
   const Workspace w;
   w.write("long.toml", kTiny + "[checkpoint]\nsave_every = 1000\n");
   const auto process = w.start({"run", "long.toml", "--set", "epochs=100000", "--run-id", "1"});
-  w.running(*process, "long", 3);
-  const auto status = [&] { return Json::parse(w.run({"list", "--json"}).out)["runs"][0]["status"]; };
-  CHECK(status() == "running");
+  w.running(*process, "long", 20);  // 8 steps an epoch
+  const auto listed = [&] { return Json::parse(w.run({"list", "--json"}).out)["runs"][0]; };
+  const Json running = listed();
+  CHECK(running["status"] == "running");
   process->signal(SIGKILL);
   process->wait();
   REQUIRE(wait_until([&] { return process->all_gone(); }));
-  CHECK(status() == "interrupted");
+  const Json killed = listed();
+  CHECK(killed["status"] == "interrupted");
+  for (const Json& run : {running, killed}) {
+    CHECK(run["steps"] >= 20);
+    // The line of an epoch comes after that of its last step.
+    CHECK(run["epochs"] >= (run["steps"].get<int>() - 1) / 8);
+    CHECK(run["epochs"] <= run["steps"].get<int>() / 8);
+    CHECK(run["seconds"] > 0);
+    CHECK(run["final"]["train_loss"] > 0);
+  }
+  CHECK(killed["steps"] == RunFolder(w.results() / "long/1").last_step());
   CHECK(RunFolder(w.results() / "long/1").summary()["status"] == "running");
 }
 
