@@ -12,6 +12,7 @@
 #include "commands/nodes.h"
 #include "commands/sets.h"
 #include "commands/sweep.h"
+#include "launch/device_lock.h"
 #include "launch/training.h"
 #include "record/retention.h"
 
@@ -86,7 +87,8 @@ int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes&
                           .experiment_folder = fs::current_path(),
                           .resumed = true,
                           .changes = point.told_changes(),
-                          .start = point.prepared.start});
+                          .start = point.prepared.start,
+                          .device_locks = launch::lock_devices(point.prepared.plan)});
   }
   std::cout << r.directory.path().string() << std::endl;
   return code;

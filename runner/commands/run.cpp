@@ -15,6 +15,7 @@
 #include "commands/resume.h"
 #include "commands/sets.h"
 #include "commands/show_plan.h"
+#include "launch/device_lock.h"
 #include "launch/training.h"
 
 namespace ddp::commands {
@@ -51,7 +52,8 @@ int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& l
                                   .lock = std::move(lock),
                                   .experiment_folder = fs::absolute(o.file).parent_path(),
                                   .resumed = false,
-                                  .start = prepared.start});
+                                  .start = prepared.start,
+                                  .device_locks = launch::lock_devices(prepared.plan)});
   std::cout << directory.path().string() << std::endl;
   return code;
 }

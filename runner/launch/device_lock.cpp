@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/safe_name.h"
 
 namespace ddp::launch {
@@ -28,6 +29,22 @@ FileDescriptor lock_device(const std::string& uuid) {
   if (!lock) throw training_error("cannot lock a GPU: " + errno_text(errno), file.string());
   if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   return {};
+}
+
+std::vector<FileDescriptor> lock_devices(const Plan& plan) {
+  std::vector<FileDescriptor> locks;
+  for (const auto& group : plan.groups) {
+    for (const auto& device : group) {
+      if (device == "cpu") continue;
+      FileDescriptor lock = lock_device(plan.gpus.at(std::stoul(device.substr(5))).uuid);
+      if (lock) {
+        locks.push_back(std::move(lock));
+      } else {
+        log::warn("another ddp-exp command uses " + device + " too: both will be slower, or run out of its memory");
+      }
+    }
+  }
+  return locks;
 }
 
 }  // namespace ddp::launch

@@ -15,8 +15,8 @@ namespace {
 // A rank's output is its log.
 Job job_of(const Training& t, bool resumed) {
   // The lock is kept on purpose: it frees when the last writer of the run is dead.
-  std::vector<int> kept = t.kept;
-  kept.push_back(t.lock.get());
+  std::vector<int> kept{t.lock.get()};
+  for (const FileDescriptor& lock : t.device_locks) kept.push_back(lock.get());
   return {.plan = t.plan,
           .as_rank = [&t](const rank::Task& task) { return t.library.train(task); },
           .task = {.run_directory = t.directory.path(),

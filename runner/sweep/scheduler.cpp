@@ -109,7 +109,7 @@ void Scheduler::start(const search::Move& move, Share share) {
   const auto directory = record::RunDirectory::trial(work_.directory.path(), move.trial);
   running.process = launch::fork_child(
       {.descriptors = running.share.descriptors(), .log = trial_log(directory).string(), .supervises = true},
-      [&] { return train_trial(work_, move, running.share, progress); });
+      [&] { return train_trial(work_, move, std::move(running.share), progress); });
   running.share.locks.clear();  // they are the trial's now
   running_.push_back(std::move(running));
 }

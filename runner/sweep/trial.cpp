@@ -58,7 +58,7 @@ TrialState read_summary(const std::string& text, const std::string& metric) {
 
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 
-int train_trial(const Work& work, const search::Move& move, const Share& share, TrialProgress& progress) {
+int train_trial(const Work& work, const search::Move& move, Share share, TrialProgress& progress) {
   const auto directory = record::RunDirectory::trial(work.directory.path(), move.trial);
   FileDescriptor lock = directory.lock();
   const bool begun = directory.begun();
@@ -94,7 +94,7 @@ int train_trial(const Work& work, const search::Move& move, const Share& share, 
                         .resumed = begun,
                         .start = start,
                         .until_epoch = move.epochs,
-                        .kept = share.descriptors(),
+                        .device_locks = std::move(share.locks),
                         .git = work.git,
                         .watch = [&progress](const record::RunProgress& run) {
                           progress.step = run.step.load();

@@ -17,7 +17,7 @@ struct alignas(64) TrialProgress {
 
 // Trains a trial as `move` says, from the start or from its newest checkpoint, in a process of its own, whose ranks are
 // children of it. Returns that process's exit code.
-int train_trial(const Work& work, const search::Move& move, const Share& share, TrialProgress& progress);
+int train_trial(const Work& work, const search::Move& move, Share share, TrialProgress& progress);
 
 // How a trial stands, as its own summary.json tells it.
 struct TrialState {
