@@ -8,9 +8,20 @@
 #include "base/error.h"
 
 namespace ddp::record {
+namespace {
+
+// Some file systems let a signal interrupt it.
+int open_to_read(const std::filesystem::path& file) {
+  for (;;) {
+    const int opened = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (opened >= 0 || errno != EINTR) return opened;
+  }
+}
+
+}  // namespace
 
 InputFile::InputFile(const std::filesystem::path& file)
-    : name_(file.string()), file_(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+    : name_(file.string()), file_(open_to_read(file)) {
   struct stat status {};
   if (!file_ || fstat(file_.get(), &status) != 0) throw training_error("cannot be read: " + errno_text(errno), name_);
   if (!S_ISREG(status.st_mode)) throw training_error("cannot be read: it is not a regular file", name_);
