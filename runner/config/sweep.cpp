@@ -90,7 +90,8 @@ class SweepReader {
     const Node* named = section.find("method");
     const std::string method = named && named->text() ? *named->text() : "grid";
     const Spec* spec = components_.find("method", method);
-    std::vector<Option> options = common_options(components_);
+    // Of a method that is not known, what others take is no mistake more.
+    std::vector<Option> options = spec ? common_options(components_) : sweep_options(components_);
     if (spec) options.insert(options.end(), spec->options.begin(), spec->options.end());
     loaded.section_ = Checker(options, components_, problems_).check_section(section, "sweep", "method", method);
     const auto common = config::read<SweepOptions>(loaded.section_);

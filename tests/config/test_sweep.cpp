@@ -46,6 +46,7 @@ std::string said(const std::string& lines) {
 TEST_CASE("a sweep's mistakes are told with their places, all at once") {
   CHECK(said("[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.01]") == "");
   CHECK(contains(said("[sweep]\nmethod = \"gird\""), "x.toml:5:10: \"sweep.method\" must be one of"));
+  CHECK_FALSE(contains(said("[sweep]\nmethod = \"gird\"\ntrials = 3"), "trials"));
   CHECK(contains(said("[sweep]\nmethod = \"grid\""), "[sweep.parameters] is missing"));
   CHECK(contains(said("[sweep]\ntrials = 3\n[sweep.parameters]\nbatch_size = [1]"),
                  "x.toml:5:1: method grid has no option \"trials\""));
