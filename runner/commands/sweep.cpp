@@ -1,5 +1,6 @@
 #include "commands/sweep.h"
 
+#include <chrono>
 #include <iostream>
 #include <memory>
 
@@ -70,15 +71,21 @@ void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
   sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
 }
 
+constexpr std::chrono::seconds kPatience{60};
+
 // The first of several processes that come at the same moment begins the sweep.
 void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
   if (directory.is_sweep()) return;
   fs::create_directories(directory.trials());
-  try {
-    const FileDescriptor lock = directory.lock();
-    if (!directory.is_sweep()) begin(p, directory);
-  } catch (const Error&) {
-    if (!directory.is_sweep()) throw;  // another one has begun it, and trains
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!directory.is_sweep()) {
+    try {
+      const FileDescriptor lock = directory.lock();
+      if (!directory.is_sweep()) begin(p, directory);
+    } catch (const Error&) {
+      // Another one begins it, on a disk that may be slow; then it trains, and keeps the lock.
+      if (!directory.is_sweep() && std::chrono::steady_clock::now() > until) throw;
+    }
   }
 }
 
@@ -101,7 +108,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   }
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
   begin_once(prepared, directory);
-  const FileDescriptor lock = directory.lock_shared();
+  const FileDescriptor lock = directory.lock_shared(kPatience);
   return run_trials(prepared, directory, git.result(), o.trial);
 }
 

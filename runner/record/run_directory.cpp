@@ -185,16 +185,17 @@ bool RunDirectory::is_locked() const {
   return folder && flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-FileDescriptor RunDirectory::lock() const { return lock(LOCK_EX); }
+// The ranks of a run whose parent was killed hold the lock until they have gone too: a moment.
+FileDescriptor RunDirectory::lock() const { return lock(LOCK_EX, std::chrono::milliseconds(500)); }
 
-FileDescriptor RunDirectory::lock_shared() const { return lock(LOCK_SH); }
+FileDescriptor RunDirectory::lock_shared(std::chrono::milliseconds patience) const { return lock(LOCK_SH, patience); }
 
-FileDescriptor RunDirectory::lock(int how) const {
+FileDescriptor RunDirectory::lock(int how, std::chrono::milliseconds patience) const {
   FileDescriptor lock(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock) throw usage_error("cannot lock the run: " + errno_text(errno), path_.string());
-  // The ranks of a run whose parent was killed hold the lock until they have gone too: a moment.
-  const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
-  int attempts = 50;
+  constexpr std::chrono::milliseconds kPause{10};
+  const timespec pause{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kPause).count()};
+  std::int64_t attempts = patience / kPause;
   while (flock(lock.get(), how | LOCK_NB) != 0) {
     if (--attempts > 0 && errno == EWOULDBLOCK) {
       nanosleep(&pause, nullptr);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -43,8 +44,9 @@ class RunDirectory {
   // An exclusive lock that lasts until the descriptor and its copies in the ranks are closed. Throws
   // ddp::Error (usage) where another process holds it.
   FileDescriptor lock() const;
-  // One that several processes may have at a time: those that train the trials of one sweep.
-  FileDescriptor lock_shared() const;
+  // One that several processes may have at a time: those that train the trials of one sweep. Waits so long for one that
+  // has it alone.
+  FileDescriptor lock_shared(std::chrono::milliseconds patience) const;
   // Does a process hold it?
   bool is_locked() const;
 
@@ -70,7 +72,7 @@ class RunDirectory {
   static RunDirectory create_folder(const std::filesystem::path& results, const std::string& name, std::string run_id);
   void begin(const std::filesystem::path& file, const std::string& text) const;
   bool is_trial() const;
-  FileDescriptor lock(int how) const;
+  FileDescriptor lock(int how, std::chrono::milliseconds patience) const;
   // Makes a folder and those above it. False: it was there.
   bool make_folder(const std::filesystem::path& folder);
   void remove_what_was_made() const;
