@@ -94,6 +94,11 @@ Journal::Journal(const fs::path& file)
   }
 }
 
+void Journal::alone(const std::function<void()>& body) const {
+  const Turn turn(file_.get());
+  body();
+}
+
 void Journal::append(config::Value line) {
   line["time"] = record::timestamp(std::time(nullptr));
   const Turn turn(file_.get());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ class Journal {
 
   // Throws ddp::Error (training) where the line cannot be written.
   void add(const Event& event);
+  // Does this while no other process that writes the sweep adds an event, or does likewise.
+  void alone(const std::function<void()>& body) const;
   // The line that begins the journal of a sweep with so many trials.
   void begin(const std::string& method, int trials);
 

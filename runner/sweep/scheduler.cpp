@@ -205,8 +205,11 @@ void Scheduler::signal_all(int signal) {
 void Scheduler::save_summary(const std::string& status) {
   summary_.status = status;
   summary_.seconds = seconds_before_ + std::chrono::duration<double>(Clock::now() - begun_).count();
-  if (status != "running") summary_.ended = record::timestamp(std::time(nullptr));
-  write_summary(work_.directory, summary_, work_.loaded.sweep, trials_);
+  journal_.alone([this] {
+    if (work_.only) catch_up();
+    if (summary_.status != "running") summary_.ended = record::timestamp(std::time(nullptr));
+    write_summary(work_.directory, summary_, work_.loaded.sweep, trials_);
+  });
   summary_written_ = Clock::now();
 }
 
@@ -225,16 +228,20 @@ int Scheduler::conclude() {
   return failed ? 1 : 0;
 }
 
-// What the others have done is in the journal. Whoever comes last ends the sweep.
-int Scheduler::conclude_one(int trial) {
-  search::Search& search = work_.search;
-  Trials now(work_.loaded.sweep, search);
+int Scheduler::conclude_one(int number) {
+  save_summary("running");
+  const Trial& trial = trials_.at(number);
+  if (trial.status == Status::interrupted) return launch::exit_code_of(stop_signal_);
+  return trial.status == Status::failed ? 1 : 0;
+}
+
+// What other processes have done is in the journal. Whoever comes last ends the sweep.
+void Scheduler::catch_up() {
+  Trials now(work_.loaded.sweep, work_.search);
   for (const Event& event : read_journal(work_.directory.journal())) now.take(event);
-  const int left = now.count(Status::waiting) + now.count(Status::running) + now.count(Status::interrupted);
   trials_.replace(now);
-  save_summary(left > 0 ? "running" : trials_.best() ? "completed" : "failed");
-  if (trials_.at(trial).status == Status::interrupted) return launch::exit_code_of(stop_signal_);
-  return trials_.at(trial).status == Status::failed ? 1 : 0;
+  const int left = now.count(Status::waiting) + now.count(Status::running) + now.count(Status::interrupted);
+  summary_.status = left > 0 ? "running" : now.best() ? "completed" : "failed";
 }
 
 }  // namespace ddp::sweep

@@ -53,7 +53,8 @@ class Scheduler {
   void signal_all(int signal);
   void save_summary(const std::string& status);
   int conclude();
-  int conclude_one(int trial);
+  int conclude_one(int number);
+  void catch_up();
   bool is_ours(int trial) const;
 
   const Work& work_;
