@@ -1,10 +1,10 @@
 #include "commands/show_sweep.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
-#include "launch/terminal.h"
+#include "report/table.h"
+#include "report/words.h"
 #include "sweep/trials.h"
 
 namespace ddp::commands {
@@ -46,8 +46,6 @@ Value to_json(const PreparedSweep& p) {
           {"trials", trials}};
 }
 
-void row(const char* label, const std::string& value) { std::printf("%-12s %s\n", label, value.c_str()); }
-
 }  // namespace
 
 void show_sweep(const PreparedSweep& p, bool json) {
@@ -62,19 +60,22 @@ void show_sweep(const PreparedSweep& p, bool json) {
                           })->ranks;
   std::int64_t steps = 0;
   for (const PlannedTrial& trial : p.trials) steps += trial.workload.length.steps;
-  row("sweep", p.loaded->name + ", " + sweep.method.name + " for the " +
-                   (sweep.greater_is_better ? "greatest " : "least ") + sweep.metric);
-  row("trials", std::to_string(trials) + ", of up to " + std::to_string(most_ranks) +
-                    (most_ranks == 1 ? " rank, " : " ranks, ") + std::to_string(p.at_once) + " side by side");
-  row("devices", p.gpus.empty() ? std::to_string(p.cores) + " CPU cores" : std::to_string(p.gpus.size()) + " GPUs");
-  row("steps", std::to_string(steps) + " in all" + (sweep.method.name == "asha" ? ", where none is stopped" : ""));
-  row("time",
-      "about " + launch::duration(seconds_of(p)) + (sweep.method.name == "asha" ? ", where none is stopped" : ""));
+  const std::string at_most = p.search->independent() ? "" : ", where none is stopped";
+  report::Table facts;
+  facts.row({"sweep", p.loaded->name + ", " + sweep.method.name + " for the " +
+                          (sweep.greater_is_better ? "greatest " : "least ") + sweep.metric});
+  facts.row({"trials", std::to_string(trials) + ", of up to " + report::counted(most_ranks, "rank") + ", " +
+                           std::to_string(p.at_once) + " side by side"});
+  facts.row({"devices", p.gpus.empty() ? report::counted(p.cores, "CPU core")
+                                       : report::counted(static_cast<std::int64_t>(p.gpus.size()), "GPU")});
+  facts.row({"steps", std::to_string(steps) + " in all" + at_most});
+  facts.row({"time", "about " + report::duration(seconds_of(p)) + at_most});
   for (std::size_t i = 0; i < std::min(trials, kMostShown); ++i) {
-    const int trial = static_cast<int>(i);
-    row(("trial " + std::to_string(i)).c_str(), sweep::in_words(sweep.named(p.search->point(trial))));
+    const config::Value parameters = sweep.named(p.search->point(static_cast<int>(i)));
+    facts.row({"trial " + std::to_string(i), sweep::in_words(parameters)});
   }
-  if (trials > kMostShown) row("", "and " + std::to_string(trials - kMostShown) + " more");
+  if (trials > kMostShown) facts.row({"", "and " + std::to_string(trials - kMostShown) + " more"});
+  facts.print(std::cout, {});
 }
 
 }  // namespace ddp::commands

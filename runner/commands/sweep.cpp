@@ -46,7 +46,7 @@ void show_results(const record::RunDirectory& directory) {
 
 int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
                std::optional<int> only = {}) {
-  sweep::Work work{.loaded = *p.loaded,
+  sweep::Plan plan{.loaded = *p.loaded,
                    .search = *p.search,
                    .library = *p.library,
                    .gpus = p.gpus,
@@ -56,10 +56,10 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
                    .only = only,
                    .directory = directory,
                    .git = std::move(git)};
-  for (const PlannedTrial& trial : p.trials) work.needs.push_back(trial.need);
+  for (const PlannedTrial& trial : p.trials) plan.needs.push_back(trial.need);
   sweep::Trials trials(p.loaded->sweep, *p.search);
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
-  const int code = sweep::Scheduler(work, trials).run();
+  const int code = sweep::Scheduler(plan, trials).run();
   // One of the jobs of an array has nothing to show yet.
   if (!only) show_results(directory);
   std::cout << directory.path().string() << std::endl;
@@ -89,10 +89,9 @@ void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
   }
 }
 
-// Trials of which one's end decides about another's cannot be trained by processes that do not know of each other.
-void require_independent(const PreparedSweep& p, const std::string& option) {
-  if (p.loaded->sweep.method.name != "asha") return;
-  throw usage_error("asha compares trials while they train: they cannot be trained apart", option,
+void require_independent(const search::Search& search, const std::string& method, const std::string& option) {
+  if (search.independent()) return;
+  throw usage_error(method + " compares trials while they train: they cannot be trained apart", option,
                     "use method = \"random\", or leave it out");
 }
 
@@ -101,7 +100,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty()) throw usage_error("a trial alone needs the sweep that it is of", "--trial", "give --run-id");
   launch::GitState git(fs::absolute(o.file).parent_path());
   const PreparedSweep prepared = prepare_sweep(o.file, sets, 1);
-  require_independent(prepared, "--trial");
+  require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
     throw usage_error("there is no trial " + std::to_string(*o.trial), "--trial",
                       "the sweep has trials 0 to " + std::to_string(prepared.search->trials() - 1));
@@ -112,17 +111,20 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   return run_trials(prepared, directory, git.result(), o.trial);
 }
 
+// What is written here need not be able to train here: a login node has no GPUs.
 int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
-  const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs);
-  require_independent(prepared, "--array");
+  const config::LoadedSweep loaded = config::load_sweep(o.file, sets, config::Components::installed());
+  const auto search = make_search(loaded);
+  require_independent(*search, loaded.sweep.method.name, "--array");
+  check_trials(loaded, *search);
   SlurmOptions& slurm = o.slurm;
   slurm.file = o.file;
   slurm.results = o.results;
   slurm.job.name = o.name;
   slurm.job.sets = o.sets;
-  slurm.job.trials = prepared.search->trials();
+  slurm.job.trials = search->trials();
   slurm.job.at_once = o.jobs;
-  if (slurm.job.job_name.empty()) slurm.job.job_name = prepared.loaded->name;
+  if (slurm.job.job_name.empty()) slurm.job.job_name = loaded.name;
   complete(slurm);
   return write_job(slurm);
 }

@@ -101,7 +101,7 @@ class SweepReader {
     sweep.retries = common.retries;
     read_goal(section, common, loaded);
     read_what_varies(section, loaded);
-    read_epochs(section, loaded);
+    if (spec) read_epochs(section, *spec, loaded);
   }
 
   void read_goal(const Node& section, const SweepOptions& common, LoadedSweep& loaded) {
@@ -141,10 +141,11 @@ class SweepReader {
     loaded.section_["parameters"] = to_value(found);
   }
 
-  // How long a trial is, where the method has a say in it.
-  void read_epochs(const Node& section, LoadedSweep& loaded) {
+  // How long a trial is. A method's {"epochs": "max_epochs"}: its option that says so in place of the key epochs.
+  void read_epochs(const Node& section, const Spec& method, LoadedSweep& loaded) {
     Node& base = loaded.base_;
-    if (const Node* most = section.find("max_epochs"); most && most->kind == Kind::integer) {
+    const Node* most = section.find(method.traits.value("epochs", ""));
+    if (most && most->kind == Kind::integer) {
       Problems none;
       assign(base, {assignment("epochs", most->key, *most)}, describe<Experiment>(), none);
     }

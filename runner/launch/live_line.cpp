@@ -1,12 +1,27 @@
 #include "launch/live_line.h"
 
 #include <unistd.h>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "launch/terminal.h"
 
 namespace ddp::launch {
+namespace {
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long long>(std::ceil(seconds));
+  char text[48];
+  if (whole >= 3600) {
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  }
+  return text;
+}
+
+}  // namespace
 LiveLine::LiveLine(record::ProgressPage& page) : page_(page), terminal_(wants_live_line()) {}
 
 std::string LiveLine::text() const {

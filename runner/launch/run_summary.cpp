@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <deque>
 #include <fstream>
 
 #include "base/log.h"
@@ -22,19 +21,17 @@ void add_metric(config::Value& metrics, const char* name, double value) {
   if (!std::isnan(value)) metrics[name] = value;
 }
 
-std::string last_lines(const std::string& file) {
+}  // namespace
+
+std::deque<std::string> last_lines(const fs::path& file, std::size_t most) {
   std::ifstream in(file);
   std::deque<std::string> lines;
   for (std::string line; std::getline(in, line);) {
     lines.push_back(line);
-    if (lines.size() > kLastLines) lines.pop_front();
+    if (lines.size() > most) lines.pop_front();
   }
-  std::string text;
-  for (const auto& line : lines) text += "\n    | " + line;
-  return text;
+  return lines;
 }
-
-}  // namespace
 
 record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere) {
   const auto& e = plan.experiment;
@@ -76,8 +73,10 @@ std::string in_words(record::Failure failure, const record::RunDirectory& direct
   if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
   // A rank of another machine is named by its number; what it logged came here.
   if (failure.log.empty()) failure.log = directory.log(failure.rank).string();
-  return "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what +
-         "\n  its last lines:" + last_lines(failure.log) + "\n  its log: " + failure.log;
+  std::string text = "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what +
+                     "\n  its last lines:";
+  for (const auto& line : last_lines(failure.log, kLastLines)) text += "\n    | " + line;
+  return text + "\n  its log: " + failure.log;
 }
 
 void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {

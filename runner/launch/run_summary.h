@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,9 @@
 #include "record/summary.h"
 
 namespace ddp::launch {
+
+// The last lines of a file, so many at most.
+std::deque<std::string> last_lines(const std::filesystem::path& file, std::size_t most);
 
 // The summary of a run as it starts. `devices_elsewhere`: of the ranks of other machines.
 record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere);

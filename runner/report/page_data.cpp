@@ -11,6 +11,7 @@
 #include "record/timestamp.h"
 #include "report/config_file.h"
 #include "report/history.h"
+#include "report/row.h"
 #include "report/summary_view.h"
 
 namespace ddp::report {
@@ -76,19 +77,8 @@ void add_view(Value& json, const View& view) {
 Value run_summary(const RunView& run) {
   Value json = Value::object();
   add_view(json, run);
-  json["epochs"] = run.epochs;
-  json["steps"] = run.steps;
-  json["final"] = run.final_metrics;
-  json["best"] = nullptr;
-  if (run.best) json["best"] = {{"metric", run.best->metric}, {"value", run.best->value}, {"step", run.best->step}};
-  json["world_size"] = run.world_size;
-  json["devices"] = run.devices;
-  json["backend"] = run.backend;
-  json["versions"] = run.versions;
+  add_facts(json, run);
   json["git"] = run.commit + (run.dirty ? "+" : "");
-  json["restarts"] = run.restarts;
-  json["error"] = nullptr;
-  if (run.error) json["error"] = {{"rank", run.error->rank}, {"what", run.error->what}, {"log", run.error->log}};
   return json;
 }
 
@@ -152,15 +142,7 @@ Value trial_json(const TrialView& trial, const SweepView& sweep) {
 Value sweep_json(Value& data, const SweepView& sweep) {
   Value json = Value::object();
   add_view(json, sweep);
-  json["method"] = sweep.method;
-  json["metric"] = sweep.metric;
-  json["goal"] = sweep.goal;
-  json["parameters"] = sweep.parameters;
-  json["trials"] = sweep.trials;
-  json["completed"] = sweep.completed;
-  json["stopped"] = sweep.stopped;
-  json["failed"] = sweep.failed;
-  json["waiting"] = sweep.waiting;
+  add_facts(json, sweep);
   json["ranking"] = Value::array();
   for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(trial_json(trial, sweep));
   json["repeat"] = sweep.repeat;

@@ -104,9 +104,7 @@ config::Value value_of(const Row& row, const std::string& key) {
   return found == row.config.end() ? Value() : found->second;
 }
 
-config::Value to_json(const RunView& run) {
-  Value json = {{"kind", "run"}};
-  add_view(json, run);
+void add_facts(Value& json, const RunView& run) {
   json["epochs"] = run.epochs;
   json["steps"] = run.steps;
   json["final"] = run.final_metrics;
@@ -116,16 +114,12 @@ config::Value to_json(const RunView& run) {
   json["devices"] = run.devices;
   json["backend"] = run.backend;
   json["versions"] = run.versions;
-  json["git"] = run.commit.empty() ? Value() : Value{{"commit", run.commit}, {"dirty", run.dirty}};
   json["restarts"] = run.restarts;
   json["error"] =
       !run.error ? Value() : Value{{"rank", run.error->rank}, {"what", run.error->what}, {"log", run.error->log}};
-  return json;
 }
 
-config::Value to_json(const SweepView& sweep) {
-  Value json = {{"kind", "sweep"}};
-  add_view(json, sweep);
+void add_facts(Value& json, const SweepView& sweep) {
   json["method"] = sweep.method;
   json["metric"] = sweep.metric;
   json["goal"] = sweep.goal;
@@ -135,6 +129,20 @@ config::Value to_json(const SweepView& sweep) {
   json["stopped"] = sweep.stopped;
   json["failed"] = sweep.failed;
   json["waiting"] = sweep.waiting;
+}
+
+config::Value to_json(const RunView& run) {
+  Value json = {{"kind", "run"}};
+  add_view(json, run);
+  add_facts(json, run);
+  json["git"] = run.commit.empty() ? Value() : Value{{"commit", run.commit}, {"dirty", run.dirty}};
+  return json;
+}
+
+config::Value to_json(const SweepView& sweep) {
+  Value json = {{"kind", "sweep"}};
+  add_view(json, sweep);
+  add_facts(json, sweep);
   json["best"] = sweep.best() ? to_json(*sweep.best()) : Value();
   json["ranking"] = Value::array();
   for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(to_json(trial));

@@ -36,6 +36,10 @@ const std::vector<std::string>& row_keys();
 // One of these, or of config.toml as far as `config` has it; null where the row has none.
 config::Value value_of(const Row& row, const std::string& key);
 
+// What a run came to, and with what; what a sweep searched for, and how many of its trials ended how.
+void add_facts(config::Value& json, const RunView& run);
+void add_facts(config::Value& json, const SweepView& sweep);
+
 // All that is known of a row, for other programs.
 config::Value to_json(const Row& row);
 config::Value to_json(const RunView& run);

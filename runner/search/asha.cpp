@@ -52,6 +52,7 @@ class Asha : public Search {
   }
 
   int trials() const override { return static_cast<int>(o_.trials); }
+  bool independent() const override { return false; }
   config::Point point(int trial) const override { return draw(space_, o_.seed, trial); }
 
   std::optional<Move> next(const Fits& fits) const override {
@@ -107,7 +108,8 @@ class Asha : public Search {
 
 const bool registered = methods().add<AshaOptions>(
     "asha", "asynchronous successive halving: the best of those that trained a little train on",
-    [](const AshaOptions& o, const Space& space) { return std::make_unique<Asha>(o, space); });
+    [](const AshaOptions& o, const Space& space) { return std::make_unique<Asha>(o, space); },
+    /*traits=*/{{"epochs", "max_epochs"}});
 
 }  // namespace
 }  // namespace ddp::search

@@ -34,6 +34,8 @@ class Search {
   virtual ~Search() = default;
 
   virtual int trials() const = 0;
+  // Does the end of one trial decide about no other? Then processes that do not know of each other can train them.
+  virtual bool independent() const { return true; }
   // The values of a trial; the same whenever it is asked.
   virtual config::Point point(int trial) const = 0;
   // What to train next, as far as is known: the first of them that fits. Nothing: none does, or the trials that train

@@ -27,24 +27,24 @@ constexpr int kLookMilliseconds = 250;
 
 }  // namespace
 
-Scheduler::Scheduler(const Work& work, Trials& trials)
-    : work_(work),
+Scheduler::Scheduler(const Plan& plan, Trials& trials)
+    : plan_(plan),
       trials_(trials),
-      journal_(work.directory.journal()),
-      devices_(work.gpus, work.cores),
-      summary_(read_summary(work.directory)),
+      journal_(plan.directory.journal()),
+      devices_(plan.gpus, plan.cores),
+      summary_(read_summary(plan.directory)),
       seconds_before_(summary_.seconds),
-      memory_(sizeof(TrialProgress) * static_cast<std::size_t>(work.at_once)),
+      memory_(sizeof(TrialProgress) * static_cast<std::size_t>(plan.at_once)),
       progress_(static_cast<TrialProgress*>(memory_.data())),
-      places_(static_cast<std::size_t>(work.at_once), false),
-      screen_(work.loaded.sweep, trials, progress_) {
+      places_(static_cast<std::size_t>(plan.at_once), false),
+      screen_(plan.loaded.sweep, trials, progress_) {
   const sigset_t set = launch::stop_signal_set();
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_) throw training_error("cannot hear signals: " + errno_text(errno));
-  summary_.name = work.loaded.name;
+  summary_.name = plan.loaded.name;
   if (summary_.started.empty()) summary_.started = record::timestamp(std::time(nullptr));
   for (const Trial& trial : trials_.all()) {
-    if (work_.only && trial.number != *work_.only) continue;
+    if (plan_.only && trial.number != *plan_.only) continue;
     const bool begun = trial.status == Status::running || trial.status == Status::interrupted;
     if (begun || (trial.status == Status::failed && fails_again(trial.number))) {
       unfinished_.push_back({.trial = trial.number, .epochs = trial.until_epoch});
@@ -72,10 +72,10 @@ int Scheduler::run() {
 }
 
 void Scheduler::start_what_fits() {
-  while (static_cast<int>(running_.size()) < work_.at_once) {
+  while (static_cast<int>(running_.size()) < plan_.at_once) {
     std::optional<Share> share;
     const auto fits = [&](int trial) {
-      share = devices_.take(work_.needs.at(trial));
+      share = devices_.take(plan_.needs.at(trial));
       return share.has_value();
     };
     const std::optional<search::Move> move = next_move(fits);
@@ -92,7 +92,7 @@ std::optional<search::Move> Scheduler::next_move(const search::Fits& fits) {
     unfinished_.erase(move);
     return found;
   }
-  return work_.search.next([&](int trial) { return is_ours(trial) && fits(trial); });
+  return plan_.search.next([&](int trial) { return is_ours(trial) && fits(trial); });
 }
 
 void Scheduler::start(const search::Move& move, Share share) {
@@ -106,24 +106,24 @@ void Scheduler::start(const search::Move& move, Share share) {
         .trial = move.trial,
         .until_epoch = move.epochs,
         .parameters = trials_.parameters(move.trial)});
-  const auto directory = record::RunDirectory::trial(work_.directory.path(), move.trial);
+  const auto directory = record::RunDirectory::trial(plan_.directory.path(), move.trial);
   running.process = launch::fork_child(
       {.descriptors = running.share.descriptors(), .log = trial_log(directory).string(), .supervises = true},
-      [&] { return train_trial(work_, move, std::move(running.share), progress); });
+      [&] { return train_trial(plan_, move, std::move(running.share), progress); });
   running.share.locks.clear();  // they are the trial's now
   running_.push_back(std::move(running));
 }
 
 bool Scheduler::more() const {
-  return !unfinished_.empty() || work_.search.next([this](int trial) { return is_ours(trial); });
+  return !unfinished_.empty() || plan_.search.next([this](int trial) { return is_ours(trial); });
 }
 
-bool Scheduler::is_ours(int trial) const { return !work_.only || trial == *work_.only; }
+bool Scheduler::is_ours(int trial) const { return !plan_.only || trial == *plan_.only; }
 
 void Scheduler::wait() {
   std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}};
   for (const Running& running : running_) watched.push_back({running.process.pidfd.get(), POLLIN, 0});
-  const bool looks = !work_.gpus.empty() && static_cast<int>(running_.size()) < work_.at_once;
+  const bool looks = !plan_.gpus.empty() && static_cast<int>(running_.size()) < plan_.at_once;
   poll(watched.data(), watched.size(), screen_.shown() ? kRefreshMilliseconds : looks ? kLookMilliseconds : 2000);
 }
 
@@ -151,13 +151,13 @@ void Scheduler::end(int trial, int exit_status) {
   }
 }
 
-bool Scheduler::fails_again(int trial) const { return trials_.at(trial).failures <= work_.loaded.sweep.retries; }
+bool Scheduler::fails_again(int trial) const { return trials_.at(trial).failures <= plan_.loaded.sweep.retries; }
 
 Event Scheduler::end_of(int trial, int exit_status) const {
-  const std::string& metric = work_.loaded.sweep.metric;
-  const auto directory = record::RunDirectory::trial(work_.directory.path(), trial);
+  const std::string& metric = plan_.loaded.sweep.metric;
+  const auto directory = record::RunDirectory::trial(plan_.directory.path(), trial);
   const TrialState state = state_of(directory, metric);
-  Event event{.trial = trial, .epochs = state.epochs, .seconds = state.seconds, .error = state.error};
+  Event event{.trial = trial, .epochs = state.epochs, .seconds = state.seconds};
   if (state.metric) event.metric = *state.metric;
   const bool ended_well = WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0;
   if (state.status == "completed") {
@@ -166,9 +166,9 @@ Event Scheduler::end_of(int trial, int exit_status) const {
     event.kind = "paused";
   } else if (stop_signal_ != 0) {
     event.kind = "interrupted";
-    event.error.clear();
   } else {
     event.kind = "failed";
+    event.error = state.error;
     if (WIFSIGNALED(exit_status)) {
       event.error = std::string("its process was killed by ") + sigabbrev_np(WTERMSIG(exit_status));
     }
@@ -206,23 +206,23 @@ void Scheduler::save_summary(const std::string& status) {
   summary_.status = status;
   summary_.seconds = seconds_before_ + std::chrono::duration<double>(Clock::now() - begun_).count();
   journal_.alone([this] {
-    if (work_.only) catch_up();
+    if (plan_.only) catch_up();
     if (summary_.status != "running") summary_.ended = record::timestamp(std::time(nullptr));
-    write_summary(work_.directory, summary_, work_.loaded.sweep, trials_);
+    write_summary(plan_.directory, summary_, plan_.loaded.sweep, trials_);
   });
   summary_written_ = Clock::now();
 }
 
 int Scheduler::conclude() {
   screen_.clear();
-  if (work_.only) return conclude_one(*work_.only);
+  if (plan_.only) return conclude_one(*plan_.only);
   const bool all_ended =
       trials_.count(Status::waiting) + trials_.count(Status::interrupted) == 0 && unfinished_.empty();
   const bool stopped = stop_signal_ != 0 && !all_ended;
   const bool failed = trials_.best() == nullptr;
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
   if (stopped) {
-    log::info("stopped; go on: ddp-exp resume " + work_.directory.path().string());
+    log::info("stopped; go on: ddp-exp resume " + plan_.directory.path().string());
     return launch::exit_code_of(stop_signal_);
   }
   return failed ? 1 : 0;
@@ -237,8 +237,8 @@ int Scheduler::conclude_one(int number) {
 
 // What other processes have done is in the journal. Whoever comes last ends the sweep.
 void Scheduler::catch_up() {
-  Trials now(work_.loaded.sweep, work_.search);
-  for (const Event& event : read_journal(work_.directory.journal())) now.take(event);
+  Trials now(plan_.loaded.sweep, plan_.search);
+  for (const Event& event : read_journal(plan_.directory.journal())) now.take(event);
   trials_.replace(now);
   const int left = now.count(Status::waiting) + now.count(Status::running) + now.count(Status::interrupted);
   summary_.status = left > 0 ? "running" : now.best() ? "completed" : "failed";

@@ -9,11 +9,11 @@
 #include "launch/child.h"
 #include "launch/stop_signals.h"
 #include "sweep/journal.h"
+#include "sweep/plan.h"
 #include "sweep/screen.h"
 #include "sweep/sweep_summary.h"
 #include "sweep/trial.h"
 #include "sweep/trials.h"
-#include "sweep/work.h"
 
 namespace ddp::sweep {
 
@@ -23,7 +23,7 @@ namespace ddp::sweep {
 class Scheduler {
  public:
   // `trials`: as the journal that is there tells. All that it is given outlives it.
-  Scheduler(const Work& work, Trials& trials);
+  Scheduler(const Plan& plan, Trials& trials);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -57,7 +57,7 @@ class Scheduler {
   void catch_up();
   bool is_ours(int trial) const;
 
-  const Work& work_;
+  const Plan& plan_;
   Trials& trials_;
   Journal journal_;
   Devices devices_;

@@ -5,17 +5,13 @@
 
 #include "base/log.h"
 #include "launch/terminal.h"
+#include "report/text_width.h"
+#include "report/words.h"
 
 namespace ddp::sweep {
 namespace {
 
 constexpr std::size_t kMostRunning = 8;
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.5g", value);
-  return text;
-}
 
 }  // namespace
 
@@ -33,7 +29,7 @@ void Screen::tell_end(const Trial& t) {
   const std::string how = t.status == Status::completed ? "done"
                           : t.status == Status::paused  ? "stops after epoch " + std::to_string(t.epochs)
                                                         : "saved";
-  print(what + " " + how + (t.metric ? ": " + sweep_.metric + " " + number(*t.metric) : ""));
+  print(what + " " + how + (t.metric ? ": " + sweep_.metric + " " + report::in_words(*t.metric) : ""));
 }
 
 std::string Screen::counts() const {
@@ -43,11 +39,11 @@ std::string Screen::counts() const {
   std::string text = std::to_string(total) + " trials: " + std::to_string(done) + " done, " +
                      std::to_string(running_.size()) + " running, " + std::to_string(failed) + " failed";
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
-  text += " | " + launch::duration(seconds);
+  text += " | " + report::duration(seconds);
   // Those that run are half done, on average.
   const double left = static_cast<double>(total - done - failed) - static_cast<double>(running_.size()) / 2;
   const double did = ended_ + static_cast<double>(running_.size()) / 2;
-  if (ended_ > 0) text += " | about " + launch::duration(seconds / did * left) + " left";
+  if (ended_ > 0) text += " | about " + report::duration(seconds / did * left) + " left";
   return text;
 }
 
@@ -55,7 +51,8 @@ std::string Screen::running(int trial, std::size_t place) const {
   const TrialProgress& p = progress_[place];
   std::string text = "trial " + std::to_string(trial);
   if (p.steps > 0) {
-    text += "  step " + std::to_string(p.step) + "/" + std::to_string(p.steps) + "  loss " + number(p.loss);
+    text += "  step " + std::to_string(p.step) + "/" + std::to_string(p.steps) + "  loss " +
+            report::in_words(p.loss.load());
   }
   return text + "  " + in_words(trials_.parameters(trial));
 }
@@ -63,8 +60,8 @@ std::string Screen::running(int trial, std::size_t place) const {
 std::vector<std::string> Screen::lines() const {
   std::vector<std::string> lines{counts()};
   if (const Trial* best = trials_.best()) {
-    lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.metric + " " + number(*best->metric) +
-                    "  " + in_words(trials_.parameters(best->number)));
+    lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.metric + " " +
+                    report::in_words(*best->metric) + "  " + in_words(trials_.parameters(best->number)));
   }
   for (std::size_t i = 0; i < std::min(kMostRunning, running_.size()); ++i) {
     lines.push_back("  " + running(running_[i].first, running_[i].second));
@@ -81,7 +78,7 @@ void Screen::refresh() {
   std::string text = drawn_ > 0 ? "\033[" + std::to_string(drawn_) + "A\r" : "";
   drawn_ = 0;
   for (const std::string& line : lines()) {
-    text += launch::clipped(line, width - 1) + "\033[K\n";
+    text += report::clipped(line, width - 1, "") + "\033[K\n";
     ++drawn_;
   }
   text += "\033[J";

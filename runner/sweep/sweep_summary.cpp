@@ -1,14 +1,14 @@
 #include "sweep/sweep_summary.h"
 
-#include "config/json_text.h"
+#include "base/error.h"
 #include "record/atomic_file.h"
+#include "record/timestamp.h"
+#include "report/summary_view.h"
 
 namespace ddp::sweep {
 namespace {
 
 using config::Value;
-
-constexpr std::uint64_t kMostBytes = 256u << 20;
 
 const char* word(Status status) {
   switch (status) {
@@ -45,15 +45,12 @@ Value row_of(const Trial& t, const Trials& trials, int place) {
 }  // namespace
 
 SweepSummary read_summary(const record::RunDirectory& directory) {
-  SweepSummary summary;
   try {
-    const Value json = config::parse_value(record::read_text(directory.summary(), kMostBytes));
-    summary.started = json.at("started").get<std::string>();
-    summary.seconds = json.at("seconds").get<double>();
-  } catch (const std::exception&) {
-    // None, or one that is damaged: nothing depends on what it says.
+    const report::SweepView before = report::read_sweep(directory.path());
+    return {.started = before.started > 0 ? record::timestamp(before.started) : "", .seconds = before.seconds};
+  } catch (const Error&) {
+    return {};  // nothing depends on what a damaged one says
   }
-  return summary;
 }
 
 std::string repeat_command(const record::RunDirectory& directory, int trial) {

@@ -1,18 +1,13 @@
 #include "sweep/trial.h"
 
-#include <cmath>
-#include <fstream>
-
-#include "config/json_text.h"
+#include "launch/run_summary.h"
 #include "launch/training.h"
-#include "record/atomic_file.h"
 #include "record/return_point.h"
+#include "report/summary_view.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::uint64_t kMostSummaryBytes = 16u << 20;
 
 // Puts the GPUs that the trial has in place of those that the file asks for, in the same groups.
 void place(config::Experiment& e, const Share& share) {
@@ -33,37 +28,20 @@ void place(config::Experiment& e, const Share& share) {
 
 // The last line that the trial's process has printed.
 std::string last_words(const record::RunDirectory& trial) {
-  std::ifstream log(trial_log(trial));
-  std::string last;
-  for (std::string line; std::getline(log, line);) {
-    if (!line.empty()) last = line;
-  }
-  return last.empty() ? "it ended without a word" : last;
-}
-
-TrialState read_summary(const std::string& text, const std::string& metric) {
-  const config::Value json = config::parse_value(text);
-  TrialState state{.status = json.at("status").get<std::string>(),
-                   .epochs = config::as_count(json.at("epochs")),
-                   .seconds = json.at("seconds").get<double>()};
-  const auto& reached = json.at("final");
-  if (const auto found = reached.find(metric); found != reached.end() && found->is_number()) {
-    if (const double value = found->get<double>(); std::isfinite(value)) state.metric = value;
-  }
-  if (const auto& error = json.at("error"); error.is_object()) state.error = error.at("what").get<std::string>();
-  return state;
+  const auto lines = launch::last_lines(trial_log(trial), 1);
+  return lines.empty() ? "it ended without a word" : lines.back();
 }
 
 }  // namespace
 
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 
-int train_trial(const Work& work, const search::Move& move, Share share, TrialProgress& progress) {
-  const auto directory = record::RunDirectory::trial(work.directory.path(), move.trial);
+int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress) {
+  const auto directory = record::RunDirectory::trial(sweep.directory.path(), move.trial);
   FileDescriptor lock = directory.lock();
   const bool begun = directory.begun();
-  config::Loaded loaded = begun ? config::load(directory.config(), {}, work.loaded.components())
-                                : work.loaded.trial(work.search.point(move.trial));
+  config::Loaded loaded = begun ? config::load(directory.config(), {}, sweep.loaded.components())
+                                : sweep.loaded.trial(sweep.search.point(move.trial));
   place(loaded.experiment, share);
   record::ReturnPoint point;
   std::optional<std::int64_t> global_batch_size;
@@ -73,7 +51,7 @@ int train_trial(const Work& work, const search::Move& move, Share share, TrialPr
     global_batch_size = point.position.global_batch_size;
   }
   const launch::Launch launch;
-  const launch::Plan plan = launch::make_plan(loaded, work.gpus, launch, global_batch_size);
+  const launch::Plan plan = launch::make_plan(loaded, sweep.gpus, launch, global_batch_size);
   const bool there = move.epochs > 0 && point.position.epoch >= move.epochs;
   if (!point.checkpoint.empty() && (there || launch::has_done_all(plan.experiment, point.position))) {
     launch::settle(plan, directory, point.position);
@@ -84,7 +62,7 @@ int train_trial(const Work& work, const search::Move& move, Share share, TrialPr
   launch::Start start{.resume_from = point.checkpoint, .init_from = {}};
   if (point.checkpoint.empty()) start.init_from = launch::weights_of(loaded);
   return launch::train({.plan = plan,
-                        .library = work.library,
+                        .library = sweep.library,
                         .nodes = nodes,
                         .launch = launch,
                         .meeting = launch::make_meeting_point(plan, launch, nodes.own_ip()),
@@ -95,7 +73,7 @@ int train_trial(const Work& work, const search::Move& move, Share share, TrialPr
                         .start = start,
                         .until_epoch = move.epochs,
                         .device_locks = std::move(share.locks),
-                        .git = work.git,
+                        .git = sweep.git,
                         .watch = [&progress](const record::RunProgress& run) {
                           progress.step = run.step.load();
                           progress.steps = run.steps_in_all.load();
@@ -104,15 +82,19 @@ int train_trial(const Work& work, const search::Move& move, Share share, TrialPr
 }
 
 TrialState state_of(const record::RunDirectory& trial, const std::string& metric) {
-  std::error_code none;
-  if (!fs::exists(trial.summary(), none)) return {.status = "failed", .error = last_words(trial)};
+  TrialState state;
   try {
-    TrialState state = read_summary(record::read_text(trial.summary(), kMostSummaryBytes), metric);
-    if (state.status == "running") state.error = last_words(trial);
-    return state;
-  } catch (const std::exception& error) {
-    return {.status = "failed", .error = "its summary.json is damaged: " + std::string(error.what())};
+    const report::RunView run = report::read_run(trial.path());
+    state = {.status = run.status, .epochs = run.epochs, .seconds = run.seconds};
+    if (const auto reached = run.final_metrics.find(metric); reached != run.final_metrics.end()) {
+      state.metric = reached->second;
+    }
+    if (run.error) state.error = run.error->what;
+  } catch (const Error& error) {
+    state.error = error.what();
   }
+  if (state.error.empty()) state.error = last_words(trial);
+  return state;
 }
 
 }  // namespace ddp::sweep

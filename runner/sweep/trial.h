@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sweep/work.h"
+#include "sweep/plan.h"
 
 namespace ddp::sweep {
 
@@ -15,19 +15,18 @@ struct alignas(64) TrialProgress {
   std::atomic<double> loss{0};
 };
 
-// Trains a trial as `move` says, from the start or from its newest checkpoint, in a process of its own, whose ranks are
-// children of it. Returns that process's exit code.
-int train_trial(const Work& work, const search::Move& move, Share share, TrialProgress& progress);
+// Trains a trial of the sweep as `move` says, from the start or from its newest checkpoint, in a process of its own,
+// whose ranks are children of it. Returns that process's exit code.
+int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress);
 
 // How a trial stands, as its own summary.json tells it.
 struct TrialState {
-  std::string status = "running";  // as a run's
+  std::string status = "failed";  // as a run's
   std::int64_t epochs = 0;
   double seconds = 0;
   std::optional<double> metric = {};  // finite
-  std::string error = {};
+  std::string error = {};             // why it failed, if it did
 };
-// Of a trial without a summary, or with one that is damaged, the error says so.
 TrialState state_of(const record::RunDirectory& trial, const std::string& metric);
 
 // The file that the trial's process prints into.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "config/difference.h"
+#include "report/words.h"
 
 namespace ddp::sweep {
 
@@ -76,9 +77,7 @@ const Trial* Trials::best() const {
 std::string in_words(const config::Value& parameters) {
   std::string text;
   for (const auto& [key, value] : parameters.items()) {
-    const std::string shown = value.is_string() ? value.get<std::string>()
-                                                : value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
-    text += (text.empty() ? "" : ", ") + key + " " + shown;
+    text += (text.empty() ? "" : ", ") + key + " " + report::in_words(value);
   }
   return text;
 }

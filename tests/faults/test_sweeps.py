@@ -12,6 +12,7 @@ import time
 
 import isolation
 from processes import Command, children, others, until
+from training import PROGRAM, events_in
 
 isolation.enter()
 parser = isolation.arguments(__doc__)
@@ -19,7 +20,6 @@ parser.add_argument("--kills", type=int, default=4)
 asked = parser.parse_args()
 dice = random.Random(asked.seed)
 
-PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
 SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
 
 
@@ -35,11 +35,7 @@ class Sweep:
         return Command(self._words, self.folder)
 
     def journal(self, event):
-        try:
-            lines = (self.path / "journal.jsonl").read_text().split("\n")[:-1]
-        except FileNotFoundError:
-            return []
-        return [line for line in map(json.loads, lines) if line["event"] == event]
+        return events_in(self.path / "journal.jsonl", event)
 
     def summary(self):
         return json.loads((self.path / "summary.json").read_text())

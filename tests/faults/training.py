@@ -24,6 +24,15 @@ dropout = 0.25
 """
 
 
+def events_in(file, kind):
+    """The events of a kind in a file of JSON lines; a last line that has no end yet is none."""
+    try:
+        lines = file.read_text().split("\n")[:-1]
+    except FileNotFoundError:
+        return []
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
 class Training:
     """A run results/NAME/run of EXPERIMENT in a folder."""
 
@@ -61,11 +70,7 @@ class Training:
         return said
 
     def events(self, kind):
-        try:
-            lines = (self.path / "metrics.jsonl").read_text().split("\n")[:-1]
-        except FileNotFoundError:
-            return []
-        return [event for event in map(json.loads, lines) if event["event"] == kind]
+        return events_in(self.path / "metrics.jsonl", kind)
 
     def log(self, rank):
         file = self.path / f"logs/rank-{rank}.log"

@@ -13,8 +13,8 @@
 
 namespace ddp::sweep {
 
-// A sweep that can be run here: everything that is wrong with it, as far as can be told, was found before this is.
-struct Work {
+// Which trials run on what: everything that is wrong with them, as far as can be told, was found before this is.
+struct Plan {
   const config::LoadedSweep& loaded;
   search::Search& search;
   const launch::RankLibrary& library;
