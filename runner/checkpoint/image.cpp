@@ -4,16 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
-#include <thread>
 
 #include <ATen/ops/from_blob.h>
 #include <nlohmann/json.hpp>
 
-#include "base/cores.h"
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "record/hash.h"
@@ -77,46 +73,6 @@ void write_pages(const FileDescriptor& out, const char* data, std::uint64_t size
   }
 }
 
-struct Piece {
-  char* to;
-  const char* from;
-  std::uint64_t bytes;
-};
-
-// What is worth a second thread, and how many there are at most: memory is no faster for more.
-constexpr std::uint64_t kWorthThreads = 32u << 20;
-constexpr int kMostThreads = 4;
-
-// At the speed of memory. The other ranks wait meanwhile: their cores help.
-void copy(const std::vector<Piece>& pieces, std::uint64_t size) {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = 0; (i = next++) < pieces.size();) std::memcpy(pieces[i].to, pieces[i].from, pieces[i].bytes);
-  };
-  std::vector<std::jthread> helpers;
-  const int most = size < kWorthThreads ? 1 : std::min(kMostThreads, usable_cores());
-  try {
-    while (static_cast<int>(helpers.size()) + 1 < most) helpers.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are to be had.
-  }
-  work();
-}
-
-// Those of one tensor; a strided one, or one that is elsewhere, is copied here already.
-void add_pieces(const at::Tensor& tensor, char* to, std::vector<Piece>& pieces) {
-  if (tensor.nbytes() == 0) return;
-  if (!tensor.is_cpu() || !tensor.is_contiguous()) {
-    at::from_blob(to, tensor.sizes(), tensor.options().device(at::kCPU)).copy_(tensor.detach());
-    return;
-  }
-  const char* from = static_cast<const char*>(tensor.const_data_ptr());
-  for (std::uint64_t done = 0; done < tensor.nbytes(); done += kPiece) {
-    pieces.push_back(
-        {.to = to + done, .from = from + done, .bytes = std::min<std::uint64_t>(kPiece, tensor.nbytes() - done)});
-  }
-}
-
 }  // namespace
 
 SafetensorsImage::~SafetensorsImage() {
@@ -133,21 +89,45 @@ void SafetensorsImage::reserve(std::uint64_t bytes) {
   capacity_ = bytes;
 }
 
-void SafetensorsImage::take(const NamedTensors& tensors) {
-  const std::string head = head_of(tensors);
+void SafetensorsImage::add(const at::Tensor& tensor, char* to, bool steady) {
+  if (tensor.nbytes() == 0) return;
+  if (!steady || !tensor.is_cpu() || !tensor.is_contiguous()) {
+    at::from_blob(to, tensor.sizes(), tensor.options().device(at::kCPU)).copy_(tensor.detach());
+    return;
+  }
+  const char* from = static_cast<const char*>(tensor.const_data_ptr());
+  for (std::uint64_t done = 0; done < tensor.nbytes(); done += kPiece) {
+    pieces_.push_back(
+        {.to = to + done, .from = from + done, .bytes = std::min<std::uint64_t>(kPiece, tensor.nbytes() - done)});
+  }
+}
+
+void SafetensorsImage::begin(const NamedTensors& steady, const NamedTensors& changing) {
+  NamedTensors all = steady;
+  all.insert(all.end(), changing.begin(), changing.end());
+  const std::string head = head_of(all);
   std::uint64_t size = head.size();
-  for (const auto& [name, tensor] : tensors) size += tensor.nbytes();
+  for (const auto& [name, tensor] : all) size += tensor.nbytes();
   reserve(in_pages(size));
   size_ = size;
+  pieces_.clear();
+  taken_ = copied_ = 0;
   std::memcpy(data_, head.data(), head.size());
   char* next = data_ + head.size();
-  std::vector<Piece> pieces;
-  for (const auto& [name, tensor] : tensors) {
-    add_pieces(tensor, next, pieces);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const at::Tensor& tensor = all[i].second;
+    add(tensor, next, i < steady.size());
     next += tensor.nbytes();
   }
-  copy(pieces, size);
   std::memset(next, 0, in_pages(size) - size);
+}
+
+void SafetensorsImage::finish() {
+  for (std::size_t i = 0; (i = taken_++) < pieces_.size();) {
+    std::memcpy(pieces_[i].to, pieces_[i].from, pieces_[i].bytes);
+    if (++copied_ == pieces_.size()) copied_.notify_all();
+  }
+  for (std::size_t copied; (copied = copied_) < pieces_.size();) copied_.wait(copied);
 }
 
 Digest SafetensorsImage::write(const fs::path& file, const std::function<void()>& moved) const {

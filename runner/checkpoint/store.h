@@ -24,6 +24,13 @@ struct Snapshot {
   SafetensorsImage optimizer;
   SafetensorsImage buffers;
   bool own_buffers = false;  // ranks keep buffers of their own: there are `buffers`
+
+  // Finishes the images. Several threads may call it.
+  void finish() {
+    model.finish();
+    optimizer.finish();
+    if (own_buffers) buffers.finish();
+  }
 };
 
 // The folder of a step's checkpoint: checkpoints/step-00000640.

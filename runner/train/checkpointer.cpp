@@ -1,6 +1,9 @@
 #include "train/checkpointer.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
+#include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
@@ -45,12 +48,6 @@ void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& modul
   if (!targets.empty()) throw training_error("lacks \"" + targets.begin()->first + "\" of the model", where);
 }
 
-checkpoint::NamedTensors Checkpointer::model_state() const {
-  checkpoint::NamedTensors tensors = p_.model.parameters();
-  tensors.insert(tensors.end(), p_.model.buffers().begin(), p_.model.buffers().end());
-  return tensors;
-}
-
 checkpoint::NamedTensors Checkpointer::gather_buffers() const {
   checkpoint::NamedTensors all;
   if (!p_.own_buffers || !p_.group) return all;
@@ -70,10 +67,10 @@ void Checkpointer::take_snapshot(checkpoint::State state) {
   const checkpoint::NamedTensors buffers = gather_buffers();
   if (p_.rank != 0) return;
   snapshot_.state = std::move(state);
-  snapshot_.model.take(model_state());
-  snapshot_.optimizer.take(p_.optimizer.state());
+  snapshot_.model.begin(p_.model.parameters(), p_.model.buffers());
+  snapshot_.optimizer.begin(p_.optimizer.state());
   snapshot_.own_buffers = !buffers.empty();
-  if (snapshot_.own_buffers) snapshot_.buffers.take(buffers);
+  if (snapshot_.own_buffers) snapshot_.buffers.begin({}, buffers);
 }
 
 void Checkpointer::save(checkpoint::State state) {
@@ -87,12 +84,22 @@ void Checkpointer::save(checkpoint::State state) {
   take_snapshot(std::move(state));
   if (p_.rank != 0) return;
   record.stall = p_.recorder->seconds() - begun;
+  awaited_since_ = std::numeric_limits<double>::infinity();
+  copying_ = true;
   saving_ = std::async(std::launch::async, [this, record] { write(record); });
+}
+
+void Checkpointer::before_update() {
+  if (!std::exchange(copying_, false)) return;
+  awaited_since_ = p_.recorder->seconds();
+  snapshot_.finish();
 }
 
 // On a thread of its own.
 void Checkpointer::write(record::SaveRecord record) {
   try {
+    snapshot_.finish();
+    record.stall += std::max(0.0, p_.recorder->seconds() - awaited_since_);
     // What led to a checkpoint is on record before it is there.
     p_.recorder->flush();
     record.folder = checkpoint::save(p_.folder, snapshot_, [this] { p_.recorder->saving(); });
@@ -149,6 +156,7 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
 void Checkpointer::rehearse(checkpoint::State state) {
   const std::int64_t step = state.step;
   take_snapshot(std::move(state));
+  snapshot_.finish();
   const fs::path root = rehearsal_folder(p_.folder);
   if (p_.rank == 0) {
     fs::create_directories(root);

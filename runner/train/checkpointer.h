@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <future>
@@ -31,8 +32,9 @@ struct CheckpointerParts {
 
 // Saves a run's state and takes it back. Rank 0 alone writes; the others send what only they know.
 //
-// Training waits for a copy in memory, which is written while it goes on; for more only where the save before has not
-// ended. A save that fails is told, and training goes on: the next one may succeed.
+// What is saved is copied in memory while the next step runs forward and backward, which change no weights, and written
+// while training goes on. It waits only where it is at the optimizer before all is copied, or at the next save before
+// this one has ended. A save that fails is told, and training goes on: the next one may succeed.
 class Checkpointer {
  public:
   explicit Checkpointer(CheckpointerParts parts);
@@ -40,6 +42,8 @@ class Checkpointer {
   // Begins to save the state, unless that of its step was saved; what retention does not keep goes when it is there.
   // `state` is completed with generators and buckets. Collective.
   void save(checkpoint::State state);
+  // Returns once what is being saved is copied. To be called before the optimizer changes it.
+  void before_update();
   // Waits for what is being saved, whether that succeeds or not.
   void wait();
   // The same at the end of a run. Throws ddp::Error (training) where the last save failed.
@@ -56,7 +60,6 @@ class Checkpointer {
 
  private:
   void take_snapshot(checkpoint::State state);
-  checkpoint::NamedTensors model_state() const;
   checkpoint::NamedTensors gather_buffers() const;
   void write(record::SaveRecord record);
   void remove_old(std::int64_t saved);
@@ -65,6 +68,8 @@ class Checkpointer {
   std::int64_t saved_step_ = -1;              // the step whose save was begun last
   std::optional<std::int64_t> went_back_to_;  // the step it was restored from, until the first save after that
   checkpoint::Snapshot snapshot_;             // on rank 0
+  bool copying_ = false;                      // as far as training knows
+  std::atomic<double> awaited_since_{0};      // when training came to wait for the copy, in the recorder's seconds
   std::string failure_;                       // why the last save failed; empty: it did not
   std::future<void> saving_;                  // last: it works with what is above
 };

@@ -51,7 +51,10 @@ void Trainer::run_step() {
   run_micro_batch(of_step, /*last=*/true, loss);
   enter(Phase::optimizer);
   const std::optional<int> not_finite = exchange_->not_finite();
-  if (!not_finite) p_.optimizer.step(lr);
+  if (!not_finite) {
+    p_.checkpointer.before_update();
+    p_.optimizer.step(lr);
+  }
   ++state_.step;
   state_.position += of_step;
   progress().step.store(state_.step, std::memory_order_relaxed);

@@ -43,7 +43,8 @@ class ScratchFile {
 
 Digest write_safetensors(const fs::path& file, const NamedTensors& tensors) {
   SafetensorsImage image;
-  image.take(tensors);
+  image.begin(tensors);
+  image.finish();
   return image.write(file);
 }
 
@@ -100,7 +101,8 @@ TEST_CASE("an image that held more before is written as it is now") {
   SafetensorsImage image;
   for (const std::int64_t size : {3'000'001, 1'000'003, 5, 2'000'000}) {
     const at::Tensor tensor = at::randn({size});
-    image.take({{"x", tensor}});
+    image.begin({{"x", tensor}});
+    image.finish();
     const Digest written = image.write(file.path());
     CHECK(written.bytes == fs::file_size(file.path()));
     CHECK(written.hash == record::hash_hex_of(file.path()));
@@ -112,7 +114,8 @@ TEST_CASE("a tensor that changes after it was taken is written as it was") {
   const ScratchFile file;
   SafetensorsImage image;
   const at::Tensor tensor = at::arange(7, at::kFloat);
-  image.take({{"x", tensor}});
+  image.begin({{"x", tensor}});
+  image.finish();
   tensor.fill_(-1);
   image.write(file.path());
   CHECK(at::equal(read_safetensors(file.path()).at(0).second, at::arange(7, at::kFloat)));

@@ -48,4 +48,24 @@ TEST_CASE("each checkpoint is on record with its step, its place and how long tr
   }
 }
 
+TEST_CASE("a checkpoint holds the weights of its step, though training went on while they were copied") {
+  const Workspace w;
+  // 100 MB: the step after is at its optimizer before so much is copied for the first time.
+  w.write("big.toml",
+          "model = { name = \"mlp\", in_features = 8, hidden = [5000, 5000], out_features = 2 }\n"
+          "dataset = { name = \"random_batch\", inputs = 8, targets = 2 }\n"
+          "batch_size = 1\n"
+          "optimizer = { name = \"sgd\", lr = 0.1, momentum = 0.9 }\n"
+          "loss = \"mse\"\n"
+          "device_pool = [\"cpu\"]\n");
+  const Outcome at_end = w.run({"run", "big.toml", "--set", "steps=2"});
+  const Outcome on_the_way = w.run({"run", "big.toml", "--set", "steps=3", "--set", "checkpoint.save_every_steps=2"});
+  INFO(at_end.err << on_the_way.err);
+  REQUIRE(at_end.code == 0);
+  REQUIRE(on_the_way.code == 0);
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+    CHECK((text_of(at_end.run.checkpoint(2) / file) == text_of(on_the_way.run.checkpoint(2) / file)));
+  }
+}
+
 }  // namespace ddp::system_test
