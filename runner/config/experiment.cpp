@@ -22,7 +22,8 @@ void Distributed::fields(Fields& f) {
   f({.name = "find_unused_parameters", .doc = "parameters may stay without a gradient in a step"},
     find_unused_parameters);
   f({.name = "static_graph", .doc = "every step uses the same parameters"}, static_graph);
-  f({.name = "gradient_as_bucket_view", .doc = "gradients are views into the buckets: less memory"},
+  f({.name = "gradient_as_bucket_view",
+     .doc = "gradients are views into the buckets, unless false: less memory and a copy less, the same numbers"},
     gradient_as_bucket_view);
   f({.name = "broadcast_buffers", .doc = "rank 0's buffers go to every rank before a forward"}, broadcast_buffers);
 }

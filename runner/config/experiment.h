@@ -15,7 +15,7 @@ struct Distributed {
   std::optional<double> bucket_cap_mb;
   bool find_unused_parameters = false;
   bool static_graph = false;
-  bool gradient_as_bucket_view = false;
+  std::optional<bool> gradient_as_bucket_view;  // yes: nobody but the optimizer sees gradients
   bool broadcast_buffers = true;
   void fields(Fields& f);
 };

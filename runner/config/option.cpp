@@ -22,6 +22,9 @@ class Describer : public Fields {
     option.item = Type::number;
     add(option, {Type::list}, field);
   }
+  void operator()(Option option, std::optional<bool>& field) override {
+    add(option, {Type::boolean}, field ? Value(*field) : Value());
+  }
   void operator()(Option option, std::optional<std::int64_t>& field) override {
     add(option, {Type::integer}, field ? Value(*field) : Value());
   }
@@ -71,6 +74,10 @@ class Reader : public Fields {
     take_list(option, field, &Value::is_number_integer);
   }
   void operator()(Option option, std::vector<double>& field) override { take_list(option, field, &Value::is_number); }
+  void operator()(Option option, std::optional<bool>& field) override {
+    bool value = false;
+    if (take(option, value, &Value::is_boolean)) field = value;
+  }
   void operator()(Option option, std::optional<std::int64_t>& field) override {
     std::int64_t value = 0;
     if (take(option, value, &Value::is_number_integer)) field = value;
@@ -152,6 +159,9 @@ class Writer : public Fields {
   void operator()(Option option, std::string& field) override { put(option, field); }
   void operator()(Option option, std::vector<std::int64_t>& field) override { put(option, field); }
   void operator()(Option option, std::vector<double>& field) override { put(option, field); }
+  void operator()(Option option, std::optional<bool>& field) override {
+    if (field) put(option, *field);
+  }
   void operator()(Option option, std::optional<std::int64_t>& field) override {
     if (field) put(option, *field);
   }

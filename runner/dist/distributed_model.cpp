@@ -103,8 +103,9 @@ DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, con
   engine_ = std::make_unique<Engine>();
   engine_->reducer = std::make_shared<c10d::Reducer>(
       reduced, std::move(buckets), group_of_engine, std::vector<bool>(reduced.size(), false), cap,
-      options.find_unused_parameters, options.gradient_as_bucket_view, std::unordered_map<std::size_t, std::string>{},
-      first_cap, /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false, std::vector<std::int64_t>{});
+      options.find_unused_parameters, options.gradient_as_bucket_view.value_or(true),
+      std::unordered_map<std::size_t, std::string>{}, first_cap, /*skip_all_reduce_unused_params=*/false,
+      /*use_python_reducer=*/false, std::vector<std::int64_t>{});
   engine_->logger = std::make_shared<c10d::Logger>(engine_->reducer);
   engine_->reducer->set_logger(engine_->logger);
   engine_->logger->set_construction_data_and_log(module_.ptr()->name(), {}, -1, options.broadcast_buffers,
