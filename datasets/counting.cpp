@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <ATen/ops/empty.h>
 
 #include "datasets/dataset.h"
@@ -24,9 +26,17 @@ class Counting : public MapDataset {
   std::int64_t size() const override { return o_.size; }
 
   Batch gather(const at::Tensor& indices) const override {
-    // expand() would give a view; a batch is a tensor of its own, as a stacked one is.
-    at::Tensor inputs = indices.to(at::kFloat).unsqueeze(1).expand({indices.size(0), o_.features}).contiguous();
-    return {inputs, indices.remainder(o_.classes)};
+    const std::int64_t samples = indices.size(0);
+    at::Tensor inputs = at::empty({samples, o_.features}, at::kFloat);
+    at::Tensor targets = at::empty({samples}, at::kLong);
+    const std::int64_t* number = indices.const_data_ptr<std::int64_t>();
+    float* value = inputs.mutable_data_ptr<float>();
+    std::int64_t* target = targets.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < samples; ++i) {
+      value = std::fill_n(value, o_.features, static_cast<float>(number[i]));
+      target[i] = number[i] % o_.classes;
+    }
+    return {inputs, targets};
   }
 
  private:

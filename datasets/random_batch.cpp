@@ -1,5 +1,6 @@
 #include <ATen/ops/randn.h>
 
+#include "base/error.h"
 #include "datasets/dataset.h"
 
 namespace ddp::datasets {
@@ -8,24 +9,42 @@ namespace {
 struct RandomBatchOptions {
   std::int64_t inputs = 10;
   std::int64_t targets = 5;
+  std::int64_t keep = 0;
   void fields(config::Fields& f) {
     f({.name = "inputs", .doc = "values of a sample", .range = config::at_least(1)}, inputs);
     f({.name = "targets", .doc = "values to predict", .range = config::at_least(1)}, targets);
+    f({.name = "keep",
+       .doc = "so many samples are drawn at the start, and every batch is of them; 0: each batch is drawn anew",
+       .range = config::at_least(0)},
+      keep);
   }
 };
 
 class RandomBatch : public DrawnDataset {
  public:
-  explicit RandomBatch(const RandomBatchOptions& o) : options_(o) {}
+  explicit RandomBatch(const RandomBatchOptions& o) : options_(o) {
+    if (o.keep > 0) kept_ = draw_samples(o.keep);
+  }
 
   Batch draw(std::int64_t batch_size) const override {
-    at::Tensor inputs = at::randn({batch_size, options_.inputs});
-    at::Tensor targets = at::randn({batch_size, options_.targets});
-    return {inputs, targets};
+    if (options_.keep == 0) return draw_samples(batch_size);
+    if (batch_size <= options_.keep) {
+      return {kept_.inputs.narrow(0, 0, batch_size), kept_.targets.narrow(0, 0, batch_size)};
+    }
+    throw usage_error(
+        "keeps " + std::to_string(options_.keep) + " samples, fewer than a batch of " + std::to_string(batch_size),
+        "dataset.keep", "keep at least batch_size samples");
   }
 
  private:
+  Batch draw_samples(std::int64_t count) const {
+    at::Tensor inputs = at::randn({count, options_.inputs});
+    at::Tensor targets = at::randn({count, options_.targets});
+    return {inputs, targets};
+  }
+
   RandomBatchOptions options_;
+  Batch kept_;
 };
 
 const bool registered = registry().add<RandomBatchOptions>(

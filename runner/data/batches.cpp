@@ -1,6 +1,7 @@
 #include "data/batches.h"
 
 #include <algorithm>
+#include <future>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
@@ -12,6 +13,9 @@
 
 namespace ddp::data {
 namespace {
+
+// Samples whose order takes longer to draw than a thread to start.
+constexpr std::int64_t kWorthThread = 1 << 16;
 
 datasets::Batch pinned(datasets::Batch batch, bool pin) {
   if (!pin) return batch;
@@ -25,6 +29,7 @@ class SampledBatches : public Batches {
                  const config::Loader& options)
       : dataset_(dataset),
         samples_(std::move(samples)),
+        all_(samples_.size(0) == dataset.size()),
         batch_size_(sharding.batch_size),
         pin_memory_(sharding.pin_memory),
         workers_(dataset.in_memory() ? 0 : options.workers),
@@ -42,8 +47,12 @@ class SampledBatches : public Batches {
   void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done) override {
     prefetch_.reset();
     if (position == 0 && done == 0) at::empty({}, at::kLong).random_();
-    order_ = samples_.index_select(0, sampler_.indices(epoch, done));
+    order_ = begun_.valid() && begun_epoch_ == epoch && done == 0 ? begun_.get() : order_of(epoch, done);
     next_ = position;
+    if (sampler_.size >= kWorthThread) {
+      begun_epoch_ = epoch + 1;
+      begun_ = std::async(std::launch::async, [this, epoch] { return order_of(epoch + 1, 0); });
+    }
     if (workers_ > 0) {
       prefetch_ = std::make_unique<Prefetch>(workers_, position, per_epoch(done), [this](auto i) { return gather(i); });
     }
@@ -55,6 +64,11 @@ class SampledBatches : public Batches {
   }
 
  private:
+  at::Tensor order_of(std::int64_t epoch, std::int64_t done) const {
+    const at::Tensor places = sampler_.indices(epoch, done);
+    return all_ ? places : samples_.index_select(0, places);
+  }
+
   datasets::Batch gather(std::int64_t index) const {
     const std::int64_t begin = index * batch_size_;
     return pinned(dataset_.gather(order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin))), pin_memory_);
@@ -62,13 +76,17 @@ class SampledBatches : public Batches {
 
   const datasets::MapDataset& dataset_;
   const at::Tensor samples_;
+  const bool all_;  // of the dataset's
   const std::int64_t batch_size_;
   const bool pin_memory_;
   const std::int64_t workers_;
   const DistributedSampler sampler_;
   at::Tensor order_;  // this epoch's samples of this rank
   std::int64_t next_ = 0;
-  std::unique_ptr<Prefetch> prefetch_;  // last: its threads read the members above
+  std::int64_t begun_epoch_ = 0;
+  // Last, these two: their threads read the members above.
+  std::future<at::Tensor> begun_;  // the order of begun_epoch_, while the epoch before is trained on
+  std::unique_ptr<Prefetch> prefetch_;
 };
 
 // Batches without end, drawn on the training thread: the order of draws is the result.
