@@ -5,22 +5,15 @@ an all-reduce at the least has to.
 """
 
 import functools
-import os
-import subprocess
 
-from sides import RANKS
+from sides import RANKS, run_program
 from table import Table
 
 SIZES = {"1 KiB": (1 << 10, 5000, 500), "1 MiB": (1 << 20, 300, 100), "25 MiB": (25 << 20, 15, 5), "100 MiB": (100 << 20, 5, 3)}  # fmt: skip
 
 
 def microseconds(what, size, calls):
-    program = os.path.join(os.path.dirname(os.environ["DDP_EXP"]), "bench_collectives")
-    command = [program, what, str(RANKS), str(size), str(calls)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
-    return float(done.stdout) * 1e6
+    return float(run_program("bench_collectives", what, RANKS, size, calls)) * 1e6
 
 
 def tables():

@@ -6,13 +6,24 @@ import sys
 
 import allreduce
 import listing
+import loader
 import save
+import scale
 import start
 import step
 import sweep
 from sides import RANKS, ROOT
 
-BENCHES = {"start": start, "step": step, "allreduce": allreduce, "save": save, "sweep": sweep, "list": listing}
+BENCHES = {
+    "start": start,
+    "step": step,
+    "loader": loader,
+    "allreduce": allreduce,
+    "save": save,
+    "scale": scale,
+    "sweep": sweep,
+    "list": listing,
+}
 
 
 def main():

@@ -1,12 +1,13 @@
 """The peer: a DDP script as PyTorch's tutorials write it, started by torchrun (the bench runs it; see sides.py).
 
-peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, wide, big    DATA: drawn (as the tutorials do), kept (one batch in memory)
+peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, mlp-adamw, mlp-fused, wide, cnn, big    DATA: drawn (as the tutorials do), kept (one batch in memory)
 peer.py MODEL DATA STEPS STEADY FILE EVERY    with a torch.save after every EVERY steps
 
 Rank 0 prints "first step" as soon as it is done, and at the end the seconds that all but the first STEADY steps took;
 where it saves, instead, the seconds that each save blocked, and when each step was done.
 """
 
+import functools
 import os
 import sys
 import time
@@ -59,6 +60,16 @@ def wide():
     return model, loaded(MyTrainDataset(2048, 2048, 5), 20)
 
 
+def cnn():
+    model = nn.Sequential(
+        nn.Unflatten(1, (3, 32, 32)),
+        nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(),
+        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16384, 10),
+    )  # fmt: skip
+    return model, loaded(MyTrainDataset(1024, 3072, 10), 64)
+
+
 def big():
     layers = [layer for _ in range(4) for layer in (nn.Linear(5000, 5000), nn.ReLU())]
     return nn.Sequential(*layers[:-1]), lambda: iter(lambda: (torch.randn(64, 5000), torch.randn(64, 5000)), None)
@@ -88,15 +99,25 @@ def save(model, optimizer, file):
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, file)
 
 
+FUSED = functools.partial(torch.optim.AdamW, fused=True)
+MODELS = {
+    "toy": (toy, torch.optim.SGD),
+    "mlp": (mlp, torch.optim.SGD),
+    "mlp-adamw": (mlp, torch.optim.AdamW),
+    "mlp-fused": (mlp, FUSED),
+    "wide": (wide, torch.optim.SGD),
+    "cnn": (cnn, torch.optim.SGD),
+    "big": (big, FUSED),
+}
+
+
 def main(model, data, steps, steady, file=None, save_every=0):
     dist.init_process_group("gloo")
     torch.manual_seed(42)
-    name = model
-    model, batches = {"toy": toy, "mlp": mlp, "wide": wide, "big": big}[name]()
+    make, optimizer = MODELS[model]
+    model, batches = make()
     ddp_model = DDP(model)
-    optimizer = torch.optim.SGD(ddp_model.parameters(), lr=1e-3)
-    if name == "big":
-        optimizer = torch.optim.AdamW(ddp_model.parameters(), lr=1e-3, fused=True)
+    optimizer = optimizer(ddp_model.parameters(), lr=1e-3)
     loss_fn = nn.MSELoss()
     source = batches() if data == "drawn" else keep_one(batches())
     ends = []

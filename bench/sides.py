@@ -12,24 +12,43 @@ ROOT = os.path.dirname(HERE)
 RANKS = 2
 STEADY = 20  # steps that a rate leaves out: sockets, allocator and buckets still settle
 
+MLP = """
+model = { name = "mlp", in_features = 784, hidden = [256, 256], out_features = 10 }
+dataset = { name = "random_pairs", size = 8192, features = 784, targets = 10 }
+batch_size = 64
+"""
+SGD = 'optimizer = { name = "sgd", lr = 1e-3 }'
+ADAMW = 'optimizer = { name = "adamw", lr = 1e-3 }'  # fused, unless one says otherwise
+
 # Each a model, its data and how it is trained, as ddp-exp reads it; peer.py says the same in Python.
 EXPERIMENTS = {
-    "toy": """
+    "toy": SGD + """
 model = "toy"
 dataset = "random_batch"
 batch_size = 20
 """,
-    "mlp": """
-model = { name = "mlp", in_features = 784, hidden = [256, 256], out_features = 10 }
-dataset = { name = "random_pairs", size = 8192, features = 784, targets = 10 }
-batch_size = 64
-""",
-    "wide": """
+    "mlp": SGD + MLP,
+    "mlp-adamw": ADAMW + MLP,
+    "wide": SGD + """
 model = { name = "mlp", in_features = 2048, hidden = [2048], out_features = 5 }
 dataset = { name = "random_pairs", size = 2048, features = 2048, targets = 5 }
 batch_size = 20
 """,
-    "big": """
+    "cnn": SGD + """
+model = { name = "sequential", layers = [
+  { type = "Unflatten", dim = 1, unflattened_size = [3, 32, 32] },
+  { type = "Conv2d", in_channels = 3, out_channels = 32, kernel_size = 3, padding = 1 },
+  { type = "ReLU" },
+  { type = "Conv2d", in_channels = 32, out_channels = 64, kernel_size = 3, padding = 1 },
+  { type = "ReLU" },
+  { type = "MaxPool2d", kernel_size = 2 },
+  { type = "Flatten" },
+  { type = "Linear", in_features = 16384, out_features = 10 },
+] }
+dataset = { name = "random_pairs", size = 1024, features = 3072, targets = 10 }
+batch_size = 64
+""",
+    "big": ADAMW + """
 model = { name = "mlp", in_features = 5000, hidden = [5000, 5000, 5000], out_features = 5000 }
 dataset = { name = "random_batch", inputs = 5000, targets = 5000 }
 batch_size = 64
@@ -37,41 +56,52 @@ checkpoint = { save_every_steps = 6 }
 """,
 }
 
-SGD = 'optimizer = { name = "sgd", lr = 1e-3 }'
-ADAMW = 'optimizer = { name = "adamw", lr = 1e-3 }'
-
 COMMON = """
 loss = "mse"
 threads = 1
-device_pool = ["cpu", "cpu"]
 """
 
 
-def write_experiment(folder, experiment, steps, backend):
+def write_experiment(folder, experiment, steps, ranks=RANKS, *sets):
     """Writes the experiment into the folder and returns the arguments that run it there."""
     file = os.path.join(folder, "bench.toml")
     with open(file, "w") as out:
-        optimizer = ADAMW if experiment == "big" else SGD
-        out.write(f"steps = {steps}\nbackend = \"{backend}\"\n{optimizer}\n{COMMON}{EXPERIMENTS[experiment]}\n")
-    return ["run", file, "--results", folder, "--run-id", "r"]
+        out.write(f"steps = {steps}\ndevice_pool = {['cpu'] * ranks}\n{COMMON}{EXPERIMENTS[experiment]}\n")
+    return ["run", file, "--results", folder, "--run-id", "r", *(word for one in sets for word in ("--set", one))]
 
 
-def run_ddp_exp(program, experiment, steps, backend="auto"):
+def output_of(command, environment=None):
+    """What a command prints on stdout; an error with its stderr where it fails."""
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
+    return done.stdout
+
+
+def run_program(name, *arguments):
+    """Runs a bench program of this folder and returns what it prints."""
+    return output_of([os.path.join(os.path.dirname(os.environ["DDP_EXP"]), name), *map(str, arguments)])
+
+
+def run_peer(script, *arguments):
+    """The same with a script of this folder, in the peer's Python."""
+    environment = dict(os.environ, PYTHONPATH=os.environ["DDP_PYTHONPATH"])
+    return output_of([os.environ["DDP_PYTHON"], os.path.join(HERE, script), *map(str, arguments)], environment)
+
+
+def run_ddp_exp(program, experiment, steps, ranks=RANKS, *sets):
     """Runs `program run` to its end and returns the lines of its metrics.jsonl."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
-        command = [program, *write_experiment(folder, experiment, steps, backend)]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
+        output_of([program, *write_experiment(folder, experiment, steps, ranks, *sets)])
         with open(os.path.join(folder, "bench", "r", "metrics.jsonl")) as metrics:
             return [json.loads(line) for line in metrics]
 
 
 @contextlib.contextmanager
-def start_ddp_exp(program, experiment, steps):
+def start_ddp_exp(program, experiment, steps, ranks=RANKS):
     """Starts `program run` and gives what it says as it comes; leaving the block waits for its end."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
-        command = [program, *write_experiment(folder, experiment, steps, "auto")]
+        command = [program, *write_experiment(folder, experiment, steps, ranks)]
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
         yield process.stderr
@@ -84,7 +114,7 @@ def start_ddp_exp(program, experiment, steps):
 class Peer:
     """peer.py under torchrun. Its lines on stdout can be read as they come; leaving the block waits for its end."""
 
-    def __init__(self, experiment, data, steps, *save):
+    def __init__(self, experiment, data, steps, *save, ranks=RANKS):
         # torchrun leaves a folder of its own behind.
         self.scratch = tempfile.TemporaryDirectory(prefix="ddp-exp-bench-")
         environment = dict(os.environ, TMPDIR=self.scratch.name)
@@ -97,8 +127,8 @@ class Peer:
             "GLOO_SOCKET_IFNAME": "lo",
         }
         command = [
-            os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS),
-            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(STEADY), *map(str, save)]  # fmt: skip
+            os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
+            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(min(STEADY, steps // 4)), *map(str, save)]  # fmt: skip
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True

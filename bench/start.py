@@ -8,7 +8,7 @@ checkpoint and exit included, stands beside it.
 import os
 import time
 
-from sides import ROOT, Peer, run_ddp_exp, start_ddp_exp
+from sides import RANKS, ROOT, Peer, run_ddp_exp, start_ddp_exp
 from table import Table
 
 
@@ -18,9 +18,9 @@ def whole(program):
     return time.perf_counter() - start
 
 
-def first_step(program):
+def first_step(program, ranks=RANKS):
     start = time.perf_counter()
-    with start_ddp_exp(program, "toy", steps=1) as lines:
+    with start_ddp_exp(program, "toy", 1, ranks) as lines:
         for line in lines:
             if line.startswith("Epoch 0 done"):
                 return time.perf_counter() - start

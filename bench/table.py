@@ -15,6 +15,7 @@ class Table:
     title: str
     better: str  # "less" or "more"
     rows: dict  # what is measured -> a call that measures it once; ddp-exp first
+    peers: bool = True  # are the rows below the first to be compared with it?
     once: bool = False  # one round is enough: some rows take minutes
     values: dict = field(default_factory=dict)
 
@@ -39,10 +40,10 @@ class Table:
 
     def print(self):
         print(f"\n{self.title}: {self.better} is better")
-        print(f"{'':{WIDTH}}{'median':>10}{'min':>10}{'max':>10}{'ddp-exp is':>16}")
+        print(f"{'':{WIDTH}}{'median':>10}{'min':>10}{'max':>10}" + (f"{'ddp-exp is':>16}" if self.peers else ""))
         for number, (row, values) in enumerate(self.values.items()):
             shown = "".join(f"{f(values):>10.4g}" for f in (statistics.median, min, max))
-            print(f"  {row:{WIDTH - 2}}{shown}" + (f"{self.ratio(row):>9.2f}x better" if number else ""), flush=True)
+            print(f"  {row:{WIDTH - 2}}{shown}" + (f"{self.ratio(row):>9.2f}x better" if number and self.peers else ""), flush=True)
 
     def save(self, folder):
         os.makedirs(folder, exist_ok=True)

@@ -1,0 +1,26 @@
+"""How fast a rank gets its batches, without training: shuffled, sharded over two ranks, one thread."""
+
+import functools
+
+from sides import run_peer, run_program
+from table import Table
+
+SECONDS = "3"  # some epochs of a million samples, or what DataLoader makes of one
+
+
+def ddp_exp(dataset, batch_size):
+    return float(run_program("bench_loader", dataset, batch_size, SECONDS))
+
+
+def peer(dataset, how, batch_size):
+    return float(run_peer("loader_peer.py", dataset, how, batch_size, SECONDS))
+
+
+def tables():
+    for dataset, batch_size in {"counting": "1024", "random_pairs": "32"}.items():
+        rows = {
+            "ddp-exp": functools.partial(ddp_exp, dataset, batch_size),
+            "DataLoader": functools.partial(peer, dataset, "DataLoader", batch_size),
+            "Python, one index_select a batch": functools.partial(peer, dataset, "index_select", batch_size),
+        }
+        yield Table(f"loader-{dataset}", f"samples a second of {dataset}, batches of {batch_size}", "more", rows)

@@ -1,0 +1,21 @@
+"""From one rank to far more ranks than cores: a start grows as its ranks, a step as its work."""
+
+import functools
+import os
+
+from start import first_step
+from step import ddp_exp
+from table import Table
+
+RANKS = (1, 2, 4, 8, 16, 64)
+
+
+def tables():
+    names = {f"{ranks} rank{'s' if ranks > 1 else ''}": ranks for ranks in RANKS}
+    starts = {name: functools.partial(first_step, os.environ["DDP_EXP"], ranks) for name, ranks in names.items()}
+    # As many steps of a rank in all, whatever the number of ranks.
+    steps = {name: lambda ranks=ranks: ranks * ddp_exp("toy", 16000 // ranks, ranks=ranks) for name, ranks in names.items()}
+    return [
+        Table("scale-start", "seconds from the command to the first step, toy model", "less", starts, peers=False),
+        Table("scale-step", "steps a second of all ranks together, toy model", "more", steps, peers=False),
+    ]
