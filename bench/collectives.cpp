@@ -1,9 +1,10 @@
 // Times one collective between ranks of this machine: what bench/allreduce.py compares.
 //
-//   bench_collectives shm|gloo|copy RANKS BYTES CALLS
+//   bench_collectives shm|elsewhere|gloo|copy RANKS BYTES CALLS
 //
-// Prints the seconds of one call, on rank 0: all_reduce of that many bytes of floats; "copy" is no collective but every
-// rank copying that many bytes at the same time, from one buffer to another, the best that memory allows.
+// Prints the seconds of one call, on rank 0: all_reduce of that many bytes of floats, over shared memory of a tensor
+// that lies where DDP's buckets do, or "elsewhere"; "copy" is no collective but every rank copying that many bytes at
+// the same time, from one buffer to another.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 
 #include "base/shared_mapping.h"
 #include "dist/process_group.h"
+#include "dist/shared_arena.h"
 #include "rank/task.h"
 
 namespace {
@@ -58,7 +60,11 @@ void be_rank(int rank, const Request& r, const ddp::MeetingPlace& meeting) {
                                                       .meeting = meeting,
                                                       .progress = progress.rank(rank)},
                                                      /*control=*/false);
-  const at::Tensor tensor = at::zeros({r.bytes / 4}), other = at::zeros({r.bytes / 4});
+  const auto arena = r.what == "shm" ? ddp::dist::arena_of(groups.main) : nullptr;
+  if (arena) arena->reserve(static_cast<std::size_t>(r.bytes));
+  const at::Tensor other = at::zeros({r.bytes / 4});
+  const ddp::dist::SharedArena::Use in_arena(arena);
+  const at::Tensor tensor = at::zeros({r.bytes / 4});
   std::vector<at::Tensor> tensors{tensor};
   const double seconds = seconds_a_call(*groups.main, r.calls, [&] {
     if (r.what == "copy") {
@@ -82,8 +88,11 @@ int main(int argc, char** argv) {
   const ddp::SharedMapping memory(ddp::rank::kSharedBytesPerRank * static_cast<std::size_t>(r.ranks));
   char folder[] = "/tmp/ddp-exp-bench-XXXXXX";
   if (mkdtemp(folder) == nullptr) return 1;
-  const ddp::MeetingPlace meeting{
-      .file = std::string(folder) + "/store", .memory = memory.data(), .memory_bytes = memory.size()};
+  const ddp::FileDescriptor file = ddp::make_nameless_file();
+  const ddp::MeetingPlace meeting{.file = std::string(folder) + "/store",
+                                  .memory = memory.data(),
+                                  .memory_bytes = memory.size(),
+                                  .shared_file = file.get()};
   for (int rank = 0; rank < r.ranks; ++rank) {
     if (fork() == 0) be_rank(rank, r, meeting);
   }

@@ -66,7 +66,9 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const int ranks = std::atoi(argv[1]);
   const ddp::SharedMapping memory(ddp::rank::kSharedBytesPerRank * static_cast<std::size_t>(ranks));
-  const ddp::MeetingPlace meeting{.file = {}, .memory = memory.data(), .memory_bytes = memory.size()};
+  const ddp::FileDescriptor file = ddp::make_nameless_file();
+  const ddp::MeetingPlace meeting{
+      .file = {}, .memory = memory.data(), .memory_bytes = memory.size(), .shared_file = file.get()};
   for (int rank = 0; rank < ranks; ++rank) {
     if (fork() == 0) be_rank(rank, ranks, std::atoi(argv[2]), meeting);
   }

@@ -15,6 +15,7 @@ struct MeetingPlace {
   std::string prefix = {};  // of this group's keys, in a store that outlives the group
   void* memory = nullptr;   // shm: what all ranks share instead of all that, zeros at first
   std::size_t memory_bytes = 0;
+  int shared_file = -1;  // shm: an empty file without a name that all ranks have open
   std::string own_address = "127.0.0.1";  // this rank's, as the others reach it
 };
 

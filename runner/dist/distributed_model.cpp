@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 #include "dist/data_parallel.h"
+#include "dist/process_group.h"
+#include "dist/shared_arena.h"
 
 namespace ddp::dist {
 namespace {
@@ -59,6 +61,14 @@ Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config:
   return buckets;
 }
 
+// Room for the buckets twice: when they are rebuilt, someone may still hold a gradient that lies in an old one.
+std::size_t room_for_buckets(const std::vector<at::Tensor>& reduced) {
+  constexpr std::size_t kAlignment = 4096;  // of a bucket; there are no more of them than parameters
+  std::size_t bytes = 0;
+  for (const auto& parameter : reduced) bytes += parameter.nbytes() + kAlignment;
+  return 2 * bytes;
+}
+
 // The Reducer would take any index as it is. These come from a checkpoint.
 void require_each_once(const Buckets& buckets, std::size_t parameters) {
   std::vector<bool> seen(parameters);
@@ -77,9 +87,15 @@ void require_each_once(const Buckets& buckets, std::size_t parameters) {
 }  // namespace
 
 struct DistributedModel::Engine {
+  std::shared_ptr<SharedArena> arena;  // where the buckets lie; null: they need no such place
   std::shared_ptr<c10d::Reducer> reducer;
   std::shared_ptr<c10d::Logger> logger;  // find_unused_parameters dereferences it unchecked
   bool static_graph_started = false;
+
+  void rebuild_buckets() {
+    const SharedArena::Use in_arena(arena);
+    reducer->rebuild_buckets();
+  }
 };
 
 DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, const config::Distributed& options,
@@ -101,6 +117,9 @@ DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, con
   require_each_once(buckets, reduced.size());
 
   engine_ = std::make_unique<Engine>();
+  engine_->arena = arena_of(group_);
+  if (engine_->arena) engine_->arena->reserve(room_for_buckets(reduced));
+  const SharedArena::Use in_arena(engine_->arena);
   engine_->reducer = std::make_shared<c10d::Reducer>(
       reduced, std::move(buckets), group_of_engine, std::vector<bool>(reduced.size(), false), cap,
       options.find_unused_parameters, options.gradient_as_bucket_view.value_or(true),
@@ -128,7 +147,7 @@ at::Tensor DistributedModel::forward(const at::Tensor& input) {
     engine_->logger->set_runtime_stats_and_log();
     engine_->reducer->prepare_for_forward();
   }
-  engine_->reducer->rebuild_buckets();
+  engine_->rebuild_buckets();
   if (previous_forward_synced_) broadcast_buffers();
   previous_forward_synced_ = sync_;
   at::Tensor output = module_.forward(input);
@@ -163,7 +182,7 @@ Buckets DistributedModel::rebuilt_buckets() {
   if (!engine_) return buckets;
   // The reducer rebuilds in the forward of the second step, and its logger tells of it in that of the third: a
   // checkpoint may come earlier.
-  engine_->reducer->rebuild_buckets();
+  engine_->rebuild_buckets();
   engine_->logger->set_runtime_stats_and_log();
   // The logger is the only one who tells: "0 1, 2 3" is two buckets of two parameters.
   std::istringstream text(engine_->logger->get_ddp_logging_data().strs_map["rebuilt_per_bucket_param_indices"]);

@@ -48,6 +48,10 @@ void leave(const Group& group);
 // Gloo over the interface that the store is reached through, for CPU and CUDA tensors.
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);
 
+class SharedArena;
+// Where the tensors of a group whose ranks share memory are summed without being copied; null: it has no such place.
+std::shared_ptr<SharedArena> arena_of(const Group& group);
+
 // Memory that all ranks share, for CPU tensors; needs no store.
 c10::intrusive_ptr<c10d::Backend> make_shared_memory(const Membership& membership);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dist/reduction.h"
+#include "dist/shared_arena.h"
 #include "dist/shared_page.h"
 
 namespace ddp::dist {
@@ -24,11 +25,12 @@ enum class Collective : std::uint8_t {
 };
 
 // Collectives over a shared page, on plain memory. Each is one SPMD program: every rank calls it with the same sizes,
-// in the same order, and it returns when its part is done. Data of any size goes through the slots piece by piece.
-// Reductions add in rank order: the bits are the same in every run, and with two ranks those of any other backend.
+// in the same order, and it returns when its part is done. Data of any size goes through the slots piece by piece;
+// large sums of what lies in the arena are made there. Reductions add in rank order: the bits are the same in every
+// run, and with two ranks those of any other backend.
 class SharedCollectives {
  public:
-  explicit SharedCollectives(SharedPage& page) : page_(page) {}
+  SharedCollectives(SharedPage& page, const SharedArena& arena) : page_(page), arena_(arena) {}
 
   void barrier(const Call& call);
   // In place, on every rank.
@@ -79,16 +81,18 @@ class SharedCollectives {
 
   void reduce_to(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   void reduce_small(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
+  bool reduce_in_place(std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   void reduce_large(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   static constexpr int kEveryRank = -1;  // in place of a root: all want the result
   bool wants(int root) const { return root == kEveryRank || root == page_.rank(); }
-  // The elements of a piece that a rank reduces for all.
-  std::pair<std::size_t, std::size_t> share_of(int rank, const Piece& piece, const Reduction& r) const;
+  // Of so many elements those that a rank reduces for all: first and behind the last.
+  std::pair<std::size_t, std::size_t> share_of(int rank, std::size_t count, const Reduction& r) const;
   void write_others_shares(Piece& piece, const Reduction& r, const Call& call);
   void reduce_own_share(Piece& piece, const Reduction& r, int root, const Call& call);
   void read_others_shares(const Piece& piece, const Reduction& r, int root, const Call& call);
 
   SharedPage& page_;
+  const SharedArena& arena_;
   std::uint64_t calls_ = 0;
   std::uint64_t signature_ = 0;
   bool compared_ = false;  // with the others' signatures

@@ -1,6 +1,7 @@
 #include "dist/shared_memory.h"
 
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "base/error.h"
 #include "dist/flat.h"
@@ -55,15 +56,16 @@ std::vector<at::Tensor> parts_of(const at::Tensor& whole, const at::Tensor& part
 
 }  // namespace
 
-SharedMemory::SharedMemory(void* memory, std::size_t bytes, int rank, int world_size, std::chrono::milliseconds timeout)
-    : Backend(rank, world_size),
-      page_(memory, bytes, rank, world_size),
-      collectives_(page_),
+SharedMemory::SharedMemory(const Membership& m)
+    : Backend(m.rank, m.world_size),
+      page_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size),
+      arena_(std::make_shared<SharedArena>(m.meeting.shared_file, m.rank, m.world_size)),
+      collectives_(page_, *arena_),
       channels_(page_),
-      timeout_(timeout) {
+      timeout_(m.timeout) {
   page_.set_meanwhile([this] { return channels_.progress(); });
   page_.join();
-  collectives_.barrier({.name = "the start of the group", .timeout = timeout});
+  collectives_.barrier({.name = "the start of the group", .timeout = timeout_});
 }
 
 void SharedMemory::all_reduce_one(const at::Tensor& tensor, const c10d::ReduceOp& op, const Call& call) {
@@ -204,7 +206,12 @@ void SharedMemory::monitoredBarrier(const c10d::BarrierOptions& options, bool) {
 
 c10::intrusive_ptr<c10d::Backend> make_shared_memory(const Membership& m) {
   TORCH_CHECK(m.meeting.memory != nullptr, "shm is for ranks that one process has forked");
-  return c10::make_intrusive<SharedMemory>(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size, m.timeout);
+  return c10::make_intrusive<SharedMemory>(m);
+}
+
+std::shared_ptr<SharedArena> arena_of(const Group& group) {
+  const auto* shared = dynamic_cast<const SharedMemory*>(group->getDefaultBackend().get());
+  return shared == nullptr ? nullptr : shared->arena();
 }
 
 }  // namespace ddp::dist

@@ -7,6 +7,8 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "base/error.h"
+#include "dist/process_group.h"
+#include "dist/shared_arena.h"
 #include "dist/shared_channels.h"
 #include "dist/shared_collectives.h"
 #include "dist/shared_page.h"
@@ -20,7 +22,10 @@ namespace ddp::dist {
 class SharedMemory : public c10d::Backend {
  public:
   // Waits until every rank is there. Throws ddp::Error (training).
-  SharedMemory(void* memory, std::size_t bytes, int rank, int world_size, std::chrono::milliseconds timeout);
+  explicit SharedMemory(const Membership& membership);
+
+  // Where tensors are summed without being copied.
+  const std::shared_ptr<SharedArena>& arena() const { return arena_; }
 
   const std::string getBackendName() const override { return "shm"; }
   void setTimeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
@@ -70,6 +75,7 @@ class SharedMemory : public c10d::Backend {
   void reduce_scatter_one(const at::Tensor& output, const Tensors& inputs, const c10d::ReduceOp& op, const Call& call);
 
   SharedPage page_;
+  const std::shared_ptr<SharedArena> arena_;
   SharedCollectives collectives_;
   SharedChannels channels_;
   std::chrono::milliseconds timeout_;

@@ -78,6 +78,7 @@ struct alignas(128) SharedPage::Line {
   SharedCounter points;
   std::atomic<std::int32_t> process{0};
   std::atomic<std::uint64_t> calls[kCallsRemembered] = {};
+  std::atomic<std::uint64_t> place{0};  // plus one; 0: none
   alignas(128) SharedCounter bell;
 };
 
@@ -124,6 +125,15 @@ std::optional<std::uint64_t> SharedPage::announced(int rank, std::uint64_t call_
   const std::uint64_t told = line(rank).calls[call_number % kCallsRemembered].load(std::memory_order_relaxed);
   if (told >> kSignatureBits << kSignatureBits != round_of(call_number)) return {};
   return told & ((std::uint64_t{1} << kSignatureBits) - 1);
+}
+
+void SharedPage::announce_place(std::optional<std::size_t> place) {
+  line(rank_).place.store(place ? *place + 1 : 0, std::memory_order_relaxed);
+}
+
+std::optional<std::size_t> SharedPage::announced_place(int rank) const {
+  const std::uint64_t told = line(rank).place.load(std::memory_order_relaxed);
+  return told == 0 ? std::nullopt : std::optional<std::size_t>(told - 1);
 }
 
 void SharedPage::ring(int rank) { line(rank).bell.add_one(); }

@@ -85,6 +85,11 @@ class SharedPage {
   void announce(std::uint64_t call_number, std::uint64_t signature);
   std::optional<std::uint64_t> announced(int rank, std::uint64_t call_number) const;
 
+  // Where this rank's data of a call are in the arena, or that they are elsewhere; for the others once this rank has
+  // passed another point of that call, until it begins the next.
+  void announce_place(std::optional<std::size_t> place);
+  std::optional<std::size_t> announced_place(int rank) const;
+
   std::size_t slot_bytes() const { return slot_bytes_; }
   std::byte* slot(int rank, int index) const;
   // The memory for what `from` sends to `to`.

@@ -1,6 +1,7 @@
 // The reductions of SharedCollectives.
 
 #include <algorithm>
+#include <vector>
 
 #include "dist/shared_collectives.h"
 
@@ -31,7 +32,7 @@ void SharedCollectives::reduce_to(int root, std::byte* data, std::size_t count, 
   const bool small = bytes * static_cast<std::size_t>(page_.world_size()) <= kSmallBytes && bytes <= page_.slot_bytes();
   if (small || page_.world_size() == 1) {
     reduce_small(root, data, count, r, call);
-  } else {
+  } else if (root != kEveryRank || !reduce_in_place(data, count, r, call)) {
     reduce_large(root, data, count, r, call);
   }
 }
@@ -50,6 +51,34 @@ void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t coun
     combine_slots(slot, 0, data, count, r);
   }
   release_slot(slot);
+}
+
+// Where all ranks' data lie in the arena: each rank reduces its share and writes it into everyone's. Returns false, on
+// every rank, where any rank's lie elsewhere.
+bool SharedCollectives::reduce_in_place(std::byte* data, std::size_t count, const Reduction& r, const Call& call) {
+  if (!arena_.exists()) return false;
+  page_.announce_place(arena_.place_of(data, count * r.element_bytes));
+  await_all(page_.post(), call);
+  const int world = page_.world_size();
+  std::vector<std::byte*> of_rank;
+  for (int rank = 0; rank < world; ++rank) {
+    const auto place = page_.announced_place(rank);
+    if (!place) return false;
+    of_rank.push_back(arena_.at(rank, *place));
+  }
+  const auto [begin, end] = share_of(page_.rank(), count, r);
+  const std::size_t block = kBlockBytes / r.element_bytes;
+  alignas(kCacheLine) std::byte sum[kBlockBytes];
+  for (std::size_t at = begin; at < end; at += block) {
+    const std::size_t elements = std::min(block, end - at);
+    const std::size_t offset = at * r.element_bytes;
+    r.combine(sum, of_rank[0] + offset, of_rank[1] + offset, elements);
+    for (int rank = 2; rank < world; ++rank) r.combine(sum, sum, of_rank[rank] + offset, elements);
+    if (r.finish != nullptr) r.finish(sum, elements, world);
+    for (std::byte* to : of_rank) copy_bytes(to + offset, sum, elements * r.element_bytes);
+  }
+  await_all(page_.post(), call);
+  return true;
 }
 
 // Each rank reduces its share of a piece for all: the work and the traffic are divided. While the others write
@@ -75,20 +104,19 @@ void SharedCollectives::reduce_large(int root, std::byte* data, std::size_t coun
   }
 }
 
-std::pair<std::size_t, std::size_t> SharedCollectives::share_of(int rank, const Piece& piece,
-                                                                const Reduction& r) const {
+std::pair<std::size_t, std::size_t> SharedCollectives::share_of(int rank, std::size_t count, const Reduction& r) const {
   // Whole cache lines, or two ranks would write into one.
   const auto world = static_cast<std::size_t>(page_.world_size());
   const std::size_t line = kCacheLine / r.element_bytes;
-  const std::size_t share = (piece.count + world * line - 1) / (world * line) * line;
-  const std::size_t begin = std::min(piece.count, share * static_cast<std::size_t>(rank));
-  return {begin, std::min(piece.count, begin + share)};
+  const std::size_t share = (count + world * line - 1) / (world * line) * line;
+  const std::size_t begin = std::min(count, share * static_cast<std::size_t>(rank));
+  return {begin, std::min(count, begin + share)};
 }
 
 void SharedCollectives::write_others_shares(Piece& piece, const Reduction& r, const Call& call) {
   piece.slot = take_slot(true, call);
   std::byte* slot = page_.slot(page_.rank(), piece.slot);
-  const auto [begin, end] = share_of(page_.rank(), piece, r);
+  const auto [begin, end] = share_of(page_.rank(), piece.count, r);
   const std::size_t size = r.element_bytes;
   copy_bytes(slot, piece.data, begin * size);
   copy_bytes(slot + end * size, piece.data + end * size, (piece.count - end) * size);
@@ -98,7 +126,7 @@ void SharedCollectives::write_others_shares(Piece& piece, const Reduction& r, co
 void SharedCollectives::reduce_own_share(Piece& piece, const Reduction& r, int root, const Call& call) {
   await_all(piece.point, call);
   const int me = page_.rank();
-  const auto [begin, end] = share_of(me, piece, r);
+  const auto [begin, end] = share_of(me, piece.count, r);
   const auto of_rank = [&](int rank, std::size_t at) {
     return (rank == me ? piece.data : page_.slot(rank, piece.slot)) + at * r.element_bytes;
   };
@@ -117,7 +145,7 @@ void SharedCollectives::reduce_own_share(Piece& piece, const Reduction& r, int r
 void SharedCollectives::read_others_shares(const Piece& piece, const Reduction& r, int root, const Call& call) {
   for (int rank = 0; wants(root) && rank < page_.world_size(); ++rank) {
     if (rank == page_.rank()) continue;
-    const auto [begin, end] = share_of(rank, piece, r);
+    const auto [begin, end] = share_of(rank, piece.count, r);
     await(rank, piece.point, call);
     const std::size_t size = r.element_bytes;
     copy_bytes(piece.data + begin * size, page_.slot(rank, piece.slot) + begin * size, (end - begin) * size);

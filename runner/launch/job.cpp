@@ -1,7 +1,5 @@
 #include "launch/job.h"
 
-#include "base/shared_mapping.h"
-
 namespace ddp::launch {
 namespace {
 
@@ -24,14 +22,16 @@ rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page,
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
                  record::ProgressPage& page) {
   const Plan& plan = job.plan;
-  // Afresh for each group, and gone from here when its last rank is forked.
-  const SharedMapping memory =
-      plan.shares_memory() ? SharedMapping(rank::kSharedBytesPerRank * plan.ranks_here()) : SharedMapping();
+  SharedByRanks shared;
+  if (plan.shares_memory()) {
+    shared = {.memory = SharedMapping(rank::kSharedBytesPerRank * plan.ranks_here()), .file = make_nameless_file()};
+  }
   for (int r = 0; r < plan.ranks_here(); ++r) {
     rank::Task task = task_of(plan, r, page, job.task);
-    task.meeting = meeting.place_for(r, memory);
+    task.meeting = meeting.place_for(r, shared);
     task.together = together;
     std::vector<int> kept = job.kept;
+    if (shared.file) kept.push_back(shared.file.get());
     if (r == 0 && meeting.listener) kept.push_back(meeting.listener.get());
     supervisor.start(r, job.output(r), kept, [&](int console) {
       if (r < kSpeakingRanks) task.console = console;

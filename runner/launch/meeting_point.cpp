@@ -6,13 +6,14 @@
 
 namespace ddp::launch {
 
-MeetingPlace MeetingPoint::place_for(int rank, const SharedMapping& memory) const {
+MeetingPlace MeetingPoint::place_for(int rank, const SharedByRanks& shared) const {
   return {.file = file,
           .host = address.ip,
           .port = address.port,
           .listener = rank == 0 ? listener.get() : -1,
-          .memory = memory.data(),
-          .memory_bytes = memory.size(),
+          .memory = shared.memory.data(),
+          .memory_bytes = shared.memory.size(),
+          .shared_file = shared.file.get(),
           .own_address = address.ip};
 }
 

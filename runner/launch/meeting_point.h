@@ -11,6 +11,13 @@
 
 namespace ddp::launch {
 
+// What the ranks of one machine have in common, made afresh for each group and gone from the parent when its last rank
+// is forked. Empty: they talk by other means.
+struct SharedByRanks {
+  SharedMapping memory;
+  FileDescriptor file;
+};
+
 // Where the ranks of a run meet: a socket that listens on one address alone, which rank 0 takes over for its store; or
 // a file.
 struct MeetingPoint {
@@ -18,8 +25,8 @@ struct MeetingPoint {
   Address address;
   std::string file;
 
-  // As a rank of this machine gets there. `memory`: what the ranks share in place of a store, or nothing.
-  MeetingPlace place_for(int rank, const SharedMapping& memory) const;
+  // As a rank of this machine gets there.
+  MeetingPlace place_for(int rank, const SharedByRanks& shared) const;
 };
 
 // On one machine a socket on loopback, on a port that the kernel chose, so that two runs never collide, unless the

@@ -1,0 +1,96 @@
+#include <ATen/Functions.h>
+
+#include "catch.h"
+#include "dist/process_group.h"
+#include "dist/shared_arena.h"
+#include "shared_ranks.h"
+
+namespace ddp::dist {
+namespace {
+
+using at::Tensor;
+
+std::shared_ptr<SharedArena> arena_in(c10d::ProcessGroup& group, std::size_t bytes) {
+  auto arena = arena_of(Group(&group, [](c10d::ProcessGroup*) {}));
+  require(arena != nullptr && arena->exists(), "an arena");
+  arena->reserve(bytes);
+  return arena;
+}
+
+bool is_in(const SharedArena& arena, const Tensor& tensor) {
+  return arena.place_of(static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()).has_value();
+}
+
+// Numbers of which every order of sums has other bits.
+Tensor values(int rank, std::int64_t size, at::ScalarType type) {
+  at::manual_seed(static_cast<std::uint64_t>(rank + 1));
+  return at::randn({size}).to(type);
+}
+
+Tensor made_in(const std::shared_ptr<SharedArena>& arena, const Tensor& values) {
+  const SharedArena::Use in_arena(arena);
+  return values.clone();
+}
+
+Tensor summed(c10d::ProcessGroup& group, const Tensor& tensor, c10d::ReduceOp::RedOpType op = c10d::ReduceOp::SUM) {
+  std::vector<Tensor> tensors{tensor};
+  c10d::AllreduceOptions options;
+  options.reduceOp = op;
+  group.allreduce(tensors, options)->wait();
+  return tensor;
+}
+
+}  // namespace
+
+TEST_CASE("a sum of tensors in the arena has the bits of one of tensors elsewhere, at any size and in any world") {
+  for (const int world : {1, 2, 3, 5, 8}) {
+    all_well(world, [](int rank, c10d::ProcessGroup& group) {
+      const auto arena = arena_in(group, 16 << 20);
+      for (const std::int64_t size : {2048, 20011, 500009, 1 << 20}) {
+        for (const auto type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+          for (const auto op : {c10d::ReduceOp::SUM, c10d::ReduceOp::AVG, c10d::ReduceOp::MAX}) {
+            const Tensor mine = values(rank, size, type);
+            const Tensor inside = made_in(arena, mine);
+            require(is_in(*arena, inside), "the tensor in the arena");
+            require(at::equal(summed(group, inside, op), summed(group, mine, op)), "the same bits");
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE(
+    "a sum is right where some ranks' tensors lie in the arena and others' elsewhere, and where a view is summed") {
+  all_well(3, [](int rank, c10d::ProcessGroup& group) {
+    const auto arena = arena_in(group, 8 << 20);
+    for (int elsewhere = 0; elsewhere < 3; ++elsewhere) {
+      const Tensor mine = values(rank, 300007, at::kFloat);
+      const Tensor mixed = rank == elsewhere ? mine.clone() : made_in(arena, mine);
+      require(at::equal(summed(group, mixed), summed(group, mine)), "the same bits");
+    }
+    // Each rank's at another place.
+    const Tensor whole = made_in(arena, at::zeros({400000}));
+    const Tensor view = whole.narrow(0, 1000 * rank, 300007);
+    const Tensor mine = values(rank, 300007, at::kFloat);
+    view.copy_(mine);
+    require(at::equal(summed(group, view), summed(group, mine)), "the same bits in a view");
+    require(whole.count_nonzero().item<std::int64_t>() == view.count_nonzero().item<std::int64_t>(),
+            "nothing beside it");
+  });
+}
+
+TEST_CASE("the arena's room is used again once all of its tensors are gone, and what finds none lies elsewhere") {
+  all_well(2, [](int, c10d::ProcessGroup& group) {
+    const auto arena = arena_in(group, 1 << 20);
+    const Tensor big = at::zeros({200 << 10});  // 800 KiB
+    for (int i = 0; i < 3; ++i) {
+      const Tensor first = made_in(arena, big);
+      const Tensor second = made_in(arena, big);
+      require(is_in(*arena, first) && !is_in(*arena, second), "room for one");
+      require(!is_in(*arena, big.clone()), "only what is made for it");
+    }
+  });
+}
+
+}  // namespace ddp::dist
