@@ -1,5 +1,7 @@
 #include "rank/process.h"
 
+#include <malloc.h>
+
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -35,6 +37,11 @@ void prepare_process(const Task& t) {
   const c10::Device device = first_device(t);
   if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->setDevice(device);
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
+}
+
+void keep_freed_memory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
 }
 
 dist::Groups join_groups(const Task& t) {

@@ -198,6 +198,7 @@ void train(Parts& p) {
                            .changes = t.changes});
     }
   }
+  keep_freed_memory();
   train::Trainer trainer({.experiment = e,
                           .rank = t.rank,
                           .label = label(t),
