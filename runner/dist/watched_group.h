@@ -17,43 +17,46 @@ class WatchedGroup : public c10d::ProcessGroup {
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
-    progress_.begin(record::Collective::all_reduce);
+    note(record::Collective::all_reduce);
     return ProcessGroup::allreduce(tensors, options);
   }
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
                                            const c10d::BroadcastOptions& options) override {
-    progress_.begin(record::Collective::broadcast);
+    note(record::Collective::broadcast);
     return ProcessGroup::broadcast(tensors, options);
   }
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                            std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override {
-    progress_.begin(record::Collective::all_gather);
+    note(record::Collective::all_gather);
     return ProcessGroup::allgather(outputs, inputs, options);
   }
   c10::intrusive_ptr<c10d::Work> _allgather_base(at::Tensor& output, at::Tensor& input,
                                                  const c10d::AllgatherOptions& options) override {
-    progress_.begin(record::Collective::all_gather);
+    note(record::Collective::all_gather);
     return ProcessGroup::_allgather_base(output, input, options);
   }
   c10::intrusive_ptr<c10d::Work> reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& options) override {
-    progress_.begin(record::Collective::reduce);
+    note(record::Collective::reduce);
     return ProcessGroup::reduce(tensors, options);
   }
   c10::intrusive_ptr<c10d::Work> gather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
                                         const c10d::GatherOptions& options) override {
-    progress_.begin(record::Collective::gather);
+    note(record::Collective::gather);
     return ProcessGroup::gather(outputs, inputs, options);
   }
   c10::intrusive_ptr<c10d::Work> scatter(std::vector<at::Tensor>& outputs, std::vector<std::vector<at::Tensor>>& inputs,
                                          const c10d::ScatterOptions& options) override {
-    progress_.begin(record::Collective::scatter);
+    note(record::Collective::scatter);
     return ProcessGroup::scatter(outputs, inputs, options);
   }
   c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions& options) override {
-    progress_.begin(record::Collective::barrier);
+    note(record::Collective::barrier);
     return ProcessGroup::barrier(options);
   }
+
+ protected:
+  void note(record::Collective collective) { progress_.begin(collective); }
 
  private:
   record::RankProgress& progress_;
