@@ -210,6 +210,7 @@ c10::intrusive_ptr<c10d::Backend> make_shared_memory(const Membership& m) {
 }
 
 std::shared_ptr<SharedArena> arena_of(const Group& group) {
+  if (!group) return nullptr;
   const auto* shared = dynamic_cast<const SharedMemory*>(group->getDefaultBackend().get());
   return shared == nullptr ? nullptr : shared->arena();
 }

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "config/difference.h"
 #include "dist/collective_op.h"
+#include "dist/process_group.h"
+#include "dist/shared_arena.h"
 #include "rank/process.h"
 
 namespace ddp::rank {
@@ -80,10 +82,19 @@ void gather_row(CommRow& row, double seconds, const dist::Mismatch& m, const dis
   }
 }
 
+// Its tensors lie where DDP's buckets do.
+std::unique_ptr<dist::CollectiveOp> make_op(const std::string& name, std::int64_t bytes, const CommOptions& o,
+                                            c10::Device device, const dist::Group& group) {
+  const auto arena = dist::arena_of(group);
+  if (arena) arena->reserve(static_cast<std::size_t>(*std::max_element(o.sizes.begin(), o.sizes.end())));
+  const dist::SharedArena::Use in_arena(arena);
+  return dist::make_collective_op(name, bytes, dist::element_type(o.dtype), device, group);
+}
+
 CommRow measure_one(const std::string& name, std::int64_t bytes, const CommOptions& o, const Task& t,
                     const dist::Group& group) {
   const c10::Device device = first_device(t);
-  const auto op = dist::make_collective_op(name, bytes, dist::element_type(o.dtype), device, group);
+  const auto op = make_op(name, bytes, o, device, group);
   CommRow row{.op = name, .bytes = op->bytes(), .elements = op->elements(), .bus_factor = op->bus_factor()};
   dist::Mismatch wrong;
   if (o.check) wrong = check_values(*op, device);
