@@ -155,13 +155,9 @@ void SharedCollectives::reduce_scatter(const std::vector<const std::byte*>& in, 
 void SharedCollectives::combine_slots(int slot, std::size_t offset, std::byte* out, std::size_t count,
                                       const Reduction& r) const {
   const auto of_rank = [&](int rank) { return page_.slot(rank, slot) + offset; };
-  if (page_.world_size() == 1) {
-    copy_bytes(out, of_rank(0), count * r.element_bytes);
-  } else {
-    r.combine(out, of_rank(0), of_rank(1), count);
-  }
-  for (int rank = 2; rank < page_.world_size(); ++rank) r.combine(out, out, of_rank(rank), count);
-  if (r.finish != nullptr) r.finish(out, count, page_.world_size());
+  if (page_.world_size() > 1) return combine_ranks(out, of_rank, count, r);
+  copy_bytes(out, of_rank(0), count * r.element_bytes);
+  if (r.finish != nullptr) r.finish(out, count, 1);
 }
 
 }  // namespace ddp::dist

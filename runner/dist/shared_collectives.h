@@ -76,7 +76,15 @@ class SharedCollectives {
   void release_slot(int slot) { free_at_[slot] = page_.posted() + 1; }
 
   void gather_pieces(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out, const Call& call);
-  // What all ranks wrote at one place of a slot, in rank order.
+  // Reduces two or more ranks' elements, in rank order; of_rank(r): where those of rank r are. Only those of the first
+  // two may be where the result goes.
+  template <class OfRank>
+  void combine_ranks(std::byte* out, const OfRank& of_rank, std::size_t count, const Reduction& r) const {
+    r.combine(out, of_rank(0), of_rank(1), count);
+    for (int rank = 2; rank < page_.world_size(); ++rank) r.combine(out, out, of_rank(rank), count);
+    if (r.finish != nullptr) r.finish(out, count, page_.world_size());
+  }
+  // What all ranks wrote at one place of a slot.
   void combine_slots(int slot, std::size_t offset, std::byte* out, std::size_t count, const Reduction& r) const;
 
   void reduce_to(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);

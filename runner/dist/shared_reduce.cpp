@@ -59,9 +59,8 @@ bool SharedCollectives::reduce_in_place(std::byte* data, std::size_t count, cons
   if (!arena_.exists()) return false;
   page_.announce_place(arena_.place_of(data, count * r.element_bytes));
   await_all(page_.post(), call);
-  const int world = page_.world_size();
   std::vector<std::byte*> of_rank;
-  for (int rank = 0; rank < world; ++rank) {
+  for (int rank = 0; rank < page_.world_size(); ++rank) {
     const auto place = page_.announced_place(rank);
     if (!place) return false;
     of_rank.push_back(arena_.at(rank, *place));
@@ -72,9 +71,8 @@ bool SharedCollectives::reduce_in_place(std::byte* data, std::size_t count, cons
   for (std::size_t at = begin; at < end; at += block) {
     const std::size_t elements = std::min(block, end - at);
     const std::size_t offset = at * r.element_bytes;
-    r.combine(sum, of_rank[0] + offset, of_rank[1] + offset, elements);
-    for (int rank = 2; rank < world; ++rank) r.combine(sum, sum, of_rank[rank] + offset, elements);
-    if (r.finish != nullptr) r.finish(sum, elements, world);
+    combine_ranks(
+        sum, [&](int rank) { return of_rank[rank] + offset; }, elements, r);
     for (std::byte* to : of_rank) copy_bytes(to + offset, sum, elements * r.element_bytes);
   }
   await_all(page_.post(), call);
@@ -134,9 +132,8 @@ void SharedCollectives::reduce_own_share(Piece& piece, const Reduction& r, int r
   for (std::size_t at = begin; at < end; at += block) {
     const std::size_t count = std::min(block, end - at);
     std::byte* sum = page_.slot(me, piece.slot) + at * r.element_bytes;
-    r.combine(sum, of_rank(0, at), of_rank(1, at), count);
-    for (int rank = 2; rank < page_.world_size(); ++rank) r.combine(sum, sum, of_rank(rank, at), count);
-    if (r.finish != nullptr) r.finish(sum, count, page_.world_size());
+    combine_ranks(
+        sum, [&](int rank) { return of_rank(rank, at); }, count, r);
     if (wants(root)) copy_bytes(of_rank(me, at), sum, count * r.element_bytes);
   }
   piece.point = page_.post();

@@ -9,6 +9,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
 
+#include "base/error.h"
 #include "catch.h"
 #include "data/batches.h"
 
@@ -94,6 +95,42 @@ TEST_CASE("an epoch that is left early leaves no thread") {
     CHECK(threads() > before);
   }
   CHECK(threads() == before);
+}
+
+TEST_CASE("an order that was drawn ahead is that epoch's, also where epochs are passed over or gone on with") {
+  // So many samples that the next epoch's order is drawn meanwhile.
+  const Numbers numbers(70'000);
+  config::Loader loader;
+  loader.workers = 0;
+  const auto begun = [&](Batches& batches, std::int64_t epoch, std::int64_t position, std::int64_t done) {
+    batches.start_epoch(epoch, position, done);
+    return batches.next().targets;
+  };
+  const auto make = [&] {
+    return make_batches(numbers, at::arange(numbers.size(), at::kLong), {.batch_size = 1000}, loader);
+  };
+  const auto one = make();
+  struct Place {
+    std::int64_t epoch, position, done;
+  };
+  for (const auto& [epoch, position, done] :
+       std::vector<Place>{{0, 0, 0}, {1, 0, 0}, {2, 5, 0}, {2, 5, 0}, {7, 0, 0}, {8, 3, 2000}, {8, 0, 0}, {9, 0, 0}}) {
+    INFO(epoch << " " << position << " " << done);
+    CHECK(at::equal(begun(*one, epoch, position, done), begun(*make(), epoch, position, done)));
+  }
+}
+
+TEST_CASE("random_batch draws each batch anew, or keeps the samples it began with") {
+  const auto dataset = [](const config::Value& options) { return datasets::registry().build("random_batch", options); };
+  const auto draw = [](const datasets::Dataset& from, std::int64_t size) {
+    return dynamic_cast<const datasets::DrawnDataset&>(from).draw(size).inputs;
+  };
+  const auto anew = dataset(config::Value::object());
+  CHECK_FALSE(at::equal(draw(*anew, 4), draw(*anew, 4)));
+  const auto kept = dataset({{"keep", 8}});
+  CHECK(at::equal(draw(*kept, 8), draw(*kept, 8)));
+  CHECK(at::equal(draw(*kept, 3), draw(*kept, 8).narrow(0, 0, 3)));
+  CHECK_THROWS_AS(draw(*kept, 9), Error);
 }
 
 TEST_CASE("an epoch draws one number from the generator at its start and none when it goes on inside") {

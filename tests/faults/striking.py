@@ -6,14 +6,15 @@ which saves twice, or its parent, or those of a run that goes on. Its calls come
 """
 
 import os
-import pathlib
 import shutil
 import signal
 
 from processes import others, until
 from training import Training, pool, same
 
-LIBRARY = pathlib.Path(os.environ["DDP_NTH_CALL"])
+# A sanitizer's library has to come first, and cannot open a log of its own past the one that counts.
+PRELOADED = " ".join(filter(None, [os.environ.get("DDP_PRELOAD_FIRST"), os.environ["DDP_NTH_CALL"]]))
+ASAN_OPTIONS = ":".join(o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if not o.startswith("log_path="))
 STEPS = 4
 SETTINGS = {"device_pool": pool(2), "steps": STEPS, "checkpoint__save_every_steps": 2, "checkpoint__keep_last": 1,
             # Its events are written by a thread of its own, whose calls come at any moment between the others.
@@ -81,9 +82,9 @@ class Life:
 
 
 def _strike(run, role, calls, at, do="", times=1, log=""):
-    return {"LD_PRELOAD": str(LIBRARY), "DDP_FAULT_ROOT": str(run.path.parent), "DDP_FAULT_ROLE": role,
-            "DDP_FAULT_CALLS": calls, "DDP_FAULT_AT": str(at), "DDP_FAULT_TIMES": str(times), "DDP_FAULT_DO": str(do),
-            "DDP_FAULT_LOG": str(log)}  # fmt: skip
+    return {"LD_PRELOAD": PRELOADED, "ASAN_OPTIONS": ASAN_OPTIONS,
+            "DDP_FAULT_ROOT": str(run.path.parent), "DDP_FAULT_ROLE": role, "DDP_FAULT_CALLS": calls,
+            "DDP_FAULT_AT": str(at), "DDP_FAULT_TIMES": str(times), "DDP_FAULT_DO": str(do), "DDP_FAULT_LOG": str(log)}  # fmt: skip
 
 
 def half_done(folder):
