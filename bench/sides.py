@@ -10,7 +10,12 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 RANKS = 2
-STEADY = 20  # steps that a rate leaves out: sockets, allocator and buckets still settle
+
+
+def unsteady(steps):
+    """The first steps of a run, which a rate leaves out: sockets, allocator and buckets still settle."""
+    return min(20, steps // 4)
+
 
 MLP = """
 model = { name = "mlp", in_features = 784, hidden = [256, 256], out_features = 10 }
@@ -128,7 +133,7 @@ class Peer:
         }
         command = [
             os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
-            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(min(STEADY, steps // 4)), *map(str, save)]  # fmt: skip
+            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(unsteady(steps)), *map(str, save)]  # fmt: skip
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True

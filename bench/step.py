@@ -7,55 +7,45 @@ Each model once with each side's own data path, and once with one batch kept in 
 import functools
 import os
 
-from sides import STEADY, Peer, run_ddp_exp, run_program
+from sides import RANKS, Peer, run_ddp_exp, run_program, unsteady
 from table import Table
 
+KEPT_MLP = "{ name = 'random_batch', inputs = 784, targets = 10, keep = 64 }"
 KEPT = {
     "toy": "{ name = 'random_batch', keep = 20 }",
-    "mlp": "{ name = 'random_batch', inputs = 784, targets = 10, keep = 64 }",
-    "mlp-adamw": "{ name = 'random_batch', inputs = 784, targets = 10, keep = 64 }",
+    "mlp": KEPT_MLP,
+    "mlp-adamw": KEPT_MLP,
     "wide": "{ name = 'random_batch', inputs = 2048, targets = 5, keep = 20 }",
     "cnn": "{ name = 'random_batch', inputs = 3072, targets = 10, keep = 64 }",
 }
 
 
-def ddp_exp(experiment, steps, *sets, ranks=2):
-    seconds = {line["step"]: line["seconds"] for line in run_ddp_exp(os.environ["DDP_EXP"], experiment, steps, ranks, *sets)
-               if line["event"] == "step"}  # fmt: skip
-    steady = min(STEADY, steps // 4)
-    return (steps - steady) / (seconds[steps] - seconds[steady])
+def ddp_exp(experiment, steps, *sets, ranks=RANKS):
+    lines = run_ddp_exp(os.environ["DDP_EXP"], experiment, steps, ranks, *sets)
+    seconds = {line["step"]: line["seconds"] for line in lines if line["event"] == "step"}
+    first = unsteady(steps)
+    return (steps - first) / (seconds[steps] - seconds[first])
 
 
-def kept(experiment, steps):
-    return ddp_exp(experiment, steps, "dataset=" + KEPT[experiment])
-
-
-def torchrun(experiment, data, steps, ranks=2):
+def torchrun(experiment, data, steps, ranks=RANKS):
     with Peer(experiment, data, steps, ranks=ranks) as lines:
         *_, seconds = lines
-    return (steps - min(STEADY, steps // 4)) / float(seconds)
+    return (steps - unsteady(steps)) / float(seconds)
 
 
-def table(experiment, what, steps, quick_steps):
-    rows = {
-        # Shared memory makes many more steps in the same time.
-        "ddp-exp": functools.partial(ddp_exp, experiment, quick_steps),
-        "torchrun + DDP": functools.partial(torchrun, experiment, "drawn", steps),
-    }
-    if experiment == "mlp-adamw":
-        rows["torchrun + DDP, fused AdamW"] = functools.partial(torchrun, "mlp-fused", "drawn", steps)
-    rows["ddp-exp over Gloo"] = functools.partial(ddp_exp, experiment, steps, "backend='gloo'")
-    alone = {
-        "ddp-exp": functools.partial(kept, experiment, quick_steps),
-        "torchrun + DDP": functools.partial(torchrun, experiment, "kept", steps),
-    }
-    if experiment == "mlp-adamw":
-        alone["torchrun + DDP, fused AdamW"] = functools.partial(torchrun, "mlp-fused", "kept", steps)
-    title = f"steps a second, {what}"
-    return [
-        Table(f"step-{experiment}", f"{title}, each side's own data path", "more", rows),
-        Table(f"engine-{experiment}", f"{title}, one batch kept in memory", "more", alone),
-    ]
+def tables_of(experiment, what, steps, quick_steps, **more_peers):
+    """Shared memory makes many more steps in the same time: `quick_steps` of them. `more_peers`: peer.py's name for
+    each, and what it is."""
+    peers = {experiment: "torchrun + DDP"} | {model: f"torchrun + DDP, {words}" for model, words in more_peers.items()}
+
+    def table(name, words, ours, data):
+        rows = {"ddp-exp": functools.partial(ddp_exp, experiment, quick_steps, *ours)}
+        rows |= {title: functools.partial(torchrun, model, data, steps) for model, title in peers.items()}
+        return Table(f"{name}-{experiment}", f"steps a second, {what}, {words}", "more", rows)
+
+    drawn = table("step", "each side's own data path", [], "drawn")
+    drawn.rows["ddp-exp over Gloo"] = functools.partial(ddp_exp, experiment, steps, "backend='gloo'")
+    return [drawn, table("engine", "one batch kept in memory", ["dataset=" + KEPT[experiment]], "kept")]
 
 
 def scaling():
@@ -80,11 +70,11 @@ def bookkeeping():
 
 def tables():
     return [
-        *table("toy", "toy model, batches of 20", 2000, 20000),
-        *table("mlp", "MLP 784-256-256-10, SGD, batches of 64", 800, 2000),
-        *table("mlp-adamw", "MLP 784-256-256-10, AdamW, batches of 64", 600, 1500),
-        *table("wide", "MLP 2048-2048-5 (16 MB of gradients), batches of 20", 200, 300),
-        *table("cnn", "CNN on 3x32x32, batches of 64", 60, 80),
+        *tables_of("toy", "toy model, batches of 20", 2000, 20000),
+        *tables_of("mlp", "MLP 784-256-256-10, SGD, batches of 64", 800, 2000),
+        *tables_of("mlp-adamw", "MLP 784-256-256-10, AdamW, batches of 64", 600, 1500, **{"mlp-fused": "fused AdamW"}),
+        *tables_of("wide", "MLP 2048-2048-5 (16 MB of gradients), batches of 20", 200, 300),
+        *tables_of("cnn", "CNN on 3x32x32, batches of 64", 60, 80),
         scaling(),
         bookkeeping(),
     ]

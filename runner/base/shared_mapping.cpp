@@ -31,6 +31,4 @@ SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
   return *this;
 }
 
-FileDescriptor make_nameless_file() { return FileDescriptor(memfd_create("ddp-exp", MFD_CLOEXEC)); }
-
 }  // namespace ddp

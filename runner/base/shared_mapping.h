@@ -2,8 +2,6 @@
 
 #include <cstddef>
 
-#include "base/file_descriptor.h"
-
 namespace ddp {
 
 // Anonymous memory, all zeros, that a process shares with the children it forks afterwards. It has no name: nobody
@@ -24,9 +22,5 @@ class SharedMapping {
   void* data_ = nullptr;
   std::size_t size_ = 0;
 };
-
-// A file in memory, empty and without a name, for the children that a process forks afterwards: what they map of it
-// they share, as much as they find they need. None where the kernel has no such files.
-FileDescriptor make_nameless_file();
 
 }  // namespace ddp

@@ -12,19 +12,17 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/pages.h"
 #include "record/hash.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kPiece = 8u << 20;
 
 // Below this the page cache costs nothing that one could measure.
 constexpr std::uint64_t kWorthDirect = 1u << 20;
-
-constexpr std::uint64_t in_pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 // The prefix and the JSON header.
 std::string head_of(const NamedTensors& tensors) {

@@ -9,7 +9,7 @@ namespace {
 // What a rank keeps of each parameter: itself, its gradient, its place in a bucket (but where gradients are
 // views into the buckets), and the optimizer's state.
 std::int64_t bytes_per_rank(const config::Experiment& e, const rank::Probe& probe) {
-  const bool buckets = e.parallel == "ddp" && !e.distributed.gradient_as_bucket_view.value_or(true);
+  const bool buckets = e.parallel == "ddp" && !e.distributed.gradients_are_views();
   return (buckets ? 3 : 2) * probe.parameter_bytes + probe.optimizer_bytes + probe.buffer_bytes;
 }
 

@@ -17,6 +17,7 @@ struct Distributed {
   bool static_graph = false;
   std::optional<bool> gradient_as_bucket_view;  // yes: nobody but the optimizer sees gradients
   bool broadcast_buffers = true;
+  bool gradients_are_views() const { return gradient_as_bucket_view.value_or(true); }
   void fields(Fields& f);
 };
 

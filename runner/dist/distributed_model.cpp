@@ -14,6 +14,7 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "dist/data_parallel.h"
 #include "dist/process_group.h"
 #include "dist/shared_arena.h"
@@ -63,9 +64,9 @@ Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config:
 
 // Room for the buckets twice: when they are rebuilt, someone may still hold a gradient that lies in an old one.
 std::size_t room_for_buckets(const std::vector<at::Tensor>& reduced) {
-  constexpr std::size_t kAlignment = 4096;  // of a bucket; there are no more of them than parameters
   std::size_t bytes = 0;
-  for (const auto& parameter : reduced) bytes += parameter.nbytes() + kAlignment;
+  // There are no more buckets than parameters, and each begins a page.
+  for (const auto& parameter : reduced) bytes += in_pages(parameter.nbytes() + 1);
   return 2 * bytes;
 }
 
@@ -122,8 +123,8 @@ DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, con
   const SharedArena::Use in_arena(engine_->arena);
   engine_->reducer = std::make_shared<c10d::Reducer>(
       reduced, std::move(buckets), group_of_engine, std::vector<bool>(reduced.size(), false), cap,
-      options.find_unused_parameters, options.gradient_as_bucket_view.value_or(true),
-      std::unordered_map<std::size_t, std::string>{}, first_cap, /*skip_all_reduce_unused_params=*/false,
+      options.find_unused_parameters, options.gradients_are_views(), std::unordered_map<std::size_t, std::string>{},
+      first_cap, /*skip_all_reduce_unused_params=*/false,
       /*use_python_reducer=*/false, std::vector<std::int64_t>{});
   engine_->logger = std::make_shared<c10d::Logger>(engine_->reducer);
   engine_->reducer->set_logger(engine_->logger);

@@ -102,10 +102,12 @@ class SharedGroup : public WatchedGroup {
 
 Groups join_process_groups(const Membership& m, bool control) {
   try {
-    if (m.backend == "shm")
-      return {.main = owned_by_all(c10::make_intrusive<SharedGroup>(m)), .control = {}, .store = {}};
-    const StorePointer store = open_store(m);
     Groups groups;
+    if (m.backend == "shm") {
+      groups.main = owned_by_all(c10::make_intrusive<SharedGroup>(m));
+      return groups;
+    }
+    const StorePointer store = open_store(m);
     groups.store = std::shared_ptr<c10d::Store>(store.get(), [kept = store](c10d::Store*) {});
     if (control) groups.control = make_control_group(store, m);
     groups.main = connect(watched_group(store, m), store, m);

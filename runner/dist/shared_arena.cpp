@@ -6,12 +6,10 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
+#include "base/pages.h"
+
 namespace ddp::dist {
 namespace {
-
-constexpr std::size_t kPage = 4096;
-
-std::size_t in_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 thread_local SharedArena* in_use = nullptr;
 

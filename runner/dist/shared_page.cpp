@@ -12,6 +12,7 @@
 
 #include "base/cores.h"
 #include "base/error.h"
+#include "base/pages.h"
 
 namespace ddp::dist {
 namespace {
@@ -45,7 +46,7 @@ std::string list(const std::vector<int>& ranks) {
   return text;
 }
 
-std::size_t whole_pages(std::size_t bytes) { return bytes / 4096 * 4096; }
+std::size_t whole_pages(std::size_t bytes) { return bytes / kPage * kPage; }
 
 }  // namespace
 
@@ -85,7 +86,7 @@ struct alignas(128) SharedPage::Line {
 SharedPage::SharedPage(void* memory, std::size_t bytes, int rank, int world_size)
     : memory_(static_cast<std::byte*>(memory)), rank_(rank), world_size_(world_size), processes_(world_size) {
   const auto world = static_cast<std::size_t>(world_size);
-  const std::size_t lines = (sizeof(Line) * world + 4095) / 4096 * 4096;
+  const std::size_t lines = in_pages(sizeof(Line) * world);
   const std::size_t for_rank = bytes > lines ? (bytes - lines) / world : 0;
   slot_bytes_ = std::min(kSlotBytes, whole_pages(for_rank / (2 * kSlots)));
   channel_bytes_ = (for_rank - kSlots * slot_bytes_) / world / 64 * 64;
@@ -102,7 +103,7 @@ SharedPage::Line& SharedPage::line(int rank) const { return reinterpret_cast<Lin
 
 std::byte* SharedPage::slot(int rank, int index) const {
   const auto world = static_cast<std::size_t>(world_size_);
-  const std::size_t lines = (sizeof(Line) * world + 4095) / 4096 * 4096;
+  const std::size_t lines = in_pages(sizeof(Line) * world);
   return memory_ + lines + (static_cast<std::size_t>(rank) * kSlots + static_cast<std::size_t>(index)) * slot_bytes_;
 }
 

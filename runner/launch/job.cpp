@@ -1,5 +1,7 @@
 #include "launch/job.h"
 
+#include "base/group_memory.h"
+
 namespace ddp::launch {
 namespace {
 
@@ -22,16 +24,14 @@ rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page,
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
                  record::ProgressPage& page) {
   const Plan& plan = job.plan;
-  SharedByRanks shared;
-  if (plan.shares_memory()) {
-    shared = {.memory = SharedMapping(rank::kSharedBytesPerRank * plan.ranks_here()), .file = make_nameless_file()};
-  }
+  // Gone from here when the last rank is forked.
+  const GroupMemory memory = plan.shares_memory() ? GroupMemory(plan.ranks_here()) : GroupMemory();
   for (int r = 0; r < plan.ranks_here(); ++r) {
     rank::Task task = task_of(plan, r, page, job.task);
-    task.meeting = meeting.place_for(r, shared);
+    task.meeting = memory.at(meeting.place_for(r));
     task.together = together;
     std::vector<int> kept = job.kept;
-    if (shared.file) kept.push_back(shared.file.get());
+    if (memory.descriptor() >= 0) kept.push_back(memory.descriptor());
     if (r == 0 && meeting.listener) kept.push_back(meeting.listener.get());
     supervisor.start(r, job.output(r), kept, [&](int console) {
       if (r < kSpeakingRanks) task.console = console;

@@ -6,14 +6,11 @@
 
 namespace ddp::launch {
 
-MeetingPlace MeetingPoint::place_for(int rank, const SharedByRanks& shared) const {
+MeetingPlace MeetingPoint::place_for(int rank) const {
   return {.file = file,
           .host = address.ip,
           .port = address.port,
           .listener = rank == 0 ? listener.get() : -1,
-          .memory = shared.memory.data(),
-          .memory_bytes = shared.memory.size(),
-          .shared_file = shared.file.get(),
           .own_address = address.ip};
 }
 

@@ -4,19 +4,11 @@
 
 #include "base/file_descriptor.h"
 #include "base/meeting_place.h"
-#include "base/shared_mapping.h"
 #include "launch/address.h"
 #include "launch/launcher.h"
 #include "launch/plan.h"
 
 namespace ddp::launch {
-
-// What the ranks of one machine have in common, made afresh for each group and gone from the parent when its last rank
-// is forked. Empty: they talk by other means.
-struct SharedByRanks {
-  SharedMapping memory;
-  FileDescriptor file;
-};
 
 // Where the ranks of a run meet: a socket that listens on one address alone, which rank 0 takes over for its store; or
 // a file.
@@ -26,7 +18,7 @@ struct MeetingPoint {
   std::string file;
 
   // As a rank of this machine gets there.
-  MeetingPlace place_for(int rank, const SharedByRanks& shared) const;
+  MeetingPlace place_for(int rank) const;
 };
 
 // On one machine a socket on loopback, on a port that the kernel chose, so that two runs never collide, unless the

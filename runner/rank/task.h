@@ -15,9 +15,6 @@
 // it forks the ranks.
 namespace ddp::rank {
 
-// The memory that a group of ranks with the backend "shm" shares, a rank's part of it. Only what is used counts.
-constexpr std::size_t kSharedBytesPerRank = 4u << 20;
-
 // Everything a rank needs to know about its place in the run.
 struct Task {
   const config::Experiment* experiment = nullptr;  // resolved: threads, batch_size and backend are set

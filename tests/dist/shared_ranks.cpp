@@ -7,28 +7,27 @@
 
 #include <ATen/Parallel.h>
 
+#include "base/group_memory.h"
 #include "catch.h"
 #include "dist/process_group.h"
-#include "rank/task.h"
 
 namespace ddp::dist {
 namespace {
 
-[[noreturn]] void be_rank(int rank, int world_size, const SharedMapping& memory, int shared_file, const RankBody& body,
+[[noreturn]] void be_rank(int rank, int world_size, const GroupMemory& memory, const RankBody& body,
                           std::chrono::milliseconds timeout, int pipe) {
   std::string answer;
   try {
     at::set_num_threads(1);
     record::ProgressPage progress(world_size);
-    const Groups groups = join_process_groups(
-        {.backend = "shm",
-         .rank = rank,
-         .world_size = world_size,
-         .device = "cpu",
-         .meeting = {.memory = memory.data(), .memory_bytes = memory.size(), .shared_file = shared_file},
-         .progress = progress.rank(rank),
-         .timeout = timeout},
-        /*control=*/false);
+    const Groups groups = join_process_groups({.backend = "shm",
+                                               .rank = rank,
+                                               .world_size = world_size,
+                                               .device = "cpu",
+                                               .meeting = memory.at({}),
+                                               .progress = progress.rank(rank),
+                                               .timeout = timeout},
+                                              /*control=*/false);
     body(rank, *groups.main);
   } catch (const std::exception& error) {
     answer = error.what();
@@ -40,13 +39,12 @@ namespace {
 }  // namespace
 
 SharedRanks::SharedRanks(int world_size, const RankBody& body, std::chrono::milliseconds timeout) {
-  const SharedMapping memory(rank::kSharedBytesPerRank * static_cast<std::size_t>(world_size));
-  const FileDescriptor file = make_nameless_file();
+  const GroupMemory memory(world_size);
   for (int r = 0; r < world_size; ++r) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
     const pid_t process = fork();
-    if (process == 0) be_rank(r, world_size, memory, file.get(), body, timeout, ends[1]);
+    if (process == 0) be_rank(r, world_size, memory, body, timeout, ends[1]);
     close(ends[1]);
     ranks_.push_back({process, ends[0]});
   }
