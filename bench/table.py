@@ -17,6 +17,7 @@ class Table:
     rows: dict  # what is measured -> a call that measures it once; ddp-exp first
     peers: bool = True  # are the rows below the first to be compared with it?
     once: bool = False  # one round is enough: some rows take minutes
+    best_of: int = 1  # calls of each row in a round, in turn, of which the best counts
     values: dict = field(default_factory=dict)
 
     def measure(self, repeat):
@@ -28,10 +29,14 @@ class Table:
                 self.values[row].append(call() if first < 30 else first)
             return
         for one in range(repeat + 1):
-            for row, call in self.rows.items():
-                value = call()
+            for row, value in self.round().items():
                 if one > 0:
                     self.values[row].append(value)
+
+    def round(self):
+        calls = [{row: call() for row, call in self.rows.items()} for _ in range(self.best_of)]
+        best = min if self.better == "less" else max
+        return {row: best(call[row] for call in calls) for row in self.rows}
 
     def ratio(self, row):
         """How many times better the first row's median is than this row's."""

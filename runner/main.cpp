@@ -1,9 +1,11 @@
 #include <unistd.h>
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 #include <vector>
@@ -44,10 +46,7 @@ void require_known_verb(const CLI::App& app, const std::string& verb) {
   std::abort();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::set_terminate(end_for_want_of_memory);
+int run(int argc, char** argv) {
   // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
   // cannot save.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -92,4 +91,18 @@ int main(int argc, char** argv) {
     ddp::log::error(error.what());
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::set_terminate(end_for_want_of_memory);
+  const int exit_code = run(argc, argv);
+  std::cout.flush();
+  std::fflush(nullptr);
+#ifndef __SANITIZE_ADDRESS__  // which looks for what was lost at exit
+  // LibTorch takes its tables of operators apart at exit, for longer than it takes to put them together.
+  _exit(exit_code);
+#endif
+  return exit_code;
 }

@@ -74,6 +74,8 @@ void Experiment::fields(Fields& f) {
   f({.name = "init_from", .doc = "take the first weights of this checkpoint or .safetensors file", .path = true},
     init_from);
   f({.name = "deterministic", .doc = "cuDNN: deterministic kernels, no benchmark"}, deterministic);
+  f({.name = "flush_denormal", .doc = "CPU: numbers below 1e-38 are 0, as by torch.set_flush_denormal"},
+    flush_denormal);
   f({.name = "model", .doc = "what is trained", .required = true, .component_kind = "model"}, model);
   f({.name = "dataset", .doc = "what it is trained on", .required = true, .component_kind = "dataset"}, dataset);
   f({.name = "loss", .doc = "default: what fits the dataset's targets", .component_kind = "loss"}, loss);

@@ -59,6 +59,7 @@ struct Experiment {
   std::optional<std::int64_t> threads;
   std::string init_from;  // empty: weights are drawn from the seed
   bool deterministic = false;
+  bool flush_denormal = false;
   Component model;
   Component dataset;
   Component loss;

@@ -34,6 +34,10 @@ void prepare_process(const Task& t) {
   at::set_num_threads(static_cast<int>(*e.threads));
   at::globalContext().setDeterministicCuDNN(e.deterministic);
   at::globalContext().setBenchmarkCuDNN(!e.deterministic);
+  // For this thread and those that it starts.
+  if (!at::globalContext().setFlushDenormal(e.flush_denormal) && e.flush_denormal) {
+    throw training_error("this CPU cannot treat denormal numbers as 0", "flush_denormal", "set it to false");
+  }
   const c10::Device device = first_device(t);
   if (!device.is_cpu()) c10::impl::getDeviceGuardImpl(device.type())->setDevice(device);
   at::manual_seed(static_cast<std::uint64_t>(e.seed));

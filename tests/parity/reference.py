@@ -27,6 +27,7 @@ def train(experiment, rank, world, folder):
     interpreter's lock, which now and then one of them waits for.
     """
     torch.set_num_threads(1)
+    torch.set_flush_denormal(experiment.get("flush_denormal", False))
     store = dist.FileStore(os.path.join(folder, "store"), world)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
     trainer = Trainer(experiment, rank, world)

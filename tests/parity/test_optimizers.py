@@ -42,6 +42,10 @@ CASES = [
     case("the defaults", optimizer={"name": "sgd"}),
     case("adam, 400 steps in a loop", optimizer={"name": "adam", "lr": 0.01, "fused": False}, steps=400),
     case("adamw, 400 steps fused", optimizer={"name": "adamw", "lr": 0.01}, steps=400),
+    # The weights of pixels that are never lit halve in every step.
+    *(case(f"numbers below 1e-38 {'are 0' if flush else 'stay'}", flush_denormal=flush, steps=135, batch_size=32,
+           model={"name": "linear", "in_features": 64, "out_features": 10}, dataset={"name": "digits"},
+           loss="cross_entropy", optimizer={"name": "sgd", "lr": 0.1, "weight_decay": 5.0}) for flush in (True, False)),
     *(case(f"scheduler {described(s)}", scheduler=s, epochs=3) for s in SCHEDULERS),
     case("scheduler cosine with adamw", scheduler={"name": "cosine", "warmup_steps": 2}, optimizer={"name": "adamw"}),
     case("scheduler linear over steps", scheduler={"name": "linear"}, steps=15),
