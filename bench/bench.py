@@ -7,6 +7,7 @@ import sys
 import allreduce
 import listing
 import loader
+import machines
 import save
 import scale
 import start
@@ -21,6 +22,7 @@ BENCHES = {
     "allreduce": allreduce,
     "save": save,
     "scale": scale,
+    "machines": machines,
     "sweep": sweep,
     "list": listing,
 }

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import tempfile
 
@@ -94,12 +95,25 @@ def run_peer(script, *arguments):
     return output_of([os.environ["DDP_PYTHON"], os.path.join(HERE, script), *map(str, arguments)], environment)
 
 
-def run_ddp_exp(program, experiment, steps, ranks=RANKS, *sets):
-    """Runs `program run` to its end and returns the lines of its metrics.jsonl."""
+def run_ddp_exp(program, experiment, steps, ranks=RANKS, *sets, nodes=1):
+    """Trains, over several nodes that are all this machine if asked to, and returns the lines of metrics.jsonl."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
-        output_of([program, *write_experiment(folder, experiment, steps, ranks, *sets)])
+        command = [program, *write_experiment(folder, experiment, steps, ranks, *sets)]
+        if nodes > 1:
+            command += ["--nnodes", str(nodes), "--nproc-per-node", str(ranks)]
+            command += ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]
+        others = [subprocess.Popen([*command, "--node-rank", str(n)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                  for n in range(1, nodes)]  # fmt: skip
+        output_of(command + ["--node-rank", "0"] if others else command)
+        for other in others:
+            other.wait()
         with open(os.path.join(folder, "bench", "r", "metrics.jsonl")) as metrics:
             return [json.loads(line) for line in metrics]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 @contextlib.contextmanager

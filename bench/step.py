@@ -20,8 +20,8 @@ KEPT = {
 }
 
 
-def ddp_exp(experiment, steps, *sets, ranks=RANKS):
-    lines = run_ddp_exp(os.environ["DDP_EXP"], experiment, steps, ranks, *sets)
+def ddp_exp(experiment, steps, *sets, ranks=RANKS, nodes=1):
+    lines = run_ddp_exp(os.environ["DDP_EXP"], experiment, steps, ranks, *sets, nodes=nodes)
     seconds = {line["step"]: line["seconds"] for line in lines if line["event"] == "step"}
     first = unsteady(steps)
     return (steps - first) / (seconds[steps] - seconds[first])

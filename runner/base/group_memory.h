@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "base/file_descriptor.h"
 #include "base/meeting_place.h"
 #include "base/shared_mapping.h"
@@ -16,12 +18,12 @@ class GroupMemory {
 
   // The place, where the ranks find this too.
   MeetingPlace at(MeetingPlace place) const;
-  // What has to stay open in each rank; -1: nothing. Where the kernel has no nameless files it is that, too.
-  int descriptor() const { return file_.get(); }
+  // Descriptors that have to stay open in each rank.
+  std::vector<int> kept() const { return file_ ? std::vector{file_.get()} : std::vector<int>{}; }
 
  private:
   SharedMapping mapping_;  // what collectives go through
-  FileDescriptor file_;    // empty: ranks map as much of it as they find they need
+  FileDescriptor file_;    // empty: ranks map as much of it as they need; none where the kernel has no nameless files
 };
 
 }  // namespace ddp

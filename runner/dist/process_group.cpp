@@ -9,6 +9,8 @@
 #include "base/cores.h"
 #include "base/error.h"
 #include "dist/attentive_group.h"
+#include "dist/hierarchical_group.h"
+#include "dist/shared_group.h"
 
 namespace ddp::dist {
 namespace {
@@ -42,7 +44,25 @@ Group owned_by_all(c10::intrusive_ptr<c10d::ProcessGroup> group) {
 
 using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 
+c10::intrusive_ptr<SharedMemory> make_shared_memory(Membership m) {
+  m.rank -= m.first_rank;
+  m.world_size = m.ranks_here;
+  return c10::make_intrusive<SharedMemory>(m);
+}
+
+// One rank a machine, numbered as their machines are.
+c10::intrusive_ptr<c10d::Backend> make_speakers(const StorePointer& store, Membership m) {
+  if (m.rank != m.first_rank) return nullptr;
+  m.rank = m.first_rank / m.ranks_here;
+  m.world_size /= m.ranks_here;
+  return make_gloo(c10::make_intrusive<c10d::PrefixStore>("speakers", store), m);
+}
+
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {
+  if (m.backend == "shm") {
+    return c10::make_intrusive<HierarchicalGroup>(make_shared_memory(m), make_speakers(store, m), m.sums_may_wait,
+                                                  m.progress, store, m.rank, m.world_size);
+  }
   if (m.device == "cpu" && m.world_size <= usable_cores()) {
     return c10::make_intrusive<AttentiveGroup>(m.progress, store, m.rank, m.world_size);
   }
@@ -78,36 +98,19 @@ Group make_control_group(const StorePointer& store, Membership m) {
                  c10::make_intrusive<c10d::PrefixStore>("control", store), m);
 }
 
-// Hands sums to its backend itself: by way of LibTorch's dispatcher, a small one would take twice as long.
-class SharedGroup : public WatchedGroup {
- public:
-  explicit SharedGroup(const Membership& m)
-      : WatchedGroup(m.progress, m.rank, m.world_size), backend_(make_shared_memory(m)) {
-    setDefaultBackend(CUSTOM);
-    setBackend(c10::DeviceType::CPU, CUSTOM, backend_);
-    setGroupName("0");
-  }
-
-  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
-                                           const c10d::AllreduceOptions& options) override {
-    note(record::Collective::all_reduce);
-    return backend_->allreduce(tensors, options);
-  }
-
- private:
-  const c10::intrusive_ptr<c10d::Backend> backend_;
-};
+Groups join_on_one_machine(const Membership& m) {
+  Groups groups;
+  groups.main = owned_by_all(c10::make_intrusive<SharedGroup>(make_shared_memory(m), m.progress, m.rank, m.world_size));
+  return groups;
+}
 
 }  // namespace
 
 Groups join_process_groups(const Membership& m, bool control) {
   try {
-    Groups groups;
-    if (m.backend == "shm") {
-      groups.main = owned_by_all(c10::make_intrusive<SharedGroup>(m));
-      return groups;
-    }
+    if (m.backend == "shm" && m.ranks_here == m.world_size) return join_on_one_machine(m);
     const StorePointer store = open_store(m);
+    Groups groups;
     groups.store = std::shared_ptr<c10d::Store>(store.get(), [kept = store](c10d::Store*) {});
     if (control) groups.control = make_control_group(store, m);
     groups.main = connect(watched_group(store, m), store, m);
@@ -115,6 +118,11 @@ Groups join_process_groups(const Membership& m, bool control) {
   } catch (const c10::Error& error) {
     throw training_error("cannot join the process group: " + error.msg(), "rank " + std::to_string(m.rank));
   }
+}
+
+std::shared_ptr<SharedArena> arena_of(const Group& group) {
+  const auto* shared = dynamic_cast<const ArenaGroup*>(group.get());
+  return shared == nullptr ? nullptr : shared->arena();
 }
 
 void leave(const Group& group) {

@@ -24,17 +24,20 @@ struct Membership {
   std::string backend;  // "shm", "gloo" or "nccl"
   int rank = 0;
   int world_size = 1;
+  int ranks_here = 0;   // shm: of this machine; as many as on every other
+  int first_rank = 0;   // shm: of this machine
   std::string device;   // the rank's first device: "cpu" or "cuda:3"
   bool spread = false;  // over more devices than that one
   MeetingPlace meeting;
   record::RankProgress& progress;  // which collectives this rank begins is noted there
   std::chrono::milliseconds timeout{600000};
+  bool sums_may_wait = true;  // may a sum that was begun in backward be done when backward is through?
 };
 
 // A rank's way to the others. The store lives as long as this does.
 struct Groups {
   Group main;     // for gradients, over the backend
-  Group control;  // for what ranks tell each other on the CPU, over Gloo; where they are not forked by one parent
+  Group control;  // for what ranks tell each other on the CPU, over Gloo; where they are not all forked by one parent
   std::shared_ptr<c10d::Store> store;  // where they met; null where they share memory
 };
 
@@ -51,9 +54,6 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
 class SharedArena;
 // Where the tensors of a group whose ranks share memory are summed without being copied; null: it has no such place.
 std::shared_ptr<SharedArena> arena_of(const Group& group);
-
-// Memory that all ranks share, for CPU tensors; needs no store.
-c10::intrusive_ptr<c10d::Backend> make_shared_memory(const Membership& membership);
 
 // NCCL, from libddp_nccl.so: the only library that needs libtorch_cuda.
 c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);

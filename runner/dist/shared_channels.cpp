@@ -155,9 +155,8 @@ bool SharedChannels::begin_message(int from, Ring& ring) {
 
 void SharedChannels::claim(Message& message, const std::shared_ptr<Transfer>& transfer) {
   if (message.header.bytes != transfer->bytes) {
-    throw training_error("rank " + std::to_string(message.from) + " sent " + std::to_string(message.header.bytes) +
-                         " bytes where rank " + std::to_string(page_.rank()) + " receives " +
-                         std::to_string(transfer->bytes));
+    throw training_error(page_.name({message.from}) + " sent " + std::to_string(message.header.bytes) +
+                         " bytes where " + page_.name({page_.rank()}) + " receives " + std::to_string(transfer->bytes));
   }
   transfer->peer = message.from;
   message.wanted = transfer;

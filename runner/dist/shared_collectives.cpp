@@ -42,9 +42,9 @@ void SharedCollectives::compare(int first, int last, const Call& call) {
   for (int r = first; r <= last; ++r) {
     const auto other = page_.announced(r, calls_);
     if (!other || *other == signature_) continue;
-    throw training_error("the ranks do not call the same collectives: rank " + std::to_string(r) + " is at " +
-                         describe(*other) + ", rank " + std::to_string(page_.rank()) + " at " + describe(signature_) +
-                         " (" + call.name + ", call " + std::to_string(calls_) + ")");
+    throw training_error("the ranks do not call the same collectives: " + page_.name({r}) + " is at " +
+                         describe(*other) + ", " + page_.name({page_.rank()}) + " at " + describe(signature_) + " (" +
+                         call.name + ", call " + std::to_string(calls_) + ")");
   }
   compared_ = true;
 }
@@ -74,6 +74,7 @@ void SharedCollectives::barrier(const Call& call) {
 
 void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, const Call& call) {
   begin(Collective::broadcast, root, bytes);
+  if (bytes > page_.slot_bytes() && broadcast_in_place(data, bytes, root, call)) return;
   const bool mine = root == page_.rank();
   for (std::size_t i = 0; i < pieces_of(bytes, page_.slot_bytes()); ++i) {
     const std::size_t at = i * page_.slot_bytes();
@@ -87,6 +88,21 @@ void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, 
     }
     release_slot(slot);
   }
+}
+
+// Where the root's data lie in the arena, the others copy them from there. Returns false, on every rank, where they lie
+// elsewhere.
+bool SharedCollectives::broadcast_in_place(std::byte* data, std::size_t bytes, int root, const Call& call) {
+  if (!arena_.exists()) return false;
+  const bool mine = root == page_.rank();
+  if (mine) page_.announce_place(arena_.place_of(data, bytes));
+  const std::uint32_t point = page_.post();
+  if (!mine) await(root, point, call);
+  const auto place = page_.announced_place(root);
+  if (place && !mine) copy_bytes(data, arena_.at(root, *place), bytes);
+  // Before the root announces another place, all have read this one.
+  await_all(page_.post(), call);
+  return place.has_value();
 }
 
 void SharedCollectives::all_gather(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out,

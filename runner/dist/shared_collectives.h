@@ -70,6 +70,8 @@ class SharedCollectives {
   void await(int rank, std::uint32_t point, const Call& call);
   void await_all(std::uint32_t point, const Call& call);
 
+  bool broadcast_in_place(std::byte* data, std::size_t bytes, int root, const Call& call);
+
   // The next slot of the ring; `written`: by this rank, so that all must have read what it held.
   int take_slot(bool written, const Call& call);
   // This rank has read what it wanted from the slot's neighbours.
@@ -89,7 +91,7 @@ class SharedCollectives {
 
   void reduce_to(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   void reduce_small(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
-  bool reduce_in_place(std::byte* data, std::size_t count, const Reduction& r, const Call& call);
+  bool reduce_in_place(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   void reduce_large(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   static constexpr int kEveryRank = -1;  // in place of a root: all want the result
   bool wants(int root) const { return root == kEveryRank || root == page_.rank(); }

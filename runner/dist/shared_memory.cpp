@@ -58,7 +58,7 @@ std::vector<at::Tensor> parts_of(const at::Tensor& whole, const at::Tensor& part
 
 SharedMemory::SharedMemory(const Membership& m)
     : Backend(m.rank, m.world_size),
-      page_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size),
+      page_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size, m.first_rank),
       arena_(std::make_shared<SharedArena>(m.meeting.shared_file, m.rank, m.world_size)),
       collectives_(page_, *arena_),
       channels_(page_),
@@ -203,16 +203,5 @@ SharedMemory::WorkPtr SharedMemory::barrier(const c10d::BarrierOptions& options)
 }
 
 void SharedMemory::monitoredBarrier(const c10d::BarrierOptions& options, bool) { barrier(options); }
-
-c10::intrusive_ptr<c10d::Backend> make_shared_memory(const Membership& m) {
-  TORCH_CHECK(m.meeting.memory != nullptr, "shm is for ranks that one process has forked");
-  return c10::make_intrusive<SharedMemory>(m);
-}
-
-std::shared_ptr<SharedArena> arena_of(const Group& group) {
-  if (!group) return nullptr;
-  const auto* shared = dynamic_cast<const SharedMemory*>(group->getDefaultBackend().get());
-  return shared == nullptr ? nullptr : shared->arena();
-}
 
 }  // namespace ddp::dist

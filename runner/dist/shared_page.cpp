@@ -40,12 +40,6 @@ void pause_processor() {
 #endif
 }
 
-std::string list(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  return text;
-}
-
 std::size_t whole_pages(std::size_t bytes) { return bytes / kPage * kPage; }
 
 }  // namespace
@@ -83,8 +77,12 @@ struct alignas(128) SharedPage::Line {
   alignas(128) SharedCounter bell;
 };
 
-SharedPage::SharedPage(void* memory, std::size_t bytes, int rank, int world_size)
-    : memory_(static_cast<std::byte*>(memory)), rank_(rank), world_size_(world_size), processes_(world_size) {
+SharedPage::SharedPage(void* memory, std::size_t bytes, int rank, int world_size, int first_rank)
+    : memory_(static_cast<std::byte*>(memory)),
+      rank_(rank),
+      world_size_(world_size),
+      first_rank_(first_rank),
+      processes_(world_size) {
   const auto world = static_cast<std::size_t>(world_size);
   const std::size_t lines = in_pages(sizeof(Line) * world);
   const std::size_t for_rank = bytes > lines ? (bytes - lines) / world : 0;
@@ -109,6 +107,12 @@ std::byte* SharedPage::slot(int rank, int index) const {
 
 std::byte* SharedPage::channel(int from, int to) const {
   return slot(world_size_, 0) + static_cast<std::size_t>(from * world_size_ + to) * channel_bytes_;
+}
+
+std::string SharedPage::name(const std::vector<int>& ranks) const {
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? " " : ", ") + std::to_string(first_rank_ + ranks[i]);
+  return text;
 }
 
 void SharedPage::join() { line(rank_).process = getpid(); }
@@ -166,13 +170,13 @@ void SharedPage::sleep(SharedCounter& counter, const Ready& ready, const LateRan
     for (const int r : missing) {
       // What it did before its end counts.
       if (!has_ended(r) || ready()) continue;
-      throw training_error(list({r}) + " is gone, its process has ended: rank " + std::to_string(rank_) +
-                           " waited for it in " + call.name);
+      throw training_error(name({r}) + " is gone, its process has ended: " + name({rank_}) + " waited for it in " +
+                           call.name);
     }
     if (Clock::now() < deadline || ready()) continue;
-    throw training_error("Timed out waiting " + std::to_string(call.timeout.count()) + "ms for " + list(missing) +
+    throw training_error("Timed out waiting " + std::to_string(call.timeout.count()) + "ms for " + name(missing) +
                              ", not arrived at " + call.name,
-                         "rank " + std::to_string(rank_), "see distributed.timeout");
+                         name({rank_}), "see distributed.timeout");
   }
 }
 

@@ -55,12 +55,15 @@ class SharedPage {
   // A slot fits the cache of a core. Small worlds get no more than this, large ones less (see slot_bytes).
   static constexpr std::size_t kSlotBytes = 256u << 10;
 
-  SharedPage(void* memory, std::size_t bytes, int rank, int world_size);
+  // `first_rank`: what errors call rank 0, which is another one among all machines.
+  SharedPage(void* memory, std::size_t bytes, int rank, int world_size, int first_rank);
   SharedPage(const SharedPage&) = delete;
   SharedPage& operator=(const SharedPage&) = delete;
 
   int rank() const { return rank_; }
   int world_size() const { return world_size_; }
+  // For people: "rank 5", "ranks 4, 5".
+  std::string name(const std::vector<int>& ranks) const;
 
   // Tells the others who this rank is. Before its first wait.
   void join();
@@ -115,6 +118,7 @@ class SharedPage {
   std::byte* const memory_;
   const int rank_;
   const int world_size_;
+  const int first_rank_;
   std::size_t slot_bytes_;
   std::size_t channel_bytes_;
   int spins_;                        // of the processor, before anything else is tried

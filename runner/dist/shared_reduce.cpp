@@ -32,7 +32,7 @@ void SharedCollectives::reduce_to(int root, std::byte* data, std::size_t count, 
   const bool small = bytes * static_cast<std::size_t>(page_.world_size()) <= kSmallBytes && bytes <= page_.slot_bytes();
   if (small || page_.world_size() == 1) {
     reduce_small(root, data, count, r, call);
-  } else if (root != kEveryRank || !reduce_in_place(data, count, r, call)) {
+  } else if (!reduce_in_place(root, data, count, r, call)) {
     reduce_large(root, data, count, r, call);
   }
 }
@@ -53,17 +53,20 @@ void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t coun
   release_slot(slot);
 }
 
-// Where all ranks' data lie in the arena: each rank reduces its share and writes it into everyone's. Returns false, on
-// every rank, where any rank's lie elsewhere.
-bool SharedCollectives::reduce_in_place(std::byte* data, std::size_t count, const Reduction& r, const Call& call) {
+// Where all ranks' data lie in the arena: each rank reduces its share and writes it to those who want it. Returns
+// false, on every rank, where any rank's lie elsewhere.
+bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t count, const Reduction& r,
+                                        const Call& call) {
   if (!arena_.exists()) return false;
   page_.announce_place(arena_.place_of(data, count * r.element_bytes));
   await_all(page_.post(), call);
   std::vector<std::byte*> of_rank;
+  std::vector<std::byte*> wanted;
   for (int rank = 0; rank < page_.world_size(); ++rank) {
     const auto place = page_.announced_place(rank);
     if (!place) return false;
     of_rank.push_back(arena_.at(rank, *place));
+    if (root == kEveryRank || root == rank) wanted.push_back(of_rank.back());
   }
   const auto [begin, end] = share_of(page_.rank(), count, r);
   const std::size_t block = kBlockBytes / r.element_bytes;
@@ -73,7 +76,7 @@ bool SharedCollectives::reduce_in_place(std::byte* data, std::size_t count, cons
     const std::size_t offset = at * r.element_bytes;
     combine_ranks(
         sum, [&](int rank) { return of_rank[rank] + offset; }, elements, r);
-    for (std::byte* to : of_rank) copy_bytes(to + offset, sum, elements * r.element_bytes);
+    for (std::byte* to : wanted) copy_bytes(to + offset, sum, elements * r.element_bytes);
   }
   await_all(page_.post(), call);
   return true;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/group_memory.h"
 #include "launch/meeting_point.h"
 #include "launch/plan.h"
 #include "launch/supervisor.h"
@@ -23,6 +24,9 @@ struct Job {
 
 // The task of a rank of this machine, as `same` for all ranks. How it meets the others is left open.
 rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page, rank::Task same = {});
+
+// What the ranks of this machine share; for one group, and gone from here when the last of them is forked.
+GroupMemory memory_for(const Plan& plan);
 
 // Forks the ranks of this machine, which is node 0. `together`: there are no others.
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,

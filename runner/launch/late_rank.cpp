@@ -32,12 +32,16 @@ LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout)
   const std::string wait = "rank " + std::to_string(waiting) + " waited for " +
                            record::to_string(waits.collective.load()) + " in " + record::current_step(waits) +
                            " longer than " + seconds(timeout) + " (distributed.timeout)";
-  std::string away;
+  const auto is_stopped = [&](int r) { return page.rank(r).stopped.load(); };
   std::vector<int> late;
   for (int r = 0; r < page.ranks(); ++r) {
+    if (r != waiting && (page.rank(r).collectives < waits.collectives || is_stopped(r))) late.push_back(r);
+  }
+  // One that runs may be late because it waits for one that is stopped.
+  if (std::any_of(late.begin(), late.end(), is_stopped)) std::erase_if(late, [&](int r) { return !is_stopped(r); });
+  std::string away;
+  for (const int r : late) {
     const auto& rank = page.rank(r);
-    if (r == waiting || (rank.collectives >= waits.collectives && !rank.stopped)) continue;
-    late.push_back(r);
     away += "; rank " + std::to_string(r) + " stays away: it is " + record::standing(rank) + stopped_in_words(rank);
   }
   if (late.empty())

@@ -28,7 +28,7 @@ MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const st
   if (launch.nodes == 1 && !launch.master_host.empty()) {
     point.address = resolve(launch.master_host, launch.master_port);
   }
-  if (!plan.shares_memory()) point.listener = listen_on(point.address);
+  if (!plan.shares_memory() || launch.nodes > 1) point.listener = listen_on(point.address);
   return point;
 }
 

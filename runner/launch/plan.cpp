@@ -9,17 +9,18 @@
 namespace ddp::launch {
 namespace {
 
-// `one_parent`: this process forks every rank of the group, which can then share memory that it maps.
-std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, bool one_parent) {
+std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, const Launch& launch) {
   const std::string& asked = loaded.experiment.distributed.backend;
   if (loaded.experiment.parallel != "ddp") return asked;  // one process, which talks to none
   const bool all_gpus =
       std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
-  if (asked == "auto") return all_gpus ? "nccl" : one_parent && !plan.uses_gpus() ? "shm" : "gloo";
-  if (asked == "shm" && (plan.uses_gpus() || !one_parent)) {
+  // Ranks that this process forks can share memory that it maps.
+  const bool may_share = !launch.one_rank() && !plan.uses_gpus();
+  if (asked == "auto") return all_gpus ? "nccl" : may_share && launch.nodes == 1 ? "shm" : "gloo";
+  if (asked == "shm" && !may_share) {
     throw loaded.error("distributed.backend",
                        std::string("shm is memory that the CPU ranks of one command share, and ") +
-                           (one_parent ? "device_pool has GPUs" : "these ranks are of several"),
+                           (plan.uses_gpus() ? "device_pool has GPUs" : "each of these is started by itself"),
                        "use backend = \"auto\"");
   }
   if (asked == "nccl" && !all_gpus) {
@@ -137,7 +138,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   e.device_pool = pool_of(plan);
   e.devices_per_rank.reset();  // the pool says it now
   require_model_fits(loaded, plan);
-  e.distributed.backend = resolve_backend(loaded, plan, !launch.one_rank() && launch.nodes == 1);
+  e.distributed.backend = resolve_backend(loaded, plan, launch);
   e.batch_size = resolve_batch_size(loaded, plan, global_batch_size);
   e.global_batch_size.reset();
   if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());

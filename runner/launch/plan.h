@@ -24,7 +24,7 @@ struct Plan {
   int ranks_here() const { return static_cast<int>(groups.size()); }
   bool is_here(int rank) const { return rank >= first_rank && rank < first_rank + ranks_here(); }
   bool uses_gpus() const;
-  // All ranks are forked by this process, and talk through memory that it maps before.
+  // The ranks of this machine are forked by this process, and talk through memory that it maps before.
   bool shares_memory() const { return experiment.distributed.backend == "shm"; }
   // The devices of a rank of this machine for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"; and of all of them.
   std::string device_name(int local_rank) const;

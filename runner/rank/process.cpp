@@ -55,11 +55,15 @@ dist::Groups join_groups(const Task& t) {
   return dist::join_process_groups({.backend = d.backend,
                                     .rank = t.rank,
                                     .world_size = t.world_size,
+                                    .ranks_here = t.ranks_here,
+                                    .first_rank = t.first_rank,
                                     .device = t.devices.front(),
                                     .spread = t.devices.size() > 1,
                                     .meeting = t.meeting,
                                     .progress = t.progress->rank(t.rank),
-                                    .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000))},
+                                    .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000)),
+                                    // In its first step a static graph waits for its sums before that.
+                                    .sums_may_wait = !d.static_graph},
                                    /*control=*/!t.together);
 }
 

@@ -15,8 +15,8 @@ c10::Device first_device(const Task& task);
 // Threads, device and generator of this process. What draws from the generator comes after this.
 void prepare_process(const Task& task);
 
-// From here on what is freed stays with this process: a step takes what the one before has freed. The kernel would clear
-// every page of a large tensor anew, in each step.
+// From here on what is freed stays with this process: a step takes what the one before has freed. The kernel would
+// clear every page of a large tensor anew, in each step.
 void keep_freed_memory();
 
 // Joins this rank's groups; none where the experiment trains in one process. Throws ddp::Error (training).

@@ -21,6 +21,8 @@ struct Task {
   std::string config_hash = {};
   int rank = 0;
   int world_size = 1;
+  int ranks_here = 1;                     // of this machine, forked by this rank's parent
+  int first_rank = 0;                     // of this machine
   std::vector<std::string> devices = {};  // this rank's group: "cpu" or "cuda:3"
   std::string device_names = {};          // the same for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"
   std::filesystem::path run_directory = {};

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
+#include <filesystem>
 #include <stdexcept>
 
 #include <ATen/Parallel.h>
@@ -14,21 +15,30 @@
 namespace ddp::dist {
 namespace {
 
-[[noreturn]] void be_rank(int rank, int world_size, const GroupMemory& memory, const RankBody& body,
-                          std::chrono::milliseconds timeout, int pipe) {
+struct Place {
+  int rank;
+  int world_size;
+  int machines;
+  MeetingPlace meeting;
+};
+
+[[noreturn]] void be_rank(const Place& p, const RankBody& body, std::chrono::milliseconds timeout, int pipe) {
   std::string answer;
   try {
     at::set_num_threads(1);
-    record::ProgressPage progress(world_size);
+    record::ProgressPage progress(p.world_size);
+    const int ranks_here = p.world_size / p.machines;
     const Groups groups = join_process_groups({.backend = "shm",
-                                               .rank = rank,
-                                               .world_size = world_size,
+                                               .rank = p.rank,
+                                               .world_size = p.world_size,
+                                               .ranks_here = ranks_here,
+                                               .first_rank = p.rank / ranks_here * ranks_here,
                                                .device = "cpu",
-                                               .meeting = memory.at({}),
-                                               .progress = progress.rank(rank),
+                                               .meeting = p.meeting,
+                                               .progress = progress.rank(p.rank),
                                                .timeout = timeout},
                                               /*control=*/false);
-    body(rank, *groups.main);
+    body(p.rank, *groups.main);
   } catch (const std::exception& error) {
     answer = error.what();
   }
@@ -38,13 +48,18 @@ namespace {
 
 }  // namespace
 
-SharedRanks::SharedRanks(int world_size, const RankBody& body, std::chrono::milliseconds timeout) {
-  const GroupMemory memory(world_size);
+SharedRanks::SharedRanks(int world_size, const RankBody& body, std::chrono::milliseconds timeout, int machines)
+    : folder_((std::filesystem::temp_directory_path() / "ddp-exp-ranks-XXXXXX").string()) {
+  if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no folder");
+  std::vector<GroupMemory> memory;
+  for (int m = 0; m < machines; ++m) memory.emplace_back(world_size / machines);
   for (int r = 0; r < world_size; ++r) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+    const MeetingPlace meeting =
+        memory[static_cast<std::size_t>(r / (world_size / machines))].at({.file = folder_ + "/store"});
     const pid_t process = fork();
-    if (process == 0) be_rank(r, world_size, memory, body, timeout, ends[1]);
+    if (process == 0) be_rank({r, world_size, machines, meeting}, body, timeout, ends[1]);
     close(ends[1]);
     ranks_.push_back({process, ends[0]});
   }
@@ -56,6 +71,7 @@ SharedRanks::~SharedRanks() {
     if (rank.process > 0) waitpid(rank.process, nullptr, 0);
     close(rank.pipe);
   }
+  std::filesystem::remove_all(folder_);
 }
 
 std::string SharedRanks::answer(int rank) {
@@ -81,8 +97,8 @@ void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
 
-bool all_well(int world_size, const RankBody& body) {
-  SharedRanks ranks(world_size, body);
+bool all_well(int world_size, const RankBody& body, int machines) {
+  SharedRanks ranks(world_size, body, std::chrono::seconds(100), machines);
   bool well = true;
   const auto answers = ranks.answers();
   for (int r = 0; r < world_size; ++r) {

@@ -18,10 +18,11 @@ namespace ddp::dist {
 using RankBody = std::function<void(int rank, c10d::ProcessGroup& group)>;
 
 // Real processes that share memory, forked by this one as a run forks its ranks. Each joins the group and runs the
-// body; what it throws is its answer.
+// body; what it throws is its answer. On several "machines" each has memory of its own.
 class SharedRanks {
  public:
-  SharedRanks(int world_size, const RankBody& body, std::chrono::milliseconds timeout = std::chrono::seconds(100));
+  SharedRanks(int world_size, const RankBody& body, std::chrono::milliseconds timeout = std::chrono::seconds(100),
+              int machines = 1);
   ~SharedRanks();  // ends those that still live
 
   pid_t process(int rank) const { return ranks_.at(rank).process; }
@@ -37,6 +38,7 @@ class SharedRanks {
     int pipe;
   };
   std::vector<Rank> ranks_;
+  std::string folder_;  // where machines meet
 };
 
 // In a rank: throws where it does not hold.
@@ -57,6 +59,6 @@ class Flag {
 };
 
 // All ranks' bodies end without an error.
-bool all_well(int world_size, const RankBody& body);
+bool all_well(int world_size, const RankBody& body, int machines = 1);
 
 }  // namespace ddp::dist

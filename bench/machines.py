@@ -1,0 +1,25 @@
+"""Two machines of two ranks: memory inside each and Gloo between them, beside Gloo among all ranks.
+
+Both are this machine, and share its cores: what a network costs is not in it.
+"""
+
+import functools
+
+from step import ddp_exp, torchrun
+from table import Table
+
+MACHINES = 2
+RANKS = 2  # of each
+STEPS = {"toy": 600, "mlp": 200, "wide": 60}
+
+
+def tables():
+    for experiment, steps in STEPS.items():
+        over = functools.partial(ddp_exp, experiment, steps, ranks=RANKS, nodes=MACHINES)
+        rows = {
+            "ddp-exp, backend shm": lambda over=over: over("backend='shm'"),
+            "ddp-exp, backend gloo": lambda over=over: over("backend='gloo'"),
+            "torchrun + DDP": functools.partial(torchrun, experiment, "drawn", steps, ranks=MACHINES * RANKS),
+        }
+        title = f"steps a second, {MACHINES} nodes of {RANKS} ranks on one machine, {experiment}"
+        yield Table(f"machines-{experiment}", title, "more", rows)

@@ -1,0 +1,57 @@
+#include "dist/hierarchical_group.h"
+
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/graph_task.h>
+
+namespace ddp::dist {
+
+// A sum of this machine's ranks, on its way between the machines and back.
+class HierarchicalGroup::Sum : public c10d::Work {
+ public:
+  Sum(const HierarchicalGroup& group, std::vector<at::Tensor> tensors, const c10d::AllreduceOptions& options)
+      : Work(group.getRank(), c10d::OpType::ALLREDUCE),
+        machine_(group.machine()),
+        tensors_(std::move(tensors)),
+        timeout_(options.timeout) {
+    if (group.speakers_) between_ = group.speakers_->allreduce(tensors_, options);
+  }
+
+  bool wait(std::chrono::milliseconds timeout) override {
+    if (isCompleted()) return true;
+    if (between_) between_->wait(timeout);
+    machine_->broadcast(tensors_, {.rootRank = 0, .timeout = timeout_});
+    future_->markCompleted(c10::IValue(tensors_));
+    return true;
+  }
+
+  bool isCompleted() override { return future_->completed(); }
+  bool isSuccess() const override { return future_->completed(); }
+  std::vector<at::Tensor> result() override { return tensors_; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+
+ private:
+  const c10::intrusive_ptr<SharedMemory> machine_;
+  std::vector<at::Tensor> tensors_;
+  const std::chrono::milliseconds timeout_;
+  const c10::intrusive_ptr<c10::ivalue::Future> future_ =
+      c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+  c10::intrusive_ptr<c10d::Work> between_;  // null where another rank speaks
+};
+
+c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tensor>& tensors,
+                                                            const c10d::AllreduceOptions& options) {
+  if (options.reduceOp != c10d::ReduceOp::SUM || tensors.size() != 1 || tensors.front().is_sparse()) {
+    return ArenaGroup::allreduce(tensors, options);
+  }
+  note(record::Collective::all_reduce);
+  machine()->reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = 0, .timeout = options.timeout});
+  const auto sum = c10::make_intrusive<Sum>(*this, tensors, options);
+  if (sums_may_wait_ && torch::autograd::get_current_graph_task_id() != -1) {
+    torch::autograd::Engine::get_default_engine().queue_callback([sum] { sum->wait(kNoTimeout); });
+  } else {
+    sum->wait(kNoTimeout);
+  }
+  return sum;
+}
+
+}  // namespace ddp::dist

@@ -1,0 +1,134 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <ATen/Functions.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include "catch.h"
+#include "dist/process_group.h"
+#include "dist/shared_arena.h"
+#include "shared_ranks.h"
+
+namespace ddp::dist {
+namespace {
+
+using at::Tensor;
+
+constexpr int kRanks = 4;
+constexpr int kMachines = 2;
+
+// Numbers of which every order of sums has other bits.
+Tensor values(int rank, std::int64_t size, at::ScalarType type = at::kFloat) {
+  at::manual_seed(static_cast<std::uint64_t>(rank + 1));
+  return at::randn({size}).to(type);
+}
+
+// Each machine's ranks first, then the machines.
+Tensor expected_sum(std::int64_t size, at::ScalarType type = at::kFloat) {
+  return (values(0, size, type) + values(1, size, type)) + (values(2, size, type) + values(3, size, type));
+}
+
+void all_reduce(c10d::ProcessGroup& group, const Tensor& tensor, const c10d::ReduceOp& op = c10d::ReduceOp::SUM) {
+  std::vector<Tensor> tensors{tensor};
+  c10d::AllreduceOptions options;
+  options.reduceOp = op;
+  group.allreduce(tensors, options)->wait();
+}
+
+}  // namespace
+
+TEST_CASE("ranks of two machines add up in their memory first, and all have the same sum") {
+  CHECK(all_well(
+      kRanks,
+      [](int rank, c10d::ProcessGroup& group) {
+        for (const auto type : {at::kFloat, at::kDouble, at::kLong}) {
+          for (const std::int64_t size : {1, 1000, 300000}) {
+            const Tensor sum = values(rank, size, type);
+            all_reduce(group, sum);
+            require(sum.equal(expected_sum(size, type)), "the sum of " + std::to_string(size));
+          }
+        }
+      },
+      kMachines));
+}
+
+TEST_CASE("large sums of two machines are made where the buckets lie, with the same bits") {
+  CHECK(all_well(
+      kRanks,
+      [](int rank, c10d::ProcessGroup& group) {
+        const auto arena = arena_of(Group(&group, [](c10d::ProcessGroup*) {}));
+        require(arena != nullptr && arena->exists(), "an arena");
+        arena->reserve(4u << 20);
+        const SharedArena::Use in_arena(arena);
+        const Tensor sum = values(rank, 300000).clone();
+        require(arena->place_of(static_cast<const std::byte*>(sum.const_data_ptr()), sum.nbytes()).has_value(),
+                "in it");
+        for (int i = 0; i < 3; ++i) {
+          sum.copy_(values(rank, 300000));
+          all_reduce(group, sum);
+          require(sum.equal(expected_sum(300000)), "the sum");
+        }
+      },
+      kMachines));
+}
+
+TEST_CASE("what is no sum goes over Gloo among the ranks of all machines") {
+  CHECK(all_well(
+      kRanks,
+      [](int rank, c10d::ProcessGroup& group) {
+        const Tensor most = at::full({5}, rank);
+        all_reduce(group, most, c10d::ReduceOp::MAX);
+        require(most.eq(3).all().item<bool>(), "the greatest");
+        std::vector<Tensor> sent{at::full({5}, rank)};
+        group.broadcast(sent, {.rootRank = 2})->wait();
+        require(sent[0].eq(2).all().item<bool>(), "what rank 2 sent");
+        std::vector<std::vector<Tensor>> all(1);
+        for (int r = 0; r < kRanks; ++r) all[0].push_back(at::empty({5}, at::kLong));
+        std::vector<Tensor> mine{at::full({5}, rank, at::kLong)};
+        group.allgather(all, mine)->wait();
+        for (int r = 0; r < kRanks; ++r) require(all[0][r].eq(r).all().item<bool>(), "what each sent");
+      },
+      kMachines));
+}
+
+TEST_CASE("a sum that was begun in backward is done when backward is through") {
+  CHECK(all_well(
+      kRanks,
+      [](int rank, c10d::ProcessGroup& group) {
+        const Tensor x = at::ones({4}).requires_grad_();
+        const Tensor first = values(rank, 1000);
+        const Tensor second = values(rank, 200000);
+        std::vector<c10::intrusive_ptr<c10d::Work>> works;
+        bool waits = true;
+        x.register_hook([&](const Tensor& gradient) {
+          for (const Tensor& tensor : {first, second}) {
+            std::vector<Tensor> tensors{tensor};
+            works.push_back(group.allreduce(tensors));
+            waits = waits && !works.back()->isCompleted();
+          }
+          return gradient;
+        });
+        x.sum().backward();
+        require(waits && works.size() == 2, "two that wait for the end of backward");
+        for (const auto& work : works) require(work->isCompleted() && work->getFuture()->completed(), "done");
+        require(first.equal(expected_sum(1000)) && second.equal(expected_sum(200000)), "the sums");
+      },
+      kMachines));
+}
+
+TEST_CASE("a rank that dies is named by its number among all machines' ranks") {
+  SharedRanks ranks(
+      kRanks,
+      [](int rank, c10d::ProcessGroup& group) {
+        const Tensor sum = values(rank, 10);
+        all_reduce(group, sum);
+        if (rank == 3) raise(SIGKILL);
+        all_reduce(group, sum);
+      },
+      std::chrono::seconds(100), kMachines);
+  const std::string answer = ranks.answer(2);
+  INFO(answer);
+  CHECK(answer.find("rank 3 is gone") != std::string::npos);
+}
+
+}  // namespace ddp::dist
