@@ -1,23 +1,26 @@
 """A save of a 400 MB model and its AdamW state (1.2 GB in all), while two ranks train.
 
-Blocked: how long training waits at the save. Lost: how much longer the steps after it take than those before, the wait
-included, until it is on disk; torch.save returns before that, its pages still in memory.
+Blocked: how long training waits at the save. Lost: how much longer than the median step the steps take that follow it until
+the next one, the wait included; torch.save returns before its pages are on disk. ddp-exp has got its memory ready beside
+the first steps of the run, which are slow on both sides and not counted.
 """
 
 import json
 import os
+import statistics
 import tempfile
 
 from sides import Peer, run_ddp_exp
 from table import Table
 
-EVERY = 6  # steps from one save to the next; the first of them are the measure of those after
+EVERY = 8  # steps from one save to the next
 STEPS = 3 * EVERY
 
 
-def after_saves(seconds, before):
-    """How much longer the steps after each save took, from the seconds at each step."""
-    return [seconds[save + EVERY] - seconds[save] - EVERY * before for save in (EVERY, 2 * EVERY)]
+def lost(seconds):
+    """By the first save and by the second, from the seconds at each step."""
+    step = statistics.median(seconds[s] - seconds[s - 1] for s in range(EVERY, STEPS + 1))
+    return [seconds[save + EVERY] - seconds[save] - EVERY * step for save in (EVERY, 2 * EVERY)]
 
 
 def ddp_exp():
@@ -25,7 +28,7 @@ def ddp_exp():
     lines = run_ddp_exp(os.environ["DDP_EXP"], "big", STEPS)
     seconds = {line["step"]: line["seconds"] for line in lines if line["event"] == "step"}
     blocked = [line["stall"] for line in lines if line["event"] == "checkpoint"]
-    return blocked[:2], after_saves(seconds, (seconds[EVERY] - seconds[1]) / (EVERY - 1))
+    return blocked[:2], lost(seconds)
 
 
 def torch_save():
@@ -33,7 +36,7 @@ def torch_save():
         with Peer("big", "kept", STEPS, os.path.join(folder, "state.pt"), EVERY) as lines:
             *_, blocked, ends = (json.loads(line) for line in lines if line.startswith(("[", "{")))
     seconds = {step: end - ends[0] for step, end in enumerate(ends, 1)}
-    return blocked[:2], after_saves(seconds, seconds[EVERY] / (EVERY - 1))
+    return blocked[:2], lost(seconds)
 
 
 class Save:

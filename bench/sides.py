@@ -58,7 +58,7 @@ batch_size = 64
 model = { name = "mlp", in_features = 5000, hidden = [5000, 5000, 5000], out_features = 5000 }
 dataset = { name = "random_batch", inputs = 5000, targets = 5000 }
 batch_size = 64
-checkpoint = { save_every_steps = 6 }
+checkpoint = { save_every_steps = 8 }
 """,
 }
 

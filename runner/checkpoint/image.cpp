@@ -42,6 +42,12 @@ std::string head_of(const NamedTensors& tensors) {
   return head + text;
 }
 
+std::uint64_t size_of(const std::string& head, const NamedTensors& tensors) {
+  std::uint64_t size = head.size();
+  for (const auto& [name, tensor] : tensors) size += tensor.nbytes();
+  return size;
+}
+
 // Past the page cache, where the file system lets it: the copy that the kernel would make there costs training time, as
 // does the work of writing it back.
 FileDescriptor create(const fs::path& file, std::uint64_t size) {
@@ -77,14 +83,21 @@ SafetensorsImage::~SafetensorsImage() {
   if (data_ != nullptr) munmap(data_, capacity_);
 }
 
-void SafetensorsImage::reserve(std::uint64_t bytes) {
-  if (bytes <= capacity_) return;
+bool SafetensorsImage::take(std::uint64_t bytes) {
+  if (bytes <= capacity_) return false;
   if (data_ != nullptr) munmap(std::exchange(data_, nullptr), std::exchange(capacity_, 0));
   // Not in huge pages: on a virtual machine whose host must find them first, touching them took eight times longer.
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw training_error("no memory to save from: " + errno_text(errno));
   data_ = static_cast<char*>(memory);
   capacity_ = bytes;
+  return true;
+}
+
+void SafetensorsImage::reserve(const NamedTensors& tensors) {
+  const std::uint64_t bytes = in_pages(size_of(head_of(tensors), tensors));
+  if (!take(bytes)) return;
+  for (std::uint64_t page = 0; page < bytes; page += kPage) static_cast<volatile char*>(data_)[page] = 0;
 }
 
 void SafetensorsImage::add(const at::Tensor& tensor, char* to, bool steady) {
@@ -104,9 +117,8 @@ void SafetensorsImage::begin(const NamedTensors& steady, const NamedTensors& cha
   NamedTensors all = steady;
   all.insert(all.end(), changing.begin(), changing.end());
   const std::string head = head_of(all);
-  std::uint64_t size = head.size();
-  for (const auto& [name, tensor] : all) size += tensor.nbytes();
-  reserve(in_pages(size));
+  const std::uint64_t size = size_of(head, all);
+  take(in_pages(size));
   size_ = size;
   pieces_.clear();
   taken_ = copied_ = 0;

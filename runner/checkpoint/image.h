@@ -22,6 +22,9 @@ class SafetensorsImage {
   SafetensorsImage(const SafetensorsImage&) = delete;
   SafetensorsImage& operator=(const SafetensorsImage&) = delete;
 
+  // Takes the memory that a file of these tensors needs, and touches it, which is most of the work of a first begin()
+  // and finish(). Throws ddp::Error (training).
+  void reserve(const NamedTensors& tensors);
   // Lays the file out and copies `changing` in, from whatever device they are on; strided ones become contiguous. So it
   // does with `steady`, but for contiguous tensors of the CPU: those are left to finish(), and until it has returned
   // they must stay as they are. Throws ddp::Error (training).
@@ -40,7 +43,8 @@ class SafetensorsImage {
     std::uint64_t bytes;
   };
 
-  void reserve(std::uint64_t bytes);
+  // Returns whether the memory is new.
+  bool take(std::uint64_t bytes);
   void add(const at::Tensor& tensor, char* to, bool steady);
 
   char* data_ = nullptr;  // whole pages, zero from size_ to the end of its page

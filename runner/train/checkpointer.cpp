@@ -171,9 +171,23 @@ void Checkpointer::rehearse(checkpoint::State state) {
   went_back_to_.reset();
 }
 
-void Checkpointer::end_rehearsal() {
+void Checkpointer::first_step_done() {
+  if (p_.rank != 0) return;
   // The step's all-reduce came after every rank's load: nobody reads it any more.
-  if (p_.rank == 0) fs::remove_all(rehearsal_folder(p_.folder));
+  if (p_.options.rehearse) fs::remove_all(rehearsal_folder(p_.folder));
+  const bool saves_meanwhile = p_.options.save_every_steps || p_.options.save_every > 0;
+  if (!saves_meanwhile || saving_.valid()) return;
+  checkpoint::NamedTensors model = p_.model.parameters();
+  model.insert(model.end(), p_.model.buffers().begin(), p_.model.buffers().end());
+  const auto get_ready = [this, model, optimizer = p_.optimizer.state()] {
+    try {
+      snapshot_.model.reserve(model);
+      snapshot_.optimizer.reserve(optimizer);
+    } catch (const Error&) {
+      // A save will find no memory either, and say so.
+    }
+  };
+  saving_ = std::async(std::launch::async, get_ready);
 }
 
 }  // namespace ddp::train

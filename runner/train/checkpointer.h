@@ -54,9 +54,10 @@ class Checkpointer {
   void restore(const checkpoint::Checkpoint& loaded);
 
   // The tutorial's demo_checkpoint: rank 0 saves, all wait, every rank loads onto its own device.
-  // end_rehearsal removes the folder after the first step. Collective.
+  // The folder goes after the first step. Collective.
   void rehearse(checkpoint::State state);
-  void end_rehearsal();
+  // Gets ready, on a thread, for the saves to come: the state that will be saved is there now.
+  void first_step_done();
 
  private:
   void take_snapshot(checkpoint::State state);
@@ -71,7 +72,7 @@ class Checkpointer {
   bool copying_ = false;                      // as far as training knows
   std::atomic<double> awaited_since_{0};      // when training came to wait for the copy, in the recorder's seconds
   std::string failure_;                       // why the last save failed; empty: it did not
-  std::future<void> saving_;                  // last: it works with what is above
+  std::future<void> saving_;                  // or getting ready for it; last: it works with what is above
 };
 
 // Copies tensors into a module's parameters and buffers by name, onto the devices they are on. Throws

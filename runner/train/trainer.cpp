@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 
@@ -32,7 +33,7 @@ void Trainer::run_epoch() {
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
     if (given_up_) return;
-    if (p_.experiment.checkpoint.rehearse && state_.step == 1) p_.checkpointer.end_rehearsal();
+    if (std::exchange(first_step_, false)) p_.checkpointer.first_step_done();
     stopping_ = exchange_->stop_agreed(/*more=*/!finished());
     if (save_is_due_after_step() && !epoch_finished() && !finished()) save();
   }

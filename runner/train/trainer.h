@@ -77,6 +77,7 @@ class Trainer {
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
+  bool first_step_ = true;     // of this process
   bool stopping_ = false;
   bool given_up_ = false;
 };

@@ -3,6 +3,7 @@
 #include <random>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -53,6 +54,14 @@ std::string bytes_of(const std::string& header, std::size_t data) {
   std::string bytes;
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xff);
   return bytes + header + std::string(data, '\1');
+}
+
+// Bytes of this process that are in memory.
+std::int64_t resident() {
+  std::int64_t size = 0;
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> size >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
 }
 
 // Is it refused with an error that names the file?
@@ -108,6 +117,22 @@ TEST_CASE("an image that held more before is written as it is now") {
     CHECK(written.hash == record::hash_hex_of(file.path()));
     CHECK(at::equal(read_safetensors(file.path()).at(0).second, tensor));
   }
+}
+
+TEST_CASE("memory that was reserved for an image is there before anything is copied") {
+  const ScratchFile file;
+  const at::Tensor tensor = at::randn({8'000'000});
+  const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+  SafetensorsImage image;
+  const std::int64_t before = resident();
+  image.reserve({{"x", tensor}});
+  const std::int64_t reserved = resident();
+  CHECK(reserved - before > bytes * 9 / 10);
+  image.begin({{"x", tensor}});
+  image.finish();
+  CHECK(resident() - reserved < bytes / 10);
+  image.write(file.path());
+  CHECK(at::equal(read_safetensors(file.path()).at(0).second, tensor));
 }
 
 TEST_CASE("a tensor that changes after it was taken is written as it was") {
