@@ -104,9 +104,11 @@ def run_ddp_exp(program, experiment, steps, ranks=RANKS, *sets, nodes=1):
             command += ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]
         others = [subprocess.Popen([*command, "--node-rank", str(n)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                   for n in range(1, nodes)]  # fmt: skip
-        output_of(command + ["--node-rank", "0"] if others else command)
-        for other in others:
-            other.wait()
+        try:
+            output_of(command + ["--node-rank", "0"] if others else command)
+        finally:
+            for other in others:  # which end when node 0 does
+                other.wait()
         with open(os.path.join(folder, "bench", "r", "metrics.jsonl")) as metrics:
             return [json.loads(line) for line in metrics]
 

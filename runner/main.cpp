@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <csignal>
@@ -93,14 +94,20 @@ int run(int argc, char** argv) {
   }
 }
 
+// What was printed has arrived, or it is an error, as on a full disk. Who has closed stdout wants nothing of it.
+int flush_output(int exit_code) {
+  const bool arrived = std::cout.flush().good() && std::fflush(nullptr) == 0;
+  if (arrived || exit_code != 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0) return exit_code;
+  ddp::log::error("cannot print all of it: stdout takes no more");
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::set_terminate(end_for_want_of_memory);
-  const int exit_code = run(argc, argv);
-  std::cout.flush();
-  std::fflush(nullptr);
-#ifndef __SANITIZE_ADDRESS__  // which looks for what was lost at exit
+  const int exit_code = flush_output(run(argc, argv));
+#ifndef __SANITIZE_ADDRESS__  // which has something to say at exit
   // LibTorch takes its tables of operators apart at exit, for longer than it takes to put them together.
   _exit(exit_code);
 #endif

@@ -13,9 +13,9 @@ struct MeetingPlace {
   std::uint16_t port = 0;
   int listener = -1;        // the rank that hosts the store: a socket that listens there already
   std::string prefix = {};  // of this group's keys, in a store that outlives the group
-  void* memory = nullptr;   // shm: what all ranks share instead of all that, zeros at first
+  void* memory = nullptr;   // shm: what the ranks of this machine share, zeros at first
   std::size_t memory_bytes = 0;
-  int shared_file = -1;  // shm: an empty file without a name that all ranks have open
+  int shared_file = -1;                   // shm: an empty file without a name that they all have open
   std::string own_address = "127.0.0.1";  // this rank's, as the others reach it
 };
 

@@ -123,7 +123,8 @@ void add_comm(CLI::App& app, int& exit_code) {
   verb->add_option("--devices,--device-pool", f->devices,
                    "a rank for each: auto (all GPUs, or two CPU ranks), a number, 0,1,2 or cpu,cpu")
       ->capture_default_str();
-  verb->add_option("--backend", f->backend, "gloo, nccl, shm (CPU ranks of one machine), or auto as in training")
+  verb->add_option("--backend", f->backend,
+                   "gloo, nccl, shm (memory of a machine's CPU ranks; between machines gloo), or auto as in training")
       ->capture_default_str();
   verb->add_option("--dtype", f->dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
       ->capture_default_str();

@@ -1,9 +1,16 @@
 #include "dist/hierarchical_group.h"
 
+#include <deque>
+
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 
 namespace ddp::dist {
+
+// Sums that are not done, in the order in which all ranks began them, which is that in which they are finished.
+struct HierarchicalGroup::Pending {
+  std::deque<c10::intrusive_ptr<Sum>> sums;
+};
 
 // A sum of this machine's ranks, on its way between the machines and back.
 class HierarchicalGroup::Sum : public c10d::Work {
@@ -11,32 +18,48 @@ class HierarchicalGroup::Sum : public c10d::Work {
   Sum(const HierarchicalGroup& group, std::vector<at::Tensor> tensors, const c10d::AllreduceOptions& options)
       : Work(group.getRank(), c10d::OpType::ALLREDUCE),
         machine_(group.machine()),
+        pending_(group.pending_),
         tensors_(std::move(tensors)),
         timeout_(options.timeout) {
     if (group.speakers_) between_ = group.speakers_->allreduce(tensors_, options);
   }
 
   bool wait(std::chrono::milliseconds timeout) override {
-    if (isCompleted()) return true;
-    if (between_) between_->wait(timeout);
-    machine_->broadcast(tensors_, {.rootRank = 0, .timeout = timeout_});
-    future_->markCompleted(c10::IValue(tensors_));
+    while (!isCompleted()) {
+      const auto first = pending_->sums.front();
+      pending_->sums.pop_front();
+      first->finish(timeout);
+    }
+    if (future_->hasError()) std::rethrow_exception(future_->exception_ptr());
     return true;
   }
 
   bool isCompleted() override { return future_->completed(); }
-  bool isSuccess() const override { return future_->completed(); }
+  bool isSuccess() const override { return future_->completed() && !future_->hasError(); }
   std::vector<at::Tensor> result() override { return tensors_; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
  private:
+  void finish(std::chrono::milliseconds timeout) {
+    try {
+      if (between_) between_->wait(timeout);
+      machine_->broadcast(tensors_, {.rootRank = 0, .timeout = timeout_});
+      future_->markCompleted(c10::IValue(tensors_));
+    } catch (const std::exception&) {
+      future_->setError(std::current_exception());
+    }
+  }
+
   const c10::intrusive_ptr<SharedMemory> machine_;
+  const std::shared_ptr<Pending> pending_;
   std::vector<at::Tensor> tensors_;
   const std::chrono::milliseconds timeout_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_ =
       c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
   c10::intrusive_ptr<c10d::Work> between_;  // null where another rank speaks
 };
+
+std::shared_ptr<HierarchicalGroup::Pending> HierarchicalGroup::none_pending() { return std::make_shared<Pending>(); }
 
 c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tensor>& tensors,
                                                             const c10d::AllreduceOptions& options) {
@@ -46,6 +69,7 @@ c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tens
   note(record::Collective::all_reduce);
   machine()->reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = 0, .timeout = options.timeout});
   const auto sum = c10::make_intrusive<Sum>(*this, tensors, options);
+  pending_->sums.push_back(sum);
   if (sums_may_wait_ && torch::autograd::get_current_graph_task_id() != -1) {
     torch::autograd::Engine::get_default_engine().queue_callback([sum] { sum->wait(kNoTimeout); });
   } else {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -28,9 +29,12 @@ class HierarchicalGroup : public ArenaGroup {
 
  private:
   class Sum;
+  struct Pending;
+  static std::shared_ptr<Pending> none_pending();
 
   const c10::intrusive_ptr<c10d::Backend> speakers_;
   const bool sums_may_wait_;
+  const std::shared_ptr<Pending> pending_ = none_pending();
 };
 
 }  // namespace ddp::dist

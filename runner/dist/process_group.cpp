@@ -45,6 +45,7 @@ Group owned_by_all(c10::intrusive_ptr<c10d::ProcessGroup> group) {
 using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 c10::intrusive_ptr<SharedMemory> make_shared_memory(Membership m) {
+  TORCH_CHECK(m.meeting.memory != nullptr, "shm is for ranks that one process has forked");
   m.rank -= m.first_rank;
   m.world_size = m.ranks_here;
   return c10::make_intrusive<SharedMemory>(m);
@@ -60,8 +61,10 @@ c10::intrusive_ptr<c10d::Backend> make_speakers(const StorePointer& store, Membe
 
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {
   if (m.backend == "shm") {
-    return c10::make_intrusive<HierarchicalGroup>(make_shared_memory(m), make_speakers(store, m), m.sums_may_wait,
-                                                  m.progress, store, m.rank, m.world_size);
+    const auto machine = make_shared_memory(m);
+    const auto speakers = make_speakers(store, m);
+    return c10::make_intrusive<HierarchicalGroup>(machine, speakers, m.sums_may_wait, m.progress, store, m.rank,
+                                                  m.world_size);
   }
   if (m.device == "cpu" && m.world_size <= usable_cores()) {
     return c10::make_intrusive<AttentiveGroup>(m.progress, store, m.rank, m.world_size);

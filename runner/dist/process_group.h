@@ -24,7 +24,7 @@ struct Membership {
   std::string backend;  // "shm", "gloo" or "nccl"
   int rank = 0;
   int world_size = 1;
-  int ranks_here = 0;   // shm: of this machine; as many as on every other
+  int ranks_here = 1;   // shm: of this machine; as many as on every other
   int first_rank = 0;   // shm: of this machine
   std::string device;   // the rank's first device: "cpu" or "cuda:3"
   bool spread = false;  // over more devices than that one

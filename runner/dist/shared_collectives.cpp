@@ -90,19 +90,27 @@ void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, 
   }
 }
 
-// Where the root's data lie in the arena, the others copy them from there. Returns false, on every rank, where they lie
-// elsewhere.
+// Where all ranks' data lie in the arena, the others copy the root's from there. Returns false, on every rank, where
+// any rank's lie elsewhere.
 bool SharedCollectives::broadcast_in_place(std::byte* data, std::size_t bytes, int root, const Call& call) {
-  if (!arena_.exists()) return false;
-  const bool mine = root == page_.rank();
-  if (mine) page_.announce_place(arena_.place_of(data, bytes));
-  const std::uint32_t point = page_.post();
-  if (!mine) await(root, point, call);
-  const auto place = page_.announced_place(root);
-  if (place && !mine) copy_bytes(data, arena_.at(root, *place), bytes);
-  // Before the root announces another place, all have read this one.
+  const std::vector<std::byte*> of_rank = find_in_arena(data, bytes, call);
+  if (!of_rank.empty() && root != page_.rank()) copy_bytes(data, of_rank[root], bytes);
+  // Before any rank announces another place, all have read this one.
   await_all(page_.post(), call);
-  return place.has_value();
+  return !of_rank.empty();
+}
+
+std::vector<std::byte*> SharedCollectives::find_in_arena(const std::byte* data, std::size_t bytes, const Call& call) {
+  std::vector<std::byte*> of_rank;
+  if (!arena_.exists()) return of_rank;
+  page_.announce_place(arena_.place_of(data, bytes));
+  await_all(page_.post(), call);
+  for (int rank = 0; rank < page_.world_size(); ++rank) {
+    const auto place = page_.announced_place(rank);
+    if (!place) return {};
+    of_rank.push_back(arena_.at(rank, *place));
+  }
+  return of_rank;
 }
 
 void SharedCollectives::all_gather(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out,

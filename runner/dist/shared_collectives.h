@@ -26,8 +26,8 @@ enum class Collective : std::uint8_t {
 
 // Collectives over a shared page, on plain memory. Each is one SPMD program: every rank calls it with the same sizes,
 // in the same order, and it returns when its part is done. Data of any size goes through the slots piece by piece;
-// large sums of what lies in the arena are made there. Reductions add in rank order: the bits are the same in every
-// run, and with two ranks those of any other backend.
+// where they lie in the arena on all ranks, large reductions and broadcasts are made there. Reductions add in rank
+// order: the bits are the same in every run, and with two ranks those of any other backend.
 class SharedCollectives {
  public:
   SharedCollectives(SharedPage& page, const SharedArena& arena) : page_(page), arena_(arena) {}
@@ -70,6 +70,9 @@ class SharedCollectives {
   void await(int rank, std::uint32_t point, const Call& call);
   void await_all(std::uint32_t point, const Call& call);
 
+  // Where each rank's data are; empty, on every rank, where any rank's lie elsewhere than in the arena. Before a rank
+  // looks for others, all must have read these.
+  std::vector<std::byte*> find_in_arena(const std::byte* data, std::size_t bytes, const Call& call);
   bool broadcast_in_place(std::byte* data, std::size_t bytes, int root, const Call& call);
 
   // The next slot of the ring; `written`: by this rank, so that all must have read what it held.

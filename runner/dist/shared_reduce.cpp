@@ -57,17 +57,9 @@ void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t coun
 // false, on every rank, where any rank's lie elsewhere.
 bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t count, const Reduction& r,
                                         const Call& call) {
-  if (!arena_.exists()) return false;
-  page_.announce_place(arena_.place_of(data, count * r.element_bytes));
-  await_all(page_.post(), call);
-  std::vector<std::byte*> of_rank;
-  std::vector<std::byte*> wanted;
-  for (int rank = 0; rank < page_.world_size(); ++rank) {
-    const auto place = page_.announced_place(rank);
-    if (!place) return false;
-    of_rank.push_back(arena_.at(rank, *place));
-    if (root == kEveryRank || root == rank) wanted.push_back(of_rank.back());
-  }
+  const std::vector<std::byte*> of_rank = find_in_arena(data, count * r.element_bytes, call);
+  if (of_rank.empty()) return false;
+  const std::vector<std::byte*> wanted = root == kEveryRank ? of_rank : std::vector{of_rank[root]};
   const auto [begin, end] = share_of(page_.rank(), count, r);
   const std::size_t block = kBlockBytes / r.element_bytes;
   alignas(kCacheLine) std::byte sum[kBlockBytes];

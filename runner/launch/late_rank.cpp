@@ -32,13 +32,19 @@ LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout)
   const std::string wait = "rank " + std::to_string(waiting) + " waited for " +
                            record::to_string(waits.collective.load()) + " in " + record::current_step(waits) +
                            " longer than " + seconds(timeout) + " (distributed.timeout)";
-  const auto is_stopped = [&](int r) { return page.rank(r).stopped.load(); };
-  std::vector<int> late;
+  // Of those that are late, who is stopped or furthest behind holds up the rest.
+  std::vector<int> stopped;
+  std::vector<int> behind;
+  std::int64_t least = waits.collectives;
   for (int r = 0; r < page.ranks(); ++r) {
-    if (r != waiting && (page.rank(r).collectives < waits.collectives || is_stopped(r))) late.push_back(r);
+    const std::int64_t done = page.rank(r).collectives;
+    if (r == waiting) continue;
+    if (page.rank(r).stopped) stopped.push_back(r);
+    if (done < least) behind.clear();
+    least = std::min(least, done);
+    if (done < waits.collectives && done == least) behind.push_back(r);
   }
-  // One that runs may be late because it waits for one that is stopped.
-  if (std::any_of(late.begin(), late.end(), is_stopped)) std::erase_if(late, [&](int r) { return !is_stopped(r); });
+  const std::vector<int>& late = stopped.empty() ? behind : stopped;
   std::string away;
   for (const int r : late) {
     const auto& rank = page.rank(r);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
@@ -86,13 +87,22 @@ void Checkpointer::save(checkpoint::State state) {
   record.stall = p_.recorder->seconds() - begun;
   awaited_since_ = std::numeric_limits<double>::infinity();
   copying_ = true;
-  saving_ = std::async(std::launch::async, [this, record] { write(record); });
+  in_background([this, record] { write(record); });
 }
 
 void Checkpointer::before_update() {
   if (!std::exchange(copying_, false)) return;
   awaited_since_ = p_.recorder->seconds();
   snapshot_.finish();
+}
+
+void Checkpointer::in_background(const std::function<void()>& work) {
+  try {
+    saving_ = std::async(std::launch::async, work);
+  } catch (const std::system_error&) {
+    // No thread is to be had, under `ulimit -u` for one: training waits.
+    work();
+  }
 }
 
 // On a thread of its own.
@@ -179,15 +189,14 @@ void Checkpointer::first_step_done() {
   if (!saves_meanwhile || saving_.valid()) return;
   checkpoint::NamedTensors model = p_.model.parameters();
   model.insert(model.end(), p_.model.buffers().begin(), p_.model.buffers().end());
-  const auto get_ready = [this, model, optimizer = p_.optimizer.state()] {
+  in_background([this, model, optimizer = p_.optimizer.state()] {
     try {
       snapshot_.model.reserve(model);
       snapshot_.optimizer.reserve(optimizer);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       // A save will find no memory either, and say so.
     }
-  };
-  saving_ = std::async(std::launch::async, get_ready);
+  });
 }
 
 }  // namespace ddp::train

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
@@ -62,6 +63,7 @@ class Checkpointer {
  private:
   void take_snapshot(checkpoint::State state);
   checkpoint::NamedTensors gather_buffers() const;
+  void in_background(const std::function<void()>& work);
   void write(record::SaveRecord record);
   void remove_old(std::int64_t saved);
 

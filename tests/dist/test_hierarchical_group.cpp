@@ -52,6 +52,51 @@ TEST_CASE("ranks of two machines add up in their memory first, and all have the 
       kMachines));
 }
 
+TEST_CASE("machines may have any number of ranks") {
+  CHECK(all_well(
+      6,
+      [](int rank, c10d::ProcessGroup& group) {
+        for (const std::int64_t size : {10, 100003}) {
+          const auto of_machine = [&](int first) {
+            return (values(first, size) + values(first + 1, size)) + values(first + 2, size);
+          };
+          const Tensor sum = values(rank, size);
+          all_reduce(group, sum);
+          require(sum.equal(of_machine(0) + of_machine(3)), "the sum of " + std::to_string(size));
+        }
+      },
+      2));
+  CHECK(all_well(
+      2,
+      [](int rank, c10d::ProcessGroup& group) {
+        const Tensor sum = values(rank, 1000);
+        all_reduce(group, sum);
+        require(sum.equal(values(0, 1000) + values(1, 1000)), "the sum");
+      },
+      2));
+}
+
+TEST_CASE("sums that are waited for in another order are done in the order they were begun in") {
+  CHECK(all_well(
+      kRanks,
+      [](int rank, c10d::ProcessGroup& group) {
+        const Tensor x = at::ones({4}).requires_grad_();
+        const Tensor first = values(rank, 1000);
+        const Tensor second = values(rank, 200000);
+        x.register_hook([&](const Tensor& gradient) {
+          std::vector<Tensor> one{first};
+          std::vector<Tensor> other{second};
+          const auto work = group.allreduce(one);
+          group.allreduce(other)->wait();
+          require(work->isCompleted(), "the first is done before the second");
+          return gradient;
+        });
+        x.sum().backward();
+        require(first.equal(expected_sum(1000)) && second.equal(expected_sum(200000)), "the sums");
+      },
+      kMachines));
+}
+
 TEST_CASE("large sums of two machines are made where the buckets lie, with the same bits") {
   CHECK(all_well(
       kRanks,

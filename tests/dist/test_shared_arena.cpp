@@ -80,6 +80,32 @@ TEST_CASE(
   });
 }
 
+TEST_CASE(
+    "what goes to or comes from one rank is right in the arena, and where a rank's data or its arena are elsewhere") {
+  constexpr std::int64_t kSize = 300007;
+  constexpr int kNobody = 3;
+  all_well(3, [](int rank, c10d::ProcessGroup& group) {
+    // Rank 1 has found no room.
+    const auto arena = rank == 1 ? arena_of(Group(&group, [](c10d::ProcessGroup*) {})) : arena_in(group, 8 << 20);
+    for (int round = 0; round < 2; ++round) {
+      for (int elsewhere = 0; elsewhere <= kNobody; ++elsewhere) {
+        const Tensor mine = values(rank, kSize, at::kFloat);
+        const Tensor sum = values(0, kSize, at::kFloat) + values(1, kSize, at::kFloat) + values(2, kSize, at::kFloat);
+        for (int root = 0; root < 3; ++root) {
+          std::vector<Tensor> tensors{rank == elsewhere ? mine.clone() : made_in(arena, mine)};
+          group.reduce(tensors, {.rootRank = root})->wait();
+          if (rank == root) require(at::equal(tensors[0], sum), "the sum on its root");
+          tensors[0].copy_(mine);
+          group.broadcast(tensors, {.rootRank = root})->wait();
+          require(at::equal(tensors[0], values(root, kSize, at::kFloat)), "what the root sent");
+        }
+      }
+      // Now it has.
+      if (rank == 1) arena->reserve(8 << 20);
+    }
+  });
+}
+
 TEST_CASE("the arena's room is used again once all of its tensors are gone, and what finds none lies elsewhere") {
   all_well(2, [](int, c10d::ProcessGroup& group) {
     const auto arena = arena_in(group, 1 << 20);

@@ -26,6 +26,17 @@ TEST_CASE("a rank that runs is not to blame where another one is stopped: it may
   CHECK(late.what.find("rank 0") == std::string::npos);
 }
 
+TEST_CASE("of ranks that are late the one furthest behind is to blame: the others may wait for it") {
+  record::ProgressPage page(4);
+  page.rank(0).collectives = 9;
+  page.rank(1).collectives = 9;
+  page.rank(2).collectives = 8;
+  page.rank(3).collectives = 7;
+  const LateRank late = find_late_rank(page, 0, 3);
+  CHECK(late.rank == 3);
+  CHECK(late.away == std::vector{3});
+}
+
 TEST_CASE("where every rank is there, the network is asked after") {
   record::ProgressPage page(2);
   const LateRank late = find_late_rank(page, 1, 3);

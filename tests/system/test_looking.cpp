@@ -1,5 +1,7 @@
 // list, show, compare and diff over real runs.
+#include <sys/wait.h>
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 
@@ -145,6 +147,13 @@ TEST_CASE("compare and diff tell what differs and nothing else") {
   CHECK(r.look_json({"compare", "tiny/1", "tiny/2"})["runs"][1]["run"] == "tiny/2");
   const Outcome plain = r.w.run({"compare", "tiny/1", "tiny/2"}, {{"LC_ALL", "C"}});
   CHECK(std::all_of(plain.out.begin(), plain.out.end(), [](unsigned char byte) { return byte < 0x80; }));
+}
+
+TEST_CASE("what cannot be printed whole is an error, but nobody asks where stdout is closed") {
+  const std::string program = DDP_EXP;
+  CHECK(WEXITSTATUS(std::system((program + " models --json > /dev/full 2> /dev/null").c_str())) == 1);
+  CHECK(WEXITSTATUS(std::system((program + " models --json > /dev/null").c_str())) == 0);
+  CHECK(WEXITSTATUS(std::system((program + " models --json >&- 2> /dev/null").c_str())) == 0);
 }
 
 }  // namespace ddp::system_test
