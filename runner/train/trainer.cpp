@@ -44,12 +44,11 @@ void Trainer::run_step() {
   const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
   const double lr = p_.scheduler(state_.step);
   p_.model.zero_grad();
-  LossSum loss;
   for (std::int64_t i = 0; i + 1 < of_step; ++i) {
     const dist::DistributedModel::NoSync no_sync(p_.model);
-    loss = run_micro_batch(of_step, /*last=*/false, loss);
+    run_micro_batch(of_step, /*last=*/false);
   }
-  run_micro_batch(of_step, /*last=*/true, loss);
+  run_micro_batch(of_step, /*last=*/true);
   enter(Phase::optimizer);
   const std::optional<int> not_finite = exchange_->not_finite();
   if (!not_finite) {
@@ -63,20 +62,26 @@ void Trainer::run_step() {
   if (not_finite && p_.experiment.on_nan == "stop") give_up(*not_finite);
 }
 
-LossSum Trainer::run_micro_batch(std::int64_t of_step, bool last, LossSum so_far) {
+void Trainer::run_micro_batch(std::int64_t of_step, bool last) {
   enter(Phase::loading);
   const datasets::Batch batch = p_.batches.next();
   const at::Tensor inputs = batch.inputs.to(p_.device, /*non_blocking=*/true);
-  if (state_.position == 0 && so_far.samples == 0) announce_epoch(inputs.size(0));
+  if (state_.position == 0 && losses_.empty()) announce_epoch(inputs.size(0));
   enter(Phase::forward);
   const at::Tensor output = p_.model.forward(inputs);
   const at::Tensor loss = p_.loss(output, batch.targets.to(output.device(), /*non_blocking=*/true));
-  so_far.add(loss.item<double>(), inputs.size(0));
+  losses_.emplace_back(loss.detach(), inputs.size(0));
   enter(Phase::backward);
-  if (last) exchange_->post(state_.step + 1, so_far);
+  if (last) exchange_->post(state_.step + 1, read_losses());
   // Divided, not times 1/k: other bits.
   (of_step > 1 ? loss / of_step : loss).backward();
-  return so_far;
+}
+
+LossSum Trainer::read_losses() {
+  LossSum sum;
+  for (const auto& [mean, samples] : losses_) sum.add(mean.item<double>(), samples);
+  losses_.clear();
+  return sum;
 }
 
 void Trainer::announce_epoch(std::int64_t batch_size) {

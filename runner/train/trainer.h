@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/experiment.h"
 #include "config/length.h"
@@ -53,7 +55,9 @@ class Trainer {
  private:
   void run_epoch();
   void run_step();
-  LossSum run_micro_batch(std::int64_t of_step, bool last, LossSum so_far);
+  void run_micro_batch(std::int64_t of_step, bool last);
+  // Those of the step's micro-batches, once a step: to read one is to wait for the device.
+  LossSum read_losses();
   // The line that the seeds print at each epoch's start; their "steps" are the batches of a rank.
   void announce_epoch(std::int64_t batch_size);
   void record_step(double lr);
@@ -77,7 +81,8 @@ class Trainer {
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
-  bool first_step_ = true;     // of this process
+  std::vector<std::pair<at::Tensor, std::int64_t>> losses_;  // of the step's micro-batches: mean, and samples
+  bool first_step_ = true;                                   // of this process
   bool stopping_ = false;
   bool given_up_ = false;
 };

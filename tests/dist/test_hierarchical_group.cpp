@@ -1,7 +1,9 @@
 #include <signal.h>
 #include <unistd.h>
+#include <functional>
 
 #include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include "catch.h"
@@ -26,6 +28,22 @@ Tensor values(int rank, std::int64_t size, at::ScalarType type = at::kFloat) {
 // Each machine's ranks first, then the machines.
 Tensor expected_sum(std::int64_t size, at::ScalarType type = at::kFloat) {
   return (values(0, size, type) + values(1, size, type)) + (values(2, size, type) + values(3, size, type));
+}
+
+// Runs the body inside of a backward.
+void in_backward(const std::function<void()>& body) {
+  const at::AutoGradMode recorded(true);  // also where this is in another one
+  const Tensor x = at::ones({4}).requires_grad_();
+  x.register_hook([&](const Tensor& gradient) {
+    body();
+    return gradient;
+  });
+  x.sum().backward();
+}
+
+c10::intrusive_ptr<c10d::Work> begin_sum(c10d::ProcessGroup& group, const Tensor& tensor) {
+  std::vector<Tensor> tensors{tensor};
+  return group.allreduce(tensors);
 }
 
 void all_reduce(c10d::ProcessGroup& group, const Tensor& tensor, const c10d::ReduceOp& op = c10d::ReduceOp::SUM) {
@@ -76,23 +94,27 @@ TEST_CASE("machines may have any number of ranks") {
       2));
 }
 
-TEST_CASE("sums that are waited for in another order are done in the order they were begun in") {
+TEST_CASE(
+    "sums are done in the order they were begun in, whoever is waited for, and also where one backward is in another") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
-        const Tensor x = at::ones({4}).requires_grad_();
         const Tensor first = values(rank, 1000);
         const Tensor second = values(rank, 200000);
-        x.register_hook([&](const Tensor& gradient) {
-          std::vector<Tensor> one{first};
-          std::vector<Tensor> other{second};
-          const auto work = group.allreduce(one);
-          group.allreduce(other)->wait();
+        in_backward([&] {
+          const auto work = begin_sum(group, first);
+          begin_sum(group, second)->wait();
           require(work->isCompleted(), "the first is done before the second");
-          return gradient;
         });
-        x.sum().backward();
         require(first.equal(expected_sum(1000)) && second.equal(expected_sum(200000)), "the sums");
+        const Tensor outer = values(rank, 1000);
+        const Tensor inner = values(rank, 200000);
+        in_backward([&] {
+          const auto work = begin_sum(group, outer);
+          in_backward([&] { begin_sum(group, inner); });
+          require(work->isCompleted(), "the outer one's is done with the inner one's");
+        });
+        require(outer.equal(expected_sum(1000)) && inner.equal(expected_sum(200000)), "the sums");
       },
       kMachines));
 }
@@ -140,20 +162,16 @@ TEST_CASE("a sum that was begun in backward is done when backward is through") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
-        const Tensor x = at::ones({4}).requires_grad_();
         const Tensor first = values(rank, 1000);
         const Tensor second = values(rank, 200000);
         std::vector<c10::intrusive_ptr<c10d::Work>> works;
         bool waits = true;
-        x.register_hook([&](const Tensor& gradient) {
+        in_backward([&] {
           for (const Tensor& tensor : {first, second}) {
-            std::vector<Tensor> tensors{tensor};
-            works.push_back(group.allreduce(tensors));
+            works.push_back(begin_sum(group, tensor));
             waits = waits && !works.back()->isCompleted();
           }
-          return gradient;
         });
-        x.sum().backward();
         require(waits && works.size() == 2, "two that wait for the end of backward");
         for (const auto& work : works) require(work->isCompleted() && work->getFuture()->completed(), "done");
         require(first.equal(expected_sum(1000)) && second.equal(expected_sum(200000)), "the sums");

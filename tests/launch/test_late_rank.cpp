@@ -2,10 +2,19 @@
 #include "launch/late_rank.h"
 
 namespace ddp::launch {
+namespace {
+
+// Ranks that have begun so many collectives each.
+struct Ranks : record::ProgressPage {
+  explicit Ranks(const std::vector<int>& begun) : ProgressPage(static_cast<int>(begun.size())) {
+    for (std::size_t r = 0; r < begun.size(); ++r) rank(static_cast<int>(r)).collectives = begun[r];
+  }
+};
+
+}  // namespace
 
 TEST_CASE("who waited in vain has waited for the ranks that were not there") {
-  record::ProgressPage page(4);
-  for (int r = 0; r < 4; ++r) page.rank(r).collectives = r == 2 ? 6 : 7;
+  Ranks page({7, 7, 6, 7});
   const LateRank late = find_late_rank(page, 1, 3);
   CHECK(late.rank == 2);
   CHECK(late.away == std::vector{2});
@@ -13,11 +22,7 @@ TEST_CASE("who waited in vain has waited for the ranks that were not there") {
 }
 
 TEST_CASE("a rank that runs is not to blame where another one is stopped: it may wait for that one") {
-  record::ProgressPage page(4);
-  page.rank(0).collectives = 6;
-  page.rank(1).collectives = 7;
-  page.rank(2).collectives = 7;
-  page.rank(3).collectives = 6;
+  Ranks page({6, 7, 7, 6});
   page.rank(3).stopped = true;
   const LateRank late = find_late_rank(page, 1, 3);
   CHECK(late.rank == 3);
@@ -27,18 +32,14 @@ TEST_CASE("a rank that runs is not to blame where another one is stopped: it may
 }
 
 TEST_CASE("of ranks that are late the one furthest behind is to blame: the others may wait for it") {
-  record::ProgressPage page(4);
-  page.rank(0).collectives = 9;
-  page.rank(1).collectives = 9;
-  page.rank(2).collectives = 8;
-  page.rank(3).collectives = 7;
+  Ranks page({9, 9, 8, 7});
   const LateRank late = find_late_rank(page, 0, 3);
   CHECK(late.rank == 3);
   CHECK(late.away == std::vector{3});
 }
 
 TEST_CASE("where every rank is there, the network is asked after") {
-  record::ProgressPage page(2);
+  Ranks page({7, 7});
   const LateRank late = find_late_rank(page, 1, 3);
   CHECK(late.rank == 1);
   CHECK(late.what.find("is the network between them whole?") != std::string::npos);
