@@ -5,11 +5,11 @@ Both are this machine, and share its cores: what a network costs is not in it.
 
 import functools
 
+from sides import RANKS
 from step import ddp_exp, torchrun
 from table import Table
 
-MACHINES = 2
-RANKS = 2  # of each
+MACHINES = 2  # of RANKS each
 STEPS = {"toy": 600, "mlp": 200, "wide": 60}
 
 
@@ -17,8 +17,8 @@ def tables():
     for experiment, steps in STEPS.items():
         over = functools.partial(ddp_exp, experiment, steps, ranks=RANKS, nodes=MACHINES)
         rows = {
-            "ddp-exp, backend shm": lambda over=over: over("backend='shm'"),
-            "ddp-exp, backend gloo": lambda over=over: over("backend='gloo'"),
+            "ddp-exp, backend shm": functools.partial(over, "backend='shm'"),
+            "ddp-exp, backend gloo": functools.partial(over, "backend='gloo'"),
             "torchrun + DDP": functools.partial(torchrun, experiment, "drawn", steps, ranks=MACHINES * RANKS),
         }
         title = f"steps a second, {MACHINES} nodes of {RANKS} ranks on one machine, {experiment}"

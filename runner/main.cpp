@@ -47,7 +47,7 @@ void require_known_verb(const CLI::App& app, const std::string& verb) {
   std::abort();
 }
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
   // cannot save.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -106,10 +106,6 @@ int flush_output(int exit_code) {
 
 int main(int argc, char** argv) {
   std::set_terminate(end_for_want_of_memory);
-  const int exit_code = flush_output(run(argc, argv));
-#ifndef __SANITIZE_ADDRESS__  // which has something to say at exit
-  // LibTorch takes its tables of operators apart at exit, for longer than it takes to put them together.
-  _exit(exit_code);
-#endif
-  return exit_code;
+  // Not return: LibTorch takes its tables of operators apart at exit, for longer than it takes to put them together.
+  _exit(flush_output(run_command(argc, argv)));
 }

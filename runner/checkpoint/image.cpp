@@ -42,11 +42,19 @@ std::string head_of(const NamedTensors& tensors) {
   return head + text;
 }
 
-std::uint64_t size_of(const std::string& head, const NamedTensors& tensors) {
-  std::uint64_t size = head.size();
-  for (const auto& [name, tensor] : tensors) size += tensor.nbytes();
-  return size;
-}
+// What a file holds: its head, then all tensors.
+struct Layout {
+  NamedTensors tensors;
+  std::string head;
+  std::uint64_t size;  // bytes in all
+
+  Layout(const NamedTensors& steady, const NamedTensors& changing) : tensors(steady) {
+    tensors.insert(tensors.end(), changing.begin(), changing.end());
+    head = head_of(tensors);
+    size = head.size();
+    for (const auto& [name, tensor] : tensors) size += tensor.nbytes();
+  }
+};
 
 // Past the page cache, where the file system lets it: the copy that the kernel would make there costs training time, as
 // does the work of writing it back.
@@ -94,10 +102,9 @@ bool SafetensorsImage::take(std::uint64_t bytes) {
   return true;
 }
 
-void SafetensorsImage::reserve(const NamedTensors& tensors) {
-  const std::uint64_t bytes = in_pages(size_of(head_of(tensors), tensors));
-  if (!take(bytes)) return;
-  for (std::uint64_t page = 0; page < bytes; page += kPage) static_cast<volatile char*>(data_)[page] = 0;
+void SafetensorsImage::reserve(const NamedTensors& steady, const NamedTensors& changing) {
+  if (!take(in_pages(Layout(steady, changing).size))) return;
+  for (std::uint64_t page = 0; page < capacity_; page += kPage) static_cast<volatile char*>(data_)[page] = 0;
 }
 
 void SafetensorsImage::add(const at::Tensor& tensor, char* to, bool steady) {
@@ -114,22 +121,19 @@ void SafetensorsImage::add(const at::Tensor& tensor, char* to, bool steady) {
 }
 
 void SafetensorsImage::begin(const NamedTensors& steady, const NamedTensors& changing) {
-  NamedTensors all = steady;
-  all.insert(all.end(), changing.begin(), changing.end());
-  const std::string head = head_of(all);
-  const std::uint64_t size = size_of(head, all);
-  take(in_pages(size));
-  size_ = size;
+  const Layout layout(steady, changing);
+  take(in_pages(layout.size));
+  size_ = layout.size;
   pieces_.clear();
   taken_ = copied_ = 0;
-  std::memcpy(data_, head.data(), head.size());
-  char* next = data_ + head.size();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const at::Tensor& tensor = all[i].second;
+  std::memcpy(data_, layout.head.data(), layout.head.size());
+  char* next = data_ + layout.head.size();
+  for (std::size_t i = 0; i < layout.tensors.size(); ++i) {
+    const at::Tensor& tensor = layout.tensors[i].second;
     add(tensor, next, i < steady.size());
     next += tensor.nbytes();
   }
-  std::memset(next, 0, in_pages(size) - size);
+  std::memset(next, 0, in_pages(size_) - size_);
 }
 
 void SafetensorsImage::finish() {

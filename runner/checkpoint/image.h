@@ -24,7 +24,7 @@ class SafetensorsImage {
 
   // Takes the memory that a file of these tensors needs, and touches it, which is most of the work of a first begin()
   // and finish(). Throws ddp::Error (training).
-  void reserve(const NamedTensors& tensors);
+  void reserve(const NamedTensors& steady, const NamedTensors& changing = {});
   // Lays the file out and copies `changing` in, from whatever device they are on; strided ones become contiguous. So it
   // does with `steady`, but for contiguous tensors of the CPU: those are left to finish(), and until it has returned
   // they must stay as they are. Throws ddp::Error (training).

@@ -66,7 +66,7 @@ Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config:
 std::size_t room_for_buckets(const std::vector<at::Tensor>& reduced) {
   std::size_t bytes = 0;
   // There are no more buckets than parameters, and each begins a page.
-  for (const auto& parameter : reduced) bytes += in_pages(parameter.nbytes() + 1);
+  for (const auto& parameter : reduced) bytes += in_pages(parameter.nbytes());
   return 2 * bytes;
 }
 

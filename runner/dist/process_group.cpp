@@ -59,13 +59,16 @@ c10::intrusive_ptr<c10d::Backend> make_speakers(const StorePointer& store, Membe
   return make_gloo(c10::make_intrusive<c10d::PrefixStore>("speakers", store), m);
 }
 
+GroupPointer hierarchical_group(const StorePointer& store, const Membership& m) {
+  // Both wait for other ranks: in one order on all.
+  const auto machine = make_shared_memory(m);
+  const auto speakers = make_speakers(store, m);
+  return c10::make_intrusive<HierarchicalGroup>(machine, speakers, m.sums_may_wait, m.progress, store, m.rank,
+                                                m.world_size);
+}
+
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {
-  if (m.backend == "shm") {
-    const auto machine = make_shared_memory(m);
-    const auto speakers = make_speakers(store, m);
-    return c10::make_intrusive<HierarchicalGroup>(machine, speakers, m.sums_may_wait, m.progress, store, m.rank,
-                                                  m.world_size);
-  }
+  if (m.backend == "shm") return hierarchical_group(store, m);
   if (m.device == "cpu" && m.world_size <= usable_cores()) {
     return c10::make_intrusive<AttentiveGroup>(m.progress, store, m.rank, m.world_size);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 namespace ddp::launch {
@@ -25,6 +26,21 @@ std::string place_in_words(const record::RankProgress& rank) {
   return record::standing(rank) + collective + stopped_in_words(rank);
 }
 
+// Who of them holds up the rest, which may wait for it: those that are stopped, or else those furthest behind.
+std::vector<int> culprits_of(record::ProgressPage& page, const std::vector<int>& ranks) {
+  std::vector<int> stopped;
+  std::vector<int> behind;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const int r : ranks) {
+    const std::int64_t begun = page.rank(r).collectives;
+    if (page.rank(r).stopped) stopped.push_back(r);
+    if (begun < least) behind.clear();
+    least = std::min(least, begun);
+    if (begun == least) behind.push_back(r);
+  }
+  return stopped.empty() ? behind : stopped;
+}
+
 }  // namespace
 
 LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout) {
@@ -32,19 +48,11 @@ LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout)
   const std::string wait = "rank " + std::to_string(waiting) + " waited for " +
                            record::to_string(waits.collective.load()) + " in " + record::current_step(waits) +
                            " longer than " + seconds(timeout) + " (distributed.timeout)";
-  // Of those that are late, who is stopped or furthest behind holds up the rest.
-  std::vector<int> stopped;
-  std::vector<int> behind;
-  std::int64_t least = waits.collectives;
+  std::vector<int> absent;
   for (int r = 0; r < page.ranks(); ++r) {
-    const std::int64_t done = page.rank(r).collectives;
-    if (r == waiting) continue;
-    if (page.rank(r).stopped) stopped.push_back(r);
-    if (done < least) behind.clear();
-    least = std::min(least, done);
-    if (done < waits.collectives && done == least) behind.push_back(r);
+    if (r != waiting && (page.rank(r).collectives < waits.collectives || page.rank(r).stopped)) absent.push_back(r);
   }
-  const std::vector<int>& late = stopped.empty() ? behind : stopped;
+  const std::vector<int> late = culprits_of(page, absent);
   std::string away;
   for (const int r : late) {
     const auto& rank = page.rank(r);
@@ -65,16 +73,13 @@ bool none_waits(record::ProgressPage& page) {
 }
 
 LateRank find_hung_rank(record::ProgressPage& page, const std::vector<int>& ranks, double timeout) {
-  const auto culprit = std::min_element(ranks.begin(), ranks.end(), [&](int a, int b) {
-    const auto order = [&](int r) { return std::pair(!page.rank(r).stopped, page.rank(r).collectives.load()); };
-    return order(a) < order(b);
-  });
+  const int culprit = culprits_of(page, ranks).front();
   std::string what = "has done nothing for " + seconds(timeout) + " (distributed.timeout): it is " +
-                     place_in_words(page.rank(*culprit));
+                     place_in_words(page.rank(culprit));
   for (const int r : ranks) {
-    if (r != *culprit) what += "; nor has rank " + std::to_string(r) + ", " + place_in_words(page.rank(r));
+    if (r != culprit) what += "; nor has rank " + std::to_string(r) + ", " + place_in_words(page.rank(r));
   }
-  return {.rank = *culprit, .what = what, .away = ranks};
+  return {.rank = culprit, .what = what, .away = ranks};
 }
 
 }  // namespace ddp::launch

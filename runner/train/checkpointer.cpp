@@ -187,11 +187,9 @@ void Checkpointer::first_step_done() {
   if (p_.options.rehearse) fs::remove_all(rehearsal_folder(p_.folder));
   const bool saves_meanwhile = p_.options.save_every_steps || p_.options.save_every > 0;
   if (!saves_meanwhile || saving_.valid()) return;
-  checkpoint::NamedTensors model = p_.model.parameters();
-  model.insert(model.end(), p_.model.buffers().begin(), p_.model.buffers().end());
-  in_background([this, model, optimizer = p_.optimizer.state()] {
+  in_background([this, optimizer = p_.optimizer.state()] {
     try {
-      snapshot_.model.reserve(model);
+      snapshot_.model.reserve(p_.model.parameters(), p_.model.buffers());
       snapshot_.optimizer.reserve(optimizer);
     } catch (const std::exception&) {
       // A save will find no memory either, and say so.
