@@ -84,7 +84,10 @@ class Command:
         return self._process.poll() is not None
 
     def kill(self, number=signal.SIGKILL):
+        """SIGKILL leaves a node and its ranks to the kernel, which ends them soon, not at once: this waits for it."""
+        killed = {self.pid, *children(self.pid)} if number == signal.SIGKILL else set()
         self._process.send_signal(number)
+        until(lambda: not killed & set(running("ddp-exp")), "the kernel has ended what was killed")
 
     def finish(self, within=PATIENCE):
         try:
