@@ -1,5 +1,6 @@
 #include "dist/shared_arena.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -70,6 +71,8 @@ std::byte* SharedArena::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (taken_ + in_pages(bytes) > part_) return nullptr;
   std::byte* memory = at(rank_, taken_);
+  // A page that the kernel does not have when it is written to would be a SIGBUS.
+  if (fallocate(file_, 0, memory - memory_, static_cast<off_t>(in_pages(bytes))) != 0) return nullptr;
   taken_ += in_pages(bytes);
   ++pieces_;
   return memory;

@@ -19,8 +19,8 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
 
   // May anything be in it? The same on every rank.
   bool exists() const { return file_ >= 0; }
-  // Makes each rank's part so large, the first time. All ranks give the same number. Pages count once they are written
-  // to. A rank that gets no such room has its tensors elsewhere, as without an arena.
+  // Makes each rank's part so large, the first time. All ranks give the same number. Pages count once a tensor takes
+  // them. A rank that gets no such room has its tensors elsewhere, as without an arena.
   void reserve(std::size_t bytes);
 
   // Where in this rank's part the bytes are; nothing where any of them is elsewhere.
@@ -28,7 +28,7 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   std::byte* at(int rank, std::size_t place) const { return memory_ + static_cast<std::size_t>(rank) * part_ + place; }
 
   // While one lives, the tensors of a page and more that its thread makes on the CPU lie in the arena, as far as there
-  // is room. Without an arena it does nothing.
+  // is room and the kernel has pages. Without an arena it does nothing.
   class Use {
    public:
     explicit Use(const std::shared_ptr<SharedArena>& arena);

@@ -1,5 +1,11 @@
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
 #include <ATen/Functions.h>
 
+#include "base/file_descriptor.h"
 #include "catch.h"
 #include "dist/process_group.h"
 #include "dist/shared_arena.h"
@@ -115,6 +121,25 @@ TEST_CASE("the arena's room is used again once all of its tensors are gone, and 
       const Tensor second = made_in(arena, big);
       require(is_in(*arena, first) && !is_in(*arena, second), "room for one");
       require(!is_in(*arena, big.clone()), "only what is made for it");
+    }
+  });
+}
+
+TEST_CASE("a tensor that the kernel has no pages for in the arena lies elsewhere") {
+  if (geteuid() != 0) return;  // only root may mount a file system that is soon full
+  all_well(1, [](int, c10d::ProcessGroup&) {
+    require(unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                mount("none", "/mnt", "tmpfs", 0, "size=1m") == 0,
+            "a small file system of its own");
+    const FileDescriptor file(open("/mnt", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    const auto arena = std::make_shared<SharedArena>(file.get(), 0, 1);
+    arena->reserve(8 << 20);
+    const Tensor little = made_in(arena, at::ones({100 << 10}));  // 400 KiB
+    const Tensor much = made_in(arena, at::ones({1 << 20}));      // 4 MiB
+    const Tensor little_more = made_in(arena, at::ones({100 << 10}));
+    require(is_in(*arena, little) && !is_in(*arena, much) && is_in(*arena, little_more), "what there are pages for");
+    for (const Tensor& tensor : {little, much, little_more}) {
+      require(tensor.sum().item<float>() == static_cast<float>(tensor.numel()), "all of it is there");
     }
   });
 }
