@@ -50,15 +50,18 @@ TEST_CASE("drop_last drops what does not divide over the ranks") {
 }
 
 TEST_CASE("shuffled samples are randperm of the seed plus the epoch shared out over the ranks") {
-  for (std::int64_t epoch : {0, 1, 5}) {
-    const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(11 + epoch));
-    Indices order = list(at::randperm(10, generator, at::TensorOptions().dtype(at::kLong)));
-    order.insert(order.end(), {order[0], order[1]});  // 10 samples over 4 ranks: 12
-    for (int rank = 0; rank < 4; ++rank) {
-      Indices expected;
-      for (std::size_t p = static_cast<std::size_t>(rank); p < order.size(); p += 4) expected.push_back(order[p]);
-      CHECK(indices({.size = 10, .rank = rank, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11},
-                    epoch) == expected);
+  for (const std::int64_t size : {1, 2, 3, 10, 1000, 123457}) {
+    for (const std::int64_t epoch : {0, 1, 5}) {
+      const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(11 + epoch));
+      const Indices order = list(at::randperm(size, generator, at::TensorOptions().dtype(at::kLong)));
+      for (int rank = 0; rank < 4; ++rank) {
+        Indices expected;
+        for (std::int64_t p = rank; p < (size + 3) / 4 * 4; p += 4) {
+          expected.push_back(order[static_cast<std::size_t>(p % size)]);  // it wraps around
+        }
+        CHECK(indices({.size = size, .rank = rank, .world_size = 4, .shuffle = true, .drop_last = false, .seed = 11},
+                      epoch) == expected);
+      }
     }
   }
 }
