@@ -1,8 +1,8 @@
 // Times how fast a rank gets its batches: what bench/loader.py compares.
 //
-//   bench_loader DATASET BATCH_SIZE SECONDS
+//   bench_loader DATASET BATCH_SIZE WORKERS SECONDS
 //
-// Prints samples a second of rank 0 of 2, one thread, shuffled epochs of the dataset as it is without options.
+// Prints samples a second of rank 0 of 2, shuffled epochs of the dataset as it is without options.
 
 #include <chrono>
 #include <cstdio>
@@ -14,17 +14,19 @@
 #include "data/batches.h"
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   at::set_num_threads(1);
   const auto dataset = ddp::datasets::registry().build(argv[1], ddp::config::Value::object());
   const std::int64_t size = dynamic_cast<const ddp::datasets::MapDataset&>(*dataset).size();
+  ddp::config::Loader options;
+  options.workers = std::atol(argv[3]);
   const auto batches = ddp::data::make_batches(*dataset, at::arange(size, at::kLong),
-                                               {.world_size = 2, .batch_size = std::atol(argv[2])}, {});
+                                               {.world_size = 2, .batch_size = std::atol(argv[2])}, options);
   std::int64_t samples = 0;
   const auto start = std::chrono::steady_clock::now();
   std::chrono::duration<double> took{};
-  for (std::int64_t epoch = 0; took.count() < std::atof(argv[3]); ++epoch) {
-    batches->start_epoch(epoch, 0);
+  for (std::int64_t epoch = 0; took.count() < std::atof(argv[4]); ++epoch) {
+    batches->start_epoch(epoch, 0, 0, /*last=*/false);
     for (std::int64_t i = batches->per_epoch(); i > 0; --i) samples += batches->next().inputs.size(0);
     took = std::chrono::steady_clock::now() - start;
   }

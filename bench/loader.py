@@ -1,4 +1,4 @@
-"""How fast a rank gets its batches, without training: shuffled, sharded over two ranks, one thread."""
+"""How fast a rank gets its batches, without training: shuffled, sharded over two ranks."""
 
 import functools
 
@@ -8,8 +8,8 @@ from table import Table
 SECONDS = "3"  # some epochs of a million samples, or what DataLoader makes of one
 
 
-def ddp_exp(dataset, batch_size):
-    return float(run_program("bench_loader", dataset, batch_size, SECONDS))
+def ddp_exp(dataset, batch_size, workers="0"):
+    return float(run_program("bench_loader", dataset, batch_size, workers, SECONDS))
 
 
 def peer(dataset, how, batch_size):
@@ -20,6 +20,7 @@ def tables():
     for dataset, batch_size in {"counting": "1024", "random_pairs": "32"}.items():
         rows = {
             "ddp-exp": functools.partial(ddp_exp, dataset, batch_size),
+            "ddp-exp, two loader workers": functools.partial(ddp_exp, dataset, batch_size, "2"),
             "DataLoader": functools.partial(peer, dataset, "DataLoader", batch_size),
             "Python, one index_select a batch": functools.partial(peer, dataset, "index_select", batch_size),
         }

@@ -29,7 +29,7 @@ class MapDataset : public Dataset {
   // The samples at `indices` (int64 [n], each in [0, size)), as fresh contiguous tensors that start at a
   // 64-byte boundary, as stacked ones do: MKL's sums depend on it. Draws nothing; safe from several threads.
   virtual Batch gather(const at::Tensor& indices) const = 0;
-  // Does a gather do no more than write memory? Then no thread fetches ahead: handing over would cost more.
+  // Is a gather no more than a copy in memory? Then no thread fetches ahead: handing over would cost more.
   virtual bool in_memory() const { return false; }
 };
 

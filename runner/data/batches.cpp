@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <system_error>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
@@ -44,15 +45,12 @@ class SampledBatches : public Batches {
     return (sampler_.length(done) + batch_size_ - 1) / batch_size_;
   }
 
-  void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done) override {
+  void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) override {
     prefetch_.reset();
     if (position == 0 && done == 0) at::empty({}, at::kLong).random_();
     order_ = begun_.valid() && begun_epoch_ == epoch && done == 0 ? begun_.get() : order_of(epoch, done);
     next_ = position;
-    if (sampler_.size >= kWorthThread) {
-      begun_epoch_ = epoch + 1;
-      begun_ = std::async(std::launch::async, [this, epoch] { return order_of(epoch + 1, 0); });
-    }
+    if (!last && sampler_.size >= kWorthThread) draw_ahead(epoch + 1);
     if (workers_ > 0) {
       prefetch_ = std::make_unique<Prefetch>(workers_, position, per_epoch(done), [this](auto i) { return gather(i); });
     }
@@ -67,6 +65,15 @@ class SampledBatches : public Batches {
   at::Tensor order_of(std::int64_t epoch, std::int64_t done) const {
     const at::Tensor places = sampler_.indices(epoch, done);
     return all_ ? places : samples_.index_select(0, places);
+  }
+
+  void draw_ahead(std::int64_t epoch) {
+    try {
+      begun_ = std::async(std::launch::async, [this, epoch] { return order_of(epoch, 0); });
+      begun_epoch_ = epoch;
+    } catch (const std::system_error&) {
+      // No thread is to be had: it is drawn when its epoch starts.
+    }
   }
 
   datasets::Batch gather(std::int64_t index) const {
@@ -96,7 +103,7 @@ class DrawnBatches : public Batches {
       : dataset_(dataset), batch_size_(sharding.batch_size), pin_memory_(sharding.pin_memory) {}
 
   std::int64_t per_epoch(std::int64_t) const override { return 0; }
-  void start_epoch(std::int64_t, std::int64_t, std::int64_t) override {}
+  void start_epoch(std::int64_t, std::int64_t, std::int64_t, bool) override {}
   datasets::Batch next() override { return pinned(dataset_.draw(batch_size_), pin_memory_); }
 
  private:

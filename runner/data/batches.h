@@ -17,8 +17,8 @@ class Batches {
   // many as one likes.
   virtual std::int64_t per_epoch(std::int64_t done = 0) const = 0;
   // The next call of next() gives micro-batch `position` of the epoch, or of what is left of it. A new epoch draws one
-  // number from the global generator, as making a DataLoader iterator does in Python.
-  virtual void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done = 0) = 0;
+  // number from the global generator, as making a DataLoader iterator does in Python. `last`: no epoch comes after it.
+  virtual void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) = 0;
   virtual datasets::Batch next() = 0;
 };
 

@@ -4,23 +4,16 @@ namespace ddp::data {
 
 Prefetch::Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch)
     : fetch_(std::move(fetch)), end_(end), ahead_(2 * threads), to_fetch_(begin), to_give_(begin) {
-  for (std::int64_t t = 0; t < threads; ++t) threads_.emplace_back(&Prefetch::work, this);
-}
-
-Prefetch::~Prefetch() {
-  {
-    std::lock_guard lock(mutex_);
-    closing_ = true;
+  for (std::int64_t t = 0; t < threads; ++t) {
+    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
   }
-  changed_.notify_all();
-  for (auto& thread : threads_) thread.join();
 }
 
-void Prefetch::work() {
+void Prefetch::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return closing_ || to_fetch_ == end_ || to_fetch_ < to_give_ + ahead_; });
-    if (closing_ || to_fetch_ == end_) return;
+    const auto may_fetch = [this] { return to_fetch_ == end_ || to_fetch_ < to_give_ + ahead_; };
+    if (!changed_.wait(lock, stop, may_fetch) || to_fetch_ == end_) return;
     const std::int64_t index = to_fetch_++;
     lock.unlock();
     Result result;

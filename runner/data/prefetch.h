@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -19,9 +20,8 @@ class Prefetch {
  public:
   using Fetch = std::function<datasets::Batch(std::int64_t index)>;
 
-  // `fetch` is called from several threads at once.
+  // `fetch` is called from several threads at once. Throws std::system_error where there is no thread to be had.
   Prefetch(std::int64_t threads, std::int64_t begin, std::int64_t end, Fetch fetch);
-  ~Prefetch();
 
   // The next batch; rethrows what fetching it threw.
   datasets::Batch next();
@@ -31,18 +31,17 @@ class Prefetch {
     datasets::Batch batch;
     std::exception_ptr failure;
   };
-  void work();
+  void work(const std::stop_token& stop);
 
   const Fetch fetch_;
   const std::int64_t end_;
   const std::int64_t ahead_;
   std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::int64_t to_fetch_;
   std::int64_t to_give_;
-  bool closing_ = false;
   std::map<std::int64_t, Result> ready_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;  // last: they work with what is above
 };
 
 }  // namespace ddp::data

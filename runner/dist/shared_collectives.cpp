@@ -37,26 +37,29 @@ void SharedCollectives::begin(Collective collective, int root, std::size_t bytes
   page_.announce(++calls_, signature_);
 }
 
-void SharedCollectives::compare(int first, int last, const Call& call) {
-  if (compared_) return;
-  for (int r = first; r <= last; ++r) {
-    const auto other = page_.announced(r, calls_);
-    if (!other || *other == signature_) continue;
-    throw training_error("the ranks do not call the same collectives: " + page_.name({r}) + " is at " +
-                         describe(*other) + ", " + page_.name({page_.rank()}) + " at " + describe(signature_) + " (" +
-                         call.name + ", call " + std::to_string(calls_) + ")");
-  }
-  compared_ = true;
+void SharedCollectives::compare(int rank, const Call& call) const {
+  const auto other = page_.announced(rank, calls_);
+  if (!other || *other == signature_) return;
+  throw training_error("the ranks do not call the same collectives: " + page_.name({rank}) + " is at " +
+                       describe(*other) + ", " + page_.name({page_.rank()}) + " at " + describe(signature_) + " (" +
+                       call.name + ", call " + std::to_string(calls_) + ")");
 }
 
 void SharedCollectives::await(int rank, std::uint32_t point, const Call& call) {
   page_.await(rank, point, call);
-  compare(rank, rank, call);
+  if (!compared_) compare(rank, call);
 }
 
 void SharedCollectives::await_all(std::uint32_t point, const Call& call) {
   page_.await_all(point, call);
-  compare(0, page_.world_size() - 1, call);
+  for (int r = 0; !compared_ && r < page_.world_size(); ++r) compare(r, call);
+  compared_ = true;
+}
+
+void SharedCollectives::meet(const Call& call) {
+  await_all(page_.post(), call);
+  // Points come round: one that is half of all numbers behind would count as to come.
+  std::fill(std::begin(free_at_), std::end(free_at_), page_.posted());
 }
 
 int SharedCollectives::take_slot(bool written, const Call& call) {
@@ -69,7 +72,7 @@ int SharedCollectives::take_slot(bool written, const Call& call) {
 
 void SharedCollectives::barrier(const Call& call) {
   begin(Collective::barrier, 0, 0);
-  await_all(page_.post(), call);
+  meet(call);
 }
 
 void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, const Call& call) {
@@ -96,7 +99,7 @@ bool SharedCollectives::broadcast_in_place(std::byte* data, std::size_t bytes, i
   const std::vector<std::byte*> of_rank = find_in_arena(data, bytes, call);
   if (!of_rank.empty() && root != page_.rank()) copy_bytes(data, of_rank[root], bytes);
   // Before any rank announces another place, all have read this one.
-  await_all(page_.post(), call);
+  meet(call);
   return !of_rank.empty();
 }
 

@@ -17,8 +17,9 @@
 namespace ddp::dist {
 
 // c10d's backend "shm": collectives between the CPU ranks of one machine through memory that their parent mapped
-// before it forked them. Each call runs in the thread that makes it and returns work that is done, so that calls are
-// in order; one that fails throws, and so do all after it. Tensors may be of any strides.
+// before it forked them; all of a c10d::Backend, so that whatever works with a process group works over it. Each call
+// runs in the thread that makes it and returns work that is done, so that calls are in order. One that fails among the
+// ranks throws, and so do all after it; one whose arguments are refused throws alone. Tensors may be of any strides.
 class SharedMemory : public c10d::Backend {
  public:
   // Waits until every rank is there. Throws ddp::Error (training).

@@ -117,8 +117,8 @@ std::string SharedPage::name(const std::vector<int>& ranks) const {
 
 void SharedPage::join() { line(rank_).process = getpid(); }
 
-std::uint32_t SharedPage::post() {
-  line(rank_).points.set(++posted_);
+std::uint32_t SharedPage::post(std::uint32_t points) {
+  line(rank_).points.set(posted_ += points);
   return posted_;
 }
 

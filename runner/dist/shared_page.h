@@ -52,7 +52,7 @@ inline bool reached(std::uint32_t value, std::uint32_t point) { return static_ca
 class SharedPage {
  public:
   static constexpr int kSlots = 3;
-  // A slot fits the cache of a core. Small worlds get no more than this, large ones less (see slot_bytes).
+  // A slot fits the cache of a core. Where there is less memory, it is smaller (see slot_bytes).
   static constexpr std::size_t kSlotBytes = 256u << 10;
 
   // `first_rank`: what errors call rank 0, which is another one among all machines.
@@ -68,8 +68,9 @@ class SharedPage {
   // Tells the others who this rank is. Before its first wait.
   void join();
 
-  // Passes the next point and returns its number: what this rank wrote before, others may read.
-  std::uint32_t post();
+  // Passes so many points and returns the number of the last: what this rank wrote before, others may read. Others must
+  // have passed all before them, where they are more than one.
+  std::uint32_t post(std::uint32_t points = 1);
   std::uint32_t posted() const { return posted_; }
 
   // Each returns when that rank, or every rank, has reached the point. Throws ddp::Error (training) when the time is

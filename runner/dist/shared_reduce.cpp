@@ -70,7 +70,7 @@ bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t c
         sum, [&](int rank) { return of_rank[rank] + offset; }, elements, r);
     for (std::byte* to : wanted) copy_bytes(to + offset, sum, elements * r.element_bytes);
   }
-  await_all(page_.post(), call);
+  meet(call);
   return true;
 }
 

@@ -61,12 +61,13 @@ checkpoint::NamedTensors Checkpointer::gather_buffers() const {
   return all;
 }
 
-// All ranks speak to each other in the first three lines.
-void Checkpointer::take_snapshot(checkpoint::State state) {
+checkpoint::NamedTensors Checkpointer::complete(checkpoint::State& state) const {
   checkpoint::gather_rng(p_.group, p_.devices, state);
   state.buckets = p_.model.rebuilt_buckets();
-  const checkpoint::NamedTensors buffers = gather_buffers();
-  if (p_.rank != 0) return;
+  return gather_buffers();
+}
+
+void Checkpointer::begin_snapshot(checkpoint::State state, const checkpoint::NamedTensors& buffers) {
   snapshot_.state = std::move(state);
   snapshot_.model.begin(p_.model.parameters(), p_.model.buffers());
   snapshot_.optimizer.begin(p_.optimizer.state());
@@ -82,8 +83,14 @@ void Checkpointer::save(checkpoint::State state) {
   record::SaveRecord record{.epoch = state.position == 0 && state.epoch > 0 ? state.epoch - 1 : state.epoch,
                             .step = state.step,
                             .folder = {}};
-  take_snapshot(std::move(state));
+  const checkpoint::NamedTensors buffers = complete(state);
   if (p_.rank != 0) return;
+  try {
+    begin_snapshot(std::move(state), buffers);
+  } catch (const std::exception& error) {
+    not_saved(record.step, error);
+    return;
+  }
   record.stall = p_.recorder->seconds() - begun;
   awaited_since_ = std::numeric_limits<double>::infinity();
   copying_ = true;
@@ -117,9 +124,13 @@ void Checkpointer::write(record::SaveRecord record) {
     failure_.clear();
     remove_old(record.step);
   } catch (const std::exception& error) {
-    failure_ = error.what();
-    p_.recorder->not_saved(record.step, failure_);
+    not_saved(record.step, error);
   }
+}
+
+void Checkpointer::not_saved(std::int64_t step, const std::exception& error) {
+  failure_ = error.what();
+  p_.recorder->not_saved(step, failure_);
 }
 
 void Checkpointer::remove_old(std::int64_t saved) {
@@ -165,10 +176,11 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
 
 void Checkpointer::rehearse(checkpoint::State state) {
   const std::int64_t step = state.step;
-  take_snapshot(std::move(state));
-  snapshot_.finish();
+  const checkpoint::NamedTensors buffers = complete(state);
   const fs::path root = rehearsal_folder(p_.folder);
   if (p_.rank == 0) {
+    begin_snapshot(std::move(state), buffers);
+    snapshot_.finish();
     fs::create_directories(root);
     checkpoint::save(root, snapshot_);
   }

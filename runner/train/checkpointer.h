@@ -61,10 +61,14 @@ class Checkpointer {
   void first_step_done();
 
  private:
-  void take_snapshot(checkpoint::State state);
+  // What only other ranks know: of the state, and their own buffers. Collective.
+  checkpoint::NamedTensors complete(checkpoint::State& state) const;
   checkpoint::NamedTensors gather_buffers() const;
+  // On rank 0.
+  void begin_snapshot(checkpoint::State state, const checkpoint::NamedTensors& buffers);
   void in_background(const std::function<void()>& work);
   void write(record::SaveRecord record);
+  void not_saved(std::int64_t step, const std::exception& error);
   void remove_old(std::int64_t saved);
 
   CheckpointerParts p_;

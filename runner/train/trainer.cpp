@@ -27,9 +27,11 @@ void Trainer::run() {
 }
 
 void Trainer::run_epoch() {
-  p_.batches.start_epoch(state_.epoch, state_.position, state_.offset);
   const std::int64_t in_epoch = p_.batches.per_epoch(state_.offset);
   in_epoch_ = p_.length.micro_batches_per_epoch == 0 ? std::numeric_limits<std::int64_t>::max() : in_epoch;
+  const std::int64_t to_come = (in_epoch_ - state_.position - 1) / p_.experiment.accumulate + 1;
+  const bool last = pausing() || to_come >= p_.length.steps - state_.step;
+  p_.batches.start_epoch(state_.epoch, state_.position, state_.offset, last);
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
     if (given_up_) return;

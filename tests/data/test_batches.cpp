@@ -39,8 +39,12 @@ std::unique_ptr<Batches> batches_of(const Numbers& numbers, std::int64_t workers
   return make_batches(numbers, at::arange(numbers.size(), at::kLong), {.batch_size = 7}, loader);
 }
 
+void start_epoch(Batches& batches, std::int64_t epoch, std::int64_t position = 0, std::int64_t done = 0) {
+  batches.start_epoch(epoch, position, done, /*last=*/false);
+}
+
 std::vector<at::Tensor> epoch_of(Batches& batches, std::int64_t epoch, std::int64_t position = 0) {
-  batches.start_epoch(epoch, position);
+  start_epoch(batches, epoch, position);
   std::vector<at::Tensor> list;
   while (position++ < batches.per_epoch()) list.push_back(batches.next().targets);
   return list;
@@ -48,6 +52,14 @@ std::vector<at::Tensor> epoch_of(Batches& batches, std::int64_t epoch, std::int6
 
 std::ptrdiff_t threads() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+// Waits for what other threads bring about.
+template <class Fact>
+bool comes_true(const Fact& fact) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!fact() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  return fact();
 }
 
 }  // namespace
@@ -69,12 +81,16 @@ TEST_CASE("batches that workers fetch come in the order in which one would fetch
 TEST_CASE("workers fetch two batches each ahead and no more") {
   const Numbers numbers(1000);
   const auto batches = batches_of(numbers, 3);
-  batches->start_epoch(0, 0);
-  batches->next();
-  // One was taken; six may wait.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (numbers.asked < 7 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  CHECK(numbers.asked == 7);
+  start_epoch(*batches, 0);
+  int most_ahead = 0;
+  for (int taken = 1; taken <= batches->per_epoch(); ++taken) {
+    batches->next();
+    if (taken == 1) CHECK(comes_true([&] { return numbers.asked == 7; }));
+    // While the next one is waited for, too, the threads have gone as far ahead as they ever do.
+    std::this_thread::yield();
+    most_ahead = std::max(most_ahead, numbers.asked - taken);
+  }
+  CHECK(most_ahead == 6);
 }
 
 TEST_CASE("what a worker threw comes out where its batch was asked for") {
@@ -88,13 +104,24 @@ TEST_CASE("an epoch that is left early leaves no thread") {
   const auto before = threads();
   {
     const auto batches = batches_of(numbers, 4);
-    batches->start_epoch(0, 0);
+    start_epoch(*batches, 0);
     batches->next();
-    batches->start_epoch(1, 0);
+    start_epoch(*batches, 1);
     batches->next();
     CHECK(threads() > before);
   }
+  // One that was joined is listed for a moment longer.
+  CHECK(comes_true([&] { return threads() == before; }));
+}
+
+TEST_CASE("no order is drawn ahead for an epoch that never comes") {
+  const Numbers numbers(4'000'000);
+  const auto batches = batches_of(numbers, 0);
+  const auto before = threads();
+  batches->start_epoch(0, 0, 0, /*last=*/true);
   CHECK(threads() == before);
+  start_epoch(*batches, 0);
+  CHECK(threads() > before);
 }
 
 TEST_CASE("an order that was drawn ahead is that epoch's, also where epochs are passed over or gone on with") {
@@ -103,7 +130,7 @@ TEST_CASE("an order that was drawn ahead is that epoch's, also where epochs are 
   config::Loader loader;
   loader.workers = 0;
   const auto begun = [&](Batches& batches, std::int64_t epoch, std::int64_t position, std::int64_t done) {
-    batches.start_epoch(epoch, position, done);
+    start_epoch(batches, epoch, position, done);
     return batches.next().targets;
   };
   const auto make = [&] {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,13 @@ class Flag {
  public:
   void raise() { value() = 1; }
   bool raised() const { return value() != 0; }
+  // Throws where nobody raises it in all the time that a loaded machine may take.
   void wait() const {
-    while (!raised()) sched_yield();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+    while (!raised()) {
+      if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("nobody has raised the flag");
+      sched_yield();
+    }
   }
 
  private:

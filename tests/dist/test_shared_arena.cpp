@@ -1,7 +1,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <unistd.h>
+#include <cerrno>
 
 #include <ATen/Functions.h>
 
@@ -126,11 +126,11 @@ TEST_CASE("the arena's room is used again once all of its tensors are gone, and 
 }
 
 TEST_CASE("a tensor that the kernel has no pages for in the arena lies elsewhere") {
-  if (geteuid() != 0) return;  // only root may mount a file system that is soon full
   all_well(1, [](int, c10d::ProcessGroup&) {
-    require(unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                mount("none", "/mnt", "tmpfs", 0, "size=1m") == 0,
-            "a small file system of its own");
+    const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         mount("none", "/mnt", "tmpfs", 0, "size=1m") == 0;
+    if (!mounted && errno == EPERM) return;  // nothing is soon full where nothing can be mounted
+    require(mounted, "a small file system of its own");
     const FileDescriptor file(open("/mnt", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     const auto arena = std::make_shared<SharedArena>(file.get(), 0, 1);
     arena->reserve(8 << 20);

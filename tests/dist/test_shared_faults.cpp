@@ -43,7 +43,7 @@ TEST_CASE("a rank that is killed ends the others' waits at once, by its name") {
       }
       // The first to notice names it; the others may name one that ended for that.
       WARN("rank " << victim << " killed: the others ended within " << seconds_since(killed) << " s");
-      CHECK(seconds_since(killed) < 5);
+      CHECK(seconds_since(killed) < 10);
     }
   }
 }
@@ -70,7 +70,7 @@ TEST_CASE("a rank that is stopped is named when the time is over") {
           if (rank == 0 && i == 20) under_way.raise();
         }
       },
-      std::chrono::milliseconds(500));
+      std::chrono::seconds(3));
   under_way.wait();
   kill(ranks.process(2), SIGSTOP);
   const auto stopped = Clock::now();
@@ -78,7 +78,7 @@ TEST_CASE("a rank that is stopped is named when the time is over") {
   for (const int r : {0, 1}) {
     const std::string answer = ranks.answer(r);
     INFO(answer);
-    CHECK((contains(answer, "Timed out waiting 500ms for rank 2, not arrived at all_reduce") ||
+    CHECK((contains(answer, "Timed out waiting 3000ms for rank 2, not arrived at all_reduce") ||
            contains(answer, "gone, its process has ended")));
     first += answer;
   }
@@ -102,6 +102,25 @@ TEST_CASE("ranks that call different collectives are told instead of given wrong
   INFO(answers[0] << "\n" << answers[1]);
   CHECK(contains(answers[0] + answers[1], "all_reduce of 44 bytes"));
   CHECK(contains(answers[0] + answers[1], "all_reduce of 40 bytes"));
+}
+
+TEST_CASE("each rank whose data another one reads has called the same collective") {
+  // Ranks 0 and 1 gather what rank 2, which waits for nobody, means for a broadcast.
+  SharedRanks ranks(3, [](int rank, c10d::ProcessGroup& group) {
+    at::Tensor mine = at::ones({10});
+    at::Tensor all = at::empty({30});
+    Tensors one{mine};
+    if (rank == 2) {
+      group.broadcast(one, {.rootRank = 2})->wait();
+    } else {
+      group._allgather_base(all, mine)->wait();
+    }
+  });
+  const auto answers = ranks.answers();
+  for (const int r : {0, 1}) {
+    INFO(answers[r]);
+    CHECK(contains(answers[r], "rank 2 is at broadcast of 40 bytes"));
+  }
 }
 
 TEST_CASE("ranks that are several calls ahead of another are not taken for ones that call something else") {

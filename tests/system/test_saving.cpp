@@ -7,6 +7,15 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
+const std::string kBig = R"(
+model       = { name = "mlp", in_features = 8, hidden = [5000, 5000], out_features = 2 }
+dataset     = { name = "random_batch", inputs = 8, targets = 2 }
+batch_size  = 1
+optimizer   = { name = "sgd", lr = 0.1, momentum = 0.9 }
+loss        = "mse"
+device_pool = ["cpu"]
+)";
+
 // Of a safetensors file, the tensors alone.
 std::int64_t data_bytes(const fs::path& file) {
   const std::string text = text_of(file);
@@ -48,18 +57,40 @@ TEST_CASE("each checkpoint is on record with its step, its place and how long tr
   }
 }
 
+TEST_CASE("a save that gets no memory is told and training goes on; only where it is the last one the run fails") {
+  const Workspace w;
+  // 17 MB of parameters.
+  w.write("big.toml", kBig + "[checkpoint]\nsave_every_steps = 2\n");
+  const auto train = [&](const char* id, const char* times) {
+    return w.run({"run", "big.toml", "--run-id", id, "--set", "steps=6", "--set", "model.hidden=[2048, 2048]"},
+                 {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", times}});
+  };
+  // What gets ready for saves asks first, those of steps 2 and 4 next.
+  const Outcome saved = train("saved", "3");
+  INFO(saved.err);
+  CHECK(saved.code == 0);
+  CHECK(contains(saved.err, "step 2 was not saved: no memory to save from"));
+  CHECK(contains(saved.err, "step 4 was not saved: no memory to save from"));
+  CHECK(saved.run.events("step").size() == 6);
+  CHECK(fs::exists(saved.run.checkpoint(6) / "COMPLETE"));
+
+  const Outcome lost = train("lost", "1000");
+  INFO(lost.err);
+  CHECK(lost.code == 1);
+  CHECK(contains(lost.err, "the last checkpoint, of step 6, was not saved: no memory to save from"));
+  CHECK(lost.run.events("step").size() == 6);
+  const Outcome resumed = w.run({"resume", "big/lost"});
+  INFO(resumed.err);
+  CHECK(resumed.code == 0);
+}
+
 TEST_CASE("a checkpoint holds the weights of its step, though training went on while they were copied") {
   const Workspace w;
-  // 100 MB: the step after is at its optimizer before so much is copied for the first time.
-  w.write("big.toml",
-          "model = { name = \"mlp\", in_features = 8, hidden = [5000, 5000], out_features = 2 }\n"
-          "dataset = { name = \"random_batch\", inputs = 8, targets = 2 }\n"
-          "batch_size = 1\n"
-          "optimizer = { name = \"sgd\", lr = 0.1, momentum = 0.9 }\n"
-          "loss = \"mse\"\n"
-          "device_pool = [\"cpu\"]\n");
+  // 200 MB, copied slowly by the thread that does it: the step after is at its optimizer before all is copied.
+  w.write("big.toml", kBig);
   const Outcome at_end = w.run({"run", "big.toml", "--set", "steps=2"});
-  const Outcome on_the_way = w.run({"run", "big.toml", "--set", "steps=3", "--set", "checkpoint.save_every_steps=2"});
+  const Outcome on_the_way = w.run({"run", "big.toml", "--set", "steps=3", "--set", "checkpoint.save_every_steps=2"},
+                                   {{"LD_PRELOAD", DDP_SLOW_COPIES}});
   INFO(at_end.err << on_the_way.err);
   REQUIRE(at_end.code == 0);
   REQUIRE(on_the_way.code == 0);
