@@ -16,7 +16,8 @@ using config::Value;
 using Clock = NodeLink::Clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kVerdictPatience{3000};
+// Node 0 ends its ranks and writes the summary before it says how the run ended, on a disk that may be slow.
+constexpr milliseconds kVerdictPatience{15000};
 
 // Where node 0 is; nothing while the file that says it is not there.
 std::optional<Address> place_of_node_0(const Launch& launch) {

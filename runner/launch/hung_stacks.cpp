@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <algorithm>
-#include <utility>
 
 namespace ddp::launch {
 namespace {
@@ -23,7 +22,7 @@ bool HungStacks::waiting() const {
 
 std::vector<std::string> HungStacks::keep(const std::function<void(const std::string&)>& print) {
   std::vector<std::string> all;
-  for (const auto& [rank, log, stack] : std::exchange(asked_, {})) {
+  for (const auto& [rank, log, stack] : asked_) {
     const std::string frames = stack->main_thread();
     if (frames.empty()) continue;
     all.push_back("rank " + std::to_string(rank) + " is in" + (log.empty() ? "" : " (all threads: its log)") + frames);
@@ -35,7 +34,13 @@ std::vector<std::string> HungStacks::keep(const std::function<void(const std::st
     const FileDescriptor file(open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (file) write_all(file.get(), stack->text().data(), stack->text().size(), log);
   }
+  drop();
   return all;
+}
+
+void HungStacks::drop() {
+  for (const Asked& asked : asked_) asked.stack->end();
+  asked_.clear();
 }
 
 }  // namespace ddp::launch

@@ -21,6 +21,8 @@ class HungStacks {
   // Each stack whole goes to its rank's log; returns what to say, an item a rank: "rank 1 is in (…)". Where there is no
   // log, that may be all that is ever seen of it: it goes to `print` too.
   std::vector<std::string> keep(const std::function<void(const std::string&)>& print);
+  // No answer is waited for any more. A rank that gdb holds cannot be ended.
+  void drop();
 
  private:
   struct Asked {

@@ -17,6 +17,9 @@ class NativeStack {
   int output() const { return gdb_.output(); }
   bool read();
 
+  // Ends gdb, which lets go of the process.
+  void end() { gdb_.end(); }
+
   // Is gdb done, or has it had time enough?
   bool over() const;
   // All that gdb said; and the first frames of the main thread, a line each, or "".

@@ -36,11 +36,10 @@ Program::Program(const std::vector<std::string>& command) {
   output_ = std::move(pipe.from);
 }
 
-Program::~Program() {
-  if (pid_ > 0) {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
+void Program::end() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(std::exchange(pid_, -1), nullptr, 0);
 }
 
 bool Program::read() {

@@ -15,7 +15,7 @@ class Program {
   // Starts it, where there is one of that name. What it says on stderr is lost. Throws ddp::Error (training) where no
   // descriptor is left.
   explicit Program(const std::vector<std::string>& command);
-  ~Program();
+  ~Program() { end(); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -23,6 +23,8 @@ class Program {
   // come: who watches it leaves no zombie.
   int output() const { return output_.get(); }
   bool read();
+  // Ends it now, if it has not ended.
+  void end();
   // What came so far.
   const std::string& text() const { return text_; }
 

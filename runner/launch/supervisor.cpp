@@ -138,6 +138,7 @@ void Supervisor::reap() {
 }
 
 void Supervisor::end_all() {
+  stacks_.drop();
   // SIGKILL: a rank may be stuck in a collective that waits for one that is gone.
   for (const auto& rank : ranks_) {
     if (rank.process.pid > 0) kill(rank.process.pid, SIGKILL);

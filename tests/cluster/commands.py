@@ -41,7 +41,7 @@ def state_of(pid):
 
 def children(pid):
     """In the order in which they were started."""
-    return sorted(map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 class Ended:

@@ -48,8 +48,12 @@ def shows_the_link(c):
     for host in c.hosts:
         host.call(*"tc qdisc add dev eth0 root tbf rate 100mbit burst 64kb latency 400ms".split())
     words = ["--op", "broadcast", "--sizes", "1MiB", "--iterations", 3, "--json"]
-    (row,) = json.loads(finish(start_both(c, *words))[0].out)["rows"]
-    assert row["wrong"] == 0 and 0.005 < row["busbw_gb_per_s"] < 0.014, row  # 0.0125 without headers
+    for _ in range(5):  # on a machine that does other things the link may not be used to the full
+        (row,) = json.loads(finish(start_both(c, *words))[0].out)["rows"]
+        assert row["wrong"] == 0 and row["busbw_gb_per_s"] < 0.014, row  # 0.0125 without headers
+        if row["busbw_gb_per_s"] > 0.005:
+            return
+    raise AssertionError(row)
 
 
 def another_command_is_refused(c):

@@ -111,15 +111,16 @@ def left_again(c):
 
 def nobody_comes(c):
     """a node that is alone after distributed.timeout ends, and says who is missing"""
-    alone = ["run", "--set", "distributed.timeout=1.5"]
+    alone = ["run", "--set", "distributed.timeout=6"]
     node_0 = start_node(c, 0, *alone, nnodes=3)
+    node_0.until_said("waiting for the others")
     node_1 = start_node(c, 1, *alone, nnodes=3)
     ended = node_0.finish(within=SOON)
-    assert ended.code == 1 and "node 2: not there after 1.5 s (distributed.timeout)" in ended.err, ended
+    assert ended.code == 1 and "node 2: not there after 6 s (distributed.timeout)" in ended.err, ended
     ended = node_1.finish(within=SOON)
     assert ended.code == 1 and "node 2: not there" in ended.err, ended
     ended = start_node(c, 1, *alone).finish(within=SOON)
-    assert ended.code == 1 and "10.88.0.1:29500: node 0 is not there after 1.5 s" in ended.err, ended
+    assert ended.code == 1 and "10.88.0.1:29500: node 0 is not there after 6 s" in ended.err, ended
     assert not (c.hosts[0].folder / "results").exists()
 
 

@@ -32,7 +32,7 @@ def killed_rank(c):
 
 def hung_rank(c):
     """a rank of node 1 that hangs is started again with all others"""
-    run = LongRun(c, "--max-restarts", 1, "--set", "distributed.timeout=3")
+    run = LongRun(c, "--max-restarts", 1, "--set", "distributed.timeout=6")
     os.kill(run.ranks()[3], signal.SIGSTOP)
     until(lambda: run.run.events("restart") or any(n.ended() for n in run.nodes), "a restart")
     (event,) = run.run.events("restart")

@@ -48,7 +48,7 @@ def others():
 def children(pid):
     """In the order in which they were started."""
     try:
-        return sorted(map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+        return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
         return []
 

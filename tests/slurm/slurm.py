@@ -89,7 +89,7 @@ class Slurm:
             print(self.logs(), flush=True)
         self.call("scontrol", "shutdown")
         try:
-            until(lambda: not self.processes(), "all that Slurm has started ends", within=15)
+            until(lambda: not self.processes(), "all that Slurm has started ends")
         finally:
             self.hosts.__exit__()
 

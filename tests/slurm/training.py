@@ -29,7 +29,8 @@ save_every_steps = 5
 def steps_in(run):
     """The steps that metrics.jsonl of a run has by now."""
     file = run / "metrics.jsonl"
-    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    # The last line may be under way.
+    lines = [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
     return [line["step"] for line in lines if line["event"] == "step"]
 
 

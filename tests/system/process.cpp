@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -69,6 +70,22 @@ bool wait_until(const std::function<bool()>& true_now, pid_t pid) {
   }
   if (pidfd >= 0) close(pidfd);
   return happened;
+}
+
+bool stand_still(const std::vector<pid_t>& processes) {
+  for (const pid_t pid : processes) kill(pid, SIGSTOP);
+  const auto stopped = [](const fs::path& thread) {
+    const std::string stat = text_of(thread / "stat");
+    const auto name_end = stat.rfind(')');
+    return name_end == std::string::npos || stat[name_end + 2] == 'T';
+  };
+  return wait_until([&] {
+    return std::all_of(processes.begin(), processes.end(), [&](pid_t pid) {
+      std::error_code gone;
+      const fs::directory_iterator threads(fs::path("/proc") / std::to_string(pid) / "task", gone);
+      return std::all_of(begin(threads), end(threads), [&](const auto& thread) { return stopped(thread.path()); });
+    });
+  });
 }
 
 Process::Process(const Launch& launch) {
@@ -160,20 +177,28 @@ std::vector<Member> Process::members() const {
     pid_t session = 0;
     if (rest >> member.state >> member.parent >> group >> session && session == pid_) list.push_back(member);
   }
-  std::sort(list.begin(), list.end(), [](const Member& a, const Member& b) { return a.pid < b.pid; });
   return list;
 }
 
+std::vector<pid_t> Process::children() const {
+  const std::string pid = std::to_string(pid_);
+  std::istringstream words(text_of(fs::path("/proc") / pid / "task" / pid / "children"));
+  return {std::istream_iterator<pid_t>(words), {}};
+}
+
 std::vector<pid_t> Process::ranks() const {
-  std::vector<pid_t> list;
+  constexpr std::string_view kLog = "rank-";
+  std::map<int, pid_t> by_number;
   std::error_code ignored;
   for (const auto& member : members()) {
     // A rank's stdout is its log; the throw-away children have none.
     const fs::path out = fs::read_symlink(fs::path("/proc") / std::to_string(member.pid) / "fd/1", ignored);
-    if (member.pid != pid_ && member.state != 'Z' && out.filename().string().starts_with("rank-")) {
-      list.push_back(member.pid);
-    }
+    const std::string name = out.filename().string();
+    if (member.pid == pid_ || member.state == 'Z' || !name.starts_with(kLog)) continue;
+    by_number[std::stoi(name.substr(kLog.size()))] = member.pid;
   }
+  std::vector<pid_t> list;
+  for (const auto& [number, pid] : by_number) list.push_back(pid);
   return list;
 }
 

@@ -15,11 +15,14 @@ namespace ddp::system_test {
 using Clock = std::chrono::steady_clock;
 
 // How long a test waits for what must happen: long, so that a loaded machine fails no test.
-inline constexpr std::chrono::seconds kPatience{60};
+inline constexpr std::chrono::seconds kPatience{90};
 
 // Waits until `true_now` is, looking again every few milliseconds, and at once when `pid` ends (where given).
 // Returns false when patience ends first.
 bool wait_until(const std::function<bool()>& true_now, pid_t pid = -1);
+
+// Stops these processes, and waits until each of their threads stands still. Returns false when patience ends first.
+bool stand_still(const std::vector<pid_t>& processes);
 
 // One process of the program's session, as /proc tells it.
 struct Member {
@@ -54,8 +57,10 @@ class Process {
   std::string out() const;
   std::string err();
 
-  // All processes of its session, zombies too; and its ranks: the forks that run the same program, in order.
+  // All processes of its session, zombies too; those that it has started itself, in that order; and its ranks, by their
+  // numbers.
   std::vector<Member> members() const;
+  std::vector<pid_t> children() const;
   std::vector<pid_t> ranks() const;
   bool wait_for_ranks(std::size_t count);
   // Is no process left? Where the program was killed, its ranks are now this process's, which takes their

@@ -38,15 +38,6 @@ std::vector<Words> rows_of(const std::string& table) {
   return rows;
 }
 
-// The ranks, in order, of a table that has begun.
-std::vector<pid_t> ranks_of(const Process& process) {
-  std::vector<pid_t> ranks;
-  for (const auto& member : process.members()) {
-    if (member.parent == process.pid()) ranks.push_back(member.pid);
-  }
-  return ranks;
-}
-
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
 // Three ranks, whose first row is there soon, and whose second takes minutes, and its ranks, once it has begun.
@@ -55,7 +46,7 @@ struct LongMeasurement {
     process = w.start(comm({"--devices", "3", "--backend", backend, "--op", "broadcast", "--sizes", "4,64MiB",
                             "--iterations", "3000", "--timeout", "4"}));
     REQUIRE(wait_until([&] { return rows_of(process->out()).size() == 1; }, process->pid()));
-    ranks = ranks_of(*process);
+    ranks = process->children();
     REQUIRE(ranks.size() == 3);
   }
   std::unique_ptr<Process> process;
@@ -205,7 +196,7 @@ TEST_CASE("a rank that stands still is named when the timeout is over") {
     kill(m.ranks.at(1), SIGSTOP);
     const Outcome outcome = w.finish(*m.process);
     INFO(outcome.out << outcome.err);
-    CHECK(seconds_since(stopped) < 45);  // gdb takes its time to tell where it hangs  // 4 of timeout
+    CHECK(seconds_since(stopped) < 60);  // 4 of timeout, and gdb takes its time to tell where it hangs
     CHECK(outcome.code == 1);
     CHECK_FALSE(outcome.left);
     CHECK(contains(outcome.err, "rank 1 (cpu): "));

@@ -6,6 +6,7 @@
 #include "long_run.h"
 
 namespace ddp::system_test {
+namespace fs = std::filesystem;
 namespace {
 
 // Is there a gdb, and may one process look into another here?
@@ -36,8 +37,12 @@ double stop_and_wait(const LongRun& run, std::size_t ranks) {
   return seconds_since(stopped);
 }
 
-void check_stack(const Outcome& ended, const RunFolder& run, int rank) {
-  if (!gdb_can_look()) return;
+// How long gdb had, since the program said that it asks it: all of its patience is 30 s, which a loaded machine may
+// need.
+constexpr double kGdbMayFail = 28;
+
+void check_stack(const Outcome& ended, const RunFolder& run, int rank, double seconds) {
+  if (!gdb_can_look() || seconds > kGdbMayFail) return;
   CHECK(contains(ended.err, "rank " + std::to_string(rank) + " is in (all threads: its log)\n    | #0 "));
   CHECK(contains(run.log(rank), "\nThread 1 "));
 }
@@ -45,56 +50,60 @@ void check_stack(const Outcome& ended, const RunFolder& run, int rank) {
 }  // namespace
 
 TEST_CASE("the only rank of a run that hangs is named with its step and what it does and where") {
-  const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=2"});
+  const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 1);
-  WARN("timeout 2 s: that the only rank hangs was told " << seconds << " s after it had been stopped");
-  CHECK(seconds >= 2);
-  CHECK(seconds < 20);
+  WARN("timeout 5 s: that the only rank hangs was told " << seconds << " s after it had been stopped");
+  CHECK(seconds >= 4);
+  CHECK(seconds < 25);
+  const auto told = Clock::now();
   const Outcome ended = run.finish();
   INFO(ended.err);
   CHECK(ended.code == 1);
   CHECK_FALSE(ended.left);
-  CHECK(contains(ended.err, "rank 0 (cpu): has done nothing for 2 s (distributed.timeout): it is after step "));
+  CHECK(contains(ended.err, "rank 0 (cpu): has done nothing for 5 s (distributed.timeout): it is after step "));
   CHECK(contains(ended.err, "its process is stopped (SIGSTOP?)"));
-  check_stack(ended, run.folder(), 0);
+  check_stack(ended, run.folder(), 0, seconds_since(told));
   CHECK(run.folder().summary().at("status") == "failed");
 }
 
 TEST_CASE("ranks that all hang where none waits for another are named") {
-  const LongRun run({"--set", "distributed.timeout=2"});
+  const LongRun run({"--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 2);
-  WARN("timeout 2 s: that all ranks hang was told " << seconds << " s after they had been stopped");
+  WARN("timeout 5 s: that all ranks hang was told " << seconds << " s after they had been stopped");
+  const auto told = Clock::now();
   const Outcome ended = run.finish();
+  const double to_end = seconds_since(told);
   INFO(ended.err);
-  CHECK(seconds < 20);
+  CHECK(seconds < 25);
   CHECK(ended.code == 1);
   CHECK_FALSE(ended.left);
   for (const int rank : {0, 1}) {
     CHECK(contains(ended.err, "rank " + std::to_string(rank)));
-    check_stack(ended, run.folder(), rank);
+    check_stack(ended, run.folder(), rank, to_end);
   }
 }
 
 TEST_CASE("a rank that another waits for is asked where it is before it is ended") {
-  const LongRun run({"--set", "distributed.timeout=2"});
+  const LongRun run({"--set", "distributed.timeout=5"});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGSTOP);
+  const auto stopped = Clock::now();
   const Outcome ended = run.finish();
   INFO(ended.err);
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "rank 1 (cpu): rank 0 waited for "));
   CHECK(contains(ended.err, "rank 1 stays away"));
-  check_stack(ended, run.folder(), 1);
+  check_stack(ended, run.folder(), 1, seconds_since(stopped) - 5);
 }
 
 TEST_CASE("a run that is stopped as a whole, longer than the timeout, goes on as if nothing had been") {
-  const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=1"});
+  const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=3"});
   REQUIRE(run.process().wait_for_ranks(1));
   std::vector<pid_t> all = run.process().ranks();
   all.push_back(run.process().pid());
   for (const pid_t pid : all) kill(pid, SIGSTOP);
   const auto stopped = Clock::now();
-  wait_until([&] { return seconds_since(stopped) > 3; });
+  wait_until([&] { return seconds_since(stopped) > 5; });
   // The parent first: it looks before its rank can have done anything.
   for (auto pid = all.rbegin(); pid != all.rend(); ++pid) kill(*pid, SIGCONT);
   const auto step = run.folder().last_step();
@@ -103,12 +112,31 @@ TEST_CASE("a run that is stopped as a whole, longer than the timeout, goes on as
   CHECK(run.finish().code == 143);
 }
 
-TEST_CASE("a run that hangs still ends at once at a second control-C") {
-  const LongRun run({"--set", "distributed.timeout=1"});
-  stop_and_wait(run, 2);
-  run.process().signal(SIGINT);
-  run.process().signal(SIGINT);
-  const Outcome ended = run.finish();
+TEST_CASE("a run that hangs ends at once at a second control-C, though a gdb that gives no answer holds its ranks") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  w.write("bin/gdb", "#!/bin/sh\nfor pid; do :; done\nexec strace -o /dev/null -p $pid\n");
+  fs::permissions(w.folder() / "bin/gdb", fs::perms::owner_all);
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "distributed.timeout=5"},
+                               {{"PATH", (w.folder() / "bin").string() + ":" + std::getenv("PATH")}});
+  REQUIRE(process->wait_for_ranks(2));
+  const std::vector<pid_t> ranks = process->ranks();
+  for (const pid_t rank : ranks) kill(rank, SIGSTOP);
+  const auto held = [](pid_t rank) {
+    return !contains(text_of(fs::path("/proc") / std::to_string(rank) / "status"), "TracerPid:\t0\n");
+  };
+  REQUIRE(wait_until([&] { return contains(process->err(), "hangs; asking gdb where"); }, process->pid()));
+  if (gdb_can_look()) REQUIRE(wait_until([&] { return held(ranks[0]) && held(ranks[1]); }, process->pid()));
+  for (const pid_t child : process->children()) {
+    if (std::find(ranks.begin(), ranks.end(), child) == ranks.end()) kill(child, SIGSTOP);
+  }
+  process->signal(SIGINT);
+  REQUIRE(wait_until([&] { return contains(process->err(), "stopping after this step"); }, process->pid()));
+  const auto second = Clock::now();
+  process->signal(SIGINT);
+  const Outcome ended = w.finish(*process);
+  INFO(ended.err);
+  CHECK(seconds_since(second) < 10);
   CHECK(ended.code != 0);
   CHECK_FALSE(ended.left);
 }

@@ -26,7 +26,7 @@ void while_it_stands_still(Process& process, const Body& body) {
   REQUIRE(process.wait_for_ranks(2));
   std::vector<pid_t> all = process.ranks();
   all.push_back(process.pid());
-  for (const pid_t pid : all) kill(pid, SIGSTOP);
+  REQUIRE(stand_still(all));
   body();
   for (const pid_t pid : all) kill(pid, SIGCONT);
 }
@@ -82,7 +82,7 @@ TEST_CASE("a failure after the last restart is final and says how many there wer
 TEST_CASE("ranks that have saved nothing yet start again from the start") {
   const Workspace w;
   w.write("small.toml", kSmall);
-  const auto process = w.start({"run", "small.toml", "--set", "epochs=60", "--max-restarts", "1"});
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=300", "--max-restarts", "1"});
   REQUIRE(process->wait_for_ranks(2));
   kill(process->ranks().at(1), SIGKILL);
   const Outcome ended = w.finish(*process);
@@ -92,15 +92,15 @@ TEST_CASE("ranks that have saved nothing yet start again from the start") {
   REQUIRE(run.events("restart").size() == 1);
   CHECK(run.events("restart").front().at("step") == 0);
   CHECK(run.events("restart").front().at("checkpoint") == "");
-  CHECK(run.has_each_step_once(60 * 7));
-  const Outcome whole = w.run({"run", "small.toml", "--set", "epochs=60"});
+  CHECK(run.has_each_step_once(300 * 7));
+  const Outcome whole = w.run({"run", "small.toml", "--set", "epochs=300"});
   REQUIRE(whole.code == 0);
   CHECK(run.training() == whole.run.training());
   CHECK(run.model() == whole.run.model());
 }
 
 TEST_CASE("a rank that is stopped is named and all start again without it") {
-  const LongRun run({"--max-restarts", "1", "--set", "distributed.timeout=3"});
+  const LongRun run({"--max-restarts", "1", "--set", "distributed.timeout=6"});
   REQUIRE(run.process().wait_for_ranks(2));
   const pid_t stopped = run.process().ranks().at(1);
   kill(stopped, SIGSTOP);

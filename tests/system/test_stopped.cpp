@@ -113,7 +113,7 @@ TEST_CASE("a run that cannot save when it is stopped says that it failed") {
   LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));
   // All stand still while their folder becomes one that nothing can be saved in.
-  for (const pid_t rank : run.process().ranks()) kill(rank, SIGSTOP);
+  REQUIRE(stand_still(run.process().ranks()));
   fs::rename(run.folder().path() / "checkpoints", run.folder().path() / "moved");
   std::ofstream(run.folder().path() / "checkpoints") << "in the way";
   run.process().signal(SIGTERM);
