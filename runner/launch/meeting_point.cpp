@@ -1,13 +1,19 @@
 #include "launch/meeting_point.h"
 
+#include <unistd.h>
 #include <filesystem>
 
 #include "base/error.h"
 
 namespace ddp::launch {
 
+void RemoveFile::operator()(const std::string* path) const {
+  unlink(path->c_str());
+  delete path;
+}
+
 MeetingPlace MeetingPoint::place_for(int rank) const {
-  return {.file = file,
+  return {.file = file ? *file : "",
           .host = address.ip,
           .port = address.port,
           .listener = rank == 0 ? listener.get() : -1,
@@ -22,7 +28,7 @@ MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const st
       throw usage_error("is there already: another run meets in it, or one that was killed left it",
                         launch.meeting_file, "remove it, or give another file in distributed.init_method");
     }
-    point.file = launch.meeting_file;
+    point.file = MeetingFile(new std::string(launch.meeting_file));
     return point;
   }
   if (launch.nodes == 1 && !launch.master_host.empty()) {

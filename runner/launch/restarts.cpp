@@ -50,7 +50,6 @@ bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
   record::go_back(t.directory, point_);
   t.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
   // The old place goes first: the new one may be the same.
-  if (!t.meeting.file.empty()) fs::remove(t.meeting.file);
   t.meeting = {};
   t.meeting = make_meeting_point(t.plan, t.launch, t.nodes.own_ip());
   note(*outcome.failure);

@@ -2,6 +2,7 @@
 #include "long_run.h"
 
 namespace ddp::system_test {
+namespace fs = std::filesystem;
 namespace {
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
@@ -60,6 +61,20 @@ TEST_CASE("a run whose rank was killed goes on and ends with the bits of one nev
   kill(run.process().ranks().at(1), SIGKILL);
   REQUIRE(run.finish().code == 1);
   run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("a run whose rank was killed leaves no file that its ranks met in") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const fs::path file = w.folder() / "meeting";
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "backend=gloo", "--set",
+                                "distributed.init_method=file://" + file.string()});
+  w.running(*process, "small", 2);
+  REQUIRE(process->wait_for_ranks(2));
+  CHECK(fs::exists(file));
+  kill(process->ranks().at(1), SIGKILL);
+  CHECK(w.finish(*process).code == 1);
+  CHECK_FALSE(fs::exists(file));
 }
 
 TEST_CASE("when the parent is killed its ranks go and the run goes on to the bits of one never interrupted") {
