@@ -11,8 +11,8 @@
 
 namespace ddp::launch {
 
-// A file that the ranks of one machine meet in; it goes with this. c10d's FileStore (FileStore.cpp, ~FileStore) removes it
-// too, but not where a rank was killed, nor where its last users leave at the same time.
+// A file that the ranks of one machine meet in; it goes with this. c10d's FileStore (FileStore.cpp, ~FileStore) removes
+// it too, but not where a rank was killed, nor where its last users leave at the same time.
 struct RemoveFile {
   void operator()(const std::string* path) const;
 };
