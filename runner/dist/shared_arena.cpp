@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cerrno>
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
@@ -13,6 +14,15 @@ namespace ddp::dist {
 namespace {
 
 thread_local SharedArena* in_use = nullptr;
+
+// Gives a part of a file its pages now; one that the kernel does not have when it is written to would be a SIGBUS.
+bool get_pages(int file, off_t place, std::size_t bytes) {
+  int result = 0;
+  do {
+    result = fallocate(file, 0, place, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
 
 }  // namespace
 
@@ -71,8 +81,7 @@ std::byte* SharedArena::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (taken_ + in_pages(bytes) > part_) return nullptr;
   std::byte* memory = at(rank_, taken_);
-  // A page that the kernel does not have when it is written to would be a SIGBUS.
-  if (fallocate(file_, 0, memory - memory_, static_cast<off_t>(in_pages(bytes))) != 0) return nullptr;
+  if (!get_pages(file_, memory - memory_, in_pages(bytes))) return nullptr;
   taken_ += in_pages(bytes);
   ++pieces_;
   return memory;
