@@ -45,21 +45,15 @@ void SharedCollectives::compare(int rank, const Call& call) const {
                        call.name + ", call " + std::to_string(calls_) + ")");
 }
 
-void SharedCollectives::await(int rank, std::uint32_t point, const Call& call) {
+void SharedCollectives::await(int rank, SharedPage::Point point, const Call& call) {
   page_.await(rank, point, call);
   if (!compared_) compare(rank, call);
 }
 
-void SharedCollectives::await_all(std::uint32_t point, const Call& call) {
+void SharedCollectives::await_all(SharedPage::Point point, const Call& call) {
   page_.await_all(point, call);
   for (int r = 0; !compared_ && r < page_.world_size(); ++r) compare(r, call);
   compared_ = true;
-}
-
-void SharedCollectives::meet(const Call& call) {
-  await_all(page_.post(), call);
-  // Points come round: one that is half of all numbers behind would count as to come.
-  std::fill(std::begin(free_at_), std::end(free_at_), page_.posted());
 }
 
 int SharedCollectives::take_slot(bool written, const Call& call) {
@@ -72,7 +66,7 @@ int SharedCollectives::take_slot(bool written, const Call& call) {
 
 void SharedCollectives::barrier(const Call& call) {
   begin(Collective::barrier, 0, 0);
-  meet(call);
+  await_all(page_.post(), call);
 }
 
 void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, const Call& call) {
@@ -84,7 +78,7 @@ void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, 
     const std::size_t size = std::min(page_.slot_bytes(), bytes - at);
     const int slot = take_slot(mine, call);
     if (mine) copy_bytes(page_.slot(root, slot), data + at, size);
-    const std::uint32_t point = page_.post();
+    const SharedPage::Point point = page_.post();
     if (!mine) {
       await(root, point, call);
       copy_bytes(data + at, page_.slot(root, slot), size);
@@ -99,7 +93,7 @@ bool SharedCollectives::broadcast_in_place(std::byte* data, std::size_t bytes, i
   const std::vector<std::byte*> of_rank = find_in_arena(data, bytes, call);
   if (!of_rank.empty() && root != page_.rank()) copy_bytes(data, of_rank[root], bytes);
   // Before any rank announces another place, all have read this one.
-  meet(call);
+  await_all(page_.post(), call);
   return !of_rank.empty();
 }
 
@@ -136,7 +130,7 @@ void SharedCollectives::gather_pieces(const std::byte* data, std::size_t bytes, 
     const std::size_t size = std::min(page_.slot_bytes(), bytes - at);
     const int slot = take_slot(true, call);
     copy_bytes(page_.slot(me, slot), data + at, size);
-    const std::uint32_t point = page_.post();
+    const SharedPage::Point point = page_.post();
     for (int r = 0; r < static_cast<int>(out.size()); ++r) {
       if (r != me) await(r, point, call);
       copy_bytes(out[r] + at, r == me ? data + at : page_.slot(r, slot), size);
@@ -155,7 +149,7 @@ void SharedCollectives::scatter(const std::vector<const std::byte*>& in, std::by
     const std::size_t size = std::min(part, bytes - at);
     const int slot = take_slot(mine, call);
     for (std::size_t r = 0; r < in.size(); ++r) copy_bytes(page_.slot(root, slot) + r * part, in[r] + at, size);
-    const std::uint32_t point = page_.post();
+    const SharedPage::Point point = page_.post();
     if (!mine) await(root, point, call);
     copy_bytes(data + at, page_.slot(root, slot) + static_cast<std::size_t>(page_.rank()) * part, size);
     release_slot(slot);

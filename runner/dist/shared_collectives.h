@@ -61,16 +61,14 @@ class SharedCollectives {
     std::byte* data;
     std::size_t count;
     int slot;
-    std::uint32_t point;  // of its last post
+    SharedPage::Point point;  // of its last post
   };
 
   void begin(Collective collective, int root, std::size_t bytes);
   // Once those ranks have reached a point of this call.
   void compare(int rank, const Call& call) const;
-  void await(int rank, std::uint32_t point, const Call& call);
-  void await_all(std::uint32_t point, const Call& call);
-  // Returns once all ranks are here, and so have read what they wanted of earlier calls.
-  void meet(const Call& call);
+  void await(int rank, SharedPage::Point point, const Call& call);
+  void await_all(SharedPage::Point point, const Call& call);
 
   // Where each rank's data are; empty, on every rank, where any rank's lie elsewhere than in the arena. Before a rank
   // looks for others, all must have read these.
@@ -112,7 +110,7 @@ class SharedCollectives {
   std::uint64_t signature_ = 0;
   bool compared_ = false;  // with all others' signatures
   std::uint32_t pieces_ = 0;
-  std::uint32_t free_at_[SharedPage::kSlots] = {};  // the point at which every rank is done with it
+  SharedPage::Point free_at_[SharedPage::kSlots] = {};  // the point at which every rank is done with it
 };
 
 }  // namespace ddp::dist

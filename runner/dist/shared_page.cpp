@@ -117,8 +117,9 @@ std::string SharedPage::name(const std::vector<int>& ranks) const {
 
 void SharedPage::join() { line(rank_).process = getpid(); }
 
-std::uint32_t SharedPage::post(std::uint32_t points) {
-  line(rank_).points.set(posted_ += points);
+SharedPage::Point SharedPage::post(std::uint32_t points) {
+  posted_ += points;
+  line(rank_).points.set(static_cast<std::uint32_t>(posted_));
   return posted_;
 }
 
@@ -180,7 +181,7 @@ void SharedPage::sleep(SharedCounter& counter, const Ready& ready, const LateRan
   }
 }
 
-void SharedPage::await(int rank, std::uint32_t point, const Call& call) {
+void SharedPage::await(int rank, Point point, const Call& call) {
   SharedCounter& counter = line(rank).points;
   const auto ready = [&] { return reached(counter.value.load(std::memory_order_acquire), point); };
   if (ready() || spin(ready)) return;
@@ -189,8 +190,8 @@ void SharedPage::await(int rank, std::uint32_t point, const Call& call) {
       counter, ready, [&] { return behind(point); }, call);
 }
 
-void SharedPage::await_all(std::uint32_t point, const Call& call) {
-  if (reached(all_reached_, point)) return;
+void SharedPage::await_all(Point point, const Call& call) {
+  if (point <= all_reached_) return;
   for (int r = 0; r < world_size_; ++r) {
     if (r != rank_) await(r, point, call);
   }
@@ -211,7 +212,7 @@ void SharedPage::await_bell(const std::function<bool()>& ready, int late, const 
   sleep(line(rank_).bell, ready, others, call);
 }
 
-std::vector<int> SharedPage::behind(std::uint32_t point) const {
+std::vector<int> SharedPage::behind(Point point) const {
   std::vector<int> ranks;
   for (int r = 0; r < world_size_; ++r) {
     if (!reached(line(r).points.value.load(), point)) ranks.push_back(r);

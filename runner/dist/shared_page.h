@@ -42,7 +42,9 @@ struct SharedCounter {
 };
 
 // Counters wrap around: which of two is later is told by their distance.
-inline bool reached(std::uint32_t value, std::uint32_t point) { return static_cast<std::int32_t>(value - point) >= 0; }
+inline bool reached(std::uint32_t value, std::uint64_t point) {
+  return static_cast<std::int32_t>(value - static_cast<std::uint32_t>(point)) >= 0;
+}
 
 // The memory that the ranks of one machine share, mapped by their parent before it forked them and all zeros at
 // first: for each rank a line of progress, which others wait for, and slots and channels for data.
@@ -51,6 +53,9 @@ inline bool reached(std::uint32_t value, std::uint32_t point) { return static_ca
 // same points, so that "rank 1 has reached point 70" says what it has written and what it has read.
 class SharedPage {
  public:
+  // Never comes round, as the counters do: a point of long ago is one that was reached.
+  using Point = std::uint64_t;
+
   static constexpr int kSlots = 3;
   // A slot fits the cache of a core. Where there is less memory, it is smaller (see slot_bytes).
   static constexpr std::size_t kSlotBytes = 256u << 10;
@@ -70,13 +75,13 @@ class SharedPage {
 
   // Passes so many points and returns the number of the last: what this rank wrote before, others may read. Others must
   // have passed all before them, where they are more than one.
-  std::uint32_t post(std::uint32_t points = 1);
-  std::uint32_t posted() const { return posted_; }
+  Point post(std::uint32_t points = 1);
+  Point posted() const { return posted_; }
 
   // Each returns when that rank, or every rank, has reached the point. Throws ddp::Error (training) when the time is
   // over, which names the ranks that are late, or when the process of one that is late has ended.
-  void await(int rank, std::uint32_t point, const Call& call);
-  void await_all(std::uint32_t point, const Call& call);
+  void await(int rank, Point point, const Call& call);
+  void await_all(Point point, const Call& call);
 
   // Returns once `ready`, which others bring about before they ring this rank. `late`: the rank it depends on; -1:
   // any may do it. Throws as the other waits do.
@@ -113,7 +118,7 @@ class SharedPage {
   template <class Ready>
   void sleep(SharedCounter& counter, const Ready& ready, const LateRanks& late, const Call& call);
   bool work_meanwhile() { return meanwhile_ && meanwhile_(); }
-  std::vector<int> behind(std::uint32_t point) const;
+  std::vector<int> behind(Point point) const;
   bool has_ended(int rank);
 
   std::byte* const memory_;
@@ -124,8 +129,8 @@ class SharedPage {
   std::size_t channel_bytes_;
   int spins_;                        // of the processor, before anything else is tried
   std::chrono::microseconds yield_;  // then this long the core is offered to others before the rank sleeps
-  std::uint32_t posted_ = 0;
-  std::uint32_t all_reached_ = 0;          // a point that every rank is known to have reached
+  Point posted_ = 0;
+  Point all_reached_ = 0;                  // a point that every rank is known to have reached
   std::vector<FileDescriptor> processes_;  // by rank, from the first time it was late
   std::function<bool()> meanwhile_;
 };

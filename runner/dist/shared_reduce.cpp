@@ -45,7 +45,7 @@ void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t coun
   }
   const int slot = take_slot(true, call);
   copy_bytes(page_.slot(page_.rank(), slot), data, count * r.element_bytes);
-  const std::uint32_t point = page_.post();
+  const SharedPage::Point point = page_.post();
   if (wants(root)) {
     await_all(point, call);
     combine_slots(slot, 0, data, count, r);
@@ -70,7 +70,7 @@ bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t c
         sum, [&](int rank) { return of_rank[rank] + offset; }, elements, r);
     for (std::byte* to : wanted) copy_bytes(to + offset, sum, elements * r.element_bytes);
   }
-  meet(call);
+  await_all(page_.post(), call);
   return true;
 }
 

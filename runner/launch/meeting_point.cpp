@@ -1,19 +1,13 @@
 #include "launch/meeting_point.h"
 
-#include <unistd.h>
 #include <filesystem>
 
 #include "base/error.h"
 
 namespace ddp::launch {
 
-void RemoveFile::operator()(const std::string* path) const {
-  unlink(path->c_str());
-  delete path;
-}
-
 MeetingPlace MeetingPoint::place_for(int rank) const {
-  return {.file = file ? *file : "",
+  return {.file = file.path(),
           .host = address.ip,
           .port = address.port,
           .listener = rank == 0 ? listener.get() : -1,
@@ -21,14 +15,14 @@ MeetingPlace MeetingPoint::place_for(int rank) const {
 }
 
 MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const std::string& own_ip) {
-  MeetingPoint point{.listener = {}, .address = {.ip = own_ip}, .file = {}};
+  MeetingPoint point{.listener = {}, .address = {.ip = own_ip}, .file = MeetingFile()};
   if (launch.nodes == 1 && !launch.meeting_file.empty()) {
     std::error_code ignored;
     if (std::filesystem::exists(launch.meeting_file, ignored)) {
       throw usage_error("is there already: another run meets in it, or one that was killed left it",
                         launch.meeting_file, "remove it, or give another file in distributed.init_method");
     }
-    point.file = MeetingFile(new std::string(launch.meeting_file));
+    point.file = MeetingFile(launch.meeting_file);
     return point;
   }
   if (launch.nodes == 1 && !launch.master_host.empty()) {

@@ -1,22 +1,15 @@
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "base/file_descriptor.h"
 #include "base/meeting_place.h"
 #include "launch/address.h"
 #include "launch/launcher.h"
+#include "launch/meeting_file.h"
 #include "launch/plan.h"
 
 namespace ddp::launch {
-
-// A file that the ranks of one machine meet in; it goes with this. c10d's FileStore (FileStore.cpp, ~FileStore) removes
-// it too, but not where a rank was killed, nor where its last users leave at the same time.
-struct RemoveFile {
-  void operator()(const std::string* path) const;
-};
-using MeetingFile = std::unique_ptr<const std::string, RemoveFile>;
 
 // Where the ranks of a run meet: a socket that listens on one address alone, which rank 0 takes over for its store; or
 // a file.

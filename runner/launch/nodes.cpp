@@ -2,12 +2,12 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <algorithm>
 #include <climits>
 
 #include "base/log.h"
 #include "config/difference.h"
+#include "launch/meeting_file.h"
 #include "launch/version.h"
 #include "record/atomic_file.h"
 
@@ -56,7 +56,8 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
   if (launch.nodes == 1) return;
   address_ = address_of(launch);
   listener_ = listen_on(address_);
-  if (!launch.meeting_file.empty()) record::write_atomically(launch.meeting_file, address_.text() + "\n");
+  const MeetingFile file(launch.meeting_file);
+  if (!file.path().empty()) record::write_atomically(file.path(), address_.text() + "\n");
   log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
   try {
     gather(terms);
@@ -64,7 +65,6 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
     end(error.exit_code(), error.what());
     throw;
   }
-  if (!launch.meeting_file.empty()) unlink(launch.meeting_file.c_str());
 }
 
 Nodes::~Nodes() { end(1, "node 0 has ended"); }

@@ -50,6 +50,13 @@ def file_for_two_nodes(c):
     assert not (c.folder / "meeting").exists()
 
 
+def file_of_one_alone(c):
+    """a node 0 that nobody came to leaves no file"""
+    words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting", "--set", "distributed.timeout=2"]
+    finish([start_node(c, 0, *words, master=[])], code=1)
+    assert not (c.folder / "meeting").exists()
+
+
 def stale_file_for_two_nodes(c):
     """a file that a killed node 0 left does not lead two nodes astray"""
     words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting"]
@@ -146,7 +153,7 @@ def stuck_by_hand(c):
     assert ended.code == 143 and "the time that `grace` gives" in ended.err, ended
 
 
-PROMISES = [tcp_on_one_machine, file_on_one_machine, file_for_two_nodes, stale_file_for_two_nodes, tcp_for_two_nodes,
-            nowhere, by_hand, by_hand_on_two_machines, different_by_hand, killed_by_hand, stopped_by_hand,
-            stuck_by_hand]  # fmt: skip
+PROMISES = [tcp_on_one_machine, file_on_one_machine, file_for_two_nodes, file_of_one_alone, stale_file_for_two_nodes,
+            tcp_for_two_nodes, nowhere, by_hand, by_hand_on_two_machines, different_by_hand, killed_by_hand,
+            stopped_by_hand, stuck_by_hand]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

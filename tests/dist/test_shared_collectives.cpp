@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "catch.h"
-#include "dist/shared_collectives.h"
 #include "shared_ranks.h"
 
 namespace ddp::dist {
@@ -268,30 +267,6 @@ TEST_CASE("many all-reduces under way at once each end with their own sum") {
       }
     });
   }
-}
-
-TEST_CASE("slots that nobody used while the points of all ranks came round are free") {
-  const SharedMapping memory(8u << 20);
-  all_well(2, [&](int rank, c10d::ProcessGroup&) {
-    SharedPage page(memory.data(), memory.size(), rank, 2, 0);
-    page.join();
-    const SharedArena none(-1, rank, 2);
-    SharedCollectives collectives(page, none);
-    const Call call{.name = "broadcast", .timeout = std::chrono::seconds(20)};
-    const auto use_all_slots = [&] {
-      for (int slot = 0; slot < SharedPage::kSlots; ++slot) {
-        int number = 7 + rank;
-        collectives.broadcast(reinterpret_cast<std::byte*>(&number), sizeof number, 0, call);
-        require(number == 7, "what rank 0 sent");
-      }
-    };
-    use_all_slots();
-    for (int quarter = 0; quarter < 3; ++quarter) {
-      page.post(1u << 30);
-      collectives.barrier(call);
-    }
-    use_all_slots();
-  });
 }
 
 TEST_CASE("a rank that comes late is waited for") {

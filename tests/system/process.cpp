@@ -28,6 +28,14 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
+// Of a process or thread in /proc, "12 (ddp-exp) S 1 12 12 …", what follows the name: state, parent, group, session.
+// Nothing where it is gone.
+std::istringstream fields_of(const fs::path& process) {
+  const std::string stat = text_of(process / "stat");
+  const auto name_end = stat.rfind(')');
+  return std::istringstream(name_end == std::string::npos ? "" : stat.substr(name_end + 1));
+}
+
 std::vector<std::string> environment_of(const Launch& launch) {
   // What the machine or a scheduler says must not decide what a test sees; its GPUs are another test's.
   std::map<std::string, std::string> all{{"CUDA_VISIBLE_DEVICES", ""}, {"TERM", "xterm"}};
@@ -75,9 +83,8 @@ bool wait_until(const std::function<bool()>& true_now, pid_t pid) {
 bool stand_still(const std::vector<pid_t>& processes) {
   for (const pid_t pid : processes) kill(pid, SIGSTOP);
   const auto stopped = [](const fs::path& thread) {
-    const std::string stat = text_of(thread / "stat");
-    const auto name_end = stat.rfind(')');
-    return name_end == std::string::npos || stat[name_end + 2] == 'T';
+    char state = 0;
+    return !(fields_of(thread) >> state) || state == 'T';
   };
   return wait_until([&] {
     return std::all_of(processes.begin(), processes.end(), [&](pid_t pid) {
@@ -168,10 +175,7 @@ std::vector<Member> Process::members() const {
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    // "12 (ddp-exp) S 1 12 12 …": state, parent, group, session follow the name.
-    const std::string stat = text_of(entry.path() / "stat");
-    if (stat.rfind(')') == std::string::npos) continue;
-    std::istringstream rest(stat.substr(stat.rfind(')') + 1));
+    std::istringstream rest = fields_of(entry.path());
     Member member{.pid = std::stoi(name), .parent = 0, .state = 0};
     pid_t group = 0;
     pid_t session = 0;
