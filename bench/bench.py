@@ -5,6 +5,7 @@ import os
 import sys
 
 import allreduce
+import building
 import listing
 import loader
 import machines
@@ -25,6 +26,7 @@ BENCHES = {
     "machines": machines,
     "sweep": sweep,
     "list": listing,
+    "build": building,
 }
 
 

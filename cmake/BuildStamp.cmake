@@ -1,5 +1,5 @@
-# Run at build time (cmake -P) with SOURCE and OUTPUT: writes a header with a hash of all sources, so that the nodes of a
-# run can tell that they run the same program. The header changes only when a source does.
+# Run at build time (cmake -P) with SOURCE, VERSION and OUTPUT: writes a header with the version and a hash of all sources,
+# so that the nodes of a run can tell that they run the same program. The header changes only when a source does.
 cmake_policy(SET CMP0009 NEW)
 file(GLOB_RECURSE sources "${SOURCE}/runner/*" "${SOURCE}/models/*" "${SOURCE}/datasets/*" "${SOURCE}/cmake/*"
      "${SOURCE}/CMakeLists.txt")
@@ -11,7 +11,7 @@ foreach(source ${sources})
 endforeach()
 string(SHA256 stamp "${hashes}")
 string(SUBSTRING "${stamp}" 0 12 stamp)
-set(text "#define DDP_BUILD_STAMP \"${stamp}\"\n")
+set(text "#define DDP_VERSION \"${VERSION}\"\n#define DDP_BUILD_STAMP \"${stamp}\"\n")
 set(old "")
 if(EXISTS "${OUTPUT}")
   file(READ "${OUTPUT}" old)

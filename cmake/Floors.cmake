@@ -1,11 +1,20 @@
-# ddp_floor(NAME FOLDER LINKS ...): one folder of sources as two targets.
+# ddp_floor(NAME FOLDER [GROUPS n] [TORCH_NN] LINKS ...): one folder of sources as two targets.
 #   floor_NAME     its headers, offered as "NAME/…", and what they need: for floors that build on it
 #   objects_NAME   its object files: for the link unit that it belongs to
-# Each floor's headers are seen through a folder of their own, so that a file that includes a floor which its
-# target does not name does not compile. Object libraries, since from a static archive the linker would drop
-# files that only register themselves.
+# Each floor's headers are seen through a folder of their own, so a file that includes a floor which its target does not
+# name does not compile. Object libraries, because the linker drops files of a static archive that only register
+# themselves.
+#
+# Most of the time of a compilation goes into reading headers. So:
+#   - The files of a floor are compiled together, as one file, or as GROUPS files. The group of a file depends on its
+#     name alone: a new file changes one group.
+#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers).
+# Names in anonymous namespaces must therefore differ within a floor. With DDP_UNITY=OFF each file is compiled by itself,
+# without the precompiled header, so that a missing include is an error (scripts/soak includes).
+option(DDP_UNITY "compile the files of a folder together, with precompiled headers" ON)
+
 function(ddp_floor name folder)
-  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(arg "TORCH_NN" "GROUPS" "LINKS" ${ARGN})
   set(view "${CMAKE_BINARY_DIR}/floors/${name}")
   file(MAKE_DIRECTORY "${view}")
   file(CREATE_LINK "${CMAKE_SOURCE_DIR}/${folder}" "${view}/${name}" SYMBOLIC)
@@ -16,4 +25,39 @@ function(ddp_floor name folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   add_library(objects_${name} OBJECT ${sources})
   target_link_libraries(objects_${name} PRIVATE floor_${name} ddp_warnings)
+  ddp_compile_together(objects_${name} "${arg_GROUPS}" ${sources})
+  if(arg_TORCH_NN)
+    ddp_use_torch_nn_headers(objects_${name})
+  endif()
+endfunction()
+
+# ddp_compile_together(TARGET GROUPS SOURCES...)
+function(ddp_compile_together target groups)
+  if(NOT DDP_UNITY)
+    return()
+  endif()
+  if(NOT groups)
+    set(groups 1)
+  endif()
+  foreach(source ${ARGN})
+    get_filename_component(name "${source}" NAME)
+    string(MD5 hash "${name}")
+    string(SUBSTRING "${hash}" 0 6 hash)
+    math(EXPR group "0x${hash} % ${groups}")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "group_${group}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# ddp_optimise(TARGETS...): loops over large memory, which gain from the highest level.
+function(ddp_optimise)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
+  endforeach()
+endfunction()
+
+# ddp_optimise_file(SOURCE): the same for one file of a floor that is compiled at the usual level.
+function(ddp_optimise_file source)
+  set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>"
+                              SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -32,7 +32,8 @@ target_link_libraries(torch_cpu INTERFACE c10)
 # libtorch_cpu needs libcudart and libcupti even where no GPU is; the wheel finds them by its own RUNPATH.
 target_link_options(torch_cpu INTERFACE "-Wl,-rpath-link,${DDP_LIBTORCH}/nvidia/cu13/lib")
 
-# The NCCL side: CUDA's headers from the toolkit or from the GPU wheels, nccl.h of the version torch pins.
+# The NCCL side, where it is wanted: CUDA's headers from the toolkit or from the GPU wheels, nccl.h of the version torch pins.
+option(DDP_NCCL "build the NCCL backend where CUDA's headers are found" ON)
 find_path(DDP_CUDA_INCLUDE cuda_runtime_api.h
   PATHS "${DDP_LIBTORCH}/nvidia/cu13/include" $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
 find_path(DDP_NCCL_INCLUDE nccl.h
@@ -40,7 +41,7 @@ find_path(DDP_NCCL_INCLUDE nccl.h
   NO_DEFAULT_PATH)
 find_path(DDP_CUDA_CRT crt/host_defines.h
   PATHS "${DDP_CUDA_INCLUDE}" $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
-if(DDP_CUDA_INCLUDE AND DDP_NCCL_INCLUDE AND DDP_CUDA_CRT)
+if(DDP_NCCL AND DDP_CUDA_INCLUDE AND DDP_NCCL_INCLUDE AND DDP_CUDA_CRT)
   set(DDP_WITH_NCCL TRUE)
   ddp_import_torch(c10_cuda)
   ddp_import_torch(torch_cuda)

@@ -43,7 +43,7 @@ class Counting : public MapDataset {
   const CountingOptions o_;
 };
 
-const bool registered = registry().add<CountingOptions>(
+const bool counting_registered = registry().add<CountingOptions>(
     "counting", "ToyData of the HPC tutorial: sample i is the number i, features times; its class is i % classes",
     [](const CountingOptions& o) -> std::unique_ptr<Dataset> { return std::make_unique<Counting>(o); },
     {{"loss", "cross_entropy"}});

@@ -1,5 +1,4 @@
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "base/installation.h"
 #include "datasets/in_memory.h"
 
 namespace ddp::datasets {
@@ -19,15 +19,26 @@ constexpr std::size_t kLargestFile = 64u << 20;
 struct DigitsOptions {
   std::string path;
   void fields(config::Fields& f) {
-    f({.name = "path", .doc = "digits.csv.gz; default: what the set-up fetched", .path = true}, path);
+    f({.name = "path",
+       .doc = "digits.csv.gz; default: what the set-up fetched, or scikit-learn beside ddp-exp",
+       .path = true},
+      path);
   }
 };
 
+// What scripts/ddp-exp fetched. Where that is not there and pip installed scikit-learn beside this program: its file.
 std::string default_path() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  const std::string root = cache && *cache ? cache : std::string(home ? home : "") + "/.cache";
-  return root + "/ddp-exp/data/digits.csv.gz";
+  const std::filesystem::path fetched = cache_folder() / "data/digits.csv.gz";
+  const std::filesystem::path beside = program_folder().parent_path() / "sklearn/datasets/data/digits.csv.gz";
+  std::error_code none;
+  return !std::filesystem::exists(fetched, none) && std::filesystem::exists(beside, none) ? beside : fetched;
+}
+
+std::string digits_remedy() {
+  const std::string get = in_checkout()
+                              ? "fetch it: scripts/ddp-exp --setup-only"
+                              : "install scikit-learn, which holds it, beside ddp-exp: pip install scikit-learn";
+  return get + "; or give its place: dataset.path";
 }
 
 std::string unzip(const std::string& path) {
@@ -35,8 +46,7 @@ std::string unzip(const std::string& path) {
   std::error_code none;
   gzFile file = std::filesystem::is_regular_file(path, none) ? gzopen(path.c_str(), "rb") : nullptr;
   if (file == nullptr) {
-    throw usage_error("the digits dataset is not there", path,
-                      "fetch it: scripts/ddp-exp --setup-only; or give its place: dataset.path");
+    throw usage_error("the digits dataset is not there", path, digits_remedy());
   }
   std::string text;
   char piece[1 << 16];
@@ -74,7 +84,7 @@ std::unique_ptr<Dataset> parse(const std::string& text, const std::string& path)
   return std::make_unique<InMemory>(inputs, targets);
 }
 
-const bool registered =
+const bool digits_registered =
     registry().add<DigitsOptions>("digits", "scikit-learn's 1797 handwritten digits: 64 values 0..1, class 0..9",
                                   [](const DigitsOptions& o) {
                                     const std::string path = o.path.empty() ? default_path() : o.path;

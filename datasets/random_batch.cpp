@@ -47,7 +47,7 @@ class RandomBatch : public DrawnDataset {
   Batch kept_;
 };
 
-const bool registered = registry().add<RandomBatchOptions>(
+const bool random_batch_registered = registry().add<RandomBatchOptions>(
     "random_batch", "the DDP tutorial's random batches: randn(batch, inputs), randn(batch, targets) each time",
     [](const RandomBatchOptions& o) -> std::unique_ptr<Dataset> { return std::make_unique<RandomBatch>(o); },
     {{"loss", "mse"}, {"needs", "steps"}});

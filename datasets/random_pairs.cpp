@@ -24,7 +24,7 @@ std::unique_ptr<Dataset> make(const RandomPairsOptions& o) {
                                     values.narrow(1, o.features, o.targets).contiguous());
 }
 
-const bool registered = registry().add<RandomPairsOptions>(
+const bool random_pairs_registered = registry().add<RandomPairsOptions>(
     "random_pairs", "MyTrainDataset of PyTorch's DDP series: rand(features), rand(targets) for each sample", make,
     {{"loss", "mse"}});
 

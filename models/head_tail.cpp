@@ -26,7 +26,7 @@ struct HeadTailImpl : torch::nn::Module {
   torch::nn::Linear tail{nullptr};
 };
 
-const bool registered = registry().add<HeadTailOptions>(
+const bool head_tail_registered = registry().add<HeadTailOptions>(
     "head_tail", "head Linear(32, 32) on the rank's first device, tail Linear(32, 10) on its last",
     [](const HeadTailOptions&, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<HeadTailImpl>(placement));

@@ -34,7 +34,7 @@ AnyModule plain(const NoOptions&) {
   return AnyModule(Module());
 }
 
-const bool registered =
+const bool layers_activation_registered =
     layers().add<NoOptions>("ReLU", "max(0, x)", plain<torch::nn::ReLU>) &&
     layers().add<NoOptions>("Tanh", "tanh(x)", plain<torch::nn::Tanh>) &&
     layers().add<NoOptions>("Sigmoid", "1 / (1 + exp(-x))", plain<torch::nn::Sigmoid>) &&

@@ -62,7 +62,7 @@ TorchOptions common(const ConvOptions& o) {
       .bias(o.bias);
 }
 
-const bool registered =
+const bool layers_conv_registered =
     layers().add<ConvOptions>("Conv1d", "convolution over [n, channels, length]",
                               [](const ConvOptions& o) {
                                 return AnyModule(torch::nn::Conv1d(

@@ -59,7 +59,7 @@ struct UnflattenOptions {
   }
 };
 
-const bool registered = layers().add<LinearOptions>("Linear", "x A^T + b", [](const LinearOptions& o) {
+const bool layers_dense_registered = layers().add<LinearOptions>("Linear", "x A^T + b", [](const LinearOptions& o) {
   return AnyModule(torch::nn::Linear(torch::nn::LinearOptions(o.in_features, o.out_features).bias(o.bias)));
 }) && layers().add<EmbeddingOptions>("Embedding", "a learnt row for each index", [](const EmbeddingOptions& o) {
   auto options = torch::nn::EmbeddingOptions(o.num_embeddings, o.embedding_dim);

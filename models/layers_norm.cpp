@@ -62,7 +62,7 @@ AnyModule batch_norm(const BatchNormOptions& o) {
                               .track_running_stats(o.track_running_stats)));
 }
 
-const bool registered =
+const bool layers_norm_registered =
     layers().add<BatchNormOptions>("BatchNorm1d", "batch normalisation of [n, channels] or [n, channels, length]",
                                    batch_norm<torch::nn::BatchNorm1d>) &&
     layers().add<BatchNormOptions>("BatchNorm2d", "batch normalisation of [n, channels, height, width]",

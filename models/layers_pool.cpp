@@ -65,7 +65,7 @@ TorchOptions avg_pool(const AvgPoolOptions& o) {
   return options;
 }
 
-const bool registered =
+const bool layers_pool_registered =
     layers().add<MaxPoolOptions>("MaxPool1d", "largest value of each window over [n, channels, length]",
                                  [](const MaxPoolOptions& o) {
                                    return AnyModule(torch::nn::MaxPool1d(max_pool<1, torch::nn::MaxPool1dOptions>(o)));

@@ -14,7 +14,7 @@ struct LinearOptions {
   }
 };
 
-const bool registered = registry().add<LinearOptions>(
+const bool linear_registered = registry().add<LinearOptions>(
     "linear", "one torch.nn.Linear, with parameters weight and bias", [](const LinearOptions& o, const Placement&) {
       return torch::nn::AnyModule(torch::nn::Linear(o.in_features, o.out_features));
     });

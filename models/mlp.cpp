@@ -39,7 +39,7 @@ torch::nn::AnyModule make_mlp(const MlpOptions& o, const Placement&) {
   return torch::nn::AnyModule(chain);
 }
 
-const bool registered = registry().add<MlpOptions>(
+const bool mlp_registered = registry().add<MlpOptions>(
     "mlp", "multi-layer perceptron: Linear, activation, dropout where > 0, …, Linear", make_mlp);
 
 }  // namespace

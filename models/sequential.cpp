@@ -34,7 +34,7 @@ torch::nn::AnyModule make_sequential(const SequentialOptions& o, const Placement
   return torch::nn::AnyModule(chain);
 }
 
-const bool registered = registry().add<SequentialOptions>(
+const bool sequential_registered = registry().add<SequentialOptions>(
     "sequential", "torch.nn.Sequential of PyTorch's layers, given in the file", make_sequential);
 
 }  // namespace

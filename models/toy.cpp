@@ -22,7 +22,7 @@ struct ToyImpl : torch::nn::Cloneable<ToyImpl> {
   torch::nn::Linear net2{nullptr};
 };
 
-const bool registered = registry().add<ToyOptions>(
+const bool toy_registered = registry().add<ToyOptions>(
     "toy", "ToyModel of PyTorch's DDP tutorial: Linear(10, 10), ReLU, Linear(10, 5)",
     [](const ToyOptions&, const Placement&) { return torch::nn::AnyModule(std::make_shared<ToyImpl>()); });
 

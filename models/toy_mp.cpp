@@ -26,7 +26,7 @@ struct ToyMpImpl : torch::nn::Module {
   torch::nn::Linear net2{nullptr};
 };
 
-const bool registered = registry().add<ToyMpOptions>(
+const bool toy_mp_registered = registry().add<ToyMpOptions>(
     "toy_mp",
     "ToyMpModel of PyTorch's DDP tutorial: toy, its first layer on the rank's first device, its second on the last",
     [](const ToyMpOptions&, const Placement& placement) {

@@ -9,6 +9,8 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "base/error.h"
+
 namespace ddp::log {
 namespace {
 
@@ -30,15 +32,31 @@ void set_pattern(spdlog::logger& logger, const std::string& pattern) {
   logger.set_formatter(std::move(formatter));
 }
 
+spdlog::level::level_enum level_of(Verbosity verbosity) {
+  switch (verbosity) {
+    case Verbosity::quiet:
+      return spdlog::level::err;
+    case Verbosity::normal:
+      return spdlog::level::info;
+    case Verbosity::verbose:
+      return spdlog::level::debug;
+  }
+  return spdlog::level::info;
+}
+
+Verbosity chosen_verbosity = Verbosity::normal;
+
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
     const char* no_color = std::getenv("NO_COLOR");
     const bool colored = isatty(STDERR_FILENO) && (no_color == nullptr || *no_color == '\0');
     auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(colored ? spdlog::color_mode::always
                                                                                   : spdlog::color_mode::never);
+    sink->set_level(level_of(chosen_verbosity));
     auto made = std::make_shared<spdlog::logger>("ddp-exp", sink);
     set_pattern(*made, "%^%*%$%v");
-    made->flush_on(spdlog::level::info);
+    made->set_level(spdlog::level::debug);
+    made->flush_on(spdlog::level::debug);
     return made;
   }();
   return *instance;
@@ -46,14 +64,27 @@ spdlog::logger& logger() {
 
 }  // namespace
 
+void set_verbosity(Verbosity verbosity) {
+  chosen_verbosity = verbosity;
+  logger().sinks().front()->set_level(level_of(verbosity));
+}
+
+Verbosity verbosity() { return chosen_verbosity; }
+
+void detail(const std::string& line) { logger().debug(line); }
 void info(const std::string& line) { logger().info(line); }
 void warn(const std::string& line) { logger().warn(line); }
 void error(const std::string& line) { logger().error(line); }
 
-void also_to(const std::string& file) {
+void also_to(const std::string& file) try {
   logger().sinks().push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(file));
+} catch (const spdlog::spdlog_ex& error) {
+  throw training_error(std::string("cannot write the log: ") + error.what(), file);
 }
 
-void become_rank(int rank) { set_pattern(logger(), "%H:%M:%S.%e rank " + std::to_string(rank) + " | %*%v"); }
+void become_rank(int rank, bool own_log) {
+  set_pattern(logger(), "%H:%M:%S.%e rank " + std::to_string(rank) + " | %*%v");
+  if (own_log) logger().sinks().front()->set_level(spdlog::level::debug);
+}
 
 }  // namespace ddp::log

@@ -5,8 +5,6 @@
 namespace ddp {
 namespace {
 
-constexpr std::size_t kLongestName = 128;
-
 // Not std::isalnum: what is a letter must not follow the locale.
 bool is_safe(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
@@ -15,7 +13,7 @@ bool is_safe(char c) {
 }  // namespace
 
 bool is_safe_name(const std::string& name) {
-  return !name.empty() && name.size() <= kLongestName && name.front() != '.' &&
+  return !name.empty() && name.size() <= kLongestSafeName && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), is_safe);
 }
 

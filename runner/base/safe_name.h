@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace ddp {
 
+inline constexpr std::size_t kLongestSafeName = 128;
+
 // May this be the name of a folder that a user gives, below a folder that it must not leave? Letters, digits, '.',
-// '_' and '-', not beginning with '.', at most 128.
+// '_' and '-', not beginning with '.', at most kLongestSafeName.
 bool is_safe_name(const std::string& name);
 
 }  // namespace ddp

@@ -6,17 +6,17 @@
 namespace ddp::checkpoint {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
-json describe(const NamedTensors& tensors) {
-  json list = json::array();
+Json describe(const NamedTensors& tensors) {
+  Json list = Json::array();
   for (const auto& [name, tensor] : tensors) {
     list.push_back({name, static_cast<int>(tensor.scalar_type()), tensor.sizes().vec()});
   }
   return list;
 }
 
-NamedTensors make(const json& list) {
+NamedTensors make(const Json& list) {
   NamedTensors tensors;
   for (const auto& entry : list) {
     const auto sizes = entry.at(2).get<std::vector<std::int64_t>>();
@@ -39,13 +39,13 @@ Checkpoint load_everywhere(const std::filesystem::path& folder, int rank, const 
   std::string text;
   if (rank == 0) {
     checkpoint = load(folder);
-    text = json{{"state", to_text(checkpoint.state)},
+    text = Json{{"state", to_text(checkpoint.state)},
                 {"model", describe(checkpoint.model)},
                 {"optimizer", describe(checkpoint.optimizer)},
                 {"buffers", describe(checkpoint.buffers)}}
                .dump();
   }
-  const json told = json::parse(dist::broadcast_text(control, text));
+  const Json told = Json::parse(dist::broadcast_text(control, text));
   if (rank != 0) {
     checkpoint = {.state = parse_state(told.at("state"), folder.string()),
                   .model = make(told.at("model")),

@@ -71,6 +71,7 @@ State state_of(const nlohmann::json& json) {
   s.loss_samples = count_member(json, "loss_samples");
   s.metric_name = config::text_member(metric, "name");
   s.metric = number_or_nan(metric, "value");
+  s.reason = record::reason_member(json);
   s.config_hash = config::text_member(json, "config_hash");
   const auto& files = config::member(json, "files");
   if (!files.is_object()) throw std::runtime_error("\"files\" is no object");
@@ -88,7 +89,7 @@ State state_of(const nlohmann::json& json) {
 std::string to_text(const State& s) {
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
   for (const auto& [name, digest] : s.files) files[name] = {{"bytes", digest.bytes}, {"xxh3", digest.hash}};
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"version", 1},
       {"epoch", s.epoch},
       {"position", s.position},
@@ -108,6 +109,7 @@ std::string to_text(const State& s) {
       {"rng", s.rng},
       {"gpu_rng", s.gpu_rng},
   };
+  if (s.reason != record::SaveReason::regular) json["reason"] = record::to_string(s.reason);
   return json.dump(1) + "\n";
 }
 

@@ -8,6 +8,7 @@
 
 #include "checkpoint/safetensors.h"
 #include "dist/buckets.h"
+#include "record/checkpoint_index.h"
 
 namespace ddp::checkpoint {
 
@@ -31,6 +32,7 @@ struct State {
   std::int64_t loss_samples = 0;
   std::string metric_name;
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint
+  record::SaveReason reason = record::SaveReason::regular;
   std::string config_hash;
   std::map<std::string, Digest> files;
 };

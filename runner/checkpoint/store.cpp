@@ -57,8 +57,8 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   record::write_atomically(unfinished.path() / "state.json", text);
   record::write_atomically(unfinished.path() / record::kComplete, record::hash_hex(text) + "\n");
   record::sync_folder(unfinished.path());
-  if (fs::exists(folder)) record::remove_checkpoint(folder);
   std::error_code error;
+  if (fs::exists(folder, error)) record::remove_checkpoint(folder);
   fs::rename(unfinished.path(), folder, error);
   if (error) throw training_error("cannot put the checkpoint in place: " + error.message(), folder.string());
   record::sync_folder(checkpoints);

@@ -14,12 +14,13 @@ namespace ddp::commands {
 namespace {
 
 // Planned ranks, and the library that they need.
-struct Prepared {
+struct PreparedComm {
   launch::Plan plan;
   launch::RankLibrary library;
 };
 
-Prepared prepare(const config::Loaded& loaded, const rank::CommOptions& options, const launch::Launch& launch) {
+PreparedComm prepare_comm(const config::Loaded& loaded, const rank::CommOptions& options,
+                          const launch::Launch& launch) {
   launch::Plan plan = launch::make_plan(loaded, launch::visible_gpus(), launch);
   require_memory(plan, options);
   const bool gpus = plan.uses_gpus();
@@ -35,7 +36,7 @@ void take(const rank::CommRow& row, CommTable& table) {
 // As node 0, or the only one.
 int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::CommOptions& options,
               const launch::Launch& launch, launch::Nodes& nodes) {
-  const Prepared p = prepare(loaded, options, launch);
+  const PreparedComm p = prepare_comm(loaded, options, launch);
   const auto& e = p.plan.experiment;
   nodes.welcome(config::Value{{"device_pool", e.device_pool}, {"backend", e.distributed.backend}}.dump());
   const auto meeting = launch::make_meeting_point(p.plan, launch, nodes.own_ip());
@@ -56,12 +57,12 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
 // As another node: its ranks do what node 0 has resolved.
 int comm_there(config::Loaded loaded, const rank::CommOptions& options, const launch::Launch& launch,
                const config::Value& terms) {
-  std::optional<Prepared> p;
+  std::optional<PreparedComm> p;
   return take_part(launch, terms, patience_of(loaded.experiment), [&](const std::string& work) {
     const auto resolved = config::Value::parse(work);
     loaded.experiment.device_pool = resolved.at("device_pool");
     loaded.experiment.distributed.backend = resolved.at("backend");
-    p.emplace(prepare(loaded, options, launch));
+    p.emplace(prepare_comm(loaded, options, launch));
     return launch::Job{.plan = p->plan,
                        .as_rank = [&](const rank::Task& task) { return p->library.comm(task, options); },
                        .saves = false};
@@ -71,7 +72,7 @@ int comm_there(config::Loaded loaded, const rank::CommOptions& options, const la
 // As one rank of torchrun's or srun's.
 int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const rank::CommOptions& options,
                   const launch::Launch& launch) {
-  const Prepared p = prepare(loaded, options, launch);
+  const PreparedComm p = prepare_comm(loaded, options, launch);
   const int nodes = launch.world_size / p.plan.ranks_here();
   std::optional<CommTable> table;
   if (launch.rank == 0) table.emplace(p.plan, nodes, p.plan.device_names(), options, flags.json);

@@ -12,11 +12,11 @@
 namespace ddp::commands {
 namespace {
 
-constexpr const char* kRemedy =
+constexpr const char* kSizesRemedy =
     "write it as 4096, 64KiB, 1KiB..64MiB (each twice the one before), 1KiB..1GiB:4 or 1KiB,1MiB";
 constexpr std::size_t kMostSizes = 10'000;
 
-constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+constexpr std::pair<std::string_view, std::int64_t> kSizeUnits[] = {
     {"", 1},
     {"B", 1},
     {"KiB", std::int64_t{1} << 10},
@@ -34,7 +34,7 @@ constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
 };
 
 [[noreturn]] void refuse(std::string_view text, const std::string& what) {
-  throw usage_error(config::in_quotes(text) + " " + what, "--sizes", kRemedy);
+  throw usage_error(config::in_quotes(text) + " " + what, "--sizes", kSizesRemedy);
 }
 
 // A whole number and what follows it.
@@ -52,7 +52,7 @@ std::int64_t parse_size(std::string_view text) {
   if (!number) refuse(text, "is no size");
   if (*number <= 0) refuse(text, "is no size: at least 1 byte is sent");
   while (unit.starts_with(' ')) unit.remove_prefix(1);
-  for (const auto& [name, bytes] : kUnits) {
+  for (const auto& [name, bytes] : kSizeUnits) {
     if (unit != name) continue;
     if (*number > std::numeric_limits<std::int64_t>::max() / bytes) refuse(text, "is more than any machine has");
     return *number * bytes;

@@ -9,10 +9,14 @@ class App;
 
 namespace ddp::commands {
 
+// Reads the command line and runs its verb. Returns the exit code of the program; errors are told on stderr.
+int run_command(int argc, char** argv);
+
 // Each adds one verb to the command line. When the verb was given, its callback runs it and stores the
 // exit code of the program.
 void add_run(CLI::App& app, int& exit_code);
 void add_resume(CLI::App& app, int& exit_code);
+void add_fork(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "base/paths.h"
 #include "commands/commands.h"
 #include "completion/complete.h"
 #include "completion/shells.h"
@@ -19,7 +19,7 @@ void add_completion(CLI::App& app, int& exit_code) {
   auto shell = std::make_shared<std::string>();
   verb->add_option("SHELL", *shell, "bash, zsh or fish")->required();
   verb->callback([shell, &exit_code] {
-    std::cout << completion::shell_script(*shell, std::filesystem::read_symlink("/proc/self/exe"));
+    std::cout << completion::shell_script(*shell, paths::program());
     exit_code = 0;
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@ struct LaunchedRun {
   std::vector<std::string> sets;
   std::string file;
 };
+
+// The run that these ranks go on with: the one they are given, or that which they had begun before the launcher started
+// them again. Nothing: they begin one.
+std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
+                                              const std::string& name, const launch::Launch& launch);
 
 // As one rank that torchrun or srun started: trains, and returns the program's exit code. A group that was started
 // again goes on with its run. Throws ddp::Error (usage) where it cannot.

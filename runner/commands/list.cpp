@@ -54,7 +54,9 @@ report::Catalog read(const ListOptions& o) {
 
 int list(const ListOptions& o) {
   report::Query query = o.query;
-  for (const std::string& text : o.where) query.where.push_back(report::parse_condition(text));
+  for (const std::string& text : o.where) {
+    for (report::Condition& condition : report::parse_conditions(text)) query.where.push_back(std::move(condition));
+  }
   report::Catalog catalog = read(o);
   std::vector<std::string> problems = std::move(catalog.problems);
   const bool any = !catalog.runs.empty() || !catalog.sweeps.empty();
@@ -81,12 +83,12 @@ void add_list(CLI::App& app, int& exit_code) {
   verb->add_option("--status", options->query.status, "only those that are running, completed, failed or interrupted");
   verb->add_option("--name", options->query.name, "only experiments of this name; * and ? stand for any letters");
   verb->add_option("--where", options->where,
-                   "only those of which this is true: val_loss<0.3, optimizer.lr=0.1, …; again for more")
+                   "only those of which this is true: 'val_loss<0.3 and optimizer.lr=0.1', …; again for more")
       ->take_all()
       ->allow_extra_args(false);
   verb->add_option("--sort", options->query.sort_by, "order by a key, -key for the greatest first")
       ->capture_default_str();
-  verb->add_option("--limit", options->query.limit, "no more than that many");
+  verb->add_option("--limit", options->query.limit, "no more than that many")->check(CLI::Range(1, 1'000'000'000));
   verb->add_flag("--json", options->json, "print them as JSON");
   verb->callback([options, &exit_code] { exit_code = list(*options); });
 }

@@ -21,6 +21,10 @@ report::Row read_result(const std::filesystem::path& folder, const std::filesyst
   return row;
 }
 
+void add_once(std::vector<std::string>& all, const std::string& text) {
+  if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+}
+
 void tell_problems(const std::vector<std::string>& problems) {
   constexpr std::size_t kTold = 10;
   for (std::size_t i = 0; i < std::min(kTold, problems.size()); ++i) log::warn(problems[i]);

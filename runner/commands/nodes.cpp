@@ -34,7 +34,7 @@ int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::
 }
 
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-              const std::function<launch::Job(const std::string& work)>& make_job) {
+              const std::function<launch::Job(const std::string& work)>& make_job) try {
   launch::Guest guest(launch, terms, patience);
   if (guest.over()) return 0;
   std::optional<launch::Job> job;
@@ -45,6 +45,8 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
     throw;
   }
   return guest.run(*job);
+} catch (const config::Value::exception&) {
+  throw training_error("says what cannot be understood", "node 0");
 }
 
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience) {

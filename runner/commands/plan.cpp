@@ -21,6 +21,7 @@ void add_plan(CLI::App& app, int& exit_code) {
     std::vector<std::string> sets;
     launch::LaunchFlags flags;
     std::optional<int> jobs;  // of a sweep
+    std::string results = "results";
     bool json = false;
   };
   auto o = std::make_shared<Options>();
@@ -30,17 +31,18 @@ void add_plan(CLI::App& app, int& exit_code) {
   add_sets(*verb, o->sets);
   add_launch_flags(*verb, o->flags);
   add_jobs(*verb, o->jobs);
+  verb->add_option("--results", o->results, "the results root that it would be trained into")->capture_default_str();
   verb->add_flag("--json", o->json, "as JSON");
   verb->callback([o, &exit_code] {
     exit_code = 0;
     if (config::has_sweep(o->file, o->sets)) {
-      show_sweep(prepare_sweep(o->file, o->sets, o->jobs, /*timed=*/true), o->json);
+      show_sweep(prepare_sweep(o->file, o->sets, o->jobs, /*timed=*/true), o->results, o->json);
       return;
     }
     config::Loaded loaded = config::load(o->file, o->sets, config::Components::installed());
     launch::Launch launch = launch::choose_launch(o->flags);
     const Prepared prepared = prepare(std::move(loaded), launch);
-    show_plan(prepared.plan, prepared.workload, prepared.probe, o->json);
+    show_plan(prepared, o->results, o->json);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "commands/prepare.h"
 
 #include "base/log.h"
+#include "launch/ineffective.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -13,7 +14,13 @@ Error untrainable(const config::Loaded& loaded, const rank::Probe& probe) {
 
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from,
                  std::optional<std::int64_t> global_batch_size) {
-  Prepared p{.loaded = std::move(loaded), .plan = {}, .start = {}, .library = nullptr, .probe = {}, .workload = {}};
+  Prepared p{.loaded = std::move(loaded),
+             .plan = {},
+             .start = {},
+             .library = nullptr,
+             .probe = {},
+             .workload = {},
+             .warnings = {}};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch, global_batch_size);
   // Weights and checkpoints are rank 0's to read; its node has them.
   if (launch.leads()) {
@@ -24,7 +31,12 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
   p.probe = p.library->probe(p.plan, p.start);
   if (!p.probe.error.empty()) throw untrainable(p.loaded, p.probe);
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
-  for (const auto& warning : p.probe.warnings) log::warn(warning);
+  p.warnings = p.probe.warnings;
+  const auto ineffective = launch::without_effect(p.loaded, p.plan, p.workload);
+  p.warnings.insert(p.warnings.end(), ineffective.begin(), ineffective.end());
+  if (launch.leads()) {
+    for (const auto& warning : p.warnings) log::warn(warning);
+  }
   return p;
 }
 

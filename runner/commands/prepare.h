@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "launch/rank_library.h"
 
@@ -15,10 +17,11 @@ struct Prepared {
   std::unique_ptr<launch::RankLibrary> library;
   rank::Probe probe;
   launch::Workload workload;
+  std::vector<std::string> warnings;  // a line each
 };
 
-// Plans the ranks, loads the rank library, and tries the model on one batch; says its warnings. Throws
-// ddp::Error (usage): nothing was started.
+// Plans the ranks, loads the rank library, and tries the model on one batch; prints the warnings in
+// the process of rank 0. Throws ddp::Error (usage): nothing was started.
 // `resume_from`: the complete checkpoint that it goes on from; empty: it starts. `global_batch_size`: of the
 // run that it is; not given: the file says.
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {},

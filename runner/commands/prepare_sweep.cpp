@@ -4,8 +4,9 @@
 #include <map>
 
 #include "base/cores.h"
-#include "base/log.h"
+#include "commands/looking.h"
 #include "commands/prepare.h"
+#include "launch/ineffective.h"
 
 namespace ddp::commands {
 namespace {
@@ -37,11 +38,10 @@ class Tries {
     const auto& e = plan.experiment;
     const Value kind = {e.model.name,   e.model.options,  e.dataset.name, e.dataset.options,          e.loss.name,
                         e.loss.options, e.optimizer.name, e.parallel,     plan.groups.front().size(), e.init_from};
-    const auto [known, is_new] = known_.try_emplace(kind.dump());
+    const auto [known, is_new] = known_.try_emplace(kind.dump(-1, ' ', false, Value::error_handler_t::replace));
     if (is_new) {
       known->second = library_.probe(plan, {.resume_from = {}, .init_from = launch::weights_of(loaded)}, timed_);
       if (!known->second.error.empty()) throw untrainable(loaded, known->second);
-      for (const auto& warning : known->second.warnings) log::warn(warning);
     }
     return known->second;
   }
@@ -51,6 +51,10 @@ class Tries {
   const bool timed_;
   std::map<std::string, rank::Probe> known_;
 };
+
+void add_each_once(std::vector<std::string>& all, const std::vector<std::string>& some) {
+  for (const std::string& text : some) add_once(all, text);
+}
 
 int widest(const PreparedSweep& p) {
   int most = 1;
@@ -90,8 +94,6 @@ std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, cons
   return trials;
 }
 
-void check_trials(const config::LoadedSweep& loaded) { check_trials(loaded, *make_search(loaded)); }
-
 PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             std::optional<int> jobs, bool timed) {
   PreparedSweep p;
@@ -112,7 +114,10 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
     const rank::Probe& probe = tries.probe(trials[i], plans[i]);
     p.trials[i].workload = launch::workload_of(trials[i], plans[i], probe);
     p.trials[i].step_seconds = probe.step_seconds;
+    add_each_once(p.warnings, probe.warnings);
+    add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], p.trials[i].workload));
   }
+  tell_problems(p.warnings);
   return p;
 }
 

@@ -28,8 +28,9 @@ struct PreparedSweep {
   std::vector<launch::Gpu> gpus;
   std::unique_ptr<launch::RankLibrary> library;
   std::vector<PlannedTrial> trials;
-  int cores = 1;    // entries of the pool for CPU ranks
-  int at_once = 1;  // most trials side by side
+  std::vector<std::string> warnings;  // each once, though several trials have it
+  int cores = 1;                      // entries of the pool for CPU ranks
+  int at_once = 1;                    // most trials side by side
 };
 
 // How the trials of a sweep are chosen. What it returns refers to `loaded`. Throws ddp::Error (usage).
@@ -37,11 +38,10 @@ std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded);
 
 // Every trial, checked against the known keys. Throws ddp::Error (usage) with all mistakes of all of them.
 std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search);
-void check_trials(const config::LoadedSweep& loaded);
 
 // Reads the sweep and checks every trial of it: against the known keys, the machine, and, each kind of model, data and
 // loss once, by a batch. `jobs`: most trials side by side. `timed`: also takes the
-// time of a step. Throws ddp::Error (usage) with all mistakes; nothing was
+// time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes; nothing was
 // started.
 PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             std::optional<int> jobs, bool timed = false);

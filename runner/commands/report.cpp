@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kPage = "report.html";
 
-struct Arguments {
+struct ReportOptions {
   std::vector<std::string> runs;
   std::string results = "results";
   std::string output;
@@ -30,12 +30,12 @@ struct Arguments {
 };
 
 // The data of what was named, and where its page belongs: with the sweep, or with the first of the runs.
-config::Value gather(const Arguments& arguments, fs::path& home) {
+config::Value gather(const ReportOptions& options, fs::path& home) {
   std::vector<fs::path> runs;
-  for (const std::string& name : arguments.runs) {
-    const auto directory = record::RunDirectory::find(arguments.results, name);
+  for (const std::string& name : options.runs) {
+    const auto directory = record::RunDirectory::find(options.results, name);
     if (runs.empty()) home = directory.path();
-    if (directory.is_sweep() && arguments.runs.size() == 1) return report::sweep_data(directory.path());
+    if (directory.is_sweep() && options.runs.size() == 1) return report::sweep_data(directory.path());
     directory.require_run();
     runs.push_back(directory.path());
   }
@@ -50,14 +50,14 @@ void write(const fs::path& file, const std::string& text) try {
 
 void sign(config::Value& data) { data["program"] = std::string("ddp-exp ") + launch::kVersion; }
 
-int report(const Arguments& arguments) {
+int report(const ReportOptions& options) {
   fs::path home;
-  config::Value data = gather(arguments, home);
+  config::Value data = gather(options, home);
   sign(data);
   for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());
-  const fs::path file = arguments.output.empty() ? home / kPage : fs::path(arguments.output);
-  if (!arguments.json || !arguments.output.empty()) write(file, report::page(data));
-  if (arguments.json) {
+  const fs::path file = options.output.empty() ? home / kPage : fs::path(options.output);
+  if (!options.json || !options.output.empty()) write(file, report::page(data));
+  if (options.json) {
     std::cout << data.dump(-1, ' ', false, config::Value::error_handler_t::replace) << "\n";
   } else {
     std::cout << file.string() << "\n";
@@ -76,17 +76,16 @@ fs::path write_sweep_report(const fs::path& sweep) {
 }
 
 void add_report(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "write a page about a run, several runs or a sweep: report.html");
-  verb->add_option("run", arguments->runs, "a run, or several to compare; or a sweep")
+  verb->add_option("run", options->runs, "a run, or several to compare; or a sweep")
       ->required()
       ->type_name("RUN|SWEEP");
-  verb->add_option("--results", arguments->results, "where runs are kept")->type_name("DIR")->capture_default_str();
-  verb->add_option("--output", arguments->output, "the page (report.html in the folder of the sweep, or the first run)")
+  verb->add_option("--results", options->results, "where runs are kept")->type_name("DIR")->capture_default_str();
+  verb->add_option("--output", options->output, "the page (report.html in the folder of the sweep, or the first run)")
       ->type_name("FILE");
-  verb->add_flag("--json", arguments->json,
-                 "print what the page shows as JSON; the page is written with --output only");
-  verb->callback([arguments, &exit_code] { exit_code = report(*arguments); });
+  verb->add_flag("--json", options->json, "print what the page shows as JSON; the page is written with --output only");
+  verb->callback([options, &exit_code] { exit_code = report(*options); });
 }
 
 }  // namespace ddp::commands

@@ -1,15 +1,18 @@
 #include "commands/resume.h"
 
-#include <iostream>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/paths.h"
+#include "base/shell_word.h"
 #include "commands/commands.h"
 #include "commands/launch_flags.h"
 #include "commands/launched.h"
+#include "commands/looking.h"
 #include "commands/nodes.h"
+#include "commands/output.h"
 #include "commands/sets.h"
 #include "commands/sweep.h"
 #include "launch/device_lock.h"
@@ -36,7 +39,13 @@ int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions&
         "a sweep goes on by itself, from where it was", directory.path().string(),
         "leave --from, --max-restarts and the launch's flags out; a trial takes them: name it by its folder");
   }
-  return resume_sweep(directory, o.sets, o.jobs);
+  if (!o.sets.empty()) {
+    throw usage_error(
+        "a sweep goes on as it was begun: with other settings its trials could not be compared",
+        directory.path().string(),
+        "begin another one with them: ddp-exp sweep FILE --set …, where FILE may be " + path_word(directory.sweep()));
+  }
+  return resume_sweep(directory, o.jobs);
 }
 
 int resume(const ResumeOptions& o) {
@@ -69,41 +78,42 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
 int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes& nodes) {
   FileDescriptor lock = r.directory.lock();
   const ResumePoint point = find_resume_point(r, launch);
-  int code = 0;
   if (point.nothing_to_do()) {
+    print_folder(r.directory.path());
     tell_nothing_to_do(point, r.directory);
     nodes.end(0, "");
-  } else {
-    nodes.welcome(config::to_toml(point.prepared.plan.experiment));
-    auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
-    record::go_back(r.directory, point.return_point());
-    code = launch::train({.plan = point.prepared.plan,
-                          .library = *point.prepared.library,
-                          .nodes = nodes,
-                          .launch = launch,
-                          .meeting = std::move(meeting),
-                          .directory = r.directory,
-                          .lock = std::move(lock),
-                          .experiment_folder = fs::current_path(),
-                          .resumed = true,
-                          .changes = point.told_changes(),
-                          .start = point.prepared.start,
-                          .device_locks = launch::lock_devices(point.prepared.plan)});
+    return 0;
   }
-  std::cout << r.directory.path().string() << std::endl;
-  return code;
+  nodes.welcome(config::to_toml(point.prepared.plan.experiment));
+  auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
+  tell_what_goes(r, point);
+  record::go_back(r.directory, point.return_point());
+  return launch::train({.plan = point.prepared.plan,
+                        .library = *point.prepared.library,
+                        .nodes = nodes,
+                        .launch = launch,
+                        .meeting = std::move(meeting),
+                        .directory = r.directory,
+                        .lock = std::move(lock),
+                        .experiment_folder = paths::working_folder(),
+                        .resumed = true,
+                        .changes = point.told_changes(),
+                        .start = point.prepared.start,
+                        .begun = [&] { print_folder(r.directory.path()); },
+                        .device_locks = launch::lock_devices(point.prepared.plan)});
 }
 
 void add_resume(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
   CLI::App* verb = app.add_subcommand("resume", "go on with a run or a sweep");
-  verb->add_option("RUN", o->run, "a run directory, name, name/run-id, or latest; or a sweep's")->required();
+  verb->add_option("RUN", o->run, kRunInWords)->required();
   add_sets(*verb, o->sets);
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
   add_jobs(*verb, o->jobs);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
+  add_verbosity(*verb);
   verb->callback([o, &exit_code] { exit_code = resume(*o); });
 }
 

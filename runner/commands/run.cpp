@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,10 +6,12 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/launch_flags.h"
 #include "commands/launched.h"
 #include "commands/nodes.h"
+#include "commands/output.h"
 #include "commands/prepare.h"
 #include "commands/resume.h"
 #include "commands/sets.h"
@@ -43,19 +44,18 @@ int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& l
   const auto directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id);
   FileDescriptor lock = directory.lock();
   if (directory.begun()) throw usage_error("another process has begun this run", directory.path().string());
-  const int code = launch::train({.plan = prepared.plan,
-                                  .library = *prepared.library,
-                                  .nodes = nodes,
-                                  .launch = launch,
-                                  .meeting = std::move(meeting),
-                                  .directory = directory,
-                                  .lock = std::move(lock),
-                                  .experiment_folder = fs::absolute(o.file).parent_path(),
-                                  .resumed = false,
-                                  .start = prepared.start,
-                                  .device_locks = launch::lock_devices(prepared.plan)});
-  std::cout << directory.path().string() << std::endl;
-  return code;
+  return launch::train({.plan = prepared.plan,
+                        .library = *prepared.library,
+                        .nodes = nodes,
+                        .launch = launch,
+                        .meeting = std::move(meeting),
+                        .directory = directory,
+                        .lock = std::move(lock),
+                        .experiment_folder = paths::absolute(o.file).parent_path(),
+                        .resumed = false,
+                        .start = prepared.start,
+                        .begun = [&] { print_folder(directory.path()); },
+                        .device_locks = launch::lock_devices(prepared.plan)});
 }
 
 int run(const RunOptions& o) {
@@ -69,7 +69,7 @@ int run(const RunOptions& o) {
     log::info("it has a [sweep]: `run` trains the file once, as it stands; `sweep` its trials");
   if (o.dry_run) {
     const Prepared prepared = prepare(std::move(loaded), launch);
-    show_plan(prepared.plan, prepared.workload, prepared.probe, /*json=*/false);
+    show_plan(prepared, o.results, /*json=*/false);
     return 0;
   }
   launch::apply_init_method(loaded, launch);
@@ -99,6 +99,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--init-from", o->init_from, "take the weights of this checkpoint or .safetensors file");
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
+  add_verbosity(*verb);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = run(*o); });
 }

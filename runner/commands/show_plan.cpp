@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <iostream>
+#include <tuple>
+
+#include "config/source.h"
 
 namespace ddp::commands {
 namespace {
@@ -29,7 +32,8 @@ std::string readable(std::int64_t bytes) {
   return text;
 }
 
-config::Value to_json(const launch::Plan& plan, const launch::Workload& w, const rank::Probe& probe) {
+config::Value to_json(const Prepared& prepared, const std::string& folder) {
+  const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
   const auto& e = plan.experiment;
   config::Value ranks = config::Value::array();
   for (int r = 0; r < plan.ranks_here(); ++r) {
@@ -51,19 +55,23 @@ config::Value to_json(const launch::Plan& plan, const launch::Workload& w, const
           {"parameters", probe.parameters},
           {"parameter_bytes", probe.parameter_bytes},
           {"bytes_per_rank", bytes_per_rank(e, probe)},
-          {"snapshot_bytes", snapshot_bytes(plan, probe)}};
+          {"snapshot_bytes", snapshot_bytes(plan, probe)},
+          {"results", folder},
+          {"warnings", prepared.warnings}};
 }
 
 void row(const char* label, const std::string& value) { std::printf("%-12s %s\n", label, value.c_str()); }
 
 }  // namespace
 
-void show_plan(const launch::Plan& plan, const launch::Workload& w, const rank::Probe& probe, bool json) {
+void show_plan(const Prepared& prepared, const std::filesystem::path& results, bool json) {
+  const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
+  const auto& e = plan.experiment;
+  const std::string folder = config::printable((results / e.name).string());
   if (json) {
-    std::cout << to_json(plan, w, probe).dump(2) << std::endl;
+    std::cout << to_json(prepared, folder).dump(2, ' ', false, config::Value::error_handler_t::replace) << std::endl;
     return;
   }
-  const auto& e = plan.experiment;
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   row("experiment", e.name);
   row("model", e.model.name + ", " + text(probe.parameters) + " parameters (" + readable(probe.parameter_bytes) + ")");
@@ -81,6 +89,7 @@ void show_plan(const launch::Plan& plan, const launch::Workload& w, const rank::
                    (*e.threads == 1 ? " thread each" : " threads each"));
   int rank = plan.first_rank;
   for (const auto& devices : plan.device_names()) row("", "rank " + text(rank++) + ": " + devices);
+  row("results", folder);
 }
 
 }  // namespace ddp::commands

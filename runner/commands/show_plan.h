@@ -1,10 +1,12 @@
 #pragma once
 
-#include "launch/plan.h"
+#include <filesystem>
+
+#include "commands/prepare.h"
 
 namespace ddp::commands {
 
-// Prints a plan to stdout, for people or as JSON.
-void show_plan(const launch::Plan& plan, const launch::Workload& workload, const rank::Probe& probe, bool json);
+// Prints a plan to stdout, for people or as JSON. `results`: the results root that the run would be in.
+void show_plan(const Prepared& prepared, const std::filesystem::path& results, bool json);
 
 }  // namespace ddp::commands

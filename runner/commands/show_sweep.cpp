@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "config/source.h"
 #include "report/table.h"
 #include "report/words.h"
 #include "sweep/trials.h"
@@ -27,7 +28,7 @@ double seconds_of(const PreparedSweep& p) {
   return seconds / p.at_once;
 }
 
-Value to_json(const PreparedSweep& p) {
+Value to_json(const PreparedSweep& p, const std::string& folder) {
   const auto& sweep = p.loaded->sweep;
   Value trials = Value::array();
   for (int i = 0; i < p.search->trials(); ++i) {
@@ -43,14 +44,16 @@ Value to_json(const PreparedSweep& p) {
           {"metric", sweep.metric}, {"goal", sweep.greater_is_better ? "max" : "min"},
           {"at_once", p.at_once},   {"gpus", p.gpus.size()},
           {"cores", p.cores},       {"seconds", seconds_of(p)},
-          {"trials", trials}};
+          {"results", folder},      {"trials", trials},
+          {"warnings", p.warnings}};
 }
 
 }  // namespace
 
-void show_sweep(const PreparedSweep& p, bool json) {
+void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bool json) {
+  const std::string folder = config::printable((results / p.loaded->name).string());
   if (json) {
-    std::cout << to_json(p).dump(2, ' ', false, Value::error_handler_t::replace) << std::endl;
+    std::cout << to_json(p, folder).dump(2, ' ', false, Value::error_handler_t::replace) << std::endl;
     return;
   }
   const auto& sweep = p.loaded->sweep;
@@ -70,6 +73,7 @@ void show_sweep(const PreparedSweep& p, bool json) {
                                        : report::counted(static_cast<std::int64_t>(p.gpus.size()), "GPU")});
   facts.row({"steps", std::to_string(steps) + " in all" + at_most});
   facts.row({"time", "about " + report::duration(seconds_of(p)) + at_most});
+  facts.row({"results", folder});
   for (std::size_t i = 0; i < std::min(trials, kMostShown); ++i) {
     const config::Value parameters = sweep.named(p.search->point(static_cast<int>(i)));
     facts.row({"trial " + std::to_string(i), sweep::in_words(parameters)});

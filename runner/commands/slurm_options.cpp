@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/paths.h"
 #include "record/atomic_file.h"
 
 namespace ddp::commands {
@@ -23,9 +24,9 @@ void require_one_line(const std::string& text, const std::string& where) {
 
 void require_one_line(const SlurmOptions& o) {
   const launch::SlurmJob& job = o.job;
-  require_one_line(fs::absolute(o.file), "FILE");
+  require_one_line(paths::absolute(o.file), "FILE");
   require_one_line(job.program, "the folder of ddp-exp");
-  require_one_line(fs::absolute(o.results), "--results");
+  require_one_line(paths::absolute(o.results), "--results");
   require_one_line(job.partition, "--partition");
   require_one_line(job.account, "--account");
   require_one_line(job.job_name, "--job-name");
@@ -49,7 +50,8 @@ int choose_signal_before(const SlurmOptions& o) {
 }
 
 void write(const SlurmOptions& o, const std::string& script) {
-  if (fs::exists(o.output)) {
+  std::error_code unreadable;
+  if (fs::exists(o.output, unreadable)) {
     if (record::read_text(o.output) == script) return;
     if (!o.force) {
       throw usage_error("is there, and is another script", o.output,
@@ -66,7 +68,7 @@ void write(const SlurmOptions& o, const std::string& script) {
 // Becomes sbatch: what it says and how it exits is this command's.
 [[noreturn]] void submit(const std::string& file) {
   std::cout.flush();
-  execlp("sbatch", "sbatch", fs::absolute(file).c_str(), nullptr);
+  execlp("sbatch", "sbatch", paths::absolute(file).c_str(), nullptr);
   throw usage_error("cannot be started: " + errno_text(errno), "sbatch",
                     "the script is written: submit it on a machine of the cluster, with sbatch " + file);
 }
@@ -97,9 +99,9 @@ void add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
 
 void complete(SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
-  job.program = fs::read_symlink("/proc/self/exe");
-  job.experiment = fs::absolute(o.file).lexically_normal();
-  job.results = fs::absolute(o.results).lexically_normal();
+  job.program = paths::program();
+  job.experiment = paths::absolute(o.file);
+  job.results = paths::absolute(o.results);
   require_one_line(o);
   job.signal_before = choose_signal_before(o);
 }

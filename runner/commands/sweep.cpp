@@ -7,12 +7,15 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/paths.h"
 #include "commands/looking.h"
+#include "commands/output.h"
 #include "commands/prepare_sweep.h"
 #include "commands/report.h"
 #include "commands/sets.h"
 #include "commands/show_sweep.h"
 #include "commands/slurm_options.h"
+#include "config/difference.h"
 #include "launch/git_state.h"
 #include "report/run_page.h"
 #include "sweep/scheduler.h"
@@ -34,11 +37,13 @@ struct SweepOptions {
   bool dry_run = false;
 };
 
-// The ranking, and the page that has more. A disk that is full fails no sweep that is done.
+// The ranking, and the page that has more, for a person: on stderr. A disk that is full fails no sweep that is done.
 void show_results(const record::RunDirectory& directory) {
-  report::print_page(read_result(directory.path(), {}), std::cout, report::terminal_of_stdout());
+  const bool shown = log::verbosity() != log::Verbosity::quiet;
+  if (shown) report::print_page(read_result(directory.path(), {}), std::cerr, report::terminal_of_stderr());
   try {
-    std::cout << "\nreport      " << write_sweep_report(directory.path()).string() << "\n";
+    const fs::path page = write_sweep_report(directory.path());
+    if (shown) std::cerr << "\nreport      " << page.string() << "\n";
   } catch (const Error& error) {
     log::warn(error.what());
   }
@@ -59,10 +64,10 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
   for (const PlannedTrial& trial : p.trials) plan.needs.push_back(trial.need);
   sweep::Trials trials(p.loaded->sweep, *p.search);
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
+  print_folder(directory.path());
   const int code = sweep::Scheduler(plan, trials).run();
   // One of the jobs of an array has nothing to show yet.
   if (!only) show_results(directory);
-  std::cout << directory.path().string() << std::endl;
   return code;
 }
 
@@ -76,7 +81,11 @@ constexpr std::chrono::seconds kPatience{60};
 // The first of several processes that come at the same moment begins the sweep.
 void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
   if (directory.is_sweep()) return;
-  fs::create_directories(directory.trials());
+  try {
+    paths::make_folders(directory.trials());
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), error.where());
+  }
   const auto until = std::chrono::steady_clock::now() + kPatience;
   while (!directory.is_sweep()) {
     try {
@@ -95,10 +104,24 @@ void require_independent(const search::Search& search, const std::string& method
                     "use method = \"random\", or leave it out");
 }
 
+// A sweep has the settings that it was begun with: with others its trials could not be compared. A command that is run
+// again, as a batch system does with a job, repeats its --set.
+void require_settings_of(const record::RunDirectory& directory, const std::vector<std::string>& sets) {
+  const auto components = config::Components::installed();
+  const auto was = config::load_sweep(directory.sweep(), {}, components);
+  const auto would_be = config::load_sweep(directory.sweep(), sets, components);
+  const auto changed = config::first_difference(was.to_value(), would_be.to_value());
+  if (!changed) return;
+  throw usage_error(
+      "this sweep has begun with " + changed->key + " = " + changed->first + ", not " + changed->second,
+      directory.path().string(),
+      "leave --set out to go on with it, or begin another sweep: leave --run-id out, or give another one");
+}
+
 // One trial of a sweep that several processes train: the jobs of an array.
 int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty()) throw usage_error("a trial alone needs the sweep that it is of", "--trial", "give --run-id");
-  launch::GitState git(fs::absolute(o.file).parent_path());
+  launch::GitState git(paths::absolute(o.file).parent_path());
   const PreparedSweep prepared = prepare_sweep(o.file, sets, 1);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
@@ -107,6 +130,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   }
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
   begin_once(prepared, directory);
+  require_settings_of(directory, sets);
   const FileDescriptor lock = directory.lock_shared(kPatience);
   return run_trials(prepared, directory, git.result(), o.trial);
 }
@@ -136,14 +160,17 @@ int sweep(SweepOptions& o) {
   if (o.array) return write_array(o, sets);
   if (o.trial) return sweep_one(o, sets);
   if (o.dry_run) {
-    show_sweep(prepare_sweep(o.file, sets, o.jobs, /*timed=*/true), /*json=*/false);
+    show_sweep(prepare_sweep(o.file, sets, o.jobs, /*timed=*/true), o.results, /*json=*/false);
     return 0;
   }
-  const fs::path folder = fs::absolute(o.file).parent_path();
+  const fs::path folder = paths::absolute(o.file).parent_path();
   if (!o.run_id.empty()) {
     const std::string name = config::load_sweep(o.file, sets, config::Components::installed()).name;
     const record::RunDirectory own(fs::path(o.results) / name / o.run_id);
-    if (own.is_sweep()) return resume_sweep(own, o.sets, o.jobs);
+    if (own.is_sweep()) {
+      require_settings_of(own, sets);
+      return resume_sweep(own, o.jobs);
+    }
   }
   launch::GitState git(folder);
   const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs);
@@ -156,11 +183,10 @@ int sweep(SweepOptions& o) {
 
 }  // namespace
 
-int resume_sweep(const record::RunDirectory& directory, const std::vector<std::string>& sets, std::optional<int> jobs) {
+int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs) {
   const FileDescriptor lock = directory.lock();
-  launch::GitState git(fs::current_path());
-  const PreparedSweep prepared = prepare_sweep(directory.sweep(), sets, jobs);
-  if (!sets.empty()) directory.begin_sweep(prepared.loaded->to_toml());
+  launch::GitState git(paths::working_folder());
+  const PreparedSweep prepared = prepare_sweep(directory.sweep(), {}, jobs);
   return run_trials(prepared, directory, git.result());
 }
 
@@ -183,6 +209,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   verb->add_flag("--array", o->array, "write the script of a Slurm job array, a trial each; --jobs: so many at a time");
   o->slurm.job.exclusive = false;
   add_slurm_requests(*verb, o->slurm);
+  add_verbosity(*verb);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = sweep(*o); });
 }

@@ -10,7 +10,7 @@
 namespace ddp::commands {
 
 // Goes on with the sweep in that directory. Returns the program's exit code. Throws ddp::Error (usage) where it cannot.
-int resume_sweep(const record::RunDirectory& directory, const std::vector<std::string>& sets, std::optional<int> jobs);
+int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs);
 
 // Adds the option --jobs to a verb.
 void add_jobs(CLI::App& verb, std::optional<int>& jobs);

@@ -5,52 +5,90 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/log.h"
 #include "commands/commands.h"
+#include "commands/looking.h"
 #include "commands/prepare_sweep.h"
 #include "commands/sets.h"
+#include "config/files.h"
 #include "config/load.h"
+#include "launch/ineffective.h"
 
 namespace ddp::commands {
 namespace {
 
-struct Arguments {
+struct ValidateOptions {
   std::vector<std::string> files;
   std::vector<std::string> sets;
   bool json = false;
 };
 
-// The mistakes of one file as a person reads them, "" where there are none.
-std::string mistakes(const std::string& file, const Arguments& arguments, const config::Components& components) {
+constexpr const char* kNotChecked = "whether model, data and loss fit together";
+
+// What was found out about one file, as a person reads it.
+struct Findings {
+  std::vector<std::string> mistakes;
+  std::vector<std::string> warnings;
+};
+
+void look_into(const config::Loaded& loaded, const config::Components& components, Findings& found) {
+  for (const Error& missing : config::missing_files(loaded, components)) add_once(found.mistakes, missing.what());
+  for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);
+}
+
+Findings examine(const std::string& file, const ValidateOptions& options, const config::Components& components) {
+  Findings found;
   try {
-    if (config::has_sweep(file, arguments.sets)) {
-      check_trials(config::load_sweep(file, arguments.sets, components));
+    if (config::has_sweep(file, options.sets)) {
+      const config::LoadedSweep sweep = config::load_sweep(file, options.sets, components);
+      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, components, found);
     } else {
-      config::load(file, arguments.sets, components);
+      look_into(config::load(file, options.sets, components), components, found);
     }
-    return "";
   } catch (const Error& error) {
-    return error.what();
+    found.mistakes.push_back(error.what());
+  }
+  return found;
+}
+
+std::string joined_mistakes(const std::vector<std::string>& mistakes) {
+  std::string text;
+  for (const std::string& mistake : mistakes) text += (text.empty() ? "" : "\n") + mistake;
+  return text;
+}
+
+config::Value findings_as_json(const std::string& file, const Findings& found) {
+  const bool ok = found.mistakes.empty();
+  config::Value json = {{"file", file}, {"ok", ok}, {"warnings", found.warnings}};
+  json["not_checked"] = ok ? config::Value::array({kNotChecked}) : config::Value::array();
+  if (!ok) json["error"] = joined_mistakes(found.mistakes);
+  return json;
+}
+
+void print_findings(const std::string& file, const Findings& found) {
+  for (const std::string& warning : found.warnings) log::warn(warning);
+  if (found.mistakes.empty()) {
+    std::cout << file << ": ok (not checked: " << kNotChecked << "; `ddp-exp plan` tries one batch)\n";
+  } else {
+    std::cerr << joined_mistakes(found.mistakes) << "\n";
   }
 }
 
 // Every file is checked, also after a bad one.
-int validate(const Arguments& arguments) {
+int validate(const ValidateOptions& options) {
   const config::Components components = config::Components::installed();
   config::Value files = config::Value::array();
   bool all_good = true;
-  for (const std::string& file : arguments.files) {
-    const std::string found = mistakes(file, arguments, components);
-    all_good = all_good && found.empty();
-    if (arguments.json) {
-      files.push_back({{"file", file}, {"ok", found.empty()}});
-      if (!found.empty()) files.back()["error"] = found;
-    } else if (found.empty()) {
-      std::cout << file << ": ok\n";
+  for (const std::string& file : options.files) {
+    const Findings found = examine(file, options, components);
+    all_good = all_good && found.mistakes.empty();
+    if (options.json) {
+      files.push_back(findings_as_json(file, found));
     } else {
-      std::cerr << found << "\n";
+      print_findings(file, found);
     }
   }
-  if (arguments.json) {
+  if (options.json) {
     const config::Value report = {{"version", 1}, {"files", std::move(files)}};
     std::cout << report.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
   }
@@ -60,12 +98,12 @@ int validate(const Arguments& arguments) {
 }  // namespace
 
 void add_validate(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto options = std::make_shared<ValidateOptions>();
   CLI::App* verb = app.add_subcommand("validate", "check experiment files and tell every mistake at once");
-  verb->add_option("file", arguments->files, "experiment files (.toml)")->required();
-  add_sets(*verb, arguments->sets);
-  verb->add_flag("--json", arguments->json, "print the result of every file as JSON");
-  verb->callback([arguments, &exit_code] { exit_code = validate(*arguments); });
+  verb->add_option("file", options->files, "experiment files (.toml)")->required();
+  add_sets(*verb, options->sets);
+  verb->add_flag("--json", options->json, "print the result of every file as JSON");
+  verb->callback([options, &exit_code] { exit_code = validate(*options); });
 }
 
 }  // namespace ddp::commands

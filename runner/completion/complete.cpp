@@ -18,7 +18,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-const std::set<std::string> kOfRuns = {"resume", "show", "compare", "diff", "report", "list"};
+const std::set<std::string> kOfRuns = {"resume", "fork", "show", "compare", "diff", "report", "list"};
 const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm"};
 
 const CLI::Option* option_named(const CLI::App& verb, const std::string& name) {

@@ -10,22 +10,39 @@ namespace ddp::completion {
 namespace fs = std::filesystem;
 namespace {
 
-// What is under folder/ of the root: run ids under a name, the trials of a sweep.
-void add_inside(Candidates& found, const fs::path& results, const std::string& folder, const std::string& begun) {
-  const fs::path inside = results / folder;
-  const bool is_sweep = fs::exists(inside / "sweep.toml");
-  for (const std::string& name : folder_names(inside, begun)) {
-    if (is_sweep ? name == "trials" : fs::exists(inside / name / "sweep.toml")) {
-      if (!is_sweep) found.push_back({folder + name, "a sweep"});
-      found.push_back({folder + name + "/"});
-    } else {
-      found.push_back({folder + name});
-    }
-  }
+bool is_there(const fs::path& file) {
+  std::error_code unreadable;
+  return fs::exists(file, unreadable);
 }
 
 // A run holds folders too, but no runs.
-bool is_run(const fs::path& folder) { return fs::exists(folder / "config.toml"); }
+bool is_run(const fs::path& folder) { return is_there(folder / "config.toml"); }
+
+// Adds the entries under folder/ of the root: run ids under a name, the numbers of trials under a sweep.
+void add_inside(Candidates& found, const fs::path& results, const std::string& folder, const std::string& begun) {
+  const fs::path inside = results / folder;
+  if (is_there(inside / "sweep.toml")) {
+    for (const std::string& number : folder_names(inside / "trials", begun))
+      found.push_back({folder + number, "a trial"});
+    return;
+  }
+  for (const std::string& name : folder_names(inside, begun)) {
+    const bool is_sweep = is_there(inside / name / "sweep.toml");
+    found.push_back({folder + name, is_sweep ? "a sweep" : ""});
+    if (is_sweep) found.push_back({folder + name + "/"});
+  }
+}
+
+// An id alone names its run too.
+void add_ids(Candidates& found, const fs::path& results, const std::string& begun) {
+  constexpr std::size_t kShortestPart = 4;
+  if (begun.size() < kShortestPart) return;
+  for (const std::string& name : folder_names(results)) {
+    for (const std::string& id : folder_names(results / name, begun)) {
+      if (id != "latest") found.push_back({id, "of " + name});
+    }
+  }
+}
 
 }  // namespace
 
@@ -46,6 +63,7 @@ Candidates runs(const fs::path& results, const std::string& typed) {
     found.push_back({name, "its newest"});
     if (name == typed) add_inside(found, results, name + "/", "");
   }
+  add_ids(found, results, typed);
   return found;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/paths.h"
 #include "config/check.h"
 #include "config/phrases.h"
 
@@ -17,7 +18,7 @@ bool contains(const Range& range, double number) {
 
 std::string absolute_path(const Node& node, const std::string& name) {
   if (name.empty()) return name;
-  return std::filesystem::absolute(node.place.source->folder() / name).lexically_normal().string();
+  return paths::absolute(node.place.source->folder() / name).string();
 }
 
 std::optional<Value> Checker::scalar(const Node& node, const Option& option, const std::string& path) const {

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/installation.h"
 
 namespace ddp::config {
 namespace {
@@ -42,7 +43,7 @@ Value Components::to_json() const {
 
 Components Components::from_json(const Value& json) {
   if (json.value("version", 0) != kVersion) {
-    throw usage_error("components.json is of another version than this program", "", "build both again");
+    throw usage_error("components.json is of another version than this program", "", how_to_mend());
   }
   Components components;
   for (const auto& [kind, specs] : json.items()) {
@@ -53,13 +54,13 @@ Components Components::from_json(const Value& json) {
 }
 
 Components Components::installed() {
-  const std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "components.json";
+  const std::filesystem::path file = program_folder() / "components.json";
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw usage_error("cannot read it", file.string(), "the build writes it: build again");
+  if (!stream) throw usage_error("cannot read it", file.string(), how_to_mend());
   try {
     return from_json(Value::parse(stream));
-  } catch (const Value::exception& error) {
-    throw usage_error(error.what(), file.string(), "the build writes it: build again");
+  } catch (const Value::exception&) {
+    throw usage_error("is damaged", file.string(), how_to_mend());
   }
 }
 

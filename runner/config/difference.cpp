@@ -7,10 +7,10 @@
 namespace ddp::config {
 namespace {
 
-constexpr std::size_t kShown = 200;
+constexpr std::size_t kShownCharacters = 200;
 
 std::string shown(const std::string& text) {
-  return text.size() <= kShown ? printable(text) : printable(text.substr(0, kShown)) + "…";
+  return text.size() <= kShownCharacters ? printable(text) : printable(text.substr(0, kShownCharacters)) + "…";
 }
 
 std::string shown(const Value* value) {

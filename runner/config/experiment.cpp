@@ -51,8 +51,18 @@ void Checkpoint::fields(Fields& f) {
     save_every);
   f({.name = "save_every_steps", .doc = "also save after every so many steps", .range = between(1, kMost)},
     save_every_steps);
-  f({.name = "keep_last", .doc = "the newest so many checkpoints stay", .range = between(1, kMost)}, keep_last);
-  f({.name = "keep_best", .doc = "the best so many checkpoints by metric stay", .range = between(0, kMost)}, keep_best);
+  f({.name = "save_every_minutes",
+     .doc = "also save when so many minutes have passed since the last save; the newest of these stays; 0: never",
+     .range = between(0, kMost)},
+    save_every_minutes);
+  f({.name = "keep_last",
+     .doc = "the newest so many checkpoints stay, of those that save_every, save_every_steps and the end save",
+     .range = between(1, kMost)},
+    keep_last);
+  f({.name = "keep_best",
+     .doc = "the best so many checkpoints by metric stay, and a validation that improves it saves; 0: neither",
+     .range = between(0, kMost)},
+    keep_best);
   f({.name = "metric",
      .doc = "what best means, smaller is better but for accuracies",
      .choices = {"", "val_loss", "val_accuracy", "train_loss"}},

@@ -39,6 +39,7 @@ struct Validation {
 struct Checkpoint {
   std::int64_t save_every = 0;
   std::optional<std::int64_t> save_every_steps;
+  double save_every_minutes = 10;
   std::int64_t keep_last = 2;
   std::int64_t keep_best = 1;
   bool rehearse = false;

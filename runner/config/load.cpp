@@ -41,7 +41,12 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
 Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
   const auto place = places.find(path);
   if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, remedy);
-  return usage_error(what + "\n" + excerpt(place->second), where(place->second), remedy);
+  return usage_error(what + "\n" + excerpt(place->second), where(path), remedy);
+}
+
+std::string Loaded::where(const std::string& path) const {
+  const auto place = places.find(path);
+  return place == places.end() ? file : config::where(place->second);
 }
 
 bool Loaded::given(const std::string& path) const { return places.count(path) > 0; }

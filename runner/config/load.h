@@ -20,6 +20,8 @@ class Loaded {
   // An error about the key `path` ("distributed.backend"), shown with the line that set it. A key that was
   // not given is shown by its name and the file's.
   Error error(const std::string& path, const std::string& what, const std::string& remedy = "") const;
+  // The place of the key: "basic.toml:3:1"; of one that was not given, the file.
+  std::string where(const std::string& path) const;
   // Was the key given, in the file, in one it extends or by --set?
   bool given(const std::string& path) const;
 

@@ -32,7 +32,10 @@ std::string bounds(const Range& range) {
 std::string expected_text(const Option& option) {
   if (option.choices.empty()) return "a text";
   std::vector<std::string> choices;
-  for (const std::string& choice : option.choices) choices.push_back("\"" + choice + "\"");
+  // An empty one stands for "not given", which nobody needs to write.
+  for (const std::string& choice : option.choices) {
+    if (!choice.empty()) choices.push_back("\"" + choice + "\"");
+  }
   return "one of " + joined(choices, ", ");
 }
 

@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-constexpr std::size_t kShown = 50;
+constexpr std::size_t kShownProblems = 50;
 
 }  // namespace
 
@@ -24,14 +24,14 @@ Error Problems::error() const {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Problem* a, const Problem* b) { return before(a->place, b->place); });
   std::string text;
-  for (std::size_t i = 0; i < std::min(kShown, sorted.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kShownProblems, sorted.size()); ++i) {
     const Problem& problem = *sorted[i];
     if (i > 0) text += "\n";
     text += where(problem.place) + ": " + problem.what;
     if (const std::string lines = excerpt(problem.place); !lines.empty()) text += "\n" + lines;
     if (!problem.remedy.empty()) text += "\n  " + problem.remedy;
   }
-  if (sorted.size() > kShown) text += "\nand " + std::to_string(sorted.size() - kShown) + " more";
+  if (sorted.size() > kShownProblems) text += "\nand " + std::to_string(sorted.size() - kShownProblems) + " more";
   return usage_error(text);
 }
 

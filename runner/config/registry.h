@@ -13,7 +13,7 @@ namespace ddp::config {
 
 // The components of one kind that registered themselves: a model's file holds
 //
-//   const bool registered = registry().add<ToyOptions>("toy", "what it is", [](const ToyOptions& o, …) {…});
+//   const bool toy_registered = registry().add<ToyOptions>("toy", "what it is", [](const ToyOptions& o, …) {…});
 //
 // and nothing else names it. Product is what it builds, from its own options and the context.
 template <class Product, class... Context>

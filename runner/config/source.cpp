@@ -6,8 +6,8 @@
 namespace ddp::config {
 namespace {
 
-constexpr std::size_t kShown = 100;  // columns of a source line
-constexpr std::size_t kBefore = 40;  // of these, before the place where the line had to be cut
+constexpr std::size_t kShownColumns = 100;  // columns of a source line
+constexpr std::size_t kBefore = 40;         // of these, before the place where the line had to be cut
 constexpr std::size_t kQuoted = 60;
 constexpr int kFirstAssignment = 1 << 20;
 
@@ -89,12 +89,12 @@ std::string excerpt(const Place& place) {
   if (place.line == 0) return "";
   std::string_view rest = place.source->line(place.line);
   const std::size_t column = std::max<std::uint32_t>(place.column, 1) - 1;
-  const std::size_t first = rest.size() > kShown && column > kBefore ? column - kBefore : 0;
+  const std::size_t first = rest.size() > kShownColumns && column > kBefore ? column - kBefore : 0;
   for (std::size_t i = 0; i < first && !rest.empty(); ++i) take_character(rest);
   std::string shown = first > 0 ? "…" : "";
   std::string carets(first > 0 ? 1 : 0, ' ');
   std::size_t at = first;
-  for (; !rest.empty() && at < first + kShown; ++at) {
+  for (; !rest.empty() && at < first + kShownColumns; ++at) {
     shown += take_character(rest);
     if (at < column) carets += ' ';
     if (at > column && at < column + place.width) carets += '~';

@@ -23,11 +23,9 @@ struct SweepOptions {
     f({.name = "method", .doc = "how the values of a trial are chosen"}, method);
     f({.name = "metric",
        .doc = "what trials are compared by; default: val_loss where there is validation, else train_loss",
-       .choices = {"", "val_loss", "val_accuracy", "train_loss"}},
+       .choices = {"val_loss", "val_accuracy", "train_loss"}},
       metric);
-    f({.name = "goal",
-       .doc = "which is better; default: max of an accuracy, min of a loss",
-       .choices = {"", "min", "max"}},
+    f({.name = "goal", .doc = "which is better; default: max of an accuracy, min of a loss", .choices = {"min", "max"}},
       goal);
     f({.name = "retries", .doc = "how often a trial that failed is tried again", .range = between(0, 1000)}, retries);
     f({.name = "parameters",
@@ -187,14 +185,16 @@ void LoadedSweep::set_threads(std::int64_t threads) {
   base_.entries.try_emplace("threads", Node{.kind = Kind::integer, .scalar = threads, .key = place, .place = place});
 }
 
-std::string LoadedSweep::to_toml() const {
+Value LoadedSweep::to_value() const {
   Node base = base_;
   make_absolute(base, "", describe<Experiment>(), components_);
-  Value written = to_value(base);
+  Value written = config::to_value(base);
   written["name"] = name;
   written["sweep"] = section_;
-  return config::to_toml(written);
+  return written;
 }
+
+std::string LoadedSweep::to_toml() const { return config::to_toml(to_value()); }
 
 std::vector<Option> sweep_options(const Components& components) {
   std::vector<Option> options = common_options(components);

@@ -42,8 +42,9 @@ class LoadedSweep {
   void set_threads(std::int64_t threads);
   const Components& components() const { return components_; }
 
-  // The whole as a file that load_sweep reads back to the same trials, from wherever it stands.
+  // The whole as a file that load_sweep reads back to the same trials, from wherever it stands; the same as a value.
   std::string to_toml() const;
+  Value to_value() const;
 
  private:
   friend class SweepReader;

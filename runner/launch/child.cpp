@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "launch/pipe.h"
 #include "launch/stop_signals.h"
 
@@ -62,8 +62,7 @@ void become_child(const ChildSetup& setup, pid_t parent) {
 }
 
 void require_one_thread() {
-  const auto threads = std::filesystem::directory_iterator("/proc/self/task");
-  if (std::distance(begin(threads), end(threads)) != 1) {
+  if (paths::entries("/proc/self/task").size() != 1) {
     throw training_error("this process has several threads and must not fork", "launch",
                          "this is a bug: please report it");
   }
@@ -94,7 +93,7 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
     try {
       code = body();
     } catch (const std::exception& error) {
-      log::error(error.what());
+      log::error(as_error(error).what());
     }
     _exit(code);
   }

@@ -1,13 +1,6 @@
 #include "launch/job.h"
 
 namespace ddp::launch {
-namespace {
-
-// More ranks than a screen holds speak only in their logs.
-constexpr int kSpeakingRanks = 8;
-
-}  // namespace
-
 rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page, rank::Task same) {
   same.experiment = &plan.experiment;
   same.config_hash = plan.config_hash();
@@ -37,7 +30,7 @@ void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Sup
     kept.insert(kept.end(), job.kept.begin(), job.kept.end());
     if (r == 0 && meeting.listener) kept.push_back(meeting.listener.get());
     supervisor.start(r, job.output(r), kept, [&](int console) {
-      if (r < kSpeakingRanks) task.console = console;
+      task.console = console;
       return job.as_rank(task);
     });
   }

@@ -62,12 +62,13 @@ int train_launched(const LaunchedRank& r) {
   const bool writes = rank == 0;
   record::Summary summary = summary_of(r.plan, {});
   summary.launch = r.launch.id;
-  if (writes && r.resumed) keep_history(summary, *r.directory);
+  if (writes) keep_history(summary, *r.directory);
   record::ProgressPage page(r.plan.world_size());
   if (writes) {
     r.directory->begin(config::to_toml(r.plan.experiment));
     record::write_summary(*r.directory, summary);
-    if (r.resumed) remember_epochs(page.run(), *r.directory, r.plan.experiment);
+    if (r.begun) r.begun();
+    remember_epochs(page.run(), *r.directory, r.plan.experiment);
   }
   if (r.directory) log::also_to(r.directory->log(rank).string());
   std::optional<GitState> git;
@@ -96,13 +97,14 @@ std::optional<record::RunDirectory> find_launched(const fs::path& runs, const st
   std::optional<record::RunDirectory> found;
   fs::file_time_type youngest;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(runs, ignored)) {
-    const record::RunDirectory run(entry.path());
-    if (entry.is_symlink() || !run.begun() || !fs::exists(run.summary(), ignored)) continue;
+  for (fs::directory_iterator entry(runs, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    std::error_code error;
+    const record::RunDirectory run(entry->path());
+    if (entry->is_symlink(error) || !run.begun() || !fs::exists(run.summary(), error)) continue;
     const auto summary = config::Value::parse(record::read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
     if (!summary.is_object() || summary.value("launch", config::Value()) != launch_id) continue;
-    const auto begun = fs::last_write_time(run.config());
-    if (found && begun <= youngest) continue;
+    const auto begun = fs::last_write_time(run.config(), error);
+    if (error || (found && begun <= youngest)) continue;
     found = run;
     youngest = begun;
   }

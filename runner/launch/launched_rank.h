@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "launch/launcher.h"
@@ -22,6 +23,8 @@ struct LaunchedRank {
   std::string changes = {};  // of the experiment since then, as rank::Task tells them
   Start start;
   FileDescriptor lock;  // of the run, on rank 0
+  std::function<void()> begun =
+      {};  // is called once on rank 0, as soon as the folder holds config.toml and summary.json
 };
 
 // Returns the program's exit code.

@@ -41,11 +41,12 @@ struct Endpoint {
 
 std::optional<Endpoint> parse_endpoint(const std::string& text) {
   const auto colon = text.rfind(':');
-  const auto port = colon == std::string::npos ? std::nullopt : parse<std::uint16_t>(text.substr(colon + 1));
-  std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
+  if (colon == std::string::npos) return {};
+  const std::uint16_t port = parse<std::uint16_t>(text.substr(colon + 1)).value_or(0);
+  std::string host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (!port || *port == 0 || host.empty()) return {};
-  return Endpoint{.host = host, .port = *port};
+  if (port == 0 || host.empty()) return {};
+  return Endpoint{.host = host, .port = port};
 }
 
 // A process that lives as long as torchrun's restarts do: its agent, our parent. (Its --rdzv-id is "none" unless the

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/log.h"
 #include "launch/terminal.h"
 
 namespace ddp::launch {
@@ -64,6 +65,7 @@ void LiveLine::refresh() {
 }
 
 void LiveLine::print(const std::string& line) {
+  if (log::verbosity() == log::Verbosity::quiet) return;
   clear();
   const std::string whole = line + "\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, whole.data(), whole.size());

@@ -5,19 +5,33 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/installation.h"
+#include "base/paths.h"
 #include "launch/child.h"
+#include "launch/libtorch.h"
 
 namespace ddp::launch {
 namespace {
 
-void* load(const std::string& name, const std::string& remedy) {
-  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-  void* library = dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL);
+void* load(const std::filesystem::path& file, const std::string& remedy) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library != nullptr) return library;
   const std::string why = dlerror();
   // What cannot be mapped is there, and whole.
   const bool lacks_memory = why.find("map") != std::string::npos || why.find("memory") != std::string::npos;
-  throw usage_error("cannot be loaded: " + why, name, lacks_memory ? "give it more memory: ulimit -v" : remedy);
+  const bool lacks_libtorch = why.find("libtorch_cpu.so: cannot open") != std::string::npos;
+  throw usage_error("cannot be loaded: " + why, file.filename().string(),
+                    lacks_memory     ? "give it more memory: ulimit -v"
+                    : lacks_libtorch ? kLibTorchRemedy
+                                     : remedy);
+}
+
+// The loader takes a library that is loaded already for every later library that needs one of its name.
+void load_libtorch(bool gpus) {
+  const std::filesystem::path folder = libtorch_folder();
+  if (folder.empty()) return;
+  load(folder / "torch/lib/libtorch_cpu.so", kLibTorchRemedy);
+  if (gpus) load(folder / "torch/lib/libtorch_cuda.so", kLibTorchRemedy);
 }
 
 template <class Function>
@@ -68,11 +82,13 @@ std::filesystem::path weights_of(const config::Loaded& loaded) {
 }
 
 RankLibrary::RankLibrary(bool gpus) {
-  void* library = load("libddp_rank.so", "build it again: scripts/ddp-exp --setup-only");
+  paths::working_folder();  // without one LibTorch's MKL ends the process
+  load_libtorch(gpus);
+  void* library = load(program_folder() / "libddp_rank.so", how_to_mend());
   train_ = find<std::remove_pointer_t<decltype(train_)>>(library, "ddp_rank_train");
   comm_ = find<std::remove_pointer_t<decltype(comm_)>>(library, "ddp_rank_comm");
   probe_ = find<std::remove_pointer_t<decltype(probe_)>>(library, "ddp_rank_probe");
-  if (gpus) load("libddp_nccl.so", "fetch the GPU libraries and build it: scripts/ddp-exp --cuda --setup-only");
+  if (gpus) load(program_folder() / "libddp_nccl.so", how_to_mend(true));
 }
 
 rank::Probe RankLibrary::probe(const Plan& plan, const Start& start, bool timed) const {

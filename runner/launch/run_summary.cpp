@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/log.h"
+#include "base/shell_word.h"
 #include "launch/version.h"
 #include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
@@ -54,6 +55,11 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
   run.val_accuracy = history.val_accuracy;
   run.best = history.best;
   run.best_step = history.best_step;
+  // A fork has no lines of the epochs before the checkpoint that it began with.
+  const auto saved = record::best_saved(directory.checkpoints(), e.best_metric());
+  if (!saved || !record::is_better(e.best_metric(), saved->value, run.best)) return;
+  run.best = saved->value;
+  run.best_step = saved->step;
 }
 
 void keep_history(record::Summary& s, const record::RunDirectory& directory) {
@@ -64,6 +70,7 @@ void keep_history(record::Summary& s, const record::RunDirectory& directory) {
   if (const auto restarts = old.find("restarts"); restarts != old.end() && restarts->is_number_integer()) {
     s.restarts = restarts->get<int>();
   }
+  s.origin = record::origin_of(directory);
   const auto started = old.find("started");
   if (started == old.end() || !started->is_string()) return;
   if (const auto moment = record::read_timestamp(started->get<std::string>())) s.started = record::timestamp(*moment);
@@ -111,7 +118,7 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
       saved +=
           " (" + last.filename().string() + "), the steps since then, to " + std::to_string(run.step) + ", are not";
     }
-    log::info("stopped; " + saved + "; go on: ddp-exp resume " + directory.path().string());
+    log::info("stopped; " + saved + "; go on: ddp-exp resume " + path_word(directory.path()));
     return {.exit_code = exit_code_of(stop_signal)};
   }
   if (!failure) return {};

@@ -17,11 +17,11 @@ std::deque<std::string> last_lines(const std::filesystem::path& file, std::size_
 // The summary of a run as it starts. `devices_elsewhere`: of the ranks of other machines.
 record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere);
 
-// A run that goes on has the epochs behind it too.
+// A run that goes on has the epochs behind it too, and a fork the checkpoint that it began with.
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e);
 
-// What the summary of a run that goes on keeps of its old one: when it began, and how often its ranks were started
-// again.
+// What the summary of a run that goes on keeps of its old one: when it began, how often its ranks were started again,
+// and the origin of a fork.
 void keep_history(record::Summary& summary, const record::RunDirectory& directory);
 
 // "rank 3 (cpu): what, its last lines, its log", or what failed that was no rank.

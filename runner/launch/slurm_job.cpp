@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/shell_word.h"
+
 namespace ddp::launch {
 namespace {
 
@@ -25,11 +27,6 @@ std::optional<std::vector<std::int64_t>> numbers_in(const std::string& text) {
     if (*next != ':') return {};
     at = next + 1;
   }
-}
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string("_-./,:=+@%").find(c) != std::string::npos;
 }
 
 std::string request(const std::string& option, const std::string& value) {
@@ -178,13 +175,6 @@ std::optional<std::int64_t> slurm_seconds(const std::string& time) {
     unit /= 60;
   }
   return seconds;
-}
-
-std::string shell_word(const std::string& text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 std::string slurm_script(const SlurmJob& job) {

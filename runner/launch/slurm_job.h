@@ -41,9 +41,6 @@ struct SlurmJob {
 // UNLIMITED (man sbatch).
 std::optional<std::int64_t> slurm_seconds(const std::string& time);
 
-// The text as one word of a shell, and of an #SBATCH line, whatever is in it but line ends.
-std::string shell_word(const std::string& text);
-
 // The batch script: one launch a node, or one trial of a sweep. A launch that fails ends the others and gives the job
 // its exit code; a job that is told to stop (USR2, TERM) has its launches save and goes back to the queue, to go on
 // under the same run id. No text of the job may hold a line end.

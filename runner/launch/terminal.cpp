@@ -5,13 +5,15 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/log.h"
+
 namespace ddp::launch {
 
 bool wants_live_line() {
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) && (no_color == nullptr || *no_color == '\0') &&
-         (term == nullptr || std::string(term) != "dumb");
+  return log::verbosity() != log::Verbosity::quiet && isatty(STDERR_FILENO) &&
+         (no_color == nullptr || *no_color == '\0') && (term == nullptr || std::string(term) != "dumb");
 }
 
 std::size_t terminal_width() {

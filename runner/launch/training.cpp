@@ -53,7 +53,7 @@ class Run {
 
  private:
   void show_start(record::RunProgress& run) const {
-    if (t_.resumed || restarts_.used() > 0) remember_epochs(run, t_.directory, t_.plan.experiment);
+    remember_epochs(run, t_.directory, t_.plan.experiment);
     const auto& from = restarts_.point().position;
     run.step = from.step;
     run.epochs_done = from.epoch;
@@ -87,8 +87,9 @@ class Run {
 int train(Training t) {
   t.directory.begin(config::to_toml(t.plan.experiment));
   record::Summary summary = summary_of(t.plan, t.nodes.devices());
-  if (t.resumed) keep_history(summary, t.directory);
+  keep_history(summary, t.directory);
   record::write_summary(t.directory, summary);
+  if (t.begun) t.begun();
   try {
     Run run(t, summary);
     const Ending ending = run.to_its_end();

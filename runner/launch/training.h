@@ -29,7 +29,8 @@ struct Training {
   bool resumed = false;                     // goes on in a directory that was there
   std::string changes = {};                 // of the experiment since then, as rank::Task tells them
   Start start;
-  std::int64_t until_epoch = 0;                                // it stops there, to go on later; 0: at its end
+  std::function<void()> begun = {};  // is called once, as soon as the folder holds config.toml and summary.json
+  std::int64_t until_epoch = 0;      // it stops there, to go on later; 0: at its end
   std::vector<FileDescriptor> device_locks = {};               // of GPUs; the ranks keep them open
   std::optional<config::Value> git = {};                       // the state of the checkout, where it is known already
   std::function<void(const record::RunProgress&)> watch = {};  // is told a few times a second how far it is

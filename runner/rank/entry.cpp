@@ -2,12 +2,15 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <filesystem>
+#include <new>
 #include <string>
 
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "datasets/dataset.h"
 #include "dist/waiting.h"
 #include "models/model.h"
@@ -15,9 +18,9 @@
 #include "rank/measure.h"
 #include "rank/run.h"
 #include "rank/task.h"
+#include "schedule/scheduler.h"
 #include "train/loss.h"
 #include "train/optimizer.h"
-#include "train/scheduler.h"
 
 namespace {
 
@@ -41,7 +44,7 @@ template <class Body>
 int as_rank(const ddp::rank::Task& task, bool log_failure, const Body& body) {
   std::string what;
   try {
-    ddp::log::become_rank(task.rank);
+    ddp::log::become_rank(task.rank, /*own_log=*/task.watched);
     // As in Python: who writes to a rank that is gone gets an error that says so.
     std::signal(SIGPIPE, SIG_IGN);
     body();
@@ -52,6 +55,10 @@ int as_rank(const ddp::rank::Task& task, bool log_failure, const Body& body) {
     what = error.what();
     // What is refused today is refused tomorrow.
     if (error.fault() == ddp::Fault::usage) task.progress->rank(task.rank).hopeless = true;
+  } catch (const std::filesystem::filesystem_error& error) {
+    what = ddp::as_error(error).what();
+  } catch (const std::bad_alloc& error) {
+    what = ddp::as_error(error).what();
   } catch (const std::exception& error) {
     what = error.what();
   }
@@ -80,5 +87,5 @@ extern "C" void ddp_rank_components(ddp::config::Components* components) {
   list(ddp::datasets::registry(), *components);
   list(ddp::train::losses(), *components);
   list(ddp::train::optimizers(), *components);
-  list(ddp::train::schedulers(), *components);
+  list(ddp::schedule::schedulers(), *components);
 }

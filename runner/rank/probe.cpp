@@ -69,7 +69,7 @@ double time_of_step(torch::nn::AnyModule& model, const config::Experiment& e, co
   return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void measure(const Task& t, Probe& probe) {
+void measure_model(const Task& t, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options);
@@ -110,7 +110,7 @@ void measure(const Task& t, Probe& probe) {
 
 extern "C" void ddp_rank_probe(const ddp::rank::Task* task, ddp::rank::Probe* probe) {
   try {
-    ddp::rank::measure(*task, *probe);
+    ddp::rank::measure_model(*task, *probe);
   } catch (const ddp::Error& error) {
     probe->error = error.summary();
     probe->where = error.where();

@@ -79,7 +79,9 @@ std::filesystem::path agree(const Task& t, const dist::Group& control) {
   // A rank that has no parent to write its log does so itself, where it sees the run's folder.
   const std::filesystem::path run = dist::broadcast_text(control, t.run_directory.string());
   const std::filesystem::path log = record::RunDirectory(run).log(t.rank);
-  if (!t.watched && t.rank != 0 && std::filesystem::is_directory(log.parent_path())) log::also_to(log.string());
+  std::error_code unseen;
+  const bool logs = !t.watched && t.rank != 0 && std::filesystem::is_directory(log.parent_path(), unseen);
+  if (logs) log::also_to(log.string());
   return dist::broadcast_text(control, t.resume_from.string());
 }
 
@@ -157,6 +159,7 @@ void start(Parts& p) {
   if (t.rank == 0) start_records(p, directory);
   p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
                                                   .options = e.checkpoint,
+                                                  .metric = e.best_metric(),
                                                   .own_buffers = !e.distributed.broadcast_buffers,
                                                   .rank = t.rank,
                                                   .devices = t.devices,
@@ -208,8 +211,8 @@ void train(Parts& p) {
                           .model = *p.model,
                           .optimizer = *p.optimizer,
                           .loss = train::losses().build(e.loss.name, e.loss.options),
-                          .scheduler = train::schedulers().build(e.scheduler.name, e.scheduler.options,
-                                                                 {.lr = p.optimizer->lr(), .steps = length.steps}),
+                          .scheduler = schedule::schedulers().build(e.scheduler.name, e.scheduler.options,
+                                                                    {.lr = p.optimizer->lr(), .steps = length.steps}),
                           .length = length,
                           .until_epoch = t.until_epoch,
                           .batches = *p.data.batches,
@@ -225,7 +228,7 @@ void train(Parts& p) {
 }  // namespace
 
 void run(const Task& t) {
-  log::info("Running " + t.experiment->model.name + " on " + t.device_names);
+  log::detail("Running " + t.experiment->model.name + " on " + t.device_names);
   // Everything that draws from the generator comes after this, in a Python script's order: data, model, training.
   prepare_process(t);
   Parts p{.task = t,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -43,6 +44,27 @@ std::string damage_of_file(const fs::path& folder, const std::string& name, cons
 
 }  // namespace
 
+const char* to_string(SaveReason reason) {
+  switch (reason) {
+    case SaveReason::regular:
+      return "regular";
+    case SaveReason::best:
+      return "best";
+    case SaveReason::time:
+      return "time";
+  }
+  return "?";
+}
+
+SaveReason reason_member(const nlohmann::json& state) {
+  if (!state.contains("reason")) return SaveReason::regular;
+  const std::string text = config::text_member(state, "reason");
+  for (const SaveReason reason : {SaveReason::best, SaveReason::time}) {
+    if (text == to_string(reason)) return reason;
+  }
+  throw std::runtime_error(config::in_quotes(text) + " is no reason to save");
+}
+
 bool is_complete(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / kComplete, ignored) || !fs::exists(folder / "state.json", ignored)) return false;
@@ -74,10 +96,11 @@ std::string damage_of(const fs::path& folder) {
 std::vector<fs::path> checkpoint_folders(const fs::path& checkpoints) {
   std::vector<fs::path> list;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-") && !entry.is_symlink() && entry.is_directory(ignored)) list.push_back(entry.path());
+    const fs::path& path = entry->path();
+    if (!path.filename().string().starts_with("step-") || entry->is_symlink(ignored)) continue;
+    if (entry->is_directory(ignored)) list.push_back(path);
   }
   // A folder that cannot be read is not one without checkpoints: the run would start over.
   if (error && error != std::errc::no_such_file_or_directory) {
@@ -133,7 +156,8 @@ Position position_of(const fs::path& checkpoint) {
                       .global_batch_size = count_member(state, "global_batch_size"),
                       .seconds = config::number_member(state, "seconds"),
                       .metric_name = config::text_member(metric, "name"),
-                      .metric = {}};
+                      .metric = {},
+                      .reason = reason_member(state)};
     if (!config::member(metric, "value").is_null()) position.metric = config::number_member(metric, "value");
     return position;
   } catch (const std::exception& error) {
@@ -147,7 +171,7 @@ std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
   for (const auto& folder : newest_first) {
     const Position position = position_of(folder);
     if (name.empty()) name = position.metric_name;
-    if (position.metric_name != name || !position.metric) continue;
+    if (position.reason == SaveReason::time || position.metric_name != name || !position.metric) continue;
     ranked.emplace_back(greater_is_better(name) ? -*position.metric : *position.metric, folder);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -156,6 +180,24 @@ std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
   return best_first;
 }
 
+std::optional<BestSaved> best_saved(const fs::path& checkpoints, const std::string& metric) {
+  std::optional<BestSaved> best;
+  for (const fs::path& folder : up_to_latest(checkpoints)) {
+    if (!is_complete(folder)) continue;
+    const Position position = position_of(folder);
+    if (position.reason == SaveReason::time || position.metric_name != metric || !position.metric) continue;
+    if (!best || is_better(metric, *position.metric, best->value)) {
+      best = {.value = *position.metric, .step = position.step};
+    }
+  }
+  return best;
+}
+
 bool greater_is_better(const std::string& metric) { return metric == "val_accuracy"; }
+
+bool is_better(const std::string& metric, double value, double other) {
+  if (!std::isfinite(value) || std::isnan(other)) return std::isfinite(value);
+  return greater_is_better(metric) ? value > other : value < other;
+}
 
 }  // namespace ddp::record

@@ -6,7 +6,16 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace ddp::record {
+
+// Why a checkpoint was saved: the experiment file asks for it at that step, or the run ended there (regular); the
+// metric was the best so far; or save_every_minutes had passed. Where several hold, the first of them counts.
+enum class SaveReason { regular, best, time };
+const char* to_string(SaveReason reason);
+// The member "reason" of a state.json; regular where there is none. Throws std::runtime_error where it is no reason.
+SaveReason reason_member(const nlohmann::json& state);
 
 // What can be told of checkpoints without torch: the parent picks the one that a run goes on from.
 
@@ -47,6 +56,7 @@ struct Position {
   double seconds = 0;
   std::string metric_name;
   std::optional<double> metric;
+  SaveReason reason = SaveReason::regular;
 
   bool inside_epoch() const { return position > 0 || offset > 0; }
 };
@@ -56,7 +66,19 @@ Position position_of(const std::filesystem::path& checkpoint);
 // Is a greater value of this metric the better one?
 bool greater_is_better(const std::string& metric);
 
-// Those of these that have a value of the newest one's metric, best first; of equals, the newer first.
+// Is `value` a better one of this metric than `other`? A value that is not finite never is; any other one is better
+// than NaN.
+bool is_better(const std::string& metric, double value, double other);
+
+// Those of these that have a value of the newest one's metric, best first; of equals, the newer first. Checkpoints that
+// were saved because of the time do not count: when they are saved changes nothing.
 std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
+
+// Of the complete checkpoints that a run may go on from, the best value of this metric.
+struct BestSaved {
+  double value = 0;
+  std::int64_t step = 0;
+};
+std::optional<BestSaved> best_saved(const std::filesystem::path& checkpoints, const std::string& metric);
 
 }  // namespace ddp::record

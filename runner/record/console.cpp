@@ -9,6 +9,15 @@ namespace ddp::record {
 
 void Console::line(const std::string& text) const {
   log::info(text);
+  if (log::verbosity() != log::Verbosity::quiet) tell(text);
+}
+
+void Console::detail(const std::string& text) const {
+  log::detail(text);
+  if (log::verbosity() == log::Verbosity::verbose) tell(text);
+}
+
+void Console::tell(const std::string& text) const {
   if (pipe_ < 0) return;
   // One write of at most PIPE_BUF bytes is never mixed with another rank's. A parent that is gone needs no line.
   const std::string whole = text.substr(0, PIPE_BUF - 1) + "\n";

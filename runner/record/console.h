@@ -10,8 +10,12 @@ class Console {
  public:
   explicit Console(int pipe) : pipe_(pipe) {}
   void line(const std::string& text) const;
+  // A line that the terminal shows only with --verbose.
+  void detail(const std::string& text) const;
 
  private:
+  void tell(const std::string& text) const;
+
   int pipe_;
 };
 

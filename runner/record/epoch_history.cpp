@@ -1,6 +1,5 @@
 #include "record/epoch_history.h"
 
-#include <cmath>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -44,8 +43,7 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const std::stri
     if (line.contains("val_loss")) history.val_loss = number(line, "val_loss");
     if (line.contains("val_accuracy")) history.val_accuracy = number(line, "val_accuracy");
     const double value = number(line, metric);
-    const bool better = greater_is_better(metric) ? value > history.best : value < history.best;
-    if (std::isnan(value) || (!std::isnan(history.best) && !better)) continue;
+    if (!is_better(metric, value, history.best)) continue;
     history.best = value;
     history.best_step = config::count_member(line, "step");
   }

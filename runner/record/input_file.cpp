@@ -20,8 +20,7 @@ int open_to_read(const std::filesystem::path& file) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& file)
-    : name_(file.string()), file_(open_to_read(file)) {
+InputFile::InputFile(const std::filesystem::path& file) : name_(file.string()), file_(open_to_read(file)) {
   struct stat status {};
   if (!file_ || fstat(file_.get(), &status) != 0) throw training_error("cannot be read: " + errno_text(errno), name_);
   if (!S_ISREG(status.st_mode)) throw training_error("cannot be read: it is not a regular file", name_);

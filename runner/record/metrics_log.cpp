@@ -118,9 +118,12 @@ bool belongs(const std::string& line, std::int64_t step, std::int64_t epoch) {
 }  // namespace
 
 void rewind_metrics(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) {
-  if (!std::filesystem::exists(file)) return;
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) return;
+  if (error) throw usage_error("cannot be read: " + error.message(), file.string());
   // Who opens a pipe waits.
-  if (!std::filesystem::is_regular_file(file)) throw usage_error("is not a regular file", file.string());
+  if (!std::filesystem::is_regular_file(status)) throw usage_error("is not a regular file", file.string());
   std::ifstream in(file);
   std::string kept;
   for (std::string line; std::getline(in, line);) {

@@ -112,6 +112,9 @@ class ProgressPage {
   std::atomic<bool>& stop_requested() { return header_->stop_requested; }
   std::atomic<std::int64_t>& stop_after_step() { return header_->stop_after_step; }
 
+  // Likewise the step after which all ranks save because rank 0's clock says so; a step that has passed means nothing.
+  std::atomic<std::int64_t>& save_after_step() { return header_->save_after_step; }
+
   // A rank whose loss of a step is not finite notes the step there, before the all-reduce that ends it.
   std::atomic<std::int64_t>& not_finite(std::int64_t step) { return header_->not_finite[loss_place(step)]; }
 
@@ -120,6 +123,7 @@ class ProgressPage {
     RunProgress run;
     alignas(64) std::atomic<bool> stop_requested{false};
     std::atomic<std::int64_t> stop_after_step{0};  // 0: go on
+    std::atomic<std::int64_t> save_after_step{0};
     std::atomic<std::int64_t> not_finite[kLossRing] = {};
   };
   int ranks_;

@@ -1,5 +1,6 @@
 #include "record/retention.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <system_error>
@@ -22,8 +23,9 @@ void remove_checkpoint(const fs::path& folder) {
 
 void remove_unfinished(const fs::path& checkpoints) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
-    if (entry.path().extension() == kUnfinished) fs::remove_all(entry.path(), error);
+  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code stays;
+    if (entry->path().extension() == kUnfinished) fs::remove_all(entry->path(), stays);
   }
 }
 
@@ -37,10 +39,16 @@ void give_up_after(const fs::path& checkpoints, std::int64_t from, std::int64_t 
 void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best) {
   std::vector<fs::path> newest_first = up_to_latest(checkpoints);
   std::erase_if(newest_first, [](const fs::path& folder) { return !is_complete(folder); });
-  const std::vector<fs::path> best_first = by_metric(newest_first);
+  std::map<SaveReason, std::vector<fs::path>> saved_for;
+  for (const auto& folder : newest_first) saved_for[position_of(folder).reason].push_back(folder);
   std::set<fs::path> kept;
-  for (std::size_t i = 0; i < newest_first.size() && i < std::size_t(keep_last); ++i) kept.insert(newest_first[i]);
-  for (std::size_t i = 0; i < best_first.size() && i < std::size_t(keep_best); ++i) kept.insert(best_first[i]);
+  const auto keep = [&kept](const std::vector<fs::path>& folders, std::int64_t most) {
+    for (std::size_t i = 0; i < folders.size() && i < std::size_t(most); ++i) kept.insert(folders[i]);
+  };
+  keep(newest_first, 1);
+  keep(saved_for[SaveReason::regular], keep_last);
+  keep(by_metric(newest_first), keep_best);
+  keep(saved_for[SaveReason::time], 1);
   for (const auto& folder : newest_first) {
     if (!kept.contains(folder)) remove_checkpoint(folder);
   }

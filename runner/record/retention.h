@@ -19,8 +19,9 @@ void remove_unfinished(const std::filesystem::path& checkpoints);
 // A run that went back to step `from`, and has saved step `kept` since, has given up the others that came after.
 void give_up_after(const std::filesystem::path& checkpoints, std::int64_t from, std::int64_t kept);
 
-// Of those up to `latest`, removes every complete checkpoint but the newest keep_last and the best keep_best by their
-// metric. Throws ddp::Error where one cannot be read.
+// Of those up to `latest`, removes every complete checkpoint but these: the newest one, the newest keep_last regular
+// ones, the best keep_best by their metric, and the newest one that was saved because of the time. Throws ddp::Error
+// where one cannot be read.
 void retain(const std::filesystem::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best);
 
 }  // namespace ddp::record

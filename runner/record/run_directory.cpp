@@ -8,9 +8,12 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/safe_name.h"
+#include "base/shell_word.h"
 #include "config/source.h"
 #include "record/atomic_file.h"
+#include "record/run_names.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -50,8 +53,11 @@ std::optional<fs::file_time_type> begin_of(const fs::path& folder) {
 // A run is named by its own folder, not by a link that moves on with the next run, nor by "." or a path that ends in
 // '/'. Relative to where we are, so that people can read it.
 fs::path own_folder(const fs::path& named) {
-  const fs::path whole = fs::canonical(named);
-  const fs::path relative = whole.lexically_proximate(fs::current_path());
+  const fs::path whole = paths::without_links(named);
+  std::error_code gone;
+  const fs::path here = fs::current_path(gone);
+  if (gone) return whole;
+  const fs::path relative = whole.lexically_proximate(here);
   return relative == "." || *relative.begin() == ".." ? whole : relative;
 }
 
@@ -60,17 +66,38 @@ fs::path newest(const fs::path& results) {
   fs::path found;
   std::optional<fs::file_time_type> youngest;
   std::error_code ignored;
-  for (const auto& name : fs::directory_iterator(results, ignored)) {
-    const fs::path link = name.path() / "latest";
-    const fs::path target = fs::read_symlink(link, ignored);
+  for (fs::directory_iterator name(results, ignored), end; !ignored && name != end; name.increment(ignored)) {
+    const fs::path link = name->path() / "latest";
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(link, no_link);
     if (target.empty()) continue;
     const auto began = begin_of(link);
     if (began && (!youngest || *began > *youngest)) {
-      found = name.path() / target;
+      found = name->path() / target;
       youngest = began;
     }
   }
   return found;
+}
+
+// Returns the folder of a run or sweep that is given by its folder or by its whole name.
+std::optional<fs::path> find_exactly(const fs::path& results, const std::string& run) {
+  for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
+    if (is_run(candidate) || is_sweep_folder(candidate)) return candidate;
+  }
+  return {};
+}
+
+// Returns the folder of the trial that SWEEP/007 names. SWEEP is a whole name or a part of an id.
+std::optional<fs::path> find_trial(const fs::path& results, const std::string& run) {
+  const std::size_t slash = run.rfind('/');
+  if (slash == std::string::npos || slash + 1 == run.size()) return {};
+  const std::string number = run.substr(slash + 1);
+  if (number.find_first_not_of("0123456789") != std::string::npos) return {};
+  const std::string named = run.substr(0, slash);
+  auto sweep = find_exactly(results, named);
+  if (!sweep) sweep = folder_by_part(results, named);
+  return sweep && is_sweep_folder(*sweep) ? folder_of_trial(*sweep, number) : std::nullopt;
 }
 
 }  // namespace
@@ -105,7 +132,8 @@ RunDirectory RunDirectory::create_folder(const fs::path& results, const std::str
     // A given one may be there already, left by a run that was killed before its first file.
     if (made.make_folder(made.path_) || (given && !made.begun() && !made.is_sweep())) break;
     if (given) {
-      throw usage_error("this run exists", made.path_.string(), "go on with it: ddp-exp resume " + made.path_.string());
+      throw usage_error("this run exists", made.path_.string(),
+                        "go on with it: ddp-exp resume " + path_word(made.path_));
     }
   }
   return made;
@@ -124,8 +152,11 @@ RunDirectory RunDirectory::trial(const fs::path& sweep, int number) {
 }
 
 bool RunDirectory::make_folder(const fs::path& folder) {
-  if (fs::is_directory(folder)) return false;
-  if (folder.has_parent_path() && !fs::exists(folder.parent_path())) make_folder(folder.parent_path());
+  std::error_code unreadable;
+  if (fs::is_directory(folder, unreadable)) return false;
+  if (folder.has_parent_path() && fs::status(folder.parent_path(), unreadable).type() == fs::file_type::not_found) {
+    make_folder(folder.parent_path());
+  }
   std::error_code error;
   const bool is_new = fs::create_directory(folder, error);
   if (is_new) made_.push_back(folder);
@@ -137,6 +168,12 @@ bool RunDirectory::make_folder(const fs::path& folder) {
 void RunDirectory::remove_what_was_made() const {
   std::error_code not_empty;
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, not_empty);
+}
+
+void RunDirectory::discard() const {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  remove_what_was_made();
 }
 
 bool RunDirectory::is_trial() const { return is_sweep_folder(path_.parent_path().parent_path()); }
@@ -162,11 +199,10 @@ RunDirectory RunDirectory::find(const fs::path& results, const std::string& run)
     if (fs::path found = newest(results); !found.empty()) return RunDirectory(own_folder(found));
     throw usage_error("there is no run yet", results.string(), "start one: ddp-exp run FILE");
   }
-  for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
-    if (is_run(candidate) || is_sweep_folder(candidate)) return RunDirectory(own_folder(candidate));
-  }
-  throw usage_error("no such run: " + config::in_quotes(run), results.string(),
-                    "a run is a run directory, or name or name/run-id under " + results.string() + ", or latest");
+  if (const auto found = find_exactly(results, run)) return RunDirectory(own_folder(*found));
+  if (const auto found = find_trial(results, run)) return RunDirectory(own_folder(*found));
+  if (const auto found = folder_by_part(results, run)) return RunDirectory(own_folder(*found));
+  throw usage_error("no such run: " + config::in_quotes(run), results.string(), remedy_for_unknown_run(results, run));
 }
 
 bool RunDirectory::begun() const { return is_run(path_); }

@@ -36,9 +36,12 @@ class RunDirectory {
   // The same of a sweep, whose file is sweep.toml.
   void begin_sweep(const std::string& text) const { begin(sweep(), text); }
 
-  // Finds RUN as a user names it: a run directory, "name", "name/run-id" or "latest" under the results root. It may be
-  // a sweep, which has the same folder but for sweep.toml in place of config.toml, or a trial of one,
-  // "name/run-id/trials/003".
+  // Removes a run that has not begun, with all that is in its folder, and the folders above that create() made.
+  void discard() const;
+
+  // Finds RUN as a user names it: a run directory, "name", "name/run-id", "name/sweep-id/003" (a trial) or "latest"
+  // under the results root, or else a unique part of an id, of at least four characters. It may be a sweep, which has
+  // sweep.toml in place of config.toml. Throws ddp::Error (usage) where there is none, or several have that part.
   static RunDirectory find(const std::filesystem::path& results, const std::string& run);
 
   // An exclusive lock that lasts until the descriptor and its copies in the ranks are closed. Throws
@@ -55,7 +58,9 @@ class RunDirectory {
   bool begun() const;
   // Is it a sweep's?
   bool is_sweep() const;
-  // Throws ddp::Error (usage) where it is, for a command that takes a run.
+  // Is it the run of a sweep's trial?
+  bool is_trial() const;
+  // Throws ddp::Error (usage) where it is a sweep, for a command that takes a run.
   void require_run() const;
 
   std::filesystem::path config() const { return path_ / "config.toml"; }
@@ -71,7 +76,6 @@ class RunDirectory {
  private:
   static RunDirectory create_folder(const std::filesystem::path& results, const std::string& name, std::string run_id);
   void begin(const std::filesystem::path& file, const std::string& text) const;
-  bool is_trial() const;
   FileDescriptor lock(int how, std::chrono::milliseconds patience) const;
   // Makes a folder and those above it. False: it was there.
   bool make_folder(const std::filesystem::path& folder);

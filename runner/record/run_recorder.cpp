@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "record/checkpoint_index.h"
 #include "record/json_line.h"
 
 namespace ddp::record {
@@ -106,22 +105,21 @@ void RunRecorder::flush() {
 
 void RunRecorder::keep_best(const std::string& metric, double value, std::int64_t step) {
   auto& run = page_.run();
-  const double best = run.best;
-  const bool better = greater_is_better(metric) ? value > best : value < best;
-  if (std::isnan(value) || (!std::isnan(best) && !better)) return;
+  if (!is_better(metric, value, run.best)) return;
   run.best = value;
   run.best_step = step;
 }
 
 void RunRecorder::checkpoint(const SaveRecord& r) {
-  log_.append(JsonLine("checkpoint")
-                  .add("epoch", r.epoch)
-                  .add("step", r.step)
-                  .add("path", std::string_view("checkpoints/" + r.folder.filename().string()))
-                  .add("stall", r.stall)
-                  .add("seconds", seconds())
-                  .finish());
-  console_.line("Epoch " + std::to_string(r.epoch) + " | Training checkpoint saved at " + r.folder.string());
+  const bool regular = r.reason == SaveReason::regular;
+  JsonLine line("checkpoint");
+  line.add("epoch", r.epoch)
+      .add("step", r.step)
+      .add("path", std::string_view("checkpoints/" + r.folder.filename().string()));
+  if (!regular) line.add("reason", std::string_view(to_string(r.reason)));
+  log_.append(line.add("stall", r.stall).add("seconds", seconds()).finish());
+  console_.detail("Epoch " + std::to_string(r.epoch) + " | Training checkpoint saved at " + r.folder.string() +
+                  (regular ? "" : std::string(" (") + to_string(r.reason) + ")"));
 }
 
 void RunRecorder::not_saved(std::int64_t step, const std::string& why) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "record/checkpoint_index.h"
 #include "record/console.h"
 #include "record/metrics_log.h"
 #include "record/progress_page.h"
@@ -40,6 +41,7 @@ struct SaveRecord {
   std::int64_t step = 0;
   std::filesystem::path folder;
   double stall = 0;  // seconds that training waited for it
+  SaveReason reason = SaveReason::regular;
 };
 
 // From where a run goes on, and with what.

@@ -1,9 +1,29 @@
 #include "record/summary.h"
 
+#include "config/json_text.h"
 #include "record/atomic_file.h"
 #include "record/timestamp.h"
 
 namespace ddp::record {
+
+config::Value to_json(const Origin& origin) {
+  return {{"run", origin.run}, {"checkpoint", origin.checkpoint}, {"step", origin.step}};
+}
+
+std::optional<Origin> origin_of(const RunDirectory& run) {
+  std::error_code none;
+  if (!std::filesystem::exists(run.summary(), none)) return {};
+  const auto summary = config::Value::parse(read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
+  if (!summary.is_object() || !summary.contains("origin") || !summary["origin"].is_object()) return {};
+  try {
+    const config::Value& origin = summary["origin"];
+    return Origin{.run = origin.at("run").get<std::string>(),
+                  .checkpoint = origin.at("checkpoint").get<std::string>(),
+                  .step = config::as_count(origin.at("step"))};
+  } catch (const std::exception&) {  // written by somebody else
+    return {};
+  }
+}
 
 void write_summary(const RunDirectory& run, const Summary& s) {
   config::Value json = {
@@ -25,6 +45,7 @@ void write_summary(const RunDirectory& run, const Summary& s) {
       {"git", s.git},
       {"config_hash", s.config_hash},
       {"restarts", s.restarts},
+      {"origin", s.origin ? to_json(*s.origin) : config::Value(nullptr)},
       {"launch", s.launch.empty() ? config::Value(nullptr) : config::Value(s.launch)},
       {"error", nullptr},
   };

@@ -17,6 +17,14 @@ struct Failure {
   std::string log;
 };
 
+// The checkpoint that a fork began with.
+struct Origin {
+  std::string run;         // as commands take it: "name/run-id", or its folder where it is under another results root
+  std::string checkpoint;  // "step-00000046"
+  std::int64_t step = 0;
+};
+config::Value to_json(const Origin& origin);
+
 // summary.json: how a run ended, or that it is running.
 struct Summary {
   std::string status = "running";  // running | completed | failed | interrupted
@@ -34,9 +42,14 @@ struct Summary {
   config::Value git = nullptr;  // commit, dirty; null outside a git checkout
   std::string config_hash;
   int restarts = 0;
-  std::string launch;  // names the launcher's launch, so that it finds the run when it starts the ranks again
+  std::optional<Origin> origin;  // of a fork
+  std::string launch;            // names the launcher's launch, so that it finds the run when it starts the ranks again
   std::optional<Failure> error;
 };
+
+// The origin that summary.json names; nothing where the run is no fork. Throws ddp::Error (usage) where the file cannot
+// be read.
+std::optional<Origin> origin_of(const RunDirectory& run);
 
 // Puts summary.json in place, whole; a run that is not running has ended now. Throws ddp::Error (training).
 void write_summary(const RunDirectory& run, const Summary& summary);

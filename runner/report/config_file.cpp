@@ -12,7 +12,7 @@
 namespace ddp::report {
 namespace {
 
-constexpr std::uint64_t kLargest = 1 << 20;
+constexpr std::uint64_t kLargestConfig = 1 << 20;
 constexpr std::size_t kMostKeys = 1000;  // of one table: finding one takes a look at all
 
 void require_few_keys(const config::Node& node) {
@@ -32,7 +32,7 @@ void write_out_short_forms(config::Value& config) {
 }  // namespace
 
 config::Value read_config(const std::filesystem::path& file) {
-  const std::string text = record::read_text(file, kLargest);
+  const std::string text = record::read_text(file, kLargestConfig);
   config::Problems problems;
   const auto root = config::parse_toml(config::Source::file(file, text, 0), text, problems);
   if (!root) throw usage_error("is damaged: it is not TOML", file.string());

@@ -39,16 +39,27 @@ bool is_measured(const std::string& key, const Value& value) {
   return (value.is_number() || value.is_null()) && key != "epoch" && key != "step" && key != "seconds";
 }
 
+// Of a fork's first line, what record::Origin has.
+Value origin_in(const Value& given) {
+  Value origin = Value::object();
+  for (const char* key : {"run", "checkpoint"}) {
+    if (given.contains(key) && given[key].is_string()) origin[key] = given[key];
+  }
+  if (given.contains("step") && given["step"].is_number()) origin["step"] = given["step"];
+  return origin;
+}
+
 // The members of these names and kinds, and none else.
 Value happening(const Value& line, const Place& place) {
   Value kept = {{"event", line["event"]}, {"epoch", place.epoch}, {"step", place.step}, {"seconds", place.seconds}};
-  for (const char* key : {"path", "cause", "checkpoint"}) {
+  for (const char* key : {"path", "cause", "checkpoint", "reason"}) {
     if (line.contains(key) && line[key].is_string()) kept[key] = line[key];
   }
   for (const char* key : {"stall", "restart", "rank", "world_size"}) {
     if (line.contains(key) && line[key].is_number()) kept[key] = line[key];
   }
   if (line.contains("changes") && line["changes"].is_object()) kept["changes"] = line["changes"];
+  if (line.contains("origin") && line["origin"].is_object()) kept["origin"] = origin_in(line["origin"]);
   return kept;
 }
 

@@ -12,13 +12,13 @@
 namespace ddp::report {
 namespace {
 
-constexpr std::size_t kCurve = 12;
+constexpr std::size_t kNarrowCurve = 12;
 // Curves are for those that one looks at; each takes a look at a file.
 constexpr std::size_t kRowsWithCurve = 200;
 
 std::string curve_of(const Row& row) {
   if (!row.as_run()) return "";
-  return sparkline(loss_curve(record::RunDirectory(row.view().folder).metrics(), kCurve));
+  return sparkline(loss_curve(record::RunDirectory(row.view().folder).metrics(), kNarrowCurve));
 }
 
 // How far it came: epochs, or trials that are done.

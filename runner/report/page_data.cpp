@@ -64,7 +64,7 @@ History history_of(Value& data, const fs::path& metrics, std::size_t most_points
 
 Value moment(const std::optional<std::time_t>& time) { return time ? Value(record::timestamp(*time)) : Value(); }
 
-void add_view(Value& json, const View& view) {
+void add_page_view(Value& json, const View& view) {
   json["name"] = view.name;
   json["run_id"] = view.run_id;
   json["folder"] = view.folder.string();
@@ -76,7 +76,7 @@ void add_view(Value& json, const View& view) {
 
 Value run_summary(const RunView& run) {
   Value json = Value::object();
-  add_view(json, run);
+  add_page_view(json, run);
   add_facts(json, run);
   json["git"] = run.commit + (run.dirty ? "+" : "");
   return json;
@@ -141,7 +141,7 @@ Value trial_json(const TrialView& trial, const SweepView& sweep) {
 
 Value sweep_json(Value& data, const SweepView& sweep) {
   Value json = Value::object();
-  add_view(json, sweep);
+  add_page_view(json, sweep);
   add_facts(json, sweep);
   json["ranking"] = Value::array();
   for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(trial_json(trial, sweep));

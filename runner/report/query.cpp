@@ -2,7 +2,6 @@
 
 #include <fnmatch.h>
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "base/error.h"
@@ -21,11 +20,6 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
 std::string as_text(const Value& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 // Less than 0 where the first is less; numbers as numbers, all else as text.
@@ -41,13 +35,14 @@ int compare(const Value& first, const Value& second) {
   return as_text(first).compare(as_text(second));
 }
 
+bool same_kind(const Value& first, const Value& second) { return first.is_number() == second.is_number(); }
+
 bool holds(const Condition& condition, const Row& row) {
   const Value value = value_of(row, condition.key);
   if (value.is_null()) return false;
   const std::string& how = condition.comparison;
   // No number is less than a text.
-  const bool same_kind = value.is_number() == condition.value.is_number();
-  if (!same_kind && how != "=" && how != "!=") return false;
+  if (condition.orders() && !same_kind(value, condition.value)) return false;
   const int order = compare(value, condition.value);
   if (how == "=") return order == 0;
   if (how == "!=") return order != 0;
@@ -90,6 +85,23 @@ void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, s
   }
 }
 
+// A number has no order among texts, nor a text among numbers: such a condition would hold for no row, whatever it
+// says.
+void require_order(const std::vector<Row>& rows, const Condition& condition) {
+  if (!condition.orders()) return;
+  bool any = false;
+  for (const Row& row : rows) {
+    const Value value = value_of(row, condition.key);
+    if (!value.is_null() && same_kind(value, condition.value)) return;
+    any = any || !value.is_null();
+  }
+  if (!any) return;
+  const bool is_number = condition.value.is_number();
+  throw usage_error(config::in_quotes(condition.key) + (is_number ? " is a text" : " is a number") + " and " +
+                        config::in_quotes(as_text(condition.value)) + (is_number ? " is a number" : " is a text"),
+                    "--where", "compare them with = or !=");
+}
+
 std::set<std::string> keys_of_config(const Query& query, const std::string& sort_key) {
   std::set<std::string> keys;
   for (const Condition& condition : query.where) keys.insert(condition.key);
@@ -124,26 +136,6 @@ void require_status(const std::string& status) {
 
 }  // namespace
 
-Condition parse_condition(const std::string& text) {
-  const std::size_t at = text.find_first_of("<>=!");
-  if (at != std::string::npos) {
-    Condition condition{.key = trimmed(text.substr(0, at)), .comparison = "", .value = {}};
-    for (const char* comparison : {"<=", ">=", "!=", "==", "<", ">", "="}) {
-      if (text.compare(at, std::string_view(comparison).size(), comparison) != 0) continue;
-      condition.comparison = comparison == std::string_view("==") ? "=" : comparison;
-      const std::string value = trimmed(text.substr(at + std::string_view(comparison).size()));
-      double number = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-      const bool is_number = error == std::errc{} && end == value.data() + value.size();
-      condition.value = is_number ? Value(number) : Value(value);
-      if (condition.key.empty() || value.empty()) break;
-      return condition;
-    }
-  }
-  throw usage_error(config::in_quotes(text) + " is no condition", "--where",
-                    "give a key, one of < <= > >= = !=, and a value: --where 'val_loss<0.3'");
-}
-
 std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<std::string>& problems) {
   require_status(query.status);
   const bool greatest_first = query.sort_by.starts_with('-');
@@ -155,6 +147,7 @@ std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<s
   const auto keep = [&](bool of_config) {
     for (const Condition& condition : query.where) {
       if (contains(row_keys(), condition.key) == of_config) continue;
+      if (of_config) require_order(rows, condition);
       std::erase_if(rows, [&](const Row& row) { return !holds(condition, row); });
     }
   };

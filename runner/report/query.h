@@ -4,19 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "report/condition.h"
 #include "report/row.h"
 
 namespace ddp::report {
-
-// "val_loss<0.3": a key, one of < <= > >= = !=, and a number or text.
-struct Condition {
-  std::string key;
-  std::string comparison;
-  config::Value value;
-};
-
-// Throws ddp::Error (usage) where a text is no condition.
-Condition parse_condition(const std::string& text);
 
 // Which rows are wanted, and in what order.
 struct Query {

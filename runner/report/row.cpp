@@ -13,6 +13,13 @@ using config::Value;
 
 Value or_null(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
+// The path without symbolic links, as far as the system can tell.
+fs::path followed(const fs::path& path) {
+  std::error_code error;
+  const fs::path found = fs::weakly_canonical(path, error);
+  return error ? path.lexically_normal() : found;
+}
+
 bool is_below(const fs::path& relative) { return !relative.empty() && *relative.begin() != ".."; }
 
 // Of both.
@@ -41,10 +48,9 @@ Value to_json(const TrialView& trial) {
 }  // namespace
 
 std::string name_of(const fs::path& folder, const fs::path& results) {
-  // As they are written first: where both are, that tells it, without a look at the disk.
+  // The paths as they are written tell it for most, without a look at the disk.
   fs::path below = folder.lexically_relative(results);
-  if (!is_below(below))
-    below = fs::absolute(folder).lexically_normal().lexically_relative(fs::absolute(results).lexically_normal());
+  if (!is_below(below) && !results.empty()) below = followed(folder).lexically_relative(followed(results));
   return config::printable((is_below(below) ? below : folder).string());
 }
 
@@ -136,6 +142,7 @@ config::Value to_json(const RunView& run) {
   add_view(json, run);
   add_facts(json, run);
   json["git"] = run.commit.empty() ? Value() : Value{{"commit", run.commit}, {"dirty", run.dirty}};
+  json["origin"] = run.origin ? record::to_json(*run.origin) : Value();
   return json;
 }
 

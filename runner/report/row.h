@@ -23,7 +23,8 @@ struct Row {
   const SweepView* as_sweep() const { return std::get_if<SweepView>(&what); }
 };
 
-// How a command names a folder of results.
+// How a command names a folder of results: "name/run-id" where it is below the results root, else its path. An empty
+// root is below nothing.
 std::string name_of(const std::filesystem::path& folder, const std::filesystem::path& results);
 
 std::vector<Row> rows_of(Catalog catalog, const std::filesystem::path& results);

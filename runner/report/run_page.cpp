@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
 #include <ostream>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "config/source.h"
 #include "record/checkpoint_index.h"
 #include "record/run_directory.h"
@@ -18,7 +20,7 @@ namespace ddp::report {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kCurve = 40;
+constexpr std::size_t kWideCurve = 40;
 
 struct Saved {
   std::int64_t step = 0;
@@ -26,6 +28,7 @@ struct Saved {
   bool whole = false;
   bool best = false;
   bool latest = false;
+  std::optional<record::SaveReason> reason = {};  // of a whole one
 };
 
 // Newest first.
@@ -41,6 +44,7 @@ std::vector<Saved> checkpoints_of(const record::RunDirectory& directory) try {
                    .whole = std::find(whole.begin(), whole.end(), folder) != whole.end(),
                    .best = !best.empty() && best.front() == folder,
                    .latest = latest == folder.filename()});
+    if (all.back().whole) all.back().reason = record::position_of(folder).reason;
   }
   return all;
 } catch (const Error&) {  // a damaged one is for `resume` to judge
@@ -98,13 +102,17 @@ std::string versions(const RunView& run) {
   return text;
 }
 
-void add_metrics(Facts& facts, const RunView& run) {
+// "best 0.0459 after step 414". Without validation, or with keep_best = 0, the best step may not be one that was saved.
+std::string best_in_words(const Best& best, const std::vector<Saved>& checkpoints) {
+  const bool saved = std::any_of(checkpoints.begin(), checkpoints.end(),
+                                 [&](const Saved& c) { return c.whole && c.step == best.step; });
+  return "best " + in_words(best.value) + " after step " + std::to_string(best.step) + (saved ? "" : " (not saved)");
+}
+
+void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
   for (const auto& [name, value] : run.final_metrics) {
-    std::string text = in_words(value);
-    if (run.best && run.best->metric == name) {
-      text += ", best " + in_words(run.best->value) + " after step " + std::to_string(run.best->step);
-    }
-    facts.add(name, text);
+    const bool is_best = run.best && run.best->metric == name;
+    facts.add(name, in_words(value) + (is_best ? ", " + best_in_words(*run.best, checkpoints) : ""));
   }
 }
 
@@ -112,24 +120,37 @@ void add_history(Facts& facts, const RunView& run, const fs::path& metrics) {
   if (run.restarts > 0) facts.add("restarts", std::to_string(run.restarts));
   try {
     for (const Turn& turn : turns_of(metrics)) {
-      facts.add(turn.event == "restart" ? "restarted" : "resumed", in_words(turn));
+      facts.add(turn.event == "restart" ? "restarted" : turn.origin.empty() ? "resumed" : "forked", in_words(turn));
     }
   } catch (const Error& error) {
     facts.add("history", config::printable(error.summary()));
   }
 }
 
-void add_checkpoints(Facts& facts, const record::RunDirectory& directory) {
-  for (const Saved& saved : checkpoints_of(directory)) {
-    std::string notes;
-    const auto note = [&notes](bool is, const char* text) {
-      if (is) notes += (notes.empty() ? "  (" : ", ") + std::string(text);
-    };
-    note(saved.latest, "latest");
-    note(saved.best, "best");
-    note(!saved.whole, "not complete");
-    facts.add("checkpoint", config::printable(saved.folder.string()) + notes + (notes.empty() ? "" : ")"));
+// "latest, best": what it is among the others, and why it was saved.
+std::string notes_on(const Saved& saved) {
+  if (!saved.whole) return saved.latest ? "latest, not complete" : "not complete";
+  std::string notes;
+  const auto note = [&notes](bool is, const char* text) {
+    if (is) notes += (notes.empty() ? "" : ", ") + std::string(text);
+  };
+  note(saved.latest, "latest");
+  note(saved.best, "best");
+  note(saved.reason == record::SaveReason::best && !saved.best, "best until then");
+  note(saved.reason == record::SaveReason::time, "time");
+  return notes.empty() ? "regular" : notes;
+}
+
+void add_checkpoints(Facts& facts, const std::vector<Saved>& checkpoints) {
+  for (const Saved& saved : checkpoints) {
+    facts.add("checkpoint", config::printable(saved.folder.string()) + "  (" + notes_on(saved) + ")");
   }
+}
+
+void add_way_on(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
+  if (run.status != "interrupted" && run.status != "failed") return;
+  const bool any = std::any_of(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
+  facts.add("go on", "ddp-exp resume " + path_word(config::printable(run.folder.string())) + (any ? "" : "\nno checkpoint yet: resume starts over"));
 }
 
 void print_run(const std::string& name, const RunView& run, std::ostream& out, const Terminal& terminal) {
@@ -143,17 +164,17 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   }
   facts.add("started", when(run));
   facts.add("trained", trained(run));
-  if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kCurve)));
-  add_metrics(facts, run);
+  if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kWideCurve)));
+  const std::vector<Saved> checkpoints = checkpoints_of(directory);
+  add_metrics(facts, run, checkpoints);
   facts.add("ranks", ranks(run));
   facts.add("versions", versions(run));
   facts.add("git", run.commit + (run.dirty ? ", with changes" : ""));
   add_history(facts, run, directory.metrics());
   facts.add("folder", config::printable(run.folder.string()));
-  add_checkpoints(facts, directory);
+  add_checkpoints(facts, checkpoints);
   for (const fs::path& log : logs_of(directory)) facts.add("log", config::printable(log.string()));
-  if (run.status == "interrupted" || run.status == "failed")
-    facts.add("go on", "ddp-exp resume " + run.folder.string());
+  add_way_on(facts, run, checkpoints);
   facts.print(out);
 }
 
@@ -180,11 +201,13 @@ void print_page_as_json(const Row& row, std::ostream& out) {
     }
     json["checkpoints"] = config::Value::array();
     for (const Saved& saved : checkpoints_of(directory)) {
-      json["checkpoints"].push_back({{"step", saved.step},
-                                     {"directory", config::printable(saved.folder.string())},
-                                     {"complete", saved.whole},
-                                     {"latest", saved.latest},
-                                     {"best", saved.best}});
+      json["checkpoints"].push_back(
+          {{"step", saved.step},
+           {"directory", config::printable(saved.folder.string())},
+           {"complete", saved.whole},
+           {"latest", saved.latest},
+           {"best", saved.best},
+           {"reason", saved.reason ? config::Value(record::to_string(*saved.reason)) : config::Value()}});
     }
     json["logs"] = config::Value::array();
     for (const fs::path& log : logs_of(directory)) json["logs"].push_back(config::printable(log.string()));

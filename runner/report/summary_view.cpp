@@ -22,7 +22,7 @@ namespace {
 
 using config::Value;
 
-constexpr std::uint64_t kLargest = 16 << 20;
+constexpr std::uint64_t kLargestSummary = 16 << 20;
 constexpr std::int64_t kMostOfAnything = 1'000'000'000'000'000;  // so that a sum of some is no overflow
 
 // What an object has under a key; null where it has none.
@@ -58,8 +58,8 @@ std::optional<std::int64_t> to_count(const Value& value, std::int64_t most = kMo
 }
 
 std::string text(const Value& object, const char* key) { return to_text(member(object, key)); }
-double number(const Value& object, const char* key) { return to_number(member(object, key)).value_or(0); }
-std::int64_t count(const Value& object, const char* key) { return to_count(member(object, key)).value_or(0); }
+double number_of(const Value& object, const char* key) { return to_number(member(object, key)).value_or(0); }
+std::int64_t count_of(const Value& object, const char* key) { return to_count(member(object, key)).value_or(0); }
 
 std::vector<std::string> texts(const Value& list) {
   std::vector<std::string> all;
@@ -81,7 +81,7 @@ Value summary_of(const fs::path& file) {
   struct stat status {};
   if (lstat(file.c_str(), &status) != 0 && errno == ENOENT) return Value::object();
   try {
-    Value json = config::parse_value(record::read_text(file, kLargest));
+    Value json = config::parse_value(record::read_text(file, kLargestSummary));
     if (!known(text(json, "status"))) throw std::runtime_error("it has no status");
     return json;
   } catch (const Error&) {
@@ -115,12 +115,12 @@ void read_view(View& view, const Value& json, const fs::path& folder) {
   const auto started = moment(json, "started");
   view.started = started ? *started : age_of(directory);
   view.ended = moment(json, "ended");
-  view.seconds = number(json, "seconds");
+  view.seconds = number_of(json, "seconds");
 }
 
 TrialView read_trial(const Value& json, const fs::path& sweep) {
   TrialView trial;
-  trial.trial = count(json, "trial");
+  trial.trial = count_of(json, "trial");
   trial.metric = to_number(member(json, "metric"));
   if (trial.metric) trial.place = to_count(member(json, "place"));
   // Not where the file says: that could be anywhere.
@@ -128,8 +128,8 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
   if (number.size() < 3) number.insert(0, 3 - number.size(), '0');
   trial.folder = record::RunDirectory(sweep).trials() / number;
   trial.status = text(json, "status");
-  trial.epochs = count(json, "epochs");
-  trial.seconds = report::number(json, "seconds");
+  trial.epochs = count_of(json, "epochs");
+  trial.seconds = number_of(json, "seconds");
   if (const Value& parameters = member(json, "parameters"); parameters.is_object()) {
     for (const auto& [key, value] : parameters.items()) trial.parameters.emplace(config::printable(key), value);
   }
@@ -143,17 +143,17 @@ RunView read_run(const fs::path& folder) {
   RunView run;
   const Value json = summary_of(record::RunDirectory(folder).summary());
   read_view(run, json, folder);
-  run.epochs = count(json, "epochs");
-  run.steps = count(json, "steps");
+  run.epochs = count_of(json, "epochs");
+  run.steps = count_of(json, "steps");
   if (const Value& metrics = member(json, "final"); metrics.is_object()) {
     for (const auto& [name, value] : metrics.items()) {
       if (const auto number = to_number(value)) run.final_metrics.emplace(config::printable(name), *number);
     }
   }
   if (const Value& best = member(json, "best"); to_number(member(best, "value"))) {
-    run.best = {.metric = text(best, "metric"), .value = number(best, "value"), .step = count(best, "step")};
+    run.best = {.metric = text(best, "metric"), .value = number_of(best, "value"), .step = count_of(best, "step")};
   }
-  run.world_size = count(json, "world_size");
+  run.world_size = count_of(json, "world_size");
   run.devices = texts(member(json, "devices"));
   run.backend = text(json, "backend");
   if (const Value& versions = member(json, "versions"); versions.is_object()) {
@@ -162,7 +162,11 @@ RunView read_run(const fs::path& folder) {
   const Value& git = member(json, "git");
   run.commit = text(git, "commit");
   run.dirty = member(git, "dirty") == true;
-  run.restarts = count(json, "restarts");
+  run.restarts = count_of(json, "restarts");
+  if (const Value& origin = member(json, "origin"); origin.is_object()) {
+    run.origin = {
+        .run = text(origin, "run"), .checkpoint = text(origin, "checkpoint"), .step = count_of(origin, "step")};
+  }
   if (const Value& error = member(json, "error"); error.is_object()) {
     run.error = {.rank = static_cast<int>(to_count(member(error, "rank"), INT_MAX).value_or(-1)),
                  .what = to_lines(member(error, "what")),
@@ -180,11 +184,11 @@ SweepView read_sweep(const fs::path& folder) {
   sweep.metric = text(json, "metric");
   sweep.goal = text(json, "goal");
   sweep.parameters = texts(member(json, "parameters"));
-  sweep.trials = count(json, "trials");
-  sweep.completed = count(json, "completed");
-  sweep.stopped = count(json, "stopped");
-  sweep.failed = count(json, "failed");
-  sweep.waiting = count(json, "waiting");
+  sweep.trials = count_of(json, "trials");
+  sweep.completed = count_of(json, "completed");
+  sweep.stopped = count_of(json, "stopped");
+  sweep.failed = count_of(json, "failed");
+  sweep.waiting = count_of(json, "waiting");
   if (const Value& ranking = member(json, "ranking"); ranking.is_array()) {
     for (const Value& trial : ranking) sweep.ranking.push_back(read_trial(trial, folder));
   }

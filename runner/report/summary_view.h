@@ -43,6 +43,7 @@ struct RunView : View {
   std::string commit;  // of the experiment's git checkout; empty where it was in none
   bool dirty = false;  // files differed from it
   std::int64_t restarts = 0;
+  std::optional<record::Origin> origin;  // of a fork
   std::optional<record::Failure> error;
 };
 

@@ -1,6 +1,7 @@
 #include <ctime>
 #include <ostream>
 
+#include "base/shell_word.h"
 #include "config/source.h"
 #include "record/run_directory.h"
 #include "report/run_page.h"
@@ -11,8 +12,8 @@
 namespace ddp::report {
 namespace {
 
-constexpr std::size_t kCurve = 12;
-constexpr std::size_t kRowsWithCurve = 200;
+constexpr std::size_t kTrialCurve = 12;
+constexpr std::size_t kTrialsWithCurve = 200;
 
 // "12: 9 completed, 2 stopped early, 1 failed".
 std::string trials_in_words(const SweepView& sweep) {
@@ -49,7 +50,7 @@ void print_ranking(const SweepView& sweep, std::ostream& out, const Terminal& te
   columns.push_back({.header = "loss", .spare = 4});
   columns.push_back({.header = "error", .spare = 3});
   Table table(columns);
-  const bool with_curves = terminal.utf8 && sweep.ranking.size() <= kRowsWithCurve;
+  const bool with_curves = terminal.utf8 && sweep.ranking.size() <= kTrialsWithCurve;
   for (const TrialView& trial : sweep.ranking) {
     std::vector<std::string> cells{trial.place ? std::to_string(*trial.place) : "", trial.folder.filename().string(),
                                    in_words(trial.metric)};
@@ -60,7 +61,8 @@ void print_ranking(const SweepView& sweep, std::ostream& out, const Terminal& te
     cells.push_back(trial.status);
     cells.push_back(trial.epochs > 0 ? std::to_string(trial.epochs) : "");
     cells.push_back(trial.seconds > 0 ? duration(trial.seconds) : "");
-    cells.push_back(with_curves ? sparkline(loss_curve(record::RunDirectory(trial.folder).metrics(), kCurve)) : "");
+    cells.push_back(with_curves ? sparkline(loss_curve(record::RunDirectory(trial.folder).metrics(), kTrialCurve))
+                                : "");
     cells.push_back(first_line(trial.error));
     table.row(std::move(cells));
   }
@@ -80,7 +82,8 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
   facts.row({"trials", trials_in_words(sweep)});
   if (!sweep.repeat.empty()) facts.row({"best alone", sweep.repeat});
   facts.row({"folder", config::printable(sweep.folder.string())});
-  if (sweep.status == "interrupted") facts.row({"go on", "ddp-exp resume " + config::printable(sweep.folder.string())});
+  if (sweep.status == "interrupted")
+    facts.row({"go on", "ddp-exp resume " + path_word(config::printable(sweep.folder.string()))});
   facts.print(out, {});
   if (sweep.ranking.empty()) return;
   out << "\n";

@@ -33,17 +33,21 @@ std::size_t columns_of_environment() {
   return columns >= 1 && columns <= 10000 ? columns : 80;
 }
 
-}  // namespace
-
-Terminal terminal_of_stdout() {
+Terminal terminal_of(int descriptor) {
   Terminal terminal;
-  terminal.cuts = isatty(STDOUT_FILENO) != 0;
+  terminal.cuts = isatty(descriptor) != 0;
   winsize size{};
-  const bool told = terminal.cuts && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool told = terminal.cuts && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   terminal.width = told ? size.ws_col : columns_of_environment();
   terminal.utf8 = has_utf8_locale();
   terminal.colour = terminal.cuts && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
   return terminal;
 }
+
+}  // namespace
+
+Terminal terminal_of_stdout() { return terminal_of(STDOUT_FILENO); }
+
+Terminal terminal_of_stderr() { return terminal_of(STDERR_FILENO); }
 
 }  // namespace ddp::report

@@ -4,7 +4,7 @@
 
 namespace ddp::report {
 
-// What stdout can show.
+// What stdout or stderr can show.
 struct Terminal {
   std::size_t width = 80;  // in columns
   bool cuts = false;       // a line that is longer would be wrapped; what is no terminal takes lines of any length
@@ -13,5 +13,6 @@ struct Terminal {
 };
 
 Terminal terminal_of_stdout();
+Terminal terminal_of_stderr();
 
 }  // namespace ddp::report

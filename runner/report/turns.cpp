@@ -12,7 +12,7 @@
 namespace ddp::report {
 namespace {
 
-constexpr std::uintmax_t kLargest = std::uintmax_t{8} << 30;
+constexpr std::uintmax_t kLargestMetrics = std::uintmax_t{8} << 30;
 constexpr std::size_t kMost = 1000;
 
 std::string text_of(const config::Value& line, const char* key) {
@@ -35,6 +35,9 @@ void add(std::vector<Turn>& turns, std::string_view text) try {
   if (const auto changes = line.find("changes"); changes != line.end() && changes->is_object()) {
     turn.changes = *changes;
   }
+  if (const auto origin = line.find("origin"); origin != line.end() && origin->is_object()) {
+    turn.origin = config::printable(text_of(*origin, "run"));
+  }
   turns.push_back(std::move(turn));
 } catch (const std::exception&) {  // damaged: no line of ours
 }
@@ -46,7 +49,7 @@ std::vector<Turn> turns_of(const std::filesystem::path& metrics) {
   std::error_code none;
   if (!std::filesystem::exists(metrics, none)) return turns;
   const std::uintmax_t size = std::filesystem::file_size(metrics, none);
-  if (!none && size > kLargest) throw usage_error("is too large to look through for restarts", metrics.string());
+  if (!none && size > kLargestMetrics) throw usage_error("is too large to look through for restarts", metrics.string());
   Lines lines(metrics);
   while (const auto line = lines.next()) {
     if (line->starts_with("{\"event\":\"re") && turns.size() < kMost) add(turns, *line);
@@ -56,6 +59,7 @@ std::vector<Turn> turns_of(const std::filesystem::path& metrics) {
 
 std::string in_words(const Turn& turn) {
   std::string text = "after step " + std::to_string(turn.step);
+  if (!turn.origin.empty()) text += " of " + turn.origin;
   if (!turn.cause.empty()) text += ": " + turn.cause;
   for (const auto& [key, values] : turn.changes.items()) {
     if (!values.is_array() || values.size() != 2) continue;
@@ -68,6 +72,7 @@ config::Value to_json(const Turn& turn) {
   config::Value json = {{"event", turn.event}, {"step", turn.step}};
   if (turn.event == "restart") json["cause"] = turn.cause;
   if (turn.event == "resume") json["changes"] = turn.changes;
+  if (!turn.origin.empty()) json["origin"] = turn.origin;
   return json;
 }
 

@@ -106,7 +106,7 @@ class Asha : public Search {
   Queue queue_;
 };
 
-const bool registered = methods().add<AshaOptions>(
+const bool asha_registered = methods().add<AshaOptions>(
     "asha", "asynchronous successive halving: the best of those that trained a little train on",
     [](const AshaOptions& o, const Space& space) { return std::make_unique<Asha>(o, space); },
     /*traits=*/{{"epochs", "max_epochs"}});

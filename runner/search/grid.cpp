@@ -44,7 +44,7 @@ class Grid : public InOrder {
   std::size_t trials_ = 1;
 };
 
-const bool registered =
+const bool grid_registered =
     methods().add<GridOptions>("grid", "every combination of the values of the lists",
                                [](const GridOptions&, const Space& space) { return std::make_unique<Grid>(space); });
 

@@ -24,7 +24,7 @@ class Random : public InOrder {
   const Space space_;
 };
 
-const bool registered = methods().add<RandomOptions>(
+const bool random_registered = methods().add<RandomOptions>(
     "random", "values drawn from lists and ranges",
     [](const RandomOptions& o, const Space& space) { return std::make_unique<Random>(o, space); });
 

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "base/log.h"
+#include "base/shell_word.h"
 #include "launch/run_summary.h"
 #include "record/timestamp.h"
 
@@ -221,8 +222,9 @@ int Scheduler::conclude() {
   const bool stopped = stop_signal_ != 0 && !all_ended;
   const bool failed = trials_.best() == nullptr;
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
+  if (failed && !stopped) log::error("every trial failed: " + plan_.directory.path().string());
   if (stopped) {
-    log::info("stopped; go on: ddp-exp resume " + plan_.directory.path().string());
+    log::info("stopped; go on: ddp-exp resume " + path_word(plan_.directory.path()));
     return launch::exit_code_of(stop_signal_);
   }
   return failed ? 1 : 0;

@@ -18,14 +18,22 @@ constexpr std::size_t kMostRunning = 8;
 Screen::Screen(const config::Sweep& sweep, const Trials& trials, const TrialProgress* progress)
     : sweep_(sweep), trials_(trials), progress_(progress), terminal_(launch::wants_live_line()) {}
 
-void Screen::begin(int trial, std::size_t place) { running_.emplace_back(trial, place); }
+void Screen::begin(int trial, std::size_t place) {
+  running_.emplace_back(trial, place);
+  if (log::verbosity() != log::Verbosity::verbose) return;
+  print("trial " + std::to_string(trial) + " (" + in_words(trials_.parameters(trial)) + ") starts");
+}
 
 void Screen::tell_end(const Trial& t) {
   std::erase_if(running_, [&](const auto& entry) { return entry.first == t.number; });
   ++ended_;
   const std::string what = "trial " + std::to_string(t.number) + " (" + in_words(trials_.parameters(t.number)) + ")";
-  if (t.status == Status::failed) return print(what + " failed: " + t.error);
-  if (terminal_) return;
+  if (t.status == Status::failed) {
+    clear();
+    log::error(what + " failed: " + t.error);
+    return refresh();
+  }
+  if (terminal_ && log::verbosity() != log::Verbosity::verbose) return;
   const std::string how = t.status == Status::completed ? "done"
                           : t.status == Status::paused  ? "stops after epoch " + std::to_string(t.epochs)
                                                         : "saved";

@@ -1,14 +1,20 @@
 #include "sweep/sweep_summary.h"
 
 #include "base/error.h"
+#include "base/safe_name.h"
+#include "base/shell_word.h"
 #include "record/atomic_file.h"
 #include "record/timestamp.h"
 #include "report/summary_view.h"
 
 namespace ddp::sweep {
+namespace fs = std::filesystem;
 namespace {
 
 using config::Value;
+
+const std::string kOfBest = "-best";
+constexpr const char* kDefaultResults = "results";
 
 const char* word(Status status) {
   switch (status) {
@@ -29,6 +35,23 @@ const char* word(Status status) {
 }
 
 std::string folder_of(int trial) { return record::RunDirectory::trial_folder(trial).string(); }
+
+// The folder that the sweep's name stands in.
+fs::path results_root(const fs::path& sweep) {
+  if (fs::path root = sweep.parent_path().parent_path(); !root.empty()) return root;
+  std::error_code gone;
+  return fs::absolute(sweep, gone).parent_path().parent_path();
+}
+
+// The command that repeats a trial alone, with the same bits.
+std::string repeat_command(const record::RunDirectory& directory, const std::string& name, int trial) {
+  const fs::path& sweep = directory.path();
+  // Under the sweep's own name, `latest` of that name would be the run.
+  const std::string own_name = name.substr(0, kLongestSafeName - kOfBest.size()) + kOfBest;
+  const fs::path results = results_root(sweep);
+  return "ddp-exp run " + path_word(sweep / folder_of(trial) / "config.toml") + " --name " + shell_word(own_name) +
+         (results == kDefaultResults ? "" : " --results " + path_word(results));
+}
 
 Value row_of(const Trial& t, const Trials& trials, int place) {
   return {{"trial", t.number},
@@ -51,10 +74,6 @@ SweepSummary read_summary(const record::RunDirectory& directory) {
   } catch (const Error&) {
     return {};  // nothing depends on what a damaged one says
   }
-}
-
-std::string repeat_command(const record::RunDirectory& directory, int trial) {
-  return "ddp-exp run " + (directory.path() / folder_of(trial) / "config.toml").string();
 }
 
 void write_summary(const record::RunDirectory& directory, const SweepSummary& s, const config::Sweep& sweep,
@@ -85,7 +104,7 @@ void write_summary(const record::RunDirectory& directory, const SweepSummary& s,
       {"waiting", trials.count(Status::waiting)},
       {"best", best ? Value(best->number) : Value(nullptr)},
       {"ranking", ranking},
-      {"repeat", best ? Value(repeat_command(directory, best->number)) : Value(nullptr)},
+      {"repeat", best ? Value(repeat_command(directory, s.name, best->number)) : Value(nullptr)},
   };
   record::write_atomically(directory.summary(), json.dump(2, ' ', false, Value::error_handler_t::replace) + "\n");
 }

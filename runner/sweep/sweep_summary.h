@@ -19,9 +19,6 @@ struct SweepSummary {
 // What a sweep that goes on keeps of the summary it has: when it began, and how long it has run.
 SweepSummary read_summary(const record::RunDirectory& directory);
 
-// The command that repeats a trial alone, with the same bits.
-std::string repeat_command(const record::RunDirectory& directory, int trial);
-
 // Puts summary.json in place, whole, with the ranking. Throws ddp::Error (training).
 void write_summary(const record::RunDirectory& directory, const SweepSummary& summary, const config::Sweep& sweep,
                    const Trials& trials);

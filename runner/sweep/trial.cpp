@@ -1,5 +1,6 @@
 #include "sweep/trial.h"
 
+#include "base/log.h"
 #include "launch/run_summary.h"
 #include "launch/training.h"
 #include "record/return_point.h"
@@ -37,6 +38,8 @@ std::string last_words(const record::RunDirectory& trial) {
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 
 int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress) {
+  // It prints into a log of its own, whatever the sweep prints.
+  log::set_verbosity(log::Verbosity::normal);
   const auto directory = record::RunDirectory::trial(sweep.directory.path(), move.trial);
   FileDescriptor lock = directory.lock();
   const bool begun = directory.begun();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "tensorboard/events.h"
 #include "tensorboard/tfrecord.h"
 
@@ -18,13 +19,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
-constexpr std::size_t kPiece = 1 << 20;
+constexpr std::size_t kCopiedAtOnce = 1 << 20;
 
 // In the order in which TensorBoard reads them: that of their names.
 std::vector<fs::path> event_files(const fs::path& folder) {
   std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with(kPrefix)) found.push_back(entry.path());
+  for (const fs::path& file : paths::entries(folder)) {
+    if (file.filename().string().starts_with(kPrefix)) found.push_back(file);
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -50,7 +51,7 @@ std::string next_name(const std::vector<fs::path>& others) {
 }  // namespace
 
 FileDescriptor begin_event_file(const fs::path& folder, std::string text, std::int64_t step, std::int64_t epoch) {
-  fs::create_directories(folder);
+  paths::make_folders(folder);
   // TensorBoard does not see it under this name.
   const fs::path unfinished = folder / ".next";
   FileDescriptor file(open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
@@ -60,13 +61,13 @@ FileDescriptor begin_event_file(const fs::path& folder, std::string text, std::i
     RecordReader reader(other);
     while (const auto record = reader.next()) {
       if (belongs(*record, step, epoch)) append_record(text, *record);
-      if (text.size() < kPiece) continue;
+      if (text.size() < kCopiedAtOnce) continue;
       write_all(file.get(), text.data(), text.size(), unfinished.string());
       text.clear();
     }
   }
   write_all(file.get(), text.data(), text.size(), unfinished.string());
-  fs::rename(unfinished, folder / next_name(others));
+  paths::rename(unfinished, folder / next_name(others));
   // Emptied, not removed: a TensorBoard that was reading one goes on to the next only while it is there. One that keeps
   // its events is read before this one, which begins with telling readers to forget.
   std::error_code ignored;

@@ -12,7 +12,7 @@ static_assert(std::endian::native == std::endian::little);
 
 // What we write is far smaller; a file may claim anything.
 constexpr std::uint64_t kMostBytes = 1 << 20;
-constexpr std::size_t kPiece = 1 << 20;
+constexpr std::size_t kReadAtOnce = 1 << 20;
 constexpr std::size_t kHead = sizeof(std::uint64_t) + sizeof(std::uint32_t);
 
 constexpr std::array<std::uint32_t, 256> crc_table() {
@@ -64,7 +64,7 @@ std::optional<std::string_view> RecordReader::take(std::size_t size) {
     buffer_.erase(0, used_);
     used_ = 0;
     const std::size_t held = buffer_.size();
-    const std::uint64_t more = std::min<std::uint64_t>(std::max(kPiece, size), file_.size() - read_);
+    const std::uint64_t more = std::min<std::uint64_t>(std::max(kReadAtOnce, size), file_.size() - read_);
     buffer_.resize(held + more);
     file_.read(read_, buffer_.data() + held, more);
     read_ += more;

@@ -1,16 +1,19 @@
 #include "train/checkpointer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <system_error>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
 #include "record/retention.h"
@@ -22,12 +25,17 @@ namespace {
 // The rehearsal's checkpoint lies beside the others, under a name that no step has.
 fs::path rehearsal_folder(const fs::path& checkpoints) { return checkpoints / ".rehearsal"; }
 
+constexpr double kNothingSaved = std::numeric_limits<double>::quiet_NaN();
+
 std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; }
 
 }  // namespace
 
-Checkpointer::Checkpointer(CheckpointerParts parts) : p_(std::move(parts)) {
-  if (p_.rank == 0) record::remove_unfinished(p_.folder);
+Checkpointer::Checkpointer(CheckpointerParts parts)
+    : p_(std::move(parts)), best_saved_(kNothingSaved), best_before_(kNothingSaved) {
+  if (p_.rank != 0) return;
+  record::remove_unfinished(p_.folder);
+  if (const auto best = record::best_saved(p_.folder, p_.metric)) best_saved_ = best_before_ = best->value;
 }
 
 void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& module, const std::string& where) {
@@ -82,9 +90,12 @@ void Checkpointer::save(checkpoint::State state) {
   wait();
   record::SaveRecord record{.epoch = state.position == 0 && state.epoch > 0 ? state.epoch - 1 : state.epoch,
                             .step = state.step,
-                            .folder = {}};
+                            .folder = {},
+                            .stall = 0,
+                            .reason = state.reason};
   const checkpoint::NamedTensors buffers = complete(state);
   if (p_.rank != 0) return;
+  count_as_best(state);
   try {
     begin_snapshot(std::move(state), buffers);
   } catch (const std::exception& error) {
@@ -94,7 +105,30 @@ void Checkpointer::save(checkpoint::State state) {
   record.stall = p_.recorder->seconds() - begun;
   awaited_since_ = std::numeric_limits<double>::infinity();
   copying_ = true;
+  ready_ = true;
   in_background([this, record] { write(record); });
+}
+
+// No save is under way, so that it is known whether the last one has failed.
+void Checkpointer::count_as_best(const checkpoint::State& state) {
+  if (!failure_.empty()) best_saved_ = best_before_;
+  best_before_ = best_saved_;
+  if (state.reason == record::SaveReason::time) return;
+  if (record::is_better(p_.metric, state.metric, best_saved_)) best_saved_ = state.metric;
+}
+
+bool Checkpointer::improves(double metric) {
+  bool better = false;
+  if (p_.rank == 0) {
+    const bool failed = !busy() && !failure_.empty();
+    better = record::is_better(p_.metric, metric, failed ? best_before_ : best_saved_);
+  }
+  const at::Tensor mine = at::scalar_tensor(better ? 1.0 : 0.0, at::kDouble);
+  return dist::all_gather(p_.group, mine).front().item<double>() != 0;
+}
+
+bool Checkpointer::busy() const {
+  return saving_.valid() && saving_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
 void Checkpointer::before_update() {
@@ -181,7 +215,7 @@ void Checkpointer::rehearse(checkpoint::State state) {
   if (p_.rank == 0) {
     begin_snapshot(std::move(state), buffers);
     snapshot_.finish();
-    fs::create_directories(root);
+    paths::make_folders(root);
     checkpoint::save(root, snapshot_);
   }
   // No rank may load before rank 0 has saved.
@@ -196,9 +230,11 @@ void Checkpointer::rehearse(checkpoint::State state) {
 void Checkpointer::first_step_done() {
   if (p_.rank != 0) return;
   // The step's all-reduce came after every rank's load: nobody reads it any more.
-  if (p_.options.rehearse) fs::remove_all(rehearsal_folder(p_.folder));
-  const bool saves_meanwhile = p_.options.save_every_steps || p_.options.save_every > 0;
-  if (!saves_meanwhile || saving_.valid()) return;
+  if (p_.options.rehearse) paths::remove_all(rehearsal_folder(p_.folder));
+}
+
+void Checkpointer::get_ready() {
+  if (p_.rank != 0 || saving_.valid() || std::exchange(ready_, true)) return;
   in_background([this, optimizer = p_.optimizer.state()] {
     try {
       snapshot_.model.reserve(p_.model.parameters(), p_.model.buffers());

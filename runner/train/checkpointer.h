@@ -21,6 +21,7 @@ namespace ddp::train {
 struct CheckpointerParts {
   std::filesystem::path folder;  // checkpoints/ of the run
   config::Checkpoint options;
+  std::string metric;        // what best means: Experiment::best_metric()
   bool own_buffers = false;  // ranks keep buffers of their own: broadcast_buffers is off
   int rank = 0;
   std::vector<std::string> devices;
@@ -50,6 +51,12 @@ class Checkpointer {
   // The same at the end of a run. Throws ddp::Error (training) where the last save failed.
   void finish();
 
+  // Would a checkpoint with this value of the metric be the best one that is saved? Rank 0's answer on every rank,
+  // since rank 0 alone knows which saves have failed. Collective.
+  bool improves(double metric);
+  // Is something being saved, or being got ready? For rank 0.
+  bool busy() const;
+
   // Puts a loaded checkpoint's optimizer state, generators and own buffers in place; its model went into the
   // module before the DistributedModel was built.
   void restore(const checkpoint::Checkpoint& loaded);
@@ -57,8 +64,10 @@ class Checkpointer {
   // The tutorial's demo_checkpoint: rank 0 saves, all wait, every rank loads onto its own device.
   // The folder goes after the first step. Collective.
   void rehearse(checkpoint::State state);
-  // Gets ready, on a thread, for the saves to come: the state that will be saved is there now.
   void first_step_done();
+  // Takes the memory to save from, on a thread, unless it is there. To be called after the first step, some time before
+  // a save: what will be saved is there then.
+  void get_ready();
 
  private:
   // What only other ranks know: of the state, and their own buffers. Collective.
@@ -69,6 +78,7 @@ class Checkpointer {
   void in_background(const std::function<void()>& work);
   void write(record::SaveRecord record);
   void not_saved(std::int64_t step, const std::exception& error);
+  void count_as_best(const checkpoint::State& state);
   void remove_old(std::int64_t saved);
 
   CheckpointerParts p_;
@@ -78,6 +88,9 @@ class Checkpointer {
   bool copying_ = false;                      // as far as training knows
   std::atomic<double> awaited_since_{0};      // when training came to wait for the copy, in the recorder's seconds
   std::string failure_;                       // why the last save failed; empty: it did not
+  double best_saved_;                         // of the metric, if the last save succeeds; NaN: none is saved
+  double best_before_;                        // the same if it fails
+  bool ready_ = false;                        // the memory to save from has been taken
   std::future<void> saving_;                  // or getting ready for it; last: it works with what is above
 };
 

@@ -27,7 +27,7 @@ void check(const at::Tensor& output, const at::Tensor& target) {
   }
 }
 
-const bool registered = losses().add<CrossEntropyOptions>(
+const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(
     "cross_entropy", "cross-entropy of class indices, or of probabilities", [](const CrossEntropyOptions& o) -> Loss {
       return [smoothing = o.label_smoothing](const at::Tensor& output, const at::Tensor& target) {
         check(output, target);

@@ -24,7 +24,7 @@ at::Tensor mse(const at::Tensor& output, const at::Tensor& target) {
   return at::mse_loss(output, target);
 }
 
-const bool registered =
+const bool mse_registered =
     losses().add<MseOptions>("mse", "mean squared error", [](const MseOptions&) { return Loss(mse); });
 
 }  // namespace

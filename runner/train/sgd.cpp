@@ -83,7 +83,7 @@ class Sgd : public Optimizer {
   const SgdOptions o_;
 };
 
-const bool registered =
+const bool sgd_registered =
     optimizers().add<SgdOptions>("sgd", "stochastic gradient descent, with momentum where > 0",
                                  [](const SgdOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
                                    return std::make_unique<Sgd>(o, named);

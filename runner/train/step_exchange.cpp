@@ -47,6 +47,15 @@ class SharedPage : public StepExchange {
     return stop_after != 0 && step_ >= stop_after;
   }
 
+  bool save_agreed(bool wanted) override {
+    auto& save_after = page_.save_after_step();
+    if (save_after == step_) return true;
+    // Rank 0 names the next step, as in stop_agreed(). It does so only where this step is not the one it had named:
+    // another rank may not have looked yet.
+    if (rank_ == 0 && wanted) save_after = step_ + 1;
+    return false;
+  }
+
  private:
   record::LossEntry& entry_of(int rank) { return page_.rank(rank).losses[record::loss_place(step_)]; }
 
@@ -58,12 +67,14 @@ class SharedPage : public StepExchange {
 // Ranks on several machines, or started one by one: they have no memory in common.
 class Gathered : public StepExchange {
  public:
-  Gathered(record::ProgressPage& page, dist::Group control) : page_(page), control_(std::move(control)) {}
+  Gathered(record::ProgressPage& page, int rank, dist::Group control)
+      : page_(page), rank_(rank), control_(std::move(control)) {}
 
   void post(std::int64_t, const LossSum& loss) override {
     const double stop = page_.stop_requested() ? 1 : 0;
-    pending_ =
-        dist::start_all_gather(control_, at::tensor({loss.sum, static_cast<double>(loss.samples), stop}, at::kDouble));
+    const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
+    pending_ = dist::start_all_gather(
+        control_, at::tensor({loss.sum, static_cast<double>(loss.samples), stop, save}, at::kDouble));
   }
 
   std::optional<int> not_finite() override {
@@ -81,11 +92,18 @@ class Gathered : public StepExchange {
     return stop_;
   }
 
+  bool save_agreed(bool wanted) override {
+    finish();
+    save_wanted_ = wanted && !save_;
+    return save_;
+  }
+
  private:
   void finish() {
     if (!pending_) return;
     all_ = {};
     not_finite_.reset();
+    save_ = false;
     int r = 0;
     for (const auto& rank : std::exchange(pending_, nullptr)()) {
       const double* values = rank.const_data_ptr<double>();
@@ -94,21 +112,25 @@ class Gathered : public StepExchange {
       all_.sum += values[0];
       all_.samples += static_cast<std::int64_t>(values[1]);
       stop_ = stop_ || values[2] != 0;
+      save_ = save_ || values[3] != 0;
     }
   }
 
   record::ProgressPage& page_;
+  const int rank_;
   const dist::Group control_;
   dist::PendingGather pending_;
   LossSum all_;
   std::optional<int> not_finite_;
   bool stop_ = false;
+  bool save_ = false;
+  bool save_wanted_ = false;  // on rank 0, after the next step
 };
 
 }  // namespace
 
 std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control) {
-  if (control) return std::make_unique<Gathered>(page, control);
+  if (control) return std::make_unique<Gathered>(page, rank, control);
   return std::make_unique<SharedPage>(page, rank);
 }
 

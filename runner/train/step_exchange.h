@@ -23,7 +23,8 @@ struct LossSum {
   double mean() const { return sum / static_cast<double>(samples); }
 };
 
-// What ranks tell each other in a step beside gradients: their losses, and whether one was asked to stop.
+// What ranks tell each other in a step beside gradients: their losses, whether one was asked to stop, and whether rank
+// 0 wants to save.
 class StepExchange {
  public:
   virtual ~StepExchange() = default;
@@ -42,6 +43,10 @@ class StepExchange {
   // Do all ranks stop after the step that was posted last, which they have done? The same answer on each. `more`: there
   // are steps after it.
   virtual bool stop_agreed(bool more) = 0;
+
+  // Do all ranks save after the step that was posted last, which they have done? The same answer on each, to be asked
+  // after every step. `wanted`: rank 0 asks for a save after the next step.
+  virtual bool save_agreed(bool wanted) = 0;
 };
 
 // Through the progress page, with no collective, where all ranks share one (`control` is null); else by an all-gather

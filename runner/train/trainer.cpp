@@ -9,19 +9,28 @@
 namespace ddp::train {
 
 using record::Phase;
+using record::SaveReason;
+
+namespace {
+
+// The memory for a save because of the time is taken when this share of the time has passed.
+constexpr double kReadyAfter = 0.9;
+
+}  // namespace
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)), state_(std::move(state)), exchange_(make_step_exchange(p_.page, p_.rank, p_.control)) {
   state_.metric_name = p_.experiment.best_metric();
   // That of the checkpoint it goes on from is no metric of the next one.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
+  if (p_.recorder) saved_at_ = p_.recorder->seconds();
 }
 
 void Trainer::run() {
   if (p_.experiment.checkpoint.rehearse && state_.step == 0) p_.checkpointer.rehearse(state_);
   while (!finished() && !stopping_ && !given_up_) run_epoch();
   if (given_up_) return;
-  save();
+  save(SaveReason::regular);
   p_.checkpointer.finish();
   enter(Phase::finished);
 }
@@ -35,9 +44,16 @@ void Trainer::run_epoch() {
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
     if (given_up_) return;
-    if (std::exchange(first_step_, false)) p_.checkpointer.first_step_done();
+    if (std::exchange(first_step_, false)) {
+      p_.checkpointer.first_step_done();
+      if (saves_on_the_way()) p_.checkpointer.get_ready();
+    }
     stopping_ = exchange_->stop_agreed(/*more=*/!finished());
-    if (save_is_due_after_step() && !epoch_finished() && !finished()) save();
+    save_by_time_ = exchange_->save_agreed(save_is_due_by_time());
+    if (epoch_finished() || finished() || stopping_) continue;
+    if (save_is_due_after_step() || save_by_time_) {
+      save(save_is_due_after_step() ? SaveReason::regular : SaveReason::time);
+    }
   }
   if (epoch_finished() || finished()) end_epoch();
 }
@@ -88,8 +104,8 @@ LossSum Trainer::read_losses() {
 
 void Trainer::announce_epoch(std::int64_t batch_size) {
   const std::int64_t batches = std::min(in_epoch_, p_.length.steps * p_.experiment.accumulate);
-  p_.console.line("[" + p_.label + "] Epoch " + std::to_string(state_.epoch) +
-                  " | Batchsize: " + std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
+  p_.console.detail("[" + p_.label + "] Epoch " + std::to_string(state_.epoch) +
+                    " | Batchsize: " + std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
 }
 
 void Trainer::record_step(double lr) {
@@ -118,7 +134,8 @@ void Trainer::give_up(int rank) {
 void Trainer::end_epoch() {
   const std::int64_t epoch = state_.epoch;
   const LossSum train{.sum = state_.loss_sum, .samples = state_.loss_samples};
-  const Evaluation measured = validate();
+  const bool validated = validation_is_due();
+  const Evaluation measured = validated ? validate() : Evaluation();
   const record::EpochRecord ended{.epoch = epoch,
                                   .step = state_.step,
                                   .samples = train.samples,
@@ -136,28 +153,54 @@ void Trainer::end_epoch() {
     state_.loss_sum = 0;
     state_.loss_samples = 0;
   }
-  const std::int64_t every = p_.experiment.checkpoint.save_every;
-  if (finished() || save_is_due_after_step() || (every > 0 && epoch % every == 0)) save();
+  if (const auto reason = reason_to_save(epoch, validated)) save(*reason);
   if (p_.recorder) p_.page.run().epochs_done = state_.epoch;
   state_.metric = std::numeric_limits<double>::quiet_NaN();
 }
 
+std::optional<SaveReason> Trainer::reason_to_save(std::int64_t epoch, bool validated) {
+  const config::Checkpoint& c = p_.experiment.checkpoint;
+  const bool of_epoch = c.save_every > 0 && epoch % c.save_every == 0;
+  if (finished() || stopping_ || of_epoch || save_is_due_after_step()) return SaveReason::regular;
+  if (validated && c.keep_best > 0 && p_.checkpointer.improves(state_.metric)) return SaveReason::best;
+  if (save_by_time_) return SaveReason::time;
+  return {};
+}
+
+bool Trainer::validation_is_due() const {
+  return p_.holdout && (finished() || pausing() || (state_.epoch + 1) % p_.experiment.validation.every == 0);
+}
+
 Evaluation Trainer::validate() {
-  const bool due = finished() || pausing() || (state_.epoch + 1) % p_.experiment.validation.every == 0;
-  if (!p_.holdout || !due) return {};
   enter(Phase::validating);
   return evaluate(p_.model, p_.group, p_.loss, *p_.holdout, [this] { progress().note_activity(); });
 }
 
-void Trainer::save() {
+void Trainer::save(SaveReason reason) {
   enter(Phase::saving);
-  if (p_.recorder) state_.seconds = p_.recorder->seconds();
+  state_.reason = reason;
+  if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
   p_.checkpointer.save(state_);
 }
 
 bool Trainer::save_is_due_after_step() const {
   const auto& every = p_.experiment.checkpoint.save_every_steps;
   return every && state_.step % *every == 0;
+}
+
+bool Trainer::saves_on_the_way() const {
+  const config::Checkpoint& c = p_.experiment.checkpoint;
+  const bool best = p_.holdout && c.keep_best > 0 && p_.length.epochs > p_.experiment.validation.every;
+  return best || c.save_every > 0 || c.save_every_steps;
+}
+
+bool Trainer::save_is_due_by_time() {
+  const double every = p_.experiment.checkpoint.save_every_minutes * 60;
+  if (!p_.recorder || every <= 0) return false;
+  const double passed = p_.recorder->seconds() - saved_at_;
+  if (passed >= kReadyAfter * every) p_.checkpointer.get_ready();
+  // Where a save takes longer than that, training does not wait for it.
+  return passed >= every && !p_.checkpointer.busy();
 }
 
 }  // namespace ddp::train

@@ -12,11 +12,11 @@
 #include "dist/distributed_model.h"
 #include "record/progress_page.h"
 #include "record/run_recorder.h"
+#include "schedule/scheduler.h"
 #include "train/checkpointer.h"
 #include "train/evaluate.h"
 #include "train/loss.h"
 #include "train/optimizer.h"
-#include "train/scheduler.h"
 #include "train/step_exchange.h"
 
 namespace ddp::train {
@@ -32,7 +32,7 @@ struct TrainerParts {
   dist::DistributedModel& model;
   Optimizer& optimizer;
   Loss loss;
-  Scheduler scheduler;
+  schedule::Scheduler scheduler;
   config::Length length;
   std::int64_t until_epoch = 0;  // it stops when so many are done; 0: at the end
   data::Batches& batches;
@@ -64,9 +64,17 @@ class Trainer {
   // A rank's loss was not finite, and the run is to stop then: nothing is saved.
   void give_up(int rank);
   void end_epoch();
+  bool validation_is_due() const;
   Evaluation validate();
-  void save();
+  // After the end of `epoch`, whose metric `state_` holds: why it is saved, if it is. `validated`: there was a
+  // validation. Collective.
+  std::optional<record::SaveReason> reason_to_save(std::int64_t epoch, bool validated);
+  void save(record::SaveReason reason);
   bool save_is_due_after_step() const;
+  // Are there saves before the last one that are not because of the time?
+  bool saves_on_the_way() const;
+  // Does rank 0's clock ask for a save? Gets ready for it before. For all ranks; false on the others.
+  bool save_is_due_by_time();
   bool finished() const { return state_.step >= p_.length.steps; }
   // Is it to stop at the end of the epoch that is under way?
   bool pausing() const { return p_.until_epoch > 0 && state_.epoch + 1 >= p_.until_epoch; }
@@ -85,6 +93,8 @@ class Trainer {
   bool first_step_ = true;                                   // of this process
   bool stopping_ = false;
   bool given_up_ = false;
+  bool save_by_time_ = false;  // all ranks agree that the step that was done last is saved because of the time
+  double saved_at_ = 0;        // on rank 0: when the last save began, or this process, in the recorder's seconds
 };
 
 }  // namespace ddp::train

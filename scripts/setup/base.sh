@@ -9,6 +9,8 @@ fi
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/ddp-exp"
 libtorch="$cache/libtorch-2.11.0"
 if [[ -n "${DDP_LIBTORCH:-}" ]]; then libtorch=$(realpath -m "$DDP_LIBTORCH"); fi
+# A folder that scripts/fetch filled: all wheels and packages come from there, and nothing from a network.
+if [[ -n "${DDP_WHEELS:-}" ]]; then DDP_WHEELS=$(realpath -m "$DDP_WHEELS"); fi
 # Set by fetch_python and fetch_packages, to a folder of packages for this Python.
 python_layer="" packages_layer=""
 digits="$cache/data/digits.csv.gz"
@@ -48,8 +50,14 @@ unlock() { exec {lock_descriptor}>&-; }
 # A GPU that can be used: the driver is there, whether or not a CUDA toolkit is.
 has_nvidia_driver() { [[ -e /proc/driver/nvidia/version || -e /dev/nvidiactl ]]; }
 
+if [[ -n "${DDP_WHEELS:-}" && ! -d "$DDP_WHEELS" ]]; then
+  fail 2 "DDP_WHEELS=$DDP_WHEELS is not a folder: make it with scripts/fetch on a machine with a network"
+fi
+
 # shellcheck source=packages.sh
 . "$root/scripts/setup/packages.sh"
+# shellcheck source=debs.sh
+. "$root/scripts/setup/debs.sh"
 # shellcheck source=fetch.sh
 . "$root/scripts/setup/fetch.sh"
 # shellcheck source=build.sh

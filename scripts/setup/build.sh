@@ -58,27 +58,25 @@ configure() {
   if [[ "${before%%$'\n'*}" != "$root" ]]; then fresh=(--fresh); fi
   say "configuring (cmake), in $build"
   rm -f "$configured"
-  if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "-DDDP_LIBTORCH=$libtorch" -U 'DDP_CUDA_*' -U DDP_NCCL_INCLUDE \
-    </dev/null >"$log" 2>&1); then
+  if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "-DDDP_LIBTORCH=$libtorch" "-DDDP_NCCL=$2" \
+    -U 'DDP_CUDA_*' -U DDP_NCCL_INCLUDE </dev/null >"$log" 2>&1); then
     cat "$log" >&2
     fail 1 "cmake failed"
   fi
   printf '%s' "$text" >"$configured"
 }
 
-# compile TARGET... A file that includes torch's headers takes 15 s and 1.5 GB: so as many at once as there are cores,
-# and memory.
+# compile TARGET... The largest compilation takes 2 GB: so as many at once as there are cores, and memory.
 compile() {
-  local jobs cores memory missing
+  local jobs cores memory status=0
   cores=$(nproc)
-  memory=$(awk '/^MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
+  memory=$(awk '/^MemAvailable/ {print int($2 / 2000000)}' /proc/meminfo)
   jobs=$((memory < cores ? (memory > 1 ? memory : 1) : cores))
-  missing=$(($(grep -c '"file":' "$build/compile_commands.json" || true) - $(find "$build" -name '*.o' | wc -l)))
-  if ((missing > 2)); then
-    say "building: $missing files to compile, $jobs at once, about $((missing * 10 / jobs / 60 + 1)) min"
-  fi
-  # Objects of another clone of the same sources are good here as well.
-  export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
-  export NINJA_STATUS="[%f/%t, %e s] "
-  (cd "$build" && ninja -j "$jobs" "$@" </dev/null >&2) || fail 1 "the build failed; the compiler's lines above say why"
+  # Objects of another clone of the same sources are good here as well. What pch_defines allows is true here: no macro
+  # that a precompiled header uses is defined before it.
+  export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  "$python" -I "$root/scripts/setup/progress.py" "$build" "$jobs" "$@" || status=$?
+  ((status == 0)) || ((status == 130)) || fail 1 "the build failed; the compiler's lines above say why"
+  ((status == 0)) || exit 130
 }

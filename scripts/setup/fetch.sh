@@ -132,14 +132,24 @@ end_layer() {
 # download LAYER: into $work/wheels, each checked against its pinned hash by pip. --isolated would drop pip's own
 # settings, and with them a mirror or a folder of wheels that the user's site needs; -I only drops Python's.
 download() {
-  mkdir "$work/wheels" "$work/pip"
+  mkdir "$work/wheels"
+  download_into "$work/wheels" "$1"
+}
+
+# download_into FOLDER LAYER
+download_into() {
+  local source=() remedy="pip's settings are obeyed: a mirror, a proxy; or DDP_WHEELS=<folder that scripts/fetch filled>"
+  if [[ -n "${DDP_WHEELS:-}" ]]; then
+    source=(--no-index --find-links "$DDP_WHEELS")
+    remedy="DDP_WHEELS=$DDP_WHEELS lacks a wheel: make it again with scripts/fetch, with this version of Python"
+  fi
+  mkdir "$work/pip"
   TMPDIR="$work/pip" PIP_REQUIRE_VIRTUALENV=0 PIP_NO_INPUT=1 "$python" -I -m pip download \
-    --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes \
-    -r "$requirements/$1.txt" -d "$work/wheels" </dev/null >&2 ||
-    fail 1 "could not fetch the packages of $requirements/$1.txt (pip's own lines above say why)" \
-      "the list is for Python 3.11 to 3.14, this is $("$python" -V)" \
-      "pip's settings are obeyed: a mirror, a proxy, or PIP_NO_INDEX=1 with PIP_FIND_LINKS=<folder of wheels>"
-  rmdir "$work/pip" 2>/dev/null || true
+    --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes "${source[@]}" \
+    -r "$requirements/$2.txt" -d "$1" </dev/null >&2 ||
+    fail 1 "could not fetch the packages of $requirements/$2.txt (pip's own lines above say why)" \
+      "the list is for Python 3.11 to 3.14, this is $("$python" -V)" "$remedy"
+  rm -rf "$work/pip"
 }
 
 # unpack_wheels [MEMBER]: $work/wheels into $work/tree, all of it or one file. Each wheel is deleted as it is done.

@@ -70,6 +70,14 @@ find_missing_programs() {
 refuse() {
   local sudo=""
   ((EUID == 0)) || sudo="sudo "
+  if [[ -n "${DDP_WHEELS:-}" ]] && command -v apt-get >/dev/null; then
+    if ((EUID == 0)); then
+      fail 2 "$1: DDP_WHEELS=$DDP_WHEELS lacks some of these, or of what they need:" "    ${missing[*]}" \
+        "make it again with scripts/fetch, on a machine with a network and this release of this system"
+    fi
+    fail 2 "$1: please run this, then start again:" \
+      "    sudo apt-get install -y --no-install-recommends $(printf '%q' "$DDP_WHEELS")/*.deb"
+  fi
   if command -v apt-get >/dev/null; then
     fail 2 "$1: please run this, then start again:" \
       "    ${sudo}apt-get update && ${sudo}apt-get install -y --no-install-recommends ${missing[*]}"
@@ -82,6 +90,10 @@ refuse() {
 apt_install() {
   local apt=(apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=900)
   export DEBIAN_FRONTEND=noninteractive
+  if [[ -n "${DDP_WHEELS:-}" ]]; then
+    apt_install_from_folder
+    return
+  fi
   if "${apt[@]}" install --simulate --no-install-recommends "${missing[@]}" >/dev/null 2>&1; then
     "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2 && return
   fi

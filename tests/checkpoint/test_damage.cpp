@@ -32,7 +32,7 @@ void write(const fs::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-std::string read(const fs::path& file) {
+std::string file_text(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -46,7 +46,7 @@ class Run {
           "threads = 1\nsteps = 2\ncheckpoint = { save_every_steps = 1 }\n");
     const std::string command = std::string("cd ") + root_.string() + " && " + DDP_EXP + " run x.toml --run-id a 2>log";
     const int status = std::system((command + " >out").c_str());
-    INFO(read(root_ / "log"));
+    INFO(file_text(root_ / "log"));
     REQUIRE(status == 0);
     REQUIRE(record::complete_checkpoints(checkpoints()).size() == 2);
   }
@@ -58,7 +58,7 @@ class Run {
   std::string resume() const {
     const std::string command = "cd " + root_.string() + " && " + DDP_EXP + " resume x/a --set steps=4 >out 2>log";
     const int status = std::system(command.c_str());
-    const std::string said = read(root_ / "log");
+    const std::string said = file_text(root_ / "log");
     INFO(said);
     CHECK(WIFEXITED(status));
     CHECK((WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 2));
@@ -99,7 +99,7 @@ TEST_CASE("a checkpoint whose file is cut off anywhere is seen to be damaged") {
   const Run run;
   REQUIRE(record::damage_of(run.newest()).empty());
   for (const auto& name : kFiles) {
-    const std::string whole = read(run.newest() / name);
+    const std::string whole = file_text(run.newest() / name);
     for (std::size_t size = 0; size < whole.size(); ++size) {
       INFO(name << ", " << size << " of " << whole.size() << " bytes");
       write(run.newest() / name, whole.substr(0, size));
@@ -118,7 +118,7 @@ TEST_CASE("a checkpoint with flipped bits is seen to be damaged") {
   std::mt19937 random(23);
   const int times = how_many();
   for (const auto& name : kFiles) {
-    const std::string whole = read(run.newest() / name);
+    const std::string whole = file_text(run.newest() / name);
     for (int time = 0; time < times; ++time) {
       std::string bytes = whole;
       // One bit, or up to eight that lie anywhere. Two flips of one bit are none.
@@ -166,7 +166,7 @@ TEST_CASE("what is no file in a checkpoint is seen at once and not waited for") 
 
 TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so is seen to be damaged") {
   const Run run;
-  const std::string whole = read(run.newest() / "state.json");
+  const std::string whole = file_text(run.newest() / "state.json");
   const auto with = [&](const std::string& part, const std::string& other) {
     std::string text = whole;
     const std::size_t at = text.find(part);
@@ -192,7 +192,7 @@ TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so 
 
 TEST_CASE("a state.json whose buckets or generators are not this model's ends a resume in plain words") {
   const Run run;
-  const std::string whole = read(run.newest() / "state.json");
+  const std::string whole = file_text(run.newest() / "state.json");
   const auto resumed_with = [&](const std::string& key, const std::string& value) {
     auto state = nlohmann::json::parse(whole);
     state[key] = nlohmann::json::parse(value);

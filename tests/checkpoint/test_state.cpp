@@ -8,7 +8,7 @@
 namespace ddp::checkpoint {
 namespace {
 
-State sample() {
+State sample_state() {
   State s;
   s.epoch = 3;
   s.position = 4;
@@ -34,7 +34,7 @@ State sample() {
 }  // namespace
 
 TEST_CASE("a state comes back from its text whole and with the same bits") {
-  const State s = parse_state(to_text(sample()), "state.json");
+  const State s = parse_state(to_text(sample_state()), "state.json");
   CHECK(s.epoch == 3);
   CHECK(s.position == 4);
   CHECK(s.step == 77);
@@ -43,23 +43,32 @@ TEST_CASE("a state comes back from its text whole and with the same bits") {
   CHECK(s.global_batch_size == 64);
   CHECK(s.offset == 128);
   CHECK(s.seen == 256);
-  CHECK(s.rng == sample().rng);
-  CHECK(s.gpu_rng == sample().gpu_rng);
-  CHECK(s.buckets == sample().buckets);
+  CHECK(s.rng == sample_state().rng);
+  CHECK(s.gpu_rng == sample_state().gpu_rng);
+  CHECK(s.buckets == sample_state().buckets);
   CHECK(s.loss_sum == 1.0 / 3);
   CHECK(s.metric == 0.7);
-  CHECK(s.files == sample().files);
-  CHECK(to_text(s) == to_text(sample()));
+  CHECK((s.files == sample_state().files));
+  CHECK(to_text(s) == to_text(sample_state()));
+}
+
+TEST_CASE("why a state was saved comes back, and a regular one says nothing of it") {
+  for (const auto reason : {record::SaveReason::regular, record::SaveReason::best, record::SaveReason::time}) {
+    State s = sample_state();
+    s.reason = reason;
+    CHECK(parse_state(to_text(s), "state.json").reason == reason);
+    CHECK((to_text(s).find("reason") == std::string::npos) == (reason == record::SaveReason::regular));
+  }
 }
 
 TEST_CASE("a metric that was not measured comes back so") {
-  State s = sample();
+  State s = sample_state();
   s.metric = std::nan("");
   CHECK(std::isnan(parse_state(to_text(s), "state.json").metric));
 }
 
 TEST_CASE("a state that is cut off or has flipped bits is an error or a state but never a crash") {
-  const std::string whole = to_text(sample());
+  const std::string whole = to_text(sample_state());
   for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
     CHECK_THROWS_AS(parse_state(whole.substr(0, size), "state.json"), Error);
   }

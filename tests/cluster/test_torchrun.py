@@ -6,7 +6,7 @@ import sys
 
 import cluster
 from commands import running, until
-from runs import PROGRAM, Run, begun_run, finish, on_one_machine, same, write_experiment
+from runs import PROGRAM, Run, begun_run, finish, on_one_machine, same, sets, write_experiment
 
 PYTHON = os.environ.get("DDP_PYTHON")
 if not PYTHON:
@@ -19,9 +19,14 @@ def start(c, number, *words, host=None):
     host = host or c.hosts[number]
     split = words.index("run")
     flags, arguments = words[:split], words[split + 1 :]
-    program = [PROGRAM, "run", write_experiment(host.folder), "--results", "results" if number == 0 else "nothing-here"]
+    results = "results" if number == 0 else "nothing-here"
+    return start_ranks(host, flags, "run", write_experiment(host.folder), "--results", results, *arguments)
+
+
+def start_ranks(host, flags, *words):
+    """torchrun with these flags, and two ranks that are the program with these words."""
     torchrun = [PYTHON, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", 2, *flags]
-    return host.start(*torchrun, *program, *arguments, PYTHONPATH=os.environ["DDP_PYTHONPATH"],
+    return host.start(*torchrun, PROGRAM, *words, PYTHONPATH=os.environ["DDP_PYTHONPATH"],
                       PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")  # fmt: skip
 
 
@@ -73,7 +78,8 @@ def restart(c):
     reach(run.last_step() + 12)
     assert not set(before) & set(running("ddp-exp"))
     torchrun.kill(signal.SIGTERM)
-    torchrun.finish()
+    ended = torchrun.finish()
+    assert ended.out.splitlines().count(str(run.path.relative_to(c.hosts[0].folder))) == 1, ended
     until(lambda: not running("ddp-exp"), "the ranks have ended")
     assert begun_run(c.hosts[0].folder).path == run.path
     assert run.summary()["status"] == "interrupted" and run.saved_step() == run.last_step(), run.summary()
@@ -82,4 +88,17 @@ def restart(c):
     same(run, on_one_machine(c.folder / "never", "--set", epochs, ranks=2))
 
 
-sys.exit(cluster.check([one_node, two_nodes, two_nodes_by_c10d, restart]))
+def timed_saves_and_fork(c):
+    """torchrun's ranks save when rank 0's clock says so, and fork a run, to the same bits"""
+    host = c.hosts[0]
+    finish([start(c, 0, "run", *sets(epochs=20, checkpoint__save_every_minutes=0.00001))])
+    origin = begun_run(host.folder)
+    assert "time" in {event.get("reason") for event in origin.events("checkpoint")}, origin.events("checkpoint")
+    finish([start_ranks(host, [], "fork", "small", "--name", "forked", *sets(epochs=24))])
+    fork = begun_run(host.folder, "forked")
+    alone = on_one_machine(c.folder / "alone", *sets(epochs=24, checkpoint__save_every_minutes=0), ranks=2)
+    assert origin.training() + fork.training() == alone.training(), fork.training()
+    assert fork.saved() == alone.saved(), "the saved bits differ"
+
+
+sys.exit(cluster.check([one_node, two_nodes, two_nodes_by_c10d, restart, timed_saves_and_fork]))

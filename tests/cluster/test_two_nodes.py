@@ -102,6 +102,26 @@ def run_id(c):
     assert "nothing to do" in node_0.err, node_0
 
 
+def timed_saves(c):
+    """all ranks of two nodes save when rank 0's clock says so, after the same step, and train the same bits"""
+    words = sets(validation__split=0.2, epochs=60)
+    finish(start_nodes(c, "run", *words, *sets(checkpoint__save_every_minutes=0.00001)))
+    run = begun_run(c.hosts[0].folder)
+    reasons = {event.get("reason") for event in run.events("checkpoint")}
+    assert {"time", None} <= reasons, run.events("checkpoint")
+    same(run, on_one_machine(c.folder / "alone", *words, *sets(checkpoint__save_every_minutes=0)))
+
+
+def fork(c):
+    """a run over two nodes is forked over two nodes, of which one does not see its folder"""
+    finish(start_nodes(c, "run", "--set", "epochs=2"))
+    finish(start_nodes(c, "fork", "small", "--name", "forked", "--set", "epochs=4"))
+    run, alone = begun_run(c.hosts[0].folder, "forked"), on_one_machine(c.folder / "alone")
+    assert run.training() == alone.training()[6:], run.training()
+    assert run.saved() == alone.saved(), "the saved bits differ"
+    assert run.summary()["origin"]["step"] == 6, run.summary()
+
+
 def listeners(c):
     """nodes listen on their own address alone"""
     node_0 = start_node(c, 0, "run")
@@ -116,5 +136,5 @@ def listeners(c):
 
 
 PROMISES = [same_bits, results_are_node_0s, either_order, resume, state_of_each_rank, model_parallel, init_from, run_id,
-            listeners]  # fmt: skip
+            timed_saves, fork, listeners]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

@@ -52,11 +52,20 @@ with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
                    capture_output=True)  # fmt: skip
 
     verbs = asked("")
-    for verb in ("run", "resume", "plan", "validate", "schema", "list", "completion"):
+    for verb in ("run", "resume", "fork", "plan", "validate", "schema", "list", "completion"):
         assert verb in verbs, verbs
     assert asked("run", "") == ["experiments/", "my own.toml", "results/", "scripts/"], asked("run", "")
     assert asked("resume", "") == ["latest", "basic"]
+    folder = pathlib.Path("results/swept/20260102-030405-w4fg/trials/007")
+    folder.mkdir(parents=True)
+    (folder.parent.parent / "sweep.toml").touch()
+    assert asked("show", "swept/") == ["swept/20260102-030405-w4fg", "swept/20260102-030405-w4fg/"], asked("show", "swept/")
+    assert asked("show", "swept/20260102-030405-w4fg/") == ["swept/20260102-030405-w4fg/007"]
+    assert asked("show", "2026") == ["20260102-030405-w4fg"] and asked("show", "202") == []
+    shutil.rmtree("results/swept")
     assert asked("resume", "basic") == ["basic", "basic/latest", "basic/mine"]
+    assert asked("fork", "basic/m") == ["basic/mine"]
+    assert asked("fork", "basic/mine", "--from", "") == ["latest", "best", "32"]
     assert asked("resume", "--results", "elsewhere", "") == ["latest"]
     sweep = ("sweep", "experiments/digits_sweep.toml", "--set")
     assert "sweep." in asked(*sweep, "sw") and "sweep.method=" in asked(*sweep, "sweep.m"), asked(*sweep, "sweep.")

@@ -25,7 +25,7 @@ LoadedSweep sweep_of(const std::string& lines) {
 }
 
 // What is said of the sweep, and, where that is right, of a trial with each of the parameters' ends.
-std::string said(const std::string& lines) {
+std::string told_of_sweep(const std::string& lines) {
   try {
     const LoadedSweep loaded = sweep_of(lines);
     Problems problems;
@@ -44,15 +44,15 @@ std::string said(const std::string& lines) {
 }  // namespace
 
 TEST_CASE("a sweep's mistakes are told with their places, all at once") {
-  CHECK(said("[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.01]") == "");
-  CHECK(contains(said("[sweep]\nmethod = \"gird\""), "x.toml:5:10: \"sweep.method\" must be one of"));
-  CHECK_FALSE(contains(said("[sweep]\nmethod = \"gird\"\ntrials = 3"), "trials"));
-  CHECK(contains(said("[sweep]\nmethod = \"grid\""), "[sweep.parameters] is missing"));
-  CHECK(contains(said("[sweep]\ntrials = 3\n[sweep.parameters]\nbatch_size = [1]"),
+  CHECK(told_of_sweep("[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.01]") == "");
+  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"gird\""), "x.toml:5:10: \"sweep.method\" must be one of"));
+  CHECK_FALSE(contains(told_of_sweep("[sweep]\nmethod = \"gird\"\ntrials = 3"), "trials"));
+  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"grid\""), "[sweep.parameters] is missing"));
+  CHECK(contains(told_of_sweep("[sweep]\ntrials = 3\n[sweep.parameters]\nbatch_size = [1]"),
                  "x.toml:5:1: method grid has no option \"trials\""));
-  CHECK(contains(said("[sweep]\nmetrik = \"val_loss\"\n[sweep.parameters]\nbatch_size = [1]"),
+  CHECK(contains(told_of_sweep("[sweep]\nmetrik = \"val_loss\"\n[sweep.parameters]\nbatch_size = [1]"),
                  "did you mean \"metric\"?"));
-  const std::string several = said("[sweep.parameters]\nbatchsize = [1, 2]\n\"optimizer.lr\" = [0.1, \"x\"]");
+  const std::string several = told_of_sweep("[sweep.parameters]\nbatchsize = [1, 2]\n\"optimizer.lr\" = [0.1, \"x\"]");
   CHECK(contains(several, "x.toml:5:1: unknown key \"batchsize\""));
   CHECK(contains(several, "did you mean \"batch_size\"?"));
   CHECK(contains(several, "x.toml:6:24: \"optimizer.lr\" must be a number"));
@@ -61,18 +61,20 @@ TEST_CASE("a sweep's mistakes are told with their places, all at once") {
 
 TEST_CASE("what varies is a list or a range, of a key that is known") {
   const std::string in = "[sweep.parameters]\n";
-  CHECK(said(in + "optimizer.lr = { min = 1e-3, max = 1, scale = \"log\" }") == "");
-  CHECK(said(in + "optimizer = { lr = [0.1], momentum = [0, 0.9] }") == "");
-  CHECK(contains(said(in + "batch_size = 3"), "has one value"));
-  CHECK(contains(said(in + "batch_size = []"), "has no values"));
-  CHECK(contains(said(in + "batch_size = { min = 3 }"), "\"sweep.parameters.batch_size.max\" is missing"));
-  CHECK(contains(said(in + "batch_size = { min = 3, max = 3 }"), "min must be less than max"));
-  CHECK(contains(said(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "begins above 0"));
-  CHECK(contains(said(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }"), "did you mean \"log\"?"));
-  CHECK(contains(said(in + "batch_size = { min = 0, max = 8 }"), "x.toml:5:14: \"batch_size\" must be an integer"));
-  CHECK(contains(said(in + "name = [\"a\", \"b\"]"), "\"name\" cannot vary"));
-  CHECK(contains(said(in + "batch_size = [1]\n\"batch_size\" = [2]"), "not TOML"));
-  CHECK(contains(said(in + "\"optimizer.lr\" = [1]\noptimizer = { lr = [2] }"), "is given twice"));
+  CHECK(told_of_sweep(in + "optimizer.lr = { min = 1e-3, max = 1, scale = \"log\" }") == "");
+  CHECK(told_of_sweep(in + "optimizer = { lr = [0.1], momentum = [0, 0.9] }") == "");
+  CHECK(contains(told_of_sweep(in + "batch_size = 3"), "has one value"));
+  CHECK(contains(told_of_sweep(in + "batch_size = []"), "has no values"));
+  CHECK(contains(told_of_sweep(in + "batch_size = { min = 3 }"), "\"sweep.parameters.batch_size.max\" is missing"));
+  CHECK(contains(told_of_sweep(in + "batch_size = { min = 3, max = 3 }"), "min must be less than max"));
+  CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "begins above 0"));
+  CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }"),
+                 "did you mean \"log\"?"));
+  CHECK(contains(told_of_sweep(in + "batch_size = { min = 0, max = 8 }"),
+                 "x.toml:5:14: \"batch_size\" must be an integer"));
+  CHECK(contains(told_of_sweep(in + "name = [\"a\", \"b\"]"), "\"name\" cannot vary"));
+  CHECK(contains(told_of_sweep(in + "batch_size = [1]\n\"batch_size\" = [2]"), "not TOML"));
+  CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = [1]\noptimizer = { lr = [2] }"), "is given twice"));
 }
 
 TEST_CASE(
@@ -84,7 +86,16 @@ TEST_CASE(
   const std::string accuracy = "validation.split = 0.1\n[sweep]\nmetric = \"val_accuracy\"\n";
   CHECK(sweep_of(accuracy + in).sweep.greater_is_better);
   CHECK_FALSE(sweep_of(accuracy + "goal = \"min\"\n" + in).sweep.greater_is_better);
-  CHECK(contains(said("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
+  CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
+  // No value that is allowed is an empty text.
+  for (const char* key : {"metric", "goal"}) {
+    for (const char* value : {"\"\"", "\"wrong\""}) {
+      const std::string mistake = told_of_sweep("[sweep]\n" + std::string(key) + " = " + value + "\n" + in);
+      INFO(mistake);
+      CHECK(contains(mistake, "must be one of \""));
+      CHECK_FALSE(contains(mistake, "one of \"\""));
+    }
+  }
 }
 
 TEST_CASE("a trial has the values of its point, in whatever order they stand in the file") {

@@ -20,14 +20,15 @@ constexpr int kRanks = 4;
 constexpr int kMachines = 2;
 
 // Numbers of which every order of sums has other bits.
-Tensor values(int rank, std::int64_t size, at::ScalarType type = at::kFloat) {
+Tensor machine_values(int rank, std::int64_t size, at::ScalarType type = at::kFloat) {
   at::manual_seed(static_cast<std::uint64_t>(rank + 1));
   return at::randn({size}).to(type);
 }
 
 // Each machine's ranks first, then the machines.
 Tensor expected_sum(std::int64_t size, at::ScalarType type = at::kFloat) {
-  return (values(0, size, type) + values(1, size, type)) + (values(2, size, type) + values(3, size, type));
+  return (machine_values(0, size, type) + machine_values(1, size, type)) +
+         (machine_values(2, size, type) + machine_values(3, size, type));
 }
 
 // Runs the body inside of a backward.
@@ -46,7 +47,8 @@ c10::intrusive_ptr<c10d::Work> begin_sum(c10d::ProcessGroup& group, const Tensor
   return group.allreduce(tensors);
 }
 
-void all_reduce(c10d::ProcessGroup& group, const Tensor& tensor, const c10d::ReduceOp& op = c10d::ReduceOp::SUM) {
+void sum_over_machines(c10d::ProcessGroup& group, const Tensor& tensor,
+                       const c10d::ReduceOp& op = c10d::ReduceOp::SUM) {
   std::vector<Tensor> tensors{tensor};
   c10d::AllreduceOptions options;
   options.reduceOp = op;
@@ -61,8 +63,8 @@ TEST_CASE("ranks of two machines add up in their memory first, and all have the 
       [](int rank, c10d::ProcessGroup& group) {
         for (const auto type : {at::kFloat, at::kDouble, at::kLong}) {
           for (const std::int64_t size : {1, 1000, 300000}) {
-            const Tensor sum = values(rank, size, type);
-            all_reduce(group, sum);
+            const Tensor sum = machine_values(rank, size, type);
+            sum_over_machines(group, sum);
             require(sum.equal(expected_sum(size, type)), "the sum of " + std::to_string(size));
           }
         }
@@ -76,10 +78,10 @@ TEST_CASE("machines may have any number of ranks") {
       [](int rank, c10d::ProcessGroup& group) {
         for (const std::int64_t size : {10, 100003}) {
           const auto of_machine = [&](int first) {
-            return (values(first, size) + values(first + 1, size)) + values(first + 2, size);
+            return (machine_values(first, size) + machine_values(first + 1, size)) + machine_values(first + 2, size);
           };
-          const Tensor sum = values(rank, size);
-          all_reduce(group, sum);
+          const Tensor sum = machine_values(rank, size);
+          sum_over_machines(group, sum);
           require(sum.equal(of_machine(0) + of_machine(3)), "the sum of " + std::to_string(size));
         }
       },
@@ -87,9 +89,9 @@ TEST_CASE("machines may have any number of ranks") {
   CHECK(all_well(
       2,
       [](int rank, c10d::ProcessGroup& group) {
-        const Tensor sum = values(rank, 1000);
-        all_reduce(group, sum);
-        require(sum.equal(values(0, 1000) + values(1, 1000)), "the sum");
+        const Tensor sum = machine_values(rank, 1000);
+        sum_over_machines(group, sum);
+        require(sum.equal(machine_values(0, 1000) + machine_values(1, 1000)), "the sum");
       },
       2));
 }
@@ -99,16 +101,16 @@ TEST_CASE(
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
-        const Tensor first = values(rank, 1000);
-        const Tensor second = values(rank, 200000);
+        const Tensor first = machine_values(rank, 1000);
+        const Tensor second = machine_values(rank, 200000);
         in_backward([&] {
           const auto work = begin_sum(group, first);
           begin_sum(group, second)->wait();
           require(work->isCompleted(), "the first is done before the second");
         });
         require(first.equal(expected_sum(1000)) && second.equal(expected_sum(200000)), "the sums");
-        const Tensor outer = values(rank, 1000);
-        const Tensor inner = values(rank, 200000);
+        const Tensor outer = machine_values(rank, 1000);
+        const Tensor inner = machine_values(rank, 200000);
         in_backward([&] {
           const auto work = begin_sum(group, outer);
           in_backward([&] { begin_sum(group, inner); });
@@ -127,12 +129,12 @@ TEST_CASE("large sums of two machines are made where the buckets lie, with the s
         require(arena != nullptr && arena->exists(), "an arena");
         arena->reserve(4u << 20);
         const SharedArena::Use in_arena(arena);
-        const Tensor sum = values(rank, 300000).clone();
+        const Tensor sum = machine_values(rank, 300000).clone();
         require(arena->place_of(static_cast<const std::byte*>(sum.const_data_ptr()), sum.nbytes()).has_value(),
                 "in it");
         for (int i = 0; i < 3; ++i) {
-          sum.copy_(values(rank, 300000));
-          all_reduce(group, sum);
+          sum.copy_(machine_values(rank, 300000));
+          sum_over_machines(group, sum);
           require(sum.equal(expected_sum(300000)), "the sum");
         }
       },
@@ -144,7 +146,7 @@ TEST_CASE("what is no sum goes over Gloo among the ranks of all machines") {
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
         const Tensor most = at::full({5}, rank);
-        all_reduce(group, most, c10d::ReduceOp::MAX);
+        sum_over_machines(group, most, c10d::ReduceOp::MAX);
         require(most.eq(3).all().item<bool>(), "the greatest");
         std::vector<Tensor> sent{at::full({5}, rank)};
         group.broadcast(sent, {.rootRank = 2})->wait();
@@ -162,8 +164,8 @@ TEST_CASE("a sum that was begun in backward is done when backward is through") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
-        const Tensor first = values(rank, 1000);
-        const Tensor second = values(rank, 200000);
+        const Tensor first = machine_values(rank, 1000);
+        const Tensor second = machine_values(rank, 200000);
         std::vector<c10::intrusive_ptr<c10d::Work>> works;
         bool waits = true;
         in_backward([&] {
@@ -183,10 +185,10 @@ TEST_CASE("a rank that dies is named by its number among all machines' ranks") {
   SharedRanks ranks(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
-        const Tensor sum = values(rank, 10);
-        all_reduce(group, sum);
+        const Tensor sum = machine_values(rank, 10);
+        sum_over_machines(group, sum);
         if (rank == 3) raise(SIGKILL);
-        all_reduce(group, sum);
+        sum_over_machines(group, sum);
       },
       std::chrono::seconds(100), kMachines);
   const std::string answer = ranks.answer(2);

@@ -28,7 +28,7 @@ bool is_in(const SharedArena& arena, const Tensor& tensor) {
 }
 
 // Numbers of which every order of sums has other bits.
-Tensor values(int rank, std::int64_t size, at::ScalarType type) {
+Tensor order_values(int rank, std::int64_t size, at::ScalarType type) {
   at::manual_seed(static_cast<std::uint64_t>(rank + 1));
   return at::randn({size}).to(type);
 }
@@ -55,7 +55,7 @@ TEST_CASE("a sum of tensors in the arena has the bits of one of tensors elsewher
       for (const std::int64_t size : {2048, 20011, 500009, 1 << 20}) {
         for (const auto type : {at::kFloat, at::kBFloat16, at::kDouble}) {
           for (const auto op : {c10d::ReduceOp::SUM, c10d::ReduceOp::AVG, c10d::ReduceOp::MAX}) {
-            const Tensor mine = values(rank, size, type);
+            const Tensor mine = order_values(rank, size, type);
             const Tensor inside = made_in(arena, mine);
             require(is_in(*arena, inside), "the tensor in the arena");
             require(at::equal(summed(group, inside, op), summed(group, mine, op)), "the same bits");
@@ -71,14 +71,14 @@ TEST_CASE(
   all_well(3, [](int rank, c10d::ProcessGroup& group) {
     const auto arena = arena_in(group, 8 << 20);
     for (int elsewhere = 0; elsewhere < 3; ++elsewhere) {
-      const Tensor mine = values(rank, 300007, at::kFloat);
+      const Tensor mine = order_values(rank, 300007, at::kFloat);
       const Tensor mixed = rank == elsewhere ? mine.clone() : made_in(arena, mine);
       require(at::equal(summed(group, mixed), summed(group, mine)), "the same bits");
     }
     // Each rank's at another place.
     const Tensor whole = made_in(arena, at::zeros({400000}));
     const Tensor view = whole.narrow(0, 1000 * rank, 300007);
-    const Tensor mine = values(rank, 300007, at::kFloat);
+    const Tensor mine = order_values(rank, 300007, at::kFloat);
     view.copy_(mine);
     require(at::equal(summed(group, view), summed(group, mine)), "the same bits in a view");
     require(whole.count_nonzero().item<std::int64_t>() == view.count_nonzero().item<std::int64_t>(),
@@ -95,15 +95,16 @@ TEST_CASE(
     const auto arena = rank == 1 ? arena_of(Group(&group, [](c10d::ProcessGroup*) {})) : arena_in(group, 8 << 20);
     for (int round = 0; round < 2; ++round) {
       for (int elsewhere = 0; elsewhere <= kNobody; ++elsewhere) {
-        const Tensor mine = values(rank, kSize, at::kFloat);
-        const Tensor sum = values(0, kSize, at::kFloat) + values(1, kSize, at::kFloat) + values(2, kSize, at::kFloat);
+        const Tensor mine = order_values(rank, kSize, at::kFloat);
+        const Tensor sum = order_values(0, kSize, at::kFloat) + order_values(1, kSize, at::kFloat) +
+                           order_values(2, kSize, at::kFloat);
         for (int root = 0; root < 3; ++root) {
           std::vector<Tensor> tensors{rank == elsewhere ? mine.clone() : made_in(arena, mine)};
           group.reduce(tensors, {.rootRank = root})->wait();
           if (rank == root) require(at::equal(tensors[0], sum), "the sum on its root");
           tensors[0].copy_(mine);
           group.broadcast(tensors, {.rootRank = root})->wait();
-          require(at::equal(tensors[0], values(root, kSize, at::kFloat)), "what the root sent");
+          require(at::equal(tensors[0], order_values(root, kSize, at::kFloat)), "what the root sent");
         }
       }
       // Now it has.

@@ -12,7 +12,7 @@ using Tensors = std::vector<at::Tensor>;
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
-void all_reduce(c10d::ProcessGroup& group, std::int64_t size) {
+void reduce_ones(c10d::ProcessGroup& group, std::int64_t size) {
   Tensors one{at::ones({size})};
   group.allreduce(one)->wait();
 }
@@ -27,7 +27,7 @@ TEST_CASE("a rank that is killed ends the others' waits at once, by its name") {
       Flag under_way;
       SharedRanks ranks(3, [&](int rank, c10d::ProcessGroup& group) {
         for (int i = 0;; ++i) {
-          all_reduce(group, size);
+          reduce_ones(group, size);
           if (rank == 1 && i == 20) under_way.raise();
         }
       });
@@ -66,7 +66,7 @@ TEST_CASE("a rank that is stopped is named when the time is over") {
       3,
       [&](int rank, c10d::ProcessGroup& group) {
         for (int i = 0;; ++i) {
-          all_reduce(group, 10);
+          reduce_ones(group, 10);
           if (rank == 0 && i == 20) under_way.raise();
         }
       },
@@ -97,7 +97,7 @@ TEST_CASE("ranks that do not all come to the start are named") {
 }
 
 TEST_CASE("ranks that call different collectives are told instead of given wrong numbers") {
-  SharedRanks ranks(2, [](int rank, c10d::ProcessGroup& group) { all_reduce(group, rank == 0 ? 10 : 11); });
+  SharedRanks ranks(2, [](int rank, c10d::ProcessGroup& group) { reduce_ones(group, rank == 0 ? 10 : 11); });
   const auto answers = ranks.answers();
   INFO(answers[0] << "\n" << answers[1]);
   CHECK(contains(answers[0] + answers[1], "all_reduce of 44 bytes"));
@@ -145,7 +145,7 @@ TEST_CASE("after a failure every call fails with the first error") {
     if (rank == 1) return;
     std::string first, second;
     try {
-      all_reduce(group, 10);
+      reduce_ones(group, 10);
     } catch (const std::exception& error) {
       first = error.what();
     }

@@ -16,9 +16,12 @@ from training import Training, pool, same
 PRELOADED = " ".join(filter(None, [os.environ.get("DDP_PRELOAD_FIRST"), os.environ["DDP_NTH_CALL"]]))
 ASAN_OPTIONS = ":".join(o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if not o.startswith("log_path="))
 STEPS = 4
-SETTINGS = {"device_pool": pool(2), "steps": STEPS, "checkpoint__save_every_steps": 2, "checkpoint__keep_last": 1,
+# Two epochs of two steps. The validation after the first one saves, since it is the best so far; that after the second
+# is better, so that one checkpoint stays.
+SETTINGS = {"device_pool": pool(2), "steps": STEPS, "dataset__size": 40, "validation__split": 0.2,
+            "checkpoint__keep_last": 1, "checkpoint__keep_best": 1,
             # Its events are written by a thread of its own, whose calls come at any moment between the others.
-            "checkpoint__keep_best": 0, "log__tensorboard": "false"}  # fmt: skip
+            "log__tensorboard": "false"}  # fmt: skip
 
 
 class Life:
@@ -57,7 +60,7 @@ class Life:
     def strike(self, number, do, times=1):
         """Runs the command with its call `number`, from 0, struck; the run and how the command ended."""
         run = self._run("struck")
-        command = run.start(environment=_strike(run, self.role, self._calls, number + 1, do, times))
+        command = run.start("--verbose", environment=_strike(run, self.role, self._calls, number + 1, do, times))
         code = command.finish()
         until(lambda: not others(), "all processes have gone")
         return run, command, code

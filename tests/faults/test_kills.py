@@ -9,18 +9,29 @@ import time
 
 import isolation
 from processes import children, others, ranks, until
-from training import Training, pool, same
+from training import Fork, Training, pool, same
 
 isolation.enter()
 parser = isolation.arguments(__doc__)
 parser.add_argument("--kills", type=int, default=30)
 parser.add_argument("--parents", type=int, default=10, help="kills of a parent alone")
 parser.add_argument("--restarts", type=int, default=8, help="kills of a rank whose command starts all again")
+parser.add_argument("--forks", type=int, default=8, help="kills of a fork's processes")
 asked = parser.parse_args()
 
 WORLDS = [(1, "auto"), (2, "shm"), (3, "shm"), (2, "gloo"), (3, "gloo")]
 STEPS = 150
+FORKED_AFTER = 101  # inside an epoch, whatever the world
 MOST_KILLS_OF_A_RUN = 40  # then it may end
+
+# What saves, in turn. Without a number of steps a run saves where a validation improves, and because of the time: a
+# timed save is due again in less time than a step takes.
+SAVES = [
+    {"checkpoint__save_every_steps": 5},
+    {"validation__split": 0.2, "checkpoint__save_every_minutes": 0.00001},
+    {"validation__split": 0.2, "checkpoint__save_every_minutes": 0.00001, "checkpoint__save_every_steps": 7,
+     "checkpoint__keep_last": 1, "checkpoint__keep_best": 2},
+]  # fmt: skip
 
 
 class Kills:
@@ -36,9 +47,26 @@ class Kills:
         self._references = {}
 
     def one_run(self, only_parents=False):
-        world = WORLDS[self.runs % len(WORLDS)]
-        reference, seconds = self._reference(world)
-        run = self._training(f"killed{self.runs}", world)
+        reference, seconds = self._reference(*self._turn())
+        run = self._training(f"killed{self.runs}", *self._turn())
+        self._kill_until_it_ends(run, reference, seconds, only_parents)
+
+    def one_fork(self):
+        """Of a run that was never killed, after a step inside an epoch. The fork trains as long as the other runs."""
+        world, _ = self._turn()
+        origin = self._training(f"origin_{world[0]}_{world[1]}", world, {"checkpoint__save_every_steps": FORKED_AFTER})
+        settings = {"steps": FORKED_AFTER + STEPS, **SAVES[0], "checkpoint__save_every_minutes": 0.00001}
+        if not origin.begun():
+            origin.complete(steps=FORKED_AFTER)
+        never = Fork(origin, FORKED_AFTER, f"never_forked_{world[0]}_{world[1]}", **settings)
+        begun = time.monotonic()
+        if not never.begun():
+            never.complete()
+            self._references[never.name] = never.left(), time.monotonic() - begun
+        self._kill_until_it_ends(Fork(origin, FORKED_AFTER, f"forked{self.runs}", **settings),
+                                 *self._references[never.name])  # fmt: skip
+
+    def _kill_until_it_ends(self, run, reference, seconds, only_parents=False):
         self.runs += 1
         for kill in range(MOST_KILLS_OF_A_RUN):
             if not self._kill_once(run, self.random.random() * seconds, only_parents):
@@ -48,9 +76,8 @@ class Kills:
 
     def one_run_that_restarts(self):
         """One command, whose ranks are killed."""
-        world = WORLDS[self.runs % len(WORLDS)]
-        reference, seconds = self._reference(world)
-        run = self._training(f"restarted{self.runs}", world)
+        reference, seconds = self._reference(*self._turn())
+        run = self._training(f"restarted{self.runs}", *self._turn())
         self.runs += 1
         command = run.start("--max-restarts", MOST_KILLS_OF_A_RUN)
         for _ in range(MOST_KILLS_OF_A_RUN // 5):
@@ -62,17 +89,21 @@ class Kills:
         command.close()
         same(run, reference)
 
-    def _training(self, name, world):
-        return Training(self.folder, name, device_pool=pool(world[0]), backend=f'"{world[1]}"', steps=STEPS,
-                        checkpoint__save_every_steps=5)  # fmt: skip
+    def _turn(self):
+        """The world and the saves of the next run: all pairs in time, as their numbers have no divisor in common."""
+        return WORLDS[self.runs % len(WORLDS)], SAVES[self.runs % len(SAVES)]
 
-    def _reference(self, world):
-        if world not in self._references:
-            run = self._training(f"never_{world[0]}_{world[1]}", world)
+    def _training(self, name, world, saves):
+        return Training(self.folder, name, device_pool=pool(world[0]), backend=f'"{world[1]}"', steps=STEPS, **saves)
+
+    def _reference(self, world, saves):
+        name = f"never_{world[0]}_{world[1]}_{SAVES.index(saves)}"
+        if name not in self._references:
+            run = self._training(name, world, saves)
             begun = time.monotonic()
             run.complete()
-            self._references[world] = run.left(), time.monotonic() - begun
-        return self._references[world]
+            self._references[name] = run.left(), time.monotonic() - begun
+        return self._references[name]
 
     def _kill_once(self, run, delay, only_parents):
         """Starts the run, and kills one of its processes after `delay` seconds. False: it had ended."""
@@ -105,10 +136,10 @@ class Kills:
 
     @staticmethod
     def _moment(run, command, saved_before):
-        if any(run.path.glob("checkpoints/.step-*.tmp")):
-            return "while saving"
         if not ranks(command.pid):
             return "before its ranks were there"
+        if any(run.path.glob("checkpoints/.step-*.tmp")):
+            return "while saving"
         if run.saved_steps() == saved_before:
             return "before its first save"
         return "after its last save" if run.last_step() == STEPS else "between two saves"
@@ -156,4 +187,13 @@ def ranks_of_one_command(folder):
     return kills.figures()
 
 
-sys.exit(isolation.check([any_process, parents, ranks_of_one_command], asked.only))
+def forks(folder):
+    """a fork whose processes are killed at random moments, also before it has saved anything, ends with the bits,
+    losses and files of one that never was killed"""
+    kills = Kills(folder, asked.seed + 3)
+    while sum(kills.count[who] for who in ("parent", "rank", "helper")) < asked.forks:
+        kills.one_fork()
+    return kills.figures()
+
+
+sys.exit(isolation.check([any_process, parents, ranks_of_one_command, forks], asked.only))

@@ -36,6 +36,8 @@ def events_in(file, kind):
 class Training:
     """A run results/NAME/run of EXPERIMENT in a folder."""
 
+    begins_after = 0  # the step
+
     def __init__(self, folder, name, results=None, **settings):
         """`settings`: as in sets()."""
         self.folder, self.name = folder, name
@@ -57,8 +59,12 @@ class Training:
         elif self.begun():
             words = ["resume", f"{self.name}/run", *where, *sets(**settings), *words]
         else:
-            words = ["run", f"{self.name}.toml", "--run-id", "run", *where, *self._settings, *sets(**settings), *words]
+            words = [*self.beginning(), "--run-id", "run", *where, *self._settings, *sets(**settings), *words]
         return Command([*under, PROGRAM, *words], self.folder, environment, preexec)
+
+    def beginning(self):
+        """The verb that begins the run, and its argument."""
+        return ["run", f"{self.name}.toml"]
 
     def complete(self, **settings):
         """Goes on to the end, which must be reached; what was said."""
@@ -89,23 +95,44 @@ class Training:
 
     def left(self):
         """All that must be the same however often a run was struck: the bits that are saved, what was trained, and the
-        names of all files."""
+        names of all files, but for checkpoints that were saved because of the time."""
         latest = self.path / "checkpoints/latest"
         steps = [event["step"] for event in self.events("step")]
-        every = self._every
-        assert steps == list(range(every, every * len(steps) + 1, every)), f"not each step once: {steps}"
+        first, every = self.begins_after + self._every, self._every
+        assert steps == list(range(first, first + every * len(steps), every)), f"not each step once: {steps}"
         return {
             "steps": [{k: e[k] for k in ("epoch", "step", "loss", "lr", "samples")} for e in self.events("step")],
-            "epochs": [{k: e.get(k) for k in ("epoch", "step", "train_loss")} for e in self.events("epoch")],
+            "epochs": [{k: e.get(k) for k in ("epoch", "step", "train_loss", "val_loss")}
+                       for e in self.events("epoch")],
             "model": (latest / "model.safetensors").read_bytes(),
             "optimizer": (latest / "optimizer.safetensors").read_bytes(),
-            "files": sorted({unnumbered(path.relative_to(self.path.parent)) for path in self.path.parent.rglob("*")}),
+            "files": sorted({unnumbered(path.relative_to(self.path.parent)) for path in self.path.parent.rglob("*")
+                             if not is_timed(path)}),
         }  # fmt: skip
+
+
+def is_timed(path):
+    """Is it a checkpoint that was saved because of the time, or a file of one?"""
+    inside = (p for p in (path, *path.parents) if p.name.startswith("step-") and p.parent.name == "checkpoints")
+    folder = next(inside, None)
+    return folder is not None and json.loads((folder / "state.json").read_text()).get("reason") == "time"
 
 
 def unnumbered(path):
     """An event file's name tells the time and the process; each that began or went on with the run has one."""
     return str(path.with_name("events") if path.parent.name == "tensorboard" else path)
+
+
+class Fork(Training):
+    """A run that begins as a fork of another one, after that step."""
+
+    def __init__(self, origin, step, name, **settings):
+        super().__init__(origin.folder, name, **settings)
+        self.begins_after = step
+        self._origin = origin
+
+    def beginning(self):
+        return ["fork", f"{self._origin.name}/run", "--from", self.begins_after, "--name", self.name]
 
 
 def sets(**settings):

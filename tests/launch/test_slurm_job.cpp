@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/shell_word.h"
 #include "catch.h"
 #include "launch/slurm_job.h"
 

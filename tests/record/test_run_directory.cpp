@@ -97,6 +97,73 @@ TEST_CASE("a sweep is found as a run is, and so are its trials") {
   CHECK(contains(error_of([&] { RunDirectory::create(results, "s", "2"); }), "this run exists"));
 }
 
+TEST_CASE("a unique part of an id of at least four characters names its run, and an exact name comes first") {
+  const Scratch scratch;
+  const fs::path results = scratch.folder() / "results";
+  const RunDirectory first = started(results, "a", "20260102-030405-w4fg");
+  const RunDirectory second = started(results, "b", "20260102-030406-k0qz");
+  const RunDirectory newest = started(results, "a", "20260103-000000-mmmm");
+  scratch.write("results/a/20260104-000000-wxyz/notes.txt", "no run");
+  CHECK(RunDirectory::find(results, "w4fg").path() == first.path());
+  CHECK(RunDirectory::find(results, "0405-w4").path() == first.path());
+  CHECK(RunDirectory::find(results, "b/k0qz").path() == second.path());
+  CHECK(RunDirectory::find(results, "20260102-030406-k0qz").path() == second.path());
+  for (const char* none : {"4fg", "a/k0qz", "wxyz", "/w4fg", "a/b/w4fg", "late"}) {
+    INFO(none);
+    CHECK(contains(error_of([&] { RunDirectory::find(results, none); }), "no such run"));
+  }
+  // The part of one id is the name of another run.
+  const RunDirectory named = started(results, "w4fg", "1");
+  CHECK(RunDirectory::find(results, "w4fg").path() == named.path());
+  // `latest` is another way to the newest run, and no second match.
+  CHECK(RunDirectory::find(results, "mmmm").path() == newest.path());
+}
+
+TEST_CASE("a part of several ids is an error that lists ten of them at most, the newest first") {
+  const Scratch scratch;
+  for (int i = 10; i < 22; ++i) started(scratch.folder(), i % 2 == 0 ? "a" : "b", "same-" + std::to_string(i));
+  const std::string error = error_of([&] { RunDirectory::find(scratch.folder(), "same"); });
+  INFO(error);
+  CHECK(contains(error, "\"same\" is part of 12 ids"));
+  CHECK(contains(error, "name one of them: b/same-21, a/same-20, "));
+  CHECK(contains(error, "a/same-12 and 2 more"));
+  CHECK_FALSE(contains(error, "same-11"));
+  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder(), "a/same"); }), "is part of 6 ids"));
+}
+
+TEST_CASE("a trial is named by its sweep and its number, and the sweep also by a part of its id") {
+  const Scratch scratch;
+  const fs::path results = scratch.folder() / "results";
+  scratch.write("results/s/20260102-030405-w4fg/sweep.toml", "");
+  const fs::path trial = results / "s/20260102-030405-w4fg/trials/003";
+  scratch.write("results/s/20260102-030405-w4fg/trials/003/config.toml", "");
+  link_atomically(results / "s/latest", "20260102-030405-w4fg");
+  for (const std::string& name :
+       {std::string("s/20260102-030405-w4fg/003"), std::string("s/latest/003"), std::string("s/003"),
+        std::string("s/w4fg/3"), std::string("w4fg/003"), (results / "s/20260102-030405-w4fg/003").string()}) {
+    INFO(name);
+    CHECK(RunDirectory::find(results, name).path() == trial);
+  }
+  for (const char* none : {"s/w4fg/004", "s/w4fg/x", "s/w4fg/-3", "s/w4fg/99999999999999999999"}) {
+    INFO(none);
+    CHECK(contains(error_of([&] { RunDirectory::find(results, none); }), "no such run"));
+  }
+}
+
+TEST_CASE("a name that no run has is answered with the nearest names that exist") {
+  const Scratch scratch;
+  started(scratch.folder(), "basic", "20260102-030405-w4fg");
+  started(scratch.folder(), "digits", "mine");
+  const auto asked = [&](const std::string& name) {
+    return error_of([&] { RunDirectory::find(scratch.folder(), name); });
+  };
+  CHECK(contains(asked("basci"), "did you mean \"basic\"?"));
+  CHECK(contains(asked("digits/mien"), "did you mean \"digits/mine\"?"));
+  CHECK(contains(asked("digist/mine"), "did you mean \"digits/mine\"?"));
+  CHECK(contains(asked("w4gf"), "did you mean \"basic/20260102-030405-w4fg\"?"));
+  CHECK(contains(asked("nothing like these"), "a part of an id of at least 4 characters"));
+}
+
 TEST_CASE("links that lead nowhere or to themselves are no latest run") {
   const Scratch scratch;
   started(scratch.folder(), "a", "1");

@@ -16,7 +16,7 @@ namespace {
 
 using config::Value;
 
-std::string step_line(std::int64_t step, double loss) {
+std::string history_line(std::int64_t step, double loss) {
   return record::JsonLine("step")
       .add("epoch", std::int64_t{0})
       .add("step", step)
@@ -37,7 +37,7 @@ History history_of(const std::string& metrics, std::size_t most_points = 100) {
 }  // namespace
 
 TEST_CASE("a short run's curve has a point for each step, with its loss, learning rate and throughput") {
-  const History history = history_of(step_line(1, 0.5) + step_line(2, 0.25));
+  const History history = history_of(history_line(1, 0.5) + history_line(2, 0.25));
   const Value json = history.steps.to_json();
   CHECK(json["rows_per_point"] == 1);
   CHECK(json["step"] == Value({1, 2}));
@@ -52,7 +52,7 @@ TEST_CASE("a short run's curve has a point for each step, with its loss, learnin
 TEST_CASE("a long run's curve has a bounded number of points, and each spike is in one of them") {
   std::string metrics;
   constexpr std::int64_t kSteps = 50'000;
-  for (std::int64_t step = 1; step <= kSteps; ++step) metrics += step_line(step, step == 33'333 ? 99 : step % 2);
+  for (std::int64_t step = 1; step <= kSteps; ++step) metrics += history_line(step, step == 33'333 ? 99 : step % 2);
   const Value json = history_of(metrics, 100).steps.to_json();
   CHECK(json["rows"] == kSteps);
   REQUIRE(json["step"].size() <= 100);
@@ -70,7 +70,7 @@ TEST_CASE("a long run's curve has a bounded number of points, and each spike is 
 
 TEST_CASE("a loss that is not finite is a gap that is marked, and leaves the others' mean as it is") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::string metrics = step_line(1, 1) + step_line(2, nan) + step_line(3, 3) + step_line(4, 5);
+  const std::string metrics = history_line(1, 1) + history_line(2, nan) + history_line(3, 3) + history_line(4, 5);
   const Value each = history_of(metrics).steps.to_json()["columns"]["loss"];
   CHECK(each["mean"] == Value({1, nullptr, 3, 5}));
   CHECK(each["not_finite"] == Value::array({{1, 1}}));
@@ -81,7 +81,8 @@ TEST_CASE("a loss that is not finite is a gap that is marked, and leaves the oth
 
 TEST_CASE("numbers at the ends of what a double holds are joined without overflow") {
   const double most = std::numeric_limits<double>::max();
-  const std::string metrics = step_line(1, most) + step_line(2, most) + step_line(3, -most) + step_line(4, most);
+  const std::string metrics =
+      history_line(1, most) + history_line(2, most) + history_line(3, -most) + history_line(4, most);
   const Value loss = history_of(metrics, 2).steps.to_json()["columns"]["loss"];
   for (const char* kind : {"mean", "min", "max"}) {
     for (const Value& value : loss[kind]) CHECK((value.is_null() || std::isfinite(value.get<double>())));
@@ -89,17 +90,17 @@ TEST_CASE("numbers at the ends of what a double holds are joined without overflo
 }
 
 TEST_CASE("lines that are damaged, out of order or torn are passed over, and the others are there") {
-  const std::string metrics = step_line(1, 1) + "{\"event\":\"step\",\"epoch\":0,\"st\n" + "\xff\xfe\n" + "[]\n" +
-                              step_line(1, 7) + "{\"event\":\"step\",\"epoch\":-1,\"step\":2,\"loss\":1}\n" +
+  const std::string metrics = history_line(1, 1) + "{\"event\":\"step\",\"epoch\":0,\"st\n" + "\xff\xfe\n" + "[]\n" +
+                              history_line(1, 7) + "{\"event\":\"step\",\"epoch\":-1,\"step\":2,\"loss\":1}\n" +
                               std::string(3 * Lines::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
-                              step_line(2, 2) + step_line(3, 3).substr(0, 60);
+                              history_line(2, 2) + history_line(3, 3).substr(0, 60);
   const History history = history_of(metrics);
   CHECK(history.steps.to_json()["step"] == Value({1, 2}));
   CHECK(history.passed_over == 7);
 }
 
 TEST_CASE("a line without an end takes no memory") {
-  const History history = history_of(step_line(1, 1) + std::string(8 << 20, 'x'));
+  const History history = history_of(history_line(1, 1) + std::string(8 << 20, 'x'));
   CHECK(history.steps.rows() == 1);
 }
 
@@ -137,14 +138,14 @@ TEST_CASE("of restarts and checkpoints without number the newest are kept, and a
 }
 
 TEST_CASE("a step's line is read at once as it is written, and left to the reader of JSON otherwise") {
-  std::string line = step_line(7, 0.1);
+  std::string line = history_line(7, 0.1);
   line.pop_back();
   const auto step = read_step_line(line);
   REQUIRE(step);
   CHECK(step->place.step == 7);
   CHECK(step->loss == 0.1);
   CHECK(step->place.seconds == 1.75);
-  std::string lost = step_line(7, std::numeric_limits<double>::infinity());
+  std::string lost = history_line(7, std::numeric_limits<double>::infinity());
   lost.pop_back();
   REQUIRE(read_step_line(lost));
   CHECK(std::isnan(read_step_line(lost)->loss));

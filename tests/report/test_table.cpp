@@ -8,7 +8,7 @@
 namespace ddp::report {
 namespace {
 
-std::string printed(const Table& table, const Terminal& terminal) {
+std::string printed_table(const Table& table, const Terminal& terminal) {
   std::ostringstream out;
   table.print(out, terminal);
   return out.str();
@@ -54,7 +54,7 @@ TEST_CASE("a text is cut between characters and no wider than asked") {
 }
 
 TEST_CASE("columns stand below each other and those of nothing are left out") {
-  CHECK(printed(runs(), {}) ==
+  CHECK(printed_table(runs(), {}) ==
         "run       loss  time  curve\n"
         "basic/1    0.5   1 s  ▁▂▃\n"
         "中文/2   10.25\n");
@@ -63,27 +63,27 @@ TEST_CASE("columns stand below each other and those of nothing are left out") {
 TEST_CASE("a narrow terminal loses what can be spared first and then the ends of what is long") {
   for (std::size_t width = 1; width < 40; ++width) {
     INFO(width);
-    for (const std::string& line : lines_of(printed(runs(), {.width = width, .cuts = true}))) {
+    for (const std::string& line : lines_of(printed_table(runs(), {.width = width, .cuts = true}))) {
       INFO(line);
       if (width >= 13) CHECK(text_width(line) <= width);
     }
   }
-  CHECK(printed(runs(), {.width = 20, .cuts = true}) ==
+  CHECK(printed_table(runs(), {.width = 20, .cuts = true}) ==
         "run       loss  time\n"
         "basic/1    0.5   1 s\n"
         "中文/2   10.25\n");
-  CHECK(printed(runs(), {.width = 13, .cuts = true}) ==
+  CHECK(printed_table(runs(), {.width = 13, .cuts = true}) ==
         "run      loss\n"
         "basic…    0.5\n"
         "中文/2  10.25\n");
-  CHECK(lines_of(printed(runs(), {.width = 13, .cuts = true, .utf8 = false})).at(1) == "basic~    0.5");
+  CHECK(lines_of(printed_table(runs(), {.width = 13, .cuts = true, .utf8 = false})).at(1) == "basic~    0.5");
 }
 
 TEST_CASE("colour is only where the terminal has it") {
   Table table({{.header = "status", .colour = [](const std::string&) { return "31"; }}, {.header = "x"}});
   table.row({"failed", "1"});
-  CHECK(printed(table, {}).find('\x1b') == std::string::npos);
-  CHECK(printed(table, {.cuts = true, .colour = true}) == "status  x\n\x1b[31mfailed\x1b[0m  1\n");
+  CHECK(printed_table(table, {}).find('\x1b') == std::string::npos);
+  CHECK(printed_table(table, {.cuts = true, .colour = true}) == "status  x\n\x1b[31mfailed\x1b[0m  1\n");
 }
 
 }  // namespace ddp::report

@@ -107,9 +107,11 @@ def begin(*words):
 
 
 def make_runs():
-    """Completed, resumed with changes, restarted, failed, interrupted."""
+    """Completed, resumed with changes, saved because of the time, forked, restarted, failed, interrupted."""
     program("run", "small.toml", "--run-id", "done")
     program("resume", "small/done", "--set", "epochs=6", "--set", "optimizer.lr=0.002")
+    program("run", "small.toml", "--run-id", "timed", "--set", "epochs=40", "--set", "checkpoint.save_every_minutes=1e-6")
+    program("fork", "small/done", "--from", "best", "--run-id", "forked", "--set", "epochs=8")
     program("run", "small.toml", "--run-id", "failed", "--set", "optimizer.lr=1e30", code=1)
     program("run", "small.toml", "--run-id", "skipped", "--set", "optimizer.lr=1e30", "--set", 'on_nan="skip"')
     run = begin("run", "small.toml", "--run-id", "restarted", "--set", "epochs=100000", "--max-restarts", "1",
@@ -136,13 +138,14 @@ def check_files():
         statuses.add(summary["status"])
         seen = {}
         for line in lines(run / "metrics.jsonl"):
-            seen.setdefault((line["event"], "finite" in line), []).append(line)
-        for (event, not_finite), alike in seen.items():
-            events.add(event if not not_finite else f"{event}, not finite")
+            seen.setdefault((line["event"], "finite" in line, line.get("reason"), "origin" in line), []).append(line)
+        for (event, not_finite, reason, origin), alike in seen.items():
+            events.add(event + ", not finite" * not_finite + (f", {reason}" if reason else "") + ", of a fork" * origin)
             for line in alike[:2] + alike[-2:]:
                 SCHEMAS.require("metrics", line)
     assert statuses == {"completed", "failed", "interrupted"}, statuses
-    assert events >= {"step", "step, not finite", "epoch", "checkpoint", "restart", "resume"}, events
+    assert events >= {"step", "step, not finite", "epoch", "checkpoint", "restart", "resume", "checkpoint, best",
+                      "checkpoint, time", "resume, of a fork"}, events  # fmt: skip
 
 
 def check_outputs():
@@ -156,10 +159,11 @@ def check_outputs():
         "comm": [["--sizes", "1KiB", "--iterations", "2", "--devices", "2"],
                  ["--sizes", "8", "--op", "reduce", "--iterations", "2", "--devices", "2", "--no-check"]],
         "list": [[], ["--status", "failed"], ["swept/run"]],
-        "show": [["small/done"], ["small/failed"], ["small/restarted"], ["swept/run"], ["swept/run/trials/002"]],
+        "show": [["small/done"], ["small/timed"], ["small/forked"], ["small/failed"], ["small/restarted"], ["swept/run"], ["swept/run/trials/002"]],
         "compare": [["small/done", "small/failed", "small/restarted"], ["swept/run/trials/000", "swept/run"]],
         "diff": [["small/done", "small/restarted"]],
-        "report": [["small/done"], ["small/done", "small/failed", "small/restarted"], ["swept/run"]],
+        "report": [["small/done"], ["small/done", "small/failed", "small/restarted"], ["small/timed", "small/forked"],
+                   ["swept/run"]],
     }  # fmt: skip
     with_json = {verb for verb in VERBS if "--json" in program(verb, "--help")}
     assert with_json == commands.keys(), f"not tried: {with_json ^ commands.keys()}"

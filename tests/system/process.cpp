@@ -21,13 +21,6 @@ namespace {
 
 constexpr int kLookAgainMilliseconds = 3;
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 // Of a process or thread in /proc, "12 (ddp-exp) S 1 12 12 …", what follows the name: state, parent, group, session.
 // Nothing where it is gone.
 std::istringstream fields_of(const fs::path& process) {
@@ -66,6 +59,13 @@ int poll_end(int pidfd, int milliseconds) {
 }
 
 }  // namespace
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
 
 bool wait_until(const std::function<bool()>& true_now, pid_t pid) {
   const int pidfd = pid > 0 ? static_cast<int>(syscall(SYS_pidfd_open, pid, 0)) : -1;

@@ -14,6 +14,13 @@ namespace ddp::system_test {
 
 using Clock = std::chrono::steady_clock;
 
+inline double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+// The whole content of a file; "" where it cannot be read.
+std::string text_of(const std::filesystem::path& file);
+
 // How long a test waits for what must happen: long, so that a loaded machine fails no test.
 inline constexpr std::chrono::seconds kPatience{90};
 

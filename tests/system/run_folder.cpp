@@ -9,13 +9,6 @@
 namespace ddp::system_test {
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 Json json_of(const fs::path& file) {
   Json json = Json::parse(text_of(file), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) throw std::runtime_error(file.string() + " is no JSON object: \"" + text_of(file) + "\"");

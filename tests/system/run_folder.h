@@ -7,11 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "process.h"
+
 namespace ddp::system_test {
 
 using Json = nlohmann::json;
 
-std::string text_of(const std::filesystem::path& file);
 // The object in a JSON file. Throws with the file's name.
 Json json_of(const std::filesystem::path& file);
 bool contains(const std::string& text, const std::string& part);

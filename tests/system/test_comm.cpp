@@ -38,8 +38,6 @@ std::vector<Words> rows_of(const std::string& table) {
   return rows;
 }
 
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
-
 // Three ranks, whose first row is there soon, and whose second takes minutes, and its ranks, once it has begun.
 struct LongMeasurement {
   explicit LongMeasurement(const Workspace& w, const std::string& backend) {

@@ -66,8 +66,8 @@ TEST_CASE("demo_basic takes one step on each device and each rank says on which"
   CHECK(run.run.has_each_step_once(1));
   CHECK(run.run.events("step")[0].at("samples") == 40);
   for (int rank = 0; rank < 2; ++rank) CHECK(contains(run.run.log(rank), "Running toy on cpu"));
-  CHECK(contains(run.err, "[CPU0] Epoch 0 | Batchsize: 20 | Steps: 1"));
-  CHECK(contains(run.err, "[CPU1] Epoch 0 | Batchsize: 20 | Steps: 1"));
+  CHECK(contains(run.run.log(0), "[CPU0] Epoch 0 | Batchsize: 20 | Steps: 1"));
+  CHECK(contains(run.run.log(1), "[CPU1] Epoch 0 | Batchsize: 20 | Steps: 1"));
 }
 
 TEST_CASE("demo_checkpoint saves and loads before its step and leaves demo_basic's numbers and no such checkpoint") {
@@ -119,9 +119,9 @@ TEST_CASE("a checkpoint of ranks with two devices goes on with one device each a
 TEST_CASE("single_gpu and basic on one device are the same training and save every second epoch and at the end") {
   const Workspace w;
   const Outcome single = train(w, "single_gpu", {"device_pool=[\"cpu\"]", "checkpoint.keep_last=99"});
-  CHECK(contains(single.err, "[CPU0] Epoch 0 | Batchsize: 32 | Steps: 64\n"));
+  CHECK(contains(single.run.log(0), "[CPU0] Epoch 0 | Batchsize: 32 | Steps: 64\n"));
   CHECK(single.run.summary().at("backend") == "none");
-  CHECK(contains(single.err, "Epoch 8 | Training checkpoint saved at"));
+  CHECK(contains(single.run.log(0), "Epoch 8 | Training checkpoint saved at"));
   CHECK(saved_epochs(single.run) == std::vector{0, 2, 4, 6, 8, 9});
   const Outcome ddp = train(w, "basic", {"device_pool=[\"cpu\"]", "checkpoint.keep_last=99"});
   CHECK(ddp.run.model() == single.run.model());
@@ -200,7 +200,7 @@ TEST_CASE("multiprocessing_distributed divides its global batch over the ranks a
   }
   const Workspace w;
   const Outcome whole = train(w, "multiprocessing_distributed");
-  CHECK(contains(whole.err, "[CPU1] Epoch 0 | Batchsize: 32 |"));
+  CHECK(contains(whole.run.log(1), "[CPU1] Epoch 0 | Batchsize: 32 |"));
   CHECK(whole.run.events("step")[0].at("samples") == 64);
   CHECK(whole.run.summary().at("final").at("val_accuracy") >= 0.95);
   const Outcome half = train(w, "multiprocessing_distributed", {kTwoCpus, "epochs=10"});

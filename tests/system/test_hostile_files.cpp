@@ -23,7 +23,7 @@ std::vector<std::string> make_odd_files(const Workspace& w) {
 }
 
 // Exit 2, said on stderr, nothing started and nothing written.
-Outcome check_refused(const Workspace& w, const std::vector<std::string>& arguments) {
+Outcome check_file_refused(const Workspace& w, const std::vector<std::string>& arguments) {
   Outcome run = w.run(arguments);
   INFO(run.err);
   CHECK(run.code == 2);
@@ -42,13 +42,13 @@ TEST_CASE("what is no file to read is refused as an experiment, as weights and a
   w.write("x.toml", kOne);
   for (const std::string& name : make_odd_files(w)) {
     INFO(name);
-    check_refused(w, {"run", name});
-    check_refused(w, {"plan", name});
-    check_refused(w, {"run", "x.toml", "--init-from", name});
-    check_refused(w, {"run", "x.toml", "--set", "dataset={name=\"digits\",path=\"" + name + "\"}"});
+    check_file_refused(w, {"run", name});
+    check_file_refused(w, {"plan", name});
+    check_file_refused(w, {"run", "x.toml", "--init-from", name});
+    check_file_refused(w, {"run", "x.toml", "--set", "dataset={name=\"digits\",path=\"" + name + "\"}"});
     w.write("extends.toml", "extends = \"" + name + "\"\n" + kOne);
-    check_refused(w, {"run", "extends.toml"});
-    check_refused(w, {"resume", name});
+    check_file_refused(w, {"run", "extends.toml"});
+    check_file_refused(w, {"resume", name});
   }
 }
 
@@ -57,11 +57,11 @@ TEST_CASE("a file of a gigabyte is refused as an experiment and as weights witho
   w.write("x.toml", kOne);
   w.write("huge.toml", kOne);
   fs::resize_file(w.folder() / "huge.toml", std::uintmax_t{1} << 30);
-  CHECK(contains(check_refused(w, {"run", "huge.toml"}).err, "larger than 1 MiB"));
+  CHECK(contains(check_file_refused(w, {"run", "huge.toml"}).err, "larger than 1 MiB"));
   // All zeros: a header of no length, then bytes of no tensor.
   w.write("huge.safetensors", "");
   fs::resize_file(w.folder() / "huge.safetensors", std::uintmax_t{1} << 40);
-  CHECK(contains(check_refused(w, {"run", "x.toml", "--init-from", "huge.safetensors"}).err, "huge.safetensors"));
+  CHECK(contains(check_file_refused(w, {"run", "x.toml", "--init-from", "huge.safetensors"}).err, "huge.safetensors"));
 }
 
 TEST_CASE("a file that may not be read is named") {
@@ -69,7 +69,7 @@ TEST_CASE("a file that may not be read is named") {
   w.write("x.toml", kOne);
   if (geteuid() == 0) return;  // root may read everything
   fs::permissions(w.folder() / "x.toml", fs::perms::none);
-  CHECK(contains(check_refused(w, {"run", "x.toml"}).err, "Permission denied"));
+  CHECK(contains(check_file_refused(w, {"run", "x.toml"}).err, "Permission denied"));
 }
 
 TEST_CASE("no name leads out of the results root") {
@@ -79,17 +79,17 @@ TEST_CASE("no name leads out of the results root") {
        std::vector<std::string>{"../up", "/tmp/up", "a/b", "..", ".", ".hidden", "a\nb", "a b", std::string(200, 'a'),
                                 std::string("\x1b[31m"), std::string("caf\xc3\xa9")}) {
     INFO(name);
-    check_refused(w, {"run", "x.toml", "--name", name});
-    check_refused(w, {"run", "x.toml", "--run-id", name});
+    check_file_refused(w, {"run", "x.toml", "--name", name});
+    check_file_refused(w, {"run", "x.toml", "--run-id", name});
     w.write("named.toml", "name = '''" + name + "'''\n" + kOne);
-    check_refused(w, {"run", "named.toml"});
+    check_file_refused(w, {"run", "named.toml"});
   }
   w.write(".hidden.toml", kOne);
-  check_refused(w, {"run", ".hidden.toml"});
+  check_file_refused(w, {"run", ".hidden.toml"});
   for (const std::string& run :
        std::vector<std::string>{"..", "../..", "/", "x/../../..", "", "latest/..", "x\x1b[31m"}) {
     INFO(run);
-    CHECK_FALSE(contains(check_refused(w, {"resume", run}).err, "\x1b"));
+    CHECK_FALSE(contains(check_file_refused(w, {"resume", run}).err, "\x1b"));
   }
 }
 

@@ -25,8 +25,6 @@ bool gdb_can_look() {
   return allowed;
 }
 
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
-
 // Stops these ranks for good; returns the seconds until the program says that one hangs.
 double stop_and_wait(const LongRun& run, std::size_t ranks) {
   REQUIRE(run.process().wait_for_ranks(ranks));

@@ -3,11 +3,7 @@
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
-namespace {
-
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a rank that is killed ends the command at once and is named and leaves no process") {
   for (const int rank : {0, 1, 2}) {

@@ -7,7 +7,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
+const std::string kLimitedPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
 
 // But for those that hold what the program wrote to stdout and stderr.
 std::vector<std::string> files_in(const Workspace& w) {
@@ -21,8 +21,8 @@ std::vector<std::string> files_in(const Workspace& w) {
 }
 
 // Exit 2, said on stderr in so many words, nothing on stdout, nothing left and nothing made.
-std::string check_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said,
-                          const std::map<std::string, std::string>& environment = {}) {
+std::string check_limit_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said,
+                                const std::map<std::string, std::string>& environment = {}) {
   const auto before = files_in(w);
   const Outcome run = w.run(arguments, environment);
   INFO(run.err);
@@ -39,20 +39,20 @@ std::string check_refused(const Workspace& w, const std::vector<std::string>& ar
 
 TEST_CASE("a run id that is no plain name is refused and makes nothing") {
   const Workspace w;
-  w.write("x.toml", kPair);
+  w.write("x.toml", kLimitedPair);
   const std::string outside = w.folder() / "outside";
   for (const std::string& id :
        std::vector<std::string>{"latest", "../x", ".", "..", "a/b", outside, std::string(300, 'x')}) {
     INFO(id);
-    check_refused(w, {"run", "x.toml", "--run-id", id}, "--run-id");
+    check_limit_refused(w, {"run", "x.toml", "--run-id", id}, "--run-id");
   }
-  check_refused(w, {"resume", std::string(300, 'x')}, "xxx");
-  check_refused(w, {"resume", std::string(5000, 'x')}, "xxx");
+  check_limit_refused(w, {"resume", std::string(300, 'x')}, "xxx");
+  check_limit_refused(w, {"resume", std::string(5000, 'x')}, "xxx");
 }
 
 TEST_CASE("numbers beyond all bounds are refused by plan and by run") {
   const Workspace w;
-  w.write("x.toml", kPair);
+  w.write("x.toml", kLimitedPair);
   const std::string most = "9223372036854775807";
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
            {"accumulate", most},
@@ -68,7 +68,7 @@ TEST_CASE("numbers beyond all bounds are refused by plan and by run") {
        }) {
     for (const char* command : {"plan", "run"}) {
       INFO(command << " " << key << "=" << value);
-      check_refused(w, {command, "x.toml", "--set", key + "=" + value}, key);
+      check_limit_refused(w, {command, "x.toml", "--set", key + "=" + value}, key);
     }
   }
 }
@@ -78,29 +78,30 @@ TEST_CASE("a split that can hold nothing out is refused") {
   w.write("x.toml",
           "model = { name = \"linear\", in_features = 10, out_features = 5 }\ndataset = \"random_batch\"\n"
           "device_pool = [\"cpu\", \"cpu\"]\nsteps = 3\n");
-  check_refused(w, {"run", "x.toml", "--set", "validation.split=0.2"}, "validation");
-  w.write("x.toml", kPair);
-  check_refused(w, {"run", "x.toml", "--set", "validation.split=1e-4"}, "validation");
+  check_limit_refused(w, {"run", "x.toml", "--set", "validation.split=0.2"}, "validation");
+  w.write("x.toml", kLimitedPair);
+  check_limit_refused(w, {"run", "x.toml", "--set", "validation.split=1e-4"}, "validation");
 }
 
 TEST_CASE("a launcher's environment that contradicts itself is refused") {
   const Workspace w;
-  w.write("x.toml", kPair);
-  check_refused(w, {"run", "x.toml"}, "WORLD_SIZE", {{"RANK", "2"}, {"WORLD_SIZE", "2"}});
-  check_refused(w, {"run", "x.toml"}, "RANK", {{"RANK", "first"}, {"WORLD_SIZE", "2"}});
-  check_refused(w, {"run", "x.toml"}, "MASTER_ADDR", {{"RANK", "0"}, {"WORLD_SIZE", "2"}});
-  check_refused(w, {"run", "x.toml"}, "SLURM_PROCID", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
+  w.write("x.toml", kLimitedPair);
+  check_limit_refused(w, {"run", "x.toml"}, "WORLD_SIZE", {{"RANK", "2"}, {"WORLD_SIZE", "2"}});
+  check_limit_refused(w, {"run", "x.toml"}, "RANK", {{"RANK", "first"}, {"WORLD_SIZE", "2"}});
+  check_limit_refused(w, {"run", "x.toml"}, "MASTER_ADDR", {{"RANK", "0"}, {"WORLD_SIZE", "2"}});
+  check_limit_refused(w, {"run", "x.toml"}, "SLURM_PROCID", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
 }
 
 TEST_CASE("launch flags that contradict each other are refused") {
   const Workspace w;
-  w.write("x.toml", kPair);
-  check_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
-  check_refused(w, {"run", "x.toml", "--nnodes", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
-  check_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "0"}, "--master-addr");
-  check_refused(w, {"run", "x.toml", "--nproc-per-node", "3"}, "--nproc-per-node");
-  check_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint");
-  check_refused(w, {"run", "x.toml", "--set", "distributed.init_method=udp://1"}, "init_method");
+  w.write("x.toml", kLimitedPair);
+  check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "2", "--master-addr", "127.0.0.1"},
+                      "--node-rank");
+  check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
+  check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "0"}, "--master-addr");
+  check_limit_refused(w, {"run", "x.toml", "--nproc-per-node", "3"}, "--nproc-per-node");
+  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint");
+  check_limit_refused(w, {"run", "x.toml", "--set", "distributed.init_method=udp://1"}, "init_method");
 }
 
 TEST_CASE("a layer that PyTorch refuses is told at its place without a backtrace") {
@@ -109,7 +110,7 @@ TEST_CASE("a layer that PyTorch refuses is told at its place without a backtrace
           "dataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n[model]\nname = \"sequential\"\n"
           "layers = [{ type = \"Conv2d\", in_channels = 3, out_channels = 4, kernel_size = 3, groups = 2 }]\n");
   for (const char* command : {"plan", "run"}) {
-    const std::string said = check_refused(w, {command, "x.toml"}, "error: x.toml:5:");
+    const std::string said = check_limit_refused(w, {command, "x.toml"}, "error: x.toml:5:");
     INFO(said);
     CHECK(contains(said.substr(0, said.find('\n')), "must be divisible by groups"));
     // Besides, the line of the file and a mark below it.

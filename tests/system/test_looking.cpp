@@ -54,6 +54,8 @@ TEST_CASE("list shows each run with how it went, the newest first, and in the or
   CHECK(by_rate["runs"][1]["run"] == "tiny/1");
   const Json low = r.look_json({"list", "--where", "optimizer.lr<0.01", "--where", "epochs=3", "tiny"});
   REQUIRE(low["runs"].size() == 1);
+  CHECK(r.look_json({"list", "--where", "optimizer.lr<0.01 and epochs=3", "tiny"}) == low);
+  CHECK(r.look_json({"list", "--where", "optimizer.lr<0.01 and epochs>3", "tiny"})["runs"].empty());
   const Json summary = RunFolder(r.w.results() / "tiny/1").summary();
   CHECK(low["runs"][0]["final"] == summary["final"]);
   CHECK(low["runs"][0]["best"] == summary["best"]);
@@ -75,6 +77,11 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
            {{"list", "--sort", "train_los"}, "did you mean \"train_loss\"?"},
            {{"list", "--status", "fail"}, "did you mean \"failed\"?"},
            {{"list", "--where", "epochs"}, "is no condition"},
+           {{"list", "--where", "train_loss=<0.5"}, "write <="},
+           {{"list", "--where", "train_loss<abc"}, "is a number"},
+           {{"list", "--limit", "0"}, "--limit"},
+           {{"list", "--limit", "-1"}, "--limit"},
+           {{"list", "--sort", ""}, "key"},
            {{"list", "nothing"}, "no such run"},
            {{"list", ".."}, "no such run"},
            {{"show", "nothing"}, "no such run"},

@@ -84,6 +84,56 @@ TEST_CASE("a save that gets no memory is told and training goes on; only where i
   CHECK(resumed.code == 0);
 }
 
+TEST_CASE("where the save of the best validation fails, the best of those after it is saved") {
+  const Workspace w;
+  w.write("big.toml", R"(
+model       = { name = "mlp", in_features = 8, hidden = [2048, 2048], out_features = 2 }
+dataset     = { name = "random_pairs", size = 40, features = 8, targets = 2 }
+batch_size  = 8
+epochs      = 3
+optimizer   = { name = "sgd", lr = 0.1, momentum = 0.9 }
+loss        = "mse"
+device_pool = ["cpu"]
+threads     = 1
+validation  = { split = 0.2 }
+)");
+  const Outcome whole = w.run({"run", "big.toml"});
+  REQUIRE(whole.code == 0);
+  // The second validation is worse than the first one.
+  REQUIRE(whole.run.events("epoch").at(1).at("val_loss") > whole.run.events("epoch").at(0).at("val_loss"));
+  REQUIRE(whole.run.events("checkpoint").front().at("step") == 4);
+  REQUIRE(whole.run.events("checkpoint").size() == 2);
+  // What gets ready for saves has no memory, and neither has the save of step 4.
+  const Outcome failed = w.run({"run", "big.toml"}, {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", "2"}});
+  INFO(failed.err);
+  CHECK(failed.code == 0);
+  CHECK(contains(failed.err, "step 4 was not saved"));
+  const Json saved = failed.run.events("checkpoint").front();
+  CHECK(saved.at("step") == 8);
+  CHECK(saved.at("reason") == "best");
+}
+
+TEST_CASE("a run takes memory to save from only when a save is near") {
+  const Workspace w;
+  w.write("big.toml", kBig);
+  // The first of the requests for that memory fails.
+  const auto train = [&](const char* minutes) {
+    return w.run({"run", "big.toml", "--set", "steps=6", "--set", "model.hidden=[2048, 2048]", "--set",
+                  std::string("checkpoint.save_every_minutes=") + minutes},
+                 {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", "1"}});
+  };
+  // It is the last save's.
+  const Outcome far = train("10");
+  INFO(far.err);
+  CHECK(far.code == 1);
+  CHECK(contains(far.err, "the last checkpoint, of step 6, was not saved: no memory to save from"));
+  // It is that of what gets ready for the saves to come.
+  const Outcome near = train("0.00001");
+  INFO(near.err);
+  CHECK(near.code == 0);
+  CHECK_FALSE(contains(near.err, "was not saved"));
+}
+
 TEST_CASE("a checkpoint holds the weights of its step, though training went on while they were copied") {
   const Workspace w;
   // 200 MB, copied slowly by the thread that does it: the step after is at its optimizer before all is copied.

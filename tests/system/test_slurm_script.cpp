@@ -11,14 +11,14 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-const std::string kPair = "model = \"linear\"\ndataset = \"random_pairs\"\n";
+const std::string kScriptPair = "model = \"linear\"\ndataset = \"random_pairs\"\n";
 
 bool bash_can_read(const fs::path& script) {
   const int status = std::system(("bash -n '" + script.string() + "'").c_str());
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-void check_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said) {
+void check_script_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said) {
   const Outcome slurm = w.run(arguments);
   INFO(slurm.err);
   CHECK(slurm.code == 2);
@@ -31,7 +31,7 @@ void check_refused(const Workspace& w, const std::vector<std::string>& arguments
 
 TEST_CASE("the job script of the HPC tutorial is written by one command") {
   const Workspace w;
-  w.write("pair.toml", kPair);
+  w.write("pair.toml", kScriptPair);
   const Outcome slurm = w.run({"slurm",
                                "pair.toml",
                                "--nodes",
@@ -87,7 +87,7 @@ TEST_CASE("the job script of the HPC tutorial is written by one command") {
 
 TEST_CASE("what is not asked for is left to the cluster") {
   const Workspace w;
-  w.write("pair.toml", kPair);
+  w.write("pair.toml", kScriptPair);
   const std::string script = w.run({"slurm", "pair.toml", "--no-exclusive", "--output", "-"}).out;
   INFO(script);
   for (const std::string option :
@@ -104,7 +104,7 @@ TEST_CASE("what is not asked for is left to the cluster") {
 
 TEST_CASE("a job is told to save two minutes before its end, a short one after most of its time") {
   const Workspace w;
-  w.write("pair.toml", kPair);
+  w.write("pair.toml", kScriptPair);
   const auto signal = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"slurm", "pair.toml", "--output", "-"});
     const std::string script = w.run(arguments).out;
@@ -116,13 +116,14 @@ TEST_CASE("a job is told to save two minutes before its end, a short one after m
   CHECK(signal({"--time", "4"}) == "--signal=B:USR2@60");
   CHECK(signal({"--time", "4", "--signal-before", "100"}) == "--signal=B:USR2@100");
   CHECK(signal({"--time", "0", "--signal-before", "300"}) == "--signal=B:USR2@300");
-  check_refused(w, {"slurm", "pair.toml", "--time", "4", "--signal-before", "240"}, "no time is left to train in");
+  check_script_refused(w, {"slurm", "pair.toml", "--time", "4", "--signal-before", "240"},
+                       "no time is left to train in");
 }
 
 TEST_CASE("nothing that a user gives can become a command of the script") {
   const Workspace w;
   fs::create_directory(w.folder() / "it's $(touch bad)");
-  w.write("it's $(touch bad)/pair.toml", kPair);
+  w.write("it's $(touch bad)/pair.toml", kScriptPair);
   const std::string nasty = "'; touch bad; '$(touch bad)`touch bad`\"";
   const Outcome slurm =
       w.run({"slurm", "it's $(touch bad)/pair.toml", "--partition", nasty, "--account", nasty, "--job-name", nasty,
@@ -149,15 +150,15 @@ TEST_CASE("nothing that a user gives can become a command of the script") {
 
 TEST_CASE("a wrong command line or experiment writes no script") {
   const Workspace w;
-  w.write("pair.toml", kPair);
-  w.write("bad.toml", kPair + "batchsize = 3\nepochs = true\n");
-  check_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is no time");
-  check_refused(w, {"slurm", "pair.toml", "--nodes", "0"}, "--nodes");
-  check_refused(w, {"slurm", "pair.toml", "--port", "65536"}, "--port");
-  check_refused(w, {"slurm", "pair.toml", "--name", "a/b"}, "name");
-  check_refused(w, {"slurm", "gone.toml"}, "gone.toml");
-  check_refused(w, {"slurm", "pair.toml", "--submit", "--output", "-"}, "--output");
-  check_refused(w, {"slurm", "pair.toml", "--set", "optimizer.lrr=1"}, "did you mean \"lr\"");
+  w.write("pair.toml", kScriptPair);
+  w.write("bad.toml", kScriptPair + "batchsize = 3\nepochs = true\n");
+  check_script_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is no time");
+  check_script_refused(w, {"slurm", "pair.toml", "--nodes", "0"}, "--nodes");
+  check_script_refused(w, {"slurm", "pair.toml", "--port", "65536"}, "--port");
+  check_script_refused(w, {"slurm", "pair.toml", "--name", "a/b"}, "name");
+  check_script_refused(w, {"slurm", "gone.toml"}, "gone.toml");
+  check_script_refused(w, {"slurm", "pair.toml", "--submit", "--output", "-"}, "--output");
+  check_script_refused(w, {"slurm", "pair.toml", "--set", "optimizer.lrr=1"}, "did you mean \"lr\"");
   const Outcome bad = w.run({"slurm", "bad.toml"});
   CHECK(bad.code == 2);
   CHECK(contains(bad.err, "did you mean \"batch_size\""));
@@ -167,7 +168,7 @@ TEST_CASE("a wrong command line or experiment writes no script") {
 
 TEST_CASE("a script that somebody has edited is not overwritten") {
   const Workspace w;
-  w.write("pair.toml", kPair);
+  w.write("pair.toml", kScriptPair);
   const fs::path script = w.folder() / "job.sbatch";
   REQUIRE(w.run({"slurm", "pair.toml"}).code == 0);
   CHECK(w.run({"slurm", "pair.toml"}).code == 0);  // it would be the same
@@ -182,7 +183,7 @@ TEST_CASE("a script that somebody has edited is not overwritten") {
 
 TEST_CASE("where there is no sbatch, submitting says so and leaves the script") {
   const Workspace w;
-  w.write("pair.toml", kPair);
+  w.write("pair.toml", kScriptPair);
   const Outcome slurm = w.run({"slurm", "pair.toml", "--submit"}, {{"PATH", w.folder().string()}});
   INFO(slurm.err);
   CHECK(slurm.code == 2);

@@ -79,7 +79,7 @@ TEST_CASE("a sweep trains every trial and ranks them, and the best one can be re
   }
   CHECK(points.size() == 6);
   CHECK(summary.at("best") == ranking[0].at("trial"));
-  CHECK(contains(outcome.out, summary.at("repeat").get<std::string>()));
+  CHECK(contains(outcome.err, summary.at("repeat").get<std::string>()));
   CHECK(contains(text_of(sweep.path() / "report.html"), "\"kind\":\"sweep\""));
   CHECK_FALSE(fs::exists(sweep.path() / "trials" / "latest"));
   CHECK(fs::read_symlink(workspace.results() / "s" / "latest") == "one");
@@ -157,6 +157,44 @@ TEST_CASE("a sweep that is killed at any moment goes on to the same ranking, and
   const std::size_t before = journal(sweep).size();
   CHECK(workspace.run({"resume", "s/one"}).code == 0);
   CHECK(journal(sweep).size() == before);
+}
+
+TEST_CASE("a sweep keeps the settings that it was begun with, and other ones are refused and change nothing") {
+  const Workspace workspace;
+  workspace.write("s.toml", kSweep);
+  REQUIRE(workspace.run(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"})).code == 0);
+  const RunFolder sweep = sweep_of(workspace);
+  const auto content = [&] {
+    std::string text;
+    for (const char* file : {"sweep.toml", "summary.json", "journal.jsonl"}) text += text_of(sweep.path() / file);
+    for (const std::string& name : sweep.listing()) text += name + "\n";
+    return text;
+  };
+  const std::string before = content();
+  const Outcome resumed = workspace.run({"resume", "s/one", "--set", "epochs=2"});
+  INFO(resumed.err);
+  CHECK(resumed.code == 2);
+  CHECK(contains(resumed.err, "ddp-exp sweep FILE --set"));
+  CHECK(content() == before);
+  for (const auto& [set, said] :
+       std::vector<std::pair<std::string, std::string>>{{"epochs=2", "epochs = 1, not 2"},
+                                                        {"optimizer.lr=0.5", "optimizer.lr"},  // varies
+                                                        {"sweep.retries=1", "sweep.retries = 0, not 1"},
+                                                        {"save_every=1", "save_every"}}) {
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--trial", "0"}}) {
+      auto arguments = sweep_arguments({"--set", set});
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const Outcome refused = workspace.run(arguments);
+      INFO(refused.err);
+      CHECK(refused.code == 2);
+      CHECK(contains(refused.err, said));
+      CHECK(content() == before);
+    }
+  }
+  // The command that begun it, as a batch system runs it again.
+  CHECK(workspace.run(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"})).code == 0);
+  CHECK(workspace.run({"resume", "s/one"}).code == 0);
+  CHECK(text_of(sweep.path() / "sweep.toml") == before.substr(0, text_of(sweep.path() / "sweep.toml").size()));
 }
 
 TEST_CASE("a stop saves the trials that run, and the sweep goes on where they were") {

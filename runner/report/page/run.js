@@ -87,7 +87,8 @@ function whyText(event) {
   const rank = event.rank >= 0 ? `rank ${event.rank}: ` : "";
   if (event.event === "restart") return el("span", {class: "cause"}, rank, event.cause ?? MISSING);
   const ranks = isNumber(event.world_size) ? plural(event.world_size, "rank") : "";
-  return [ranks, changesText(event.changes)].filter(Boolean).join("; ");
+  const origin = event.origin ? `fork of ${event.origin.run ?? MISSING}` : "";
+  return [origin, ranks, changesText(event.changes)].filter(Boolean).join("; ");
 }
 
 function changesText(changes) {
@@ -121,11 +122,11 @@ const runsHead = (runs) => el("thead", {},
 function checkpointsSection(runs) {
   const rows = runs.flatMap((run) => run.checkpoints.map((saved) => [
     ...ofRun(runs, run), count(saved.step), count(saved.epoch), el("code", {}, saved.path ?? MISSING),
-    duration(saved.seconds), duration(saved.stall),
+    saved.reason ?? "regular", duration(saved.seconds), duration(saved.stall),
   ]));
   if (rows.length === 0) return null;
   const left = runs.reduce((n, run) => n + run.checkpoints_in_all - run.checkpoints.length, 0);
-  const head = ["step", "epoch", "folder", "training time", "training waited"];
+  const head = ["step", "epoch", "folder", "reason", "training time", "training waited"];
   return section("Checkpoints", el("p", {class: "note"}, "All that were saved; older ones may be removed by now."),
     scrolling(table([...ofRun(runs, {label: "run"}), ...head], rows, {class: "numbers"})),
     left > 0 ? el("p", {class: "note"}, `and ${count(left)} earlier ones`) : null);

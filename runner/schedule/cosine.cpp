@@ -1,9 +1,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "train/scheduler.h"
+#include "schedule/scheduler.h"
 
-namespace ddp::train {
+namespace ddp::schedule {
 namespace {
 
 struct CosineOptions : Warmup {
@@ -15,7 +15,7 @@ struct CosineOptions : Warmup {
 };
 
 // Without restarts: Loshchilov and Hutter, SGDR (2017), equation 5.
-const bool registered = schedulers().add<CosineOptions>(
+const bool cosine_registered = schedulers().add<CosineOptions>(
     "cosine", "half a cosine from lr to min_lr", [](const CosineOptions& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [o, lr = horizon.lr](std::int64_t, double progress) {
         return o.min_lr + (lr - o.min_lr) * (1 + std::cos(std::numbers::pi * progress)) / 2;
@@ -23,4 +23,4 @@ const bool registered = schedulers().add<CosineOptions>(
     });
 
 }  // namespace
-}  // namespace ddp::train
+}  // namespace ddp::schedule

@@ -1,6 +1,6 @@
-#include "train/scheduler.h"
+#include "schedule/scheduler.h"
 
-namespace ddp::train {
+namespace ddp::schedule {
 namespace {
 
 struct LinearOptions : Warmup {
@@ -11,7 +11,7 @@ struct LinearOptions : Warmup {
   }
 };
 
-const bool registered = schedulers().add<LinearOptions>(
+const bool linear_registered = schedulers().add<LinearOptions>(
     "linear", "a line from lr to lr * end_factor", [](const LinearOptions& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [o, lr = horizon.lr](std::int64_t, double progress) {
         return lr * (1 + (o.end_factor - 1) * progress);
@@ -19,4 +19,4 @@ const bool registered = schedulers().add<LinearOptions>(
     });
 
 }  // namespace
-}  // namespace ddp::train
+}  // namespace ddp::schedule

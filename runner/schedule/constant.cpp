@@ -1,12 +1,12 @@
-#include "train/scheduler.h"
+#include "schedule/scheduler.h"
 
-namespace ddp::train {
+namespace ddp::schedule {
 namespace {
 
-const bool registered =
+const bool constant_registered =
     schedulers().add<Warmup>("constant", "the same lr in every step", [](const Warmup& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [lr = horizon.lr](auto, auto) { return lr; });
     });
 
 }  // namespace
-}  // namespace ddp::train
+}  // namespace ddp::schedule

@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "train/scheduler.h"
+#include "schedule/scheduler.h"
 
-namespace ddp::train {
+namespace ddp::schedule {
 namespace {
 
 struct StepOptions : Warmup {
@@ -16,7 +16,7 @@ struct StepOptions : Warmup {
   }
 };
 
-const bool registered = schedulers().add<StepOptions>(
+const bool step_registered = schedulers().add<StepOptions>(
     "step", "lr times gamma after every step_size steps", [](const StepOptions& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [o, lr = horizon.lr](std::int64_t since, double) {
         return lr * std::pow(o.gamma, static_cast<double>(since / o.step_size));
@@ -24,4 +24,4 @@ const bool registered = schedulers().add<StepOptions>(
     });
 
 }  // namespace
-}  // namespace ddp::train
+}  // namespace ddp::schedule

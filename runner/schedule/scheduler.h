@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <functional>
 
+#include "config/experiment.h"
 #include "config/registry.h"
 
-namespace ddp::train {
+namespace ddp::schedule {
 
 // What a scheduler is built for.
 struct Horizon {
@@ -18,6 +19,9 @@ using Scheduler = std::function<double(std::int64_t step)>;
 
 using SchedulerRegistry = config::Registry<Scheduler, const Horizon&>;
 SchedulerRegistry& schedulers();
+
+// The schedule of a loaded experiment over so many optimizer steps, from the lr of its optimizer.
+Scheduler scheduler_of(const config::Experiment& experiment, std::int64_t steps);
 
 // The options that every scheduler has: a linear warm-up from lr / warmup_steps to lr.
 struct Warmup {
@@ -32,4 +36,4 @@ struct Warmup {
 Scheduler with_warmup(const Warmup& warmup, const Horizon& horizon,
                       std::function<double(std::int64_t since, double progress)> after);
 
-}  // namespace ddp::train
+}  // namespace ddp::schedule

@@ -1,12 +1,17 @@
-#include "train/scheduler.h"
+#include "schedule/scheduler.h"
 
 #include <algorithm>
 
-namespace ddp::train {
+namespace ddp::schedule {
 
 SchedulerRegistry& schedulers() {
   static SchedulerRegistry instance("scheduler");
   return instance;
+}
+
+Scheduler scheduler_of(const config::Experiment& e, std::int64_t steps) {
+  const Horizon horizon{.lr = e.optimizer.options.value("lr", 0.0), .steps = steps};
+  return schedulers().build(e.scheduler.name, e.scheduler.options, horizon);
 }
 
 Scheduler with_warmup(const Warmup& warmup, const Horizon& horizon,
@@ -18,4 +23,4 @@ Scheduler with_warmup(const Warmup& warmup, const Horizon& horizon,
   };
 }
 
-}  // namespace ddp::train
+}  // namespace ddp::schedule

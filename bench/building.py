@@ -1,0 +1,75 @@
+"""What a cold build of the program costs: all that `scripts/ddp-exp run experiments/basic.toml` compiles, without ccache.
+
+Seconds of one machine mean little on another, so the first row is what counts: how many times the cost of one small
+file (five headers of the standard library) the whole build costs.
+"""
+
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import time
+
+from sides import ROOT
+from table import Table
+
+FOLDER = pathlib.Path(ROOT) / "build" / "bench-build"
+SMALL = "#include <filesystem>\n#include <functional>\n#include <map>\n#include <string>\n#include <vector>\n"
+
+
+def processor_seconds(command, **options):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, **options)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def small_file():
+    source = FOLDER / "small.cpp"
+    source.write_text(SMALL)
+    return processor_seconds(["c++", "-std=c++20", "-O1", "-c", source, "-o", FOLDER / "small.o"])
+
+
+class Build:
+    """One cold build, which the three rows tell of."""
+
+    def __init__(self):
+        self.measured = None
+
+    def build(self):
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        FOLDER.mkdir(parents=True)
+        libtorch = next(
+            line.split("=", 1)[1]
+            for line in (pathlib.Path(ROOT) / "build/release/CMakeCache.txt").read_text().splitlines()
+            if line.startswith("DDP_LIBTORCH:")
+        )
+        environment = {**os.environ, "CCACHE_DISABLE": "1"}
+        begun = time.monotonic()
+        cost = processor_seconds(
+            ["cmake", "--preset", "release", "-B", FOLDER, f"-DDDP_LIBTORCH={libtorch}", "-DDDP_NCCL=OFF"],
+            cwd=ROOT,
+            env=environment,
+        )
+        cost += processor_seconds(["ninja", "all"], cwd=FOLDER, env=environment)
+        self.measured = {"cost": cost, "wall": time.monotonic() - begun, "small": small_file()}
+        shutil.rmtree(FOLDER)
+
+    def take(self, row):
+        """The rows are asked for in turn; the first one builds."""
+        if row == "relative":
+            self.build()
+            return self.measured["cost"] / self.measured["small"]
+        return self.measured[row]
+
+
+def tables():
+    build = Build()
+    rows = {
+        "a cold build, in small files": lambda: build.take("relative"),
+        "a cold build, CPU seconds": lambda: build.take("cost"),
+        "a cold build, seconds of waiting": lambda: build.take("wall"),
+        "a small file, CPU seconds": lambda: build.take("small"),
+    }
+    return [Table("build", "what a cold build of the program costs", "less", rows, peers=False, once=True)]

@@ -1,0 +1,105 @@
+#include "base/paths.h"
+
+#include <algorithm>
+#include <new>
+
+namespace ddp::paths {
+namespace fs = std::filesystem;
+namespace {
+
+void require(const std::error_code& error, const std::string& act, const fs::path& path,
+             const std::string& remedy = "") {
+  if (error) throw usage_error("cannot " + act + ": " + error.message(), path.string(), remedy);
+}
+
+void require_change(const std::error_code& error, const std::string& act, const fs::path& path) {
+  if (error) throw training_error("cannot " + act + ": " + error.message(), path.string());
+}
+
+// Behind a symbolic link ".." is the folder above the link's target: there it must stay.
+fs::path without_dots(const fs::path& whole) {
+  fs::path normal = whole.lexically_normal();
+  if (std::find(whole.begin(), whole.end(), "..") == whole.end()) return normal;
+  std::error_code error;
+  const fs::path meant = fs::weakly_canonical(whole, error);
+  return error || meant == fs::weakly_canonical(normal, error) ? normal : whole;
+}
+
+}  // namespace
+
+fs::path working_folder() {
+  std::error_code error;
+  fs::path folder = fs::current_path(error);
+  require(error, "find the working folder", "", "somebody may have deleted it: change into a folder that exists");
+  return folder;
+}
+
+fs::path absolute(const fs::path& path) {
+  if (path.is_absolute()) return without_dots(path);
+  std::error_code error;
+  const fs::path folder = fs::current_path(error);
+  require(error, "tell where this is without the working folder", path,
+          "change into a folder that exists, or give a path that begins with \"/\"");
+  return without_dots(folder / path);
+}
+
+fs::path without_links(const fs::path& path) {
+  std::error_code error;
+  fs::path found = fs::canonical(path, error);
+  require(error, "follow the path", path);
+  return found;
+}
+
+void make_folders(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  require_change(error, "make the folder", folder);
+}
+
+void remove_all(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  require_change(error, "remove it", path);
+}
+
+void rename(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  require_change(error, "rename it to " + to.string(), from);
+}
+
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    found.push_back(entry->path());
+  }
+  require(error, "read the folder", folder);
+  return found;
+}
+
+fs::path program() {
+  std::error_code error;
+  fs::path found = fs::read_symlink("/proc/self/exe", error);
+  require(error, "find the program's own file", "/proc/self/exe", "mount /proc");
+  return found;
+}
+
+}  // namespace ddp::paths
+
+namespace ddp {
+
+Error as_error(const std::exception& error) {
+  if (const auto* own = dynamic_cast<const Error*>(&error)) return *own;
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return training_error("not enough memory");
+  if (const auto* files = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
+    std::string where = files->path1().string();
+    if (!files->path2().empty()) where += ", " + files->path2().string();
+    // Its own what() is this text with the paths in brackets.
+    return training_error(files->std::system_error::what(), where);
+  }
+  return training_error(std::string("internal error: ") + error.what(), "",
+                        "this is a fault of ddp-exp: please report it with the command line");
+}
+
+}  // namespace ddp

@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "commands/commands.h"
+#include "config/phrases.h"
+#include "config/source.h"
+#include "launch/version.h"
+
+namespace ddp::commands {
+namespace {
+
+// CLI11 has exit codes of its own; ours is 2 for every wrong command line, 0 for --help.
+int explain(const CLI::App& app, const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 2; }
+
+// CLI11 would only say that a command is missing.
+void require_known_verb(const CLI::App& app, const std::string& verb) {
+  std::vector<std::string> names;
+  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(known->get_name());
+  if (verb.starts_with("-") || std::find(names.begin(), names.end(), verb) != names.end()) return;
+  throw usage_error("unknown command " + config::in_quotes(verb), "", config::suggestion(verb, names, "commands"));
+}
+
+// Every verb takes --results, so that one set of options fits all of them. Some have no use for it.
+void accept_results_everywhere(const CLI::App& app, std::string& unused) {
+  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) {
+    CLI::App* verb = app.get_subcommand(known->get_name());
+    if (verb->get_option_no_throw("--results") != nullptr) continue;
+    verb->add_option("--results", unused, "the results root, of which this command reads nothing")->group("");
+  }
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
+  // cannot save.
+  std::signal(SIGXFSZ, SIG_IGN);
+  CLI::App app(
+      "ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's own distributed "
+      "data parallelism");
+  app.name("ddp-exp");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "ddp-exp " + launch::build_id() + ", LibTorch " + launch::kLibTorchVersion);
+  int exit_code = 0;
+  add_run(app, exit_code);
+  add_resume(app, exit_code);
+  add_fork(app, exit_code);
+  add_sweep(app, exit_code);
+  add_plan(app, exit_code);
+  add_validate(app, exit_code);
+  add_list(app, exit_code);
+  add_show(app, exit_code);
+  add_compare(app, exit_code);
+  add_diff(app, exit_code);
+  add_models(app, exit_code);
+  add_datasets(app, exit_code);
+  add_schema(app, exit_code);
+  add_report(app, exit_code);
+  add_slurm(app, exit_code);
+  add_comm(app, exit_code);
+  add_completion(app, exit_code);
+  std::string unused_results;
+  accept_results_everywhere(app, unused_results);
+  try {
+    if (argc > 1 && std::strcmp(argv[1], "__complete") == 0) {
+      complete(app, {argv + 2, argv + argc});
+      return 0;
+    }
+    if (argc > 1) require_known_verb(app, argv[1]);
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  } catch (const Error& error) {
+    log::error(error.what());
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    const Error explained = as_error(error);
+    log::error(explained.what());
+    return explained.exit_code();
+  }
+}
+
+}  // namespace ddp::commands

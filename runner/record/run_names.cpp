@@ -1,0 +1,130 @@
+#include "record/run_names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/error.h"
+#include "config/phrases.h"
+#include "config/source.h"
+#include "record/run_directory.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kShortestPart = 4;
+constexpr std::size_t kMostMatches = 10;
+
+bool holds_results(const fs::path& folder) {
+  const RunDirectory directory(folder);
+  return directory.begun() || directory.is_sweep();
+}
+
+// Returns the sorted names of the folders in a folder, without links and hidden folders. An unreadable folder has none.
+std::vector<std::string> folders_inside(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code gone;
+    if (entry->is_symlink(gone) || !entry->is_directory(gone)) continue;
+    std::string name = entry->path().filename().string();
+    if (!name.starts_with(".")) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// "basic/w4fg" gives the name "basic" and a part of an id; "w4fg" gives a part alone.
+struct NamedPart {
+  std::string name;
+  std::string part;
+};
+
+std::optional<NamedPart> split_name(const std::string& named) {
+  const std::size_t slash = named.find('/');
+  if (slash == std::string::npos) return NamedPart{.name = "", .part = named};
+  if (slash == 0 || named.find('/', slash + 1) != std::string::npos) return {};
+  return NamedPart{.name = named.substr(0, slash), .part = named.substr(slash + 1)};
+}
+
+// Returns "name/id" of each run or sweep whose id contains the part, the newest id first.
+std::vector<std::string> matches_of(const fs::path& results, const NamedPart& wanted) {
+  std::vector<std::string> found;
+  const auto names = wanted.name.empty() ? folders_inside(results) : std::vector<std::string>{wanted.name};
+  for (const std::string& name : names) {
+    for (const std::string& id : folders_inside(results / name)) {
+      if (id.find(wanted.part) == std::string::npos || !holds_results(results / name / id)) continue;
+      found.push_back(name + "/" + id);
+    }
+  }
+  const auto id_of = [](const std::string& match) { return match.substr(match.find('/')); };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const std::string& a, const std::string& b) { return id_of(a) > id_of(b); });
+  return found;
+}
+
+std::string listed(const std::vector<std::string>& matches) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostMatches, matches.size()); ++i) text += (i > 0 ? ", " : "") + matches[i];
+  if (matches.size() > kMostMatches) text += " and " + std::to_string(matches.size() - kMostMatches) + " more";
+  return text;
+}
+
+// Returns "name/id" of the run whose id, or the random end of whose id, is nearest to the part.
+std::string nearest_run(const fs::path& results, const NamedPart& wanted, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!wanted.name.empty() && name != wanted.name) continue;
+    const std::vector<std::string> ids = folders_inside(results / name);
+    if (const std::string near = config::nearest(wanted.part, ids); !near.empty()) return name + "/" + near;
+    if (wanted.part.size() < kShortestPart) continue;
+    std::vector<std::string> ends;
+    for (const std::string& id : ids) ends.push_back(id.substr(id.rfind('-') + 1));
+    const std::string near = config::nearest(wanted.part, ends);
+    const auto at = std::find(ends.begin(), ends.end(), near);
+    if (!near.empty()) return name + "/" + ids[static_cast<std::size_t>(at - ends.begin())];
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<fs::path> folder_by_part(const fs::path& results, const std::string& named) {
+  const auto wanted = split_name(named);
+  if (!wanted || wanted->part.size() < kShortestPart) return {};
+  const std::vector<std::string> matches = matches_of(results, *wanted);
+  if (matches.empty()) return {};
+  if (matches.size() == 1) return results / matches.front();
+  throw usage_error(config::in_quotes(wanted->part) + " is part of " + std::to_string(matches.size()) + " ids",
+                    results.string(), "name one of them: " + listed(matches));
+}
+
+std::optional<fs::path> folder_of_trial(const fs::path& sweep, const std::string& number) {
+  int trial = -1;
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, trial);
+  if (error != std::errc() || stop != end || trial < 0) return {};
+  fs::path folder = sweep / RunDirectory::trial_folder(trial);
+  return holds_results(folder) ? std::optional(folder) : std::nullopt;
+}
+
+std::string remedy_for_unknown_run(const fs::path& results, const std::string& named) {
+  const auto wanted = split_name(named);
+  const std::vector<std::string> names = folders_inside(results);
+  std::vector<std::string> near;
+  if (wanted && wanted->name.empty()) near.push_back(config::nearest(named, names));
+  if (wanted && !wanted->name.empty()) {
+    const std::string name = config::nearest(wanted->name, names);
+    if (!name.empty() && name != wanted->name) near.push_back(name + "/" + wanted->part);
+  }
+  if (wanted) near.push_back(nearest_run(results, *wanted, names));
+  std::string text;
+  for (const std::string& name : near) {
+    if (!name.empty()) text += (text.empty() ? "did you mean " : " or ") + config::in_quotes(name);
+  }
+  if (!text.empty()) return text + "?";
+  return "name a run by its folder, by a name under " + results.string() +
+         ", by name/id, name/sweep-id/007, latest, or a part of an id of at least 4 characters";
+}
+
+}  // namespace ddp::record

@@ -1,0 +1,40 @@
+#include "schedule/change.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "schedule/scheduler.h"
+
+namespace ddp::schedule {
+namespace {
+
+std::string lr_text(double lr) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", lr);
+  return text;
+}
+
+bool equal_lr(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
+
+std::string length_text(const Course& course) {
+  const std::string steps = std::to_string(course.steps) + " steps";
+  if (!course.experiment.epochs) return steps;
+  return std::to_string(*course.experiment.epochs) + " epochs (" + steps + ")";
+}
+
+}  // namespace
+
+std::string change_in_words(const Course& before, const Course& now, std::int64_t step) {
+  const double old_lr = scheduler_of(before.experiment, before.steps)(std::min(step, before.steps));
+  config::Experiment with_old_lr = now.experiment;
+  with_old_lr.optimizer.options["lr"] = before.experiment.optimizer.options.value("lr", 0.0);
+  if (equal_lr(scheduler_of(with_old_lr, now.steps)(step), old_lr)) return "";
+  const Scheduler scheduler = scheduler_of(now.experiment, now.steps);
+  if (equal_lr(scheduler(step), old_lr)) return "";
+  return "the schedule \"" + now.experiment.scheduler.name + "\" is now over " + length_text(now) + ": lr goes on at " +
+         lr_text(scheduler(step)) + " (the schedule before gave " + lr_text(old_lr) + " for this step), and ends at " +
+         lr_text(scheduler(now.steps - 1));
+}
+
+}  // namespace ddp::schedule

@@ -1,0 +1,95 @@
+"""Packs a built program as a wheel and as an archive.
+
+    package.py BUILD FOLDER     BUILD is a folder that cmake and ninja built; prints the two files made in FOLDER
+
+The same build gives the same bytes: names are sorted, and all times are SOURCE_DATE_EPOCH, or 1980.
+"""
+
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import archive  # noqa: E402
+import licenses  # noqa: E402
+import wheel  # noqa: E402
+
+LARGEST = 15_000_000
+
+
+def fail(*lines):
+    for line in lines:
+        print(f"ddp-exp: {line}", file=sys.stderr)
+    sys.exit(1)
+
+
+def version_of(build):
+    cache = (build / "CMakeCache.txt").read_text()
+    return re.search(r"^CMAKE_PROJECT_VERSION:STATIC=(.+)$", cache, re.M).group(1)
+
+
+def libtorch_version():
+    wanted = (HERE.parents[1] / "requirements/libtorch.txt").read_text()
+    return re.search(r"^torch==(\S+)", wanted, re.M).group(1)
+
+
+def install(build, stage):
+    """What cmake/Install.cmake lists, without symbols that only debuggers need."""
+    for component in ("program", "bundle"):
+        command = ["cmake", "--install", build, "--prefix", stage, "--strip", "--component", component]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(f"cmake --install failed:\n{done.stdout}{done.stderr}")
+
+
+def replace_links(folder):
+    """A library comes as libx.so.1 -> libx.so.1.2.3. Only the first name is asked for, and a wheel holds no links."""
+    targets = {link: link.resolve() for link in folder.iterdir() if link.is_symlink()}
+    for link, target in targets.items():
+        content = target.read_bytes()
+        link.unlink()
+        link.write_bytes(content)
+        link.chmod(0o755)
+    for target in set(targets.values()):
+        target.unlink()
+
+
+def platform_tag():
+    """The C library of this machine: pip installs the wheel where it is at least as new, as is then libstdc++."""
+    name, version = platform.libc_ver()
+    if name != "glibc" or platform.machine() != "x86_64":
+        fail(f"a package is for glibc on x86-64; this is {name or 'another C library'} on {platform.machine()}")
+    major, minor = version.split(".")[:2]
+    return f"manylinux_{major}_{minor}_x86_64"
+
+
+def main(build, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    version, torch = version_of(build), libtorch_version()
+    with tempfile.TemporaryDirectory() as scratch:
+        stage = pathlib.Path(scratch)
+        install(build, stage)
+        replace_links(stage / "lib/ddp-exp")
+        try:
+            licenses.collect(stage / "lib/ddp-exp", stage / "share/doc/ddp-exp/licenses")
+        except LookupError as error:
+            fail(str(error))
+        made = [wheel.write(stage, folder, version, torch, platform_tag()),
+                archive.write(stage, folder, version, torch)]
+    for file in made:
+        size = file.stat().st_size
+        print(f"ddp-exp: {file.name}: {size / 1e6:.1f} MB", file=sys.stderr)
+        if size > LARGEST:
+            fail(f"{file} is larger than {LARGEST / 1e6:.0f} MB")
+        print(file)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))

@@ -1,0 +1,61 @@
+"""Writes the wheel. Its parts, and where pip puts them:
+
+    ddp_exp/                          site-packages, beside torch/: the program and its libraries
+    ddp_exp-V.data/scripts/ddp-exp    bin/: a launcher, which starts the program
+    ddp_exp-V.data/data/share/        share/ of the environment: experiments, their schema, licenses
+"""
+
+import base64
+import hashlib
+import pathlib
+import zipfile
+
+import entries
+
+LAUNCHER = pathlib.Path(__file__).with_name("launcher.sh")
+README = pathlib.Path(__file__).with_name("wheel.md")
+
+
+def metadata(version, torch):
+    return f"""\
+Metadata-Version: 2.1
+Name: ddp-exp
+Version: {version}
+Summary: Runs training experiments from a file, with PyTorch's distributed data parallelism
+Requires-Python: >=3.10
+Requires-Dist: torch=={torch}
+Provides-Extra: digits
+Requires-Dist: scikit-learn>=1.7; extra == "digits"
+Description-Content-Type: text/markdown
+
+""" + README.read_text()
+
+
+def record_line(path, content):
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f"{path},sha256={digest},{len(content)}\n"
+
+
+def write(stage, folder, version, torch, platform_tag):
+    """From a folder that cmake installed into. Returns the wheel's path."""
+    tag = f"py3-none-{platform_tag}"
+    info, data = f"ddp_exp-{version}.dist-info", f"ddp_exp-{version}.data"
+    contents = {f"ddp_exp/{path}": (file.read_bytes(), file.stat().st_mode & 0o777)
+                for path, file in entries.files(stage / "lib/ddp-exp")}
+    contents |= {f"{data}/data/share/{path}": (file.read_bytes(), 0o644)
+                 for path, file in entries.files(stage / "share")}
+    contents[f"{data}/scripts/ddp-exp"] = (LAUNCHER.read_bytes(), 0o755)
+    contents[f"{info}/METADATA"] = (metadata(version, torch).encode(), 0o644)
+    contents[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: ddp-exp\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(), 0o644)
+    record = "".join(record_line(path, content) for path, (content, _) in sorted(contents.items()))
+    target = folder / f"ddp_exp-{version}-{tag}.whl"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        # RECORD is the last entry by the format's recommendation.
+        for path, (content, mode) in [*sorted(contents.items()),
+                                      (f"{info}/RECORD", ((record + f"{info}/RECORD,,\n").encode(), 0o644))]:
+            entry = zipfile.ZipInfo(path, entries.zip_date())
+            entry.external_attr = (0o100000 | mode) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(entry, content)
+    return target

@@ -1,0 +1,115 @@
+"""Packages of the program that this build made, installed where the checkout cannot be reached."""
+
+import functools
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
+BUILD = pathlib.Path(os.environ["DDP_EXP"]).parent.parent
+TORCH = pathlib.Path(os.environ["DDP_TORCH"])  # torch/ and nvidia/, with what pip says of them
+PYTHON = "/usr/bin/python3"  # the system's, whose pip the set-up installs
+# The libraries that a package takes from the system.
+OF_THE_SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libutil.", "libgcc_s.",
+                 "libstdc++.")
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def require_release_build():
+    if "CMAKE_BUILD_TYPE:STRING=Release" not in (BUILD / "CMakeCache.txt").read_text():
+        skip("only a Release build is packed")
+
+
+def run(command, **options):
+    """Its stdout. Fails with all that it printed where its exit code is not `code` (0)."""
+    code = options.pop("code", 0)
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          **options)
+    assert done.returncode == code, f"{command} exited with {done.returncode}:\n{done.stdout}{done.stderr}"
+    return done.stderr if code else done.stdout
+
+
+def pack(folder):
+    """The wheel and the archive of this build."""
+    made = run([PYTHON, "-I", "-B", SOURCE / "scripts/setup/package/package.py", BUILD, folder])
+    return [pathlib.Path(line) for line in made.splitlines()]
+
+
+@functools.cache
+def can_hide_folders():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
+
+
+def run_elsewhere(command, folder, code=0, **environment):
+    """In that folder, with no environment but this, and where the system allows it without the checkout's build."""
+    command = ["env", "-i", "PATH=/usr/bin:/bin", f"HOME={folder}", "OMP_NUM_THREADS=1",
+               *(f"{name}={value}" for name, value in environment.items()), *command]
+    if can_hide_folders():
+        hide = 'mount -t tmpfs none "$1" && shift && exec "$@"'
+        command = ["unshare", "-m", "sh", "-c", hide, "sh", BUILD, *command]
+    return run(command, cwd=folder, code=code)
+
+
+def check_libraries(folder):
+    """No library of the package names the build, and each finds what it needs in the package, in torch, or in the C
+    and C++ libraries of the system."""
+    for file in [folder / "ddp-exp", *folder.glob("lib*.so*")]:
+        dynamic = run(["readelf", "-dW", file])
+        paths = [line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "PATH)" in line]
+        assert all(part.startswith("$ORIGIN") for path in paths for part in path.split(":")), (file, paths)
+    for file in (folder / "ddp-exp", folder / "libddp_rank.so"):
+        for line in run_elsewhere(["ldd", file], folder).splitlines():
+            name, _, place = line.strip().partition(" => ")
+            name = pathlib.Path(name.split()[0]).name
+            if name.startswith(OF_THE_SYSTEM):
+                continue
+            assert place and "not found" not in place, line
+            path = os.path.abspath(place.split(" (")[0])
+            assert pathlib.Path(path).is_relative_to(folder.parent), f"{file.name} takes it from outside: {line}"
+
+
+def requirements_of(folder):
+    """What pip finds missing of what the packages in a folder ask for: names and versions that would do."""
+    sys.path.append(str(pathlib.Path(run([PYTHON, "-I", "-c", "import pip; print(pip.__path__[0])"]).strip()) / ".."))
+    from pip._vendor.packaging.requirements import Requirement
+    from pip._vendor.packaging.utils import canonicalize_name
+
+    present = {canonicalize_name(d.metadata["Name"]) for d in importlib.metadata.distributions(path=[str(folder)])}
+    missing = {}
+    for distribution in importlib.metadata.distributions(path=[str(folder)]):
+        for line in distribution.requires or []:
+            wanted = Requirement(line)
+            if canonicalize_name(wanted.name) in present or not (wanted.marker is None or
+                                                                 wanted.marker.evaluate({"extra": ""})):
+                continue
+            bounds = [s.version for s in wanted.specifier if s.operator in ("==", ">=", "~=")]
+            missing[wanted.name] = bounds[0] if bounds else "1.0"
+    return missing
+
+
+def environment(folder):
+    """An empty virtual environment that has torch: linked, since it is 2 GB. Of the packages that torch asks for and
+    this machine has not fetched there are only the names: nothing is loaded from them here."""
+    run([PYTHON, "-I", "-m", "venv", "--without-pip", folder])
+    packages = next((folder / "lib").glob("python3*")) / "site-packages"
+    for entry in TORCH.iterdir():
+        if not entry.name.startswith("."):
+            (packages / entry.name).symlink_to(entry)
+    for name, version in requirements_of(packages).items():
+        info = packages / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    return packages
+
+
+def pip_install(environment, *words, **options):
+    """From no index and no other folder, whatever this machine's settings name."""
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    return run([PYTHON, "-I", "-m", "pip", "--python", environment / "bin/python3", "install", "--no-index",
+                "--disable-pip-version-check", *words], env=bare | {"PIP_CONFIG_FILE": "/dev/null"}, **options)

@@ -1,0 +1,20 @@
+"""pip refuses the wheel where torch 2.11.0 cannot be had, instead of leaving a program that cannot train."""
+
+import pathlib
+import tempfile
+
+import installing
+
+
+def main(folder):
+    wheel, _ = installing.pack(folder / "dist")
+    installing.run([installing.PYTHON, "-I", "-m", "venv", "--without-pip", folder / "environment"])
+    said = installing.pip_install(folder / "environment", wheel, code=1)
+    assert "torch==2.11.0" in said, said
+    assert not (folder / "environment/bin/ddp-exp").exists()
+
+
+if __name__ == "__main__":
+    installing.require_release_build()
+    with tempfile.TemporaryDirectory() as scratch:
+        main(pathlib.Path(scratch).resolve())

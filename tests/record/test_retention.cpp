@@ -1,0 +1,113 @@
+#include <limits>
+#include <set>
+
+#include "catch.h"
+#include "record/checkpoint_copy.h"
+#include "record/checkpoint_index.h"
+#include "record/hash.h"
+#include "record/retention.h"
+#include "scratch.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+namespace {
+
+// A complete checkpoint of that step, as the index sees one. `reason`: "" is left out of its state.json.
+fs::path saved(const Scratch& scratch, int step, const std::string& val_loss, const std::string& reason = "") {
+  const std::string digits = std::to_string(step);
+  const std::string name = "step-" + std::string(8 - digits.size(), '0') + digits;
+  scratch.write(name + "/state.json",
+                "{\"step\":" + digits +
+                    ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":1,\"global_batch_size\":8,\"seconds\":1," +
+                    (reason.empty() ? "" : "\"reason\":\"" + reason + "\",") +
+                    "\"metric\":{\"name\":\"val_loss\",\"value\":" + val_loss + "}}");
+  scratch.write(name + "/COMPLETE", hash_hex_of(scratch.folder() / name / "state.json") + "\n");
+  return scratch.folder() / name;
+}
+
+std::set<std::int64_t> steps_in(const Scratch& scratch) {
+  std::set<std::int64_t> steps;
+  for (const auto& folder : complete_checkpoints(scratch.folder())) steps.insert(step_of(folder));
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("the newest regular checkpoints stay, the best one, and the newest of those saved because of the time") {
+  const Scratch scratch;
+  saved(scratch, 10, "0.5", "best");
+  saved(scratch, 20, "0.2", "best");
+  saved(scratch, 25, "null", "time");
+  saved(scratch, 30, "0.4");
+  saved(scratch, 35, "null", "time");
+  saved(scratch, 40, "0.3");
+  saved(scratch, 50, "0.6");
+  retain(scratch.folder(), 2, 1);
+  CHECK(steps_in(scratch) == std::set<std::int64_t>{20, 35, 40, 50});
+  retain(scratch.folder(), 1, 2);
+  CHECK(steps_in(scratch) == std::set<std::int64_t>{20, 35, 40, 50});
+  retain(scratch.folder(), 1, 0);
+  CHECK(steps_in(scratch) == std::set<std::int64_t>{35, 50});
+}
+
+TEST_CASE("the newest checkpoint stays whatever it was saved for") {
+  for (const char* reason : {"best", "time"}) {
+    const Scratch scratch;
+    saved(scratch, 10, "0.5");
+    saved(scratch, 20, "0.7", reason);
+    retain(scratch.folder(), 1, 0);
+    CHECK(steps_in(scratch) == std::set<std::int64_t>{10, 20});
+  }
+}
+
+TEST_CASE("a checkpoint saved because of the time is never the best one") {
+  const Scratch scratch;
+  const fs::path regular = saved(scratch, 10, "0.5");
+  saved(scratch, 20, "0.1", "time");
+  CHECK(by_metric(complete_checkpoints(scratch.folder())) == std::vector<fs::path>{regular});
+  CHECK(best_saved(scratch.folder(), "val_loss")->step == 10);
+  CHECK_FALSE(best_saved(scratch.folder(), "val_accuracy"));
+}
+
+TEST_CASE("a checkpoint of a version that wrote no reason is a regular one, and one of an unknown reason is damaged") {
+  const Scratch scratch;
+  CHECK(position_of(saved(scratch, 10, "0.5")).reason == SaveReason::regular);
+  CHECK(position_of(saved(scratch, 20, "0.5", "best")).reason == SaveReason::best);
+  CHECK(position_of(saved(scratch, 30, "0.5", "time")).reason == SaveReason::time);
+  CHECK_THROWS(position_of(saved(scratch, 40, "0.5", "regularly")));
+}
+
+TEST_CASE("a value is better than another by the direction of its metric, and than none if it is a number") {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  CHECK(is_better("val_loss", 0.1, 0.2));
+  CHECK_FALSE(is_better("val_loss", 0.2, 0.2));
+  CHECK(is_better("val_accuracy", 0.2, 0.1));
+  CHECK(is_better("train_loss", 0.2, kNaN));
+  CHECK_FALSE(is_better("val_loss", kNaN, 0.2));
+  CHECK_FALSE(is_better("val_accuracy", kInfinity, kNaN));
+}
+
+TEST_CASE("a copied checkpoint is whole or is not there") {
+  const Scratch from;
+  const Scratch to;
+  const fs::path first = saved(from, 10, "0.5");
+  // damage_of() asks for these two, with their sizes and checksums.
+  CHECK_THROWS(copy_checkpoint(first, to.folder()));
+  CHECK(fs::is_empty(to.folder()));
+  from.write("step-00000010/model.safetensors", "m");
+  from.write("step-00000010/optimizer.safetensors", "o");
+  std::string state = from.read("step-00000010/state.json");
+  state.insert(1, "\"files\":{\"model.safetensors\":{\"bytes\":1,\"xxh3\":\"" + hash_hex("m") +
+                      "\"},\"optimizer.safetensors\":{\"bytes\":1,\"xxh3\":\"" + hash_hex("o") + "\"}},");
+  from.write("step-00000010/state.json", state);
+  from.write("step-00000010/COMPLETE", hash_hex(state) + "\n");
+  const fs::path copy = copy_checkpoint(first, to.folder());
+  CHECK(copy == to.folder() / "step-00000010");
+  CHECK(damage_of(copy).empty());
+  CHECK(fs::read_symlink(to.folder() / "latest") == "step-00000010");
+  fs::remove_all(first);
+  CHECK(damage_of(copy).empty());
+}
+
+}  // namespace ddp::record

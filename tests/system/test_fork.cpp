@@ -1,0 +1,212 @@
+#include "catch.h"
+#include "finished_run.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// 28 steps, saved every 5.
+const std::string kForkable = kSmall + "[checkpoint]\nsave_every_steps = 5\nkeep_last = 100\n";
+
+// All that a fork must leave as it is, by the names of files.
+std::map<std::string, std::string> files_below(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    files[entry.path()] = entry.is_symlink()     ? fs::read_symlink(entry.path()).string()
+                          : entry.is_directory() ? "a folder"
+                                                 : text_of(entry.path());
+  }
+  return files;
+}
+
+// What a run has trained after a step.
+std::string trained_after(const RunFolder& run, std::int64_t step) {
+  std::string text;
+  for (const auto& line : run.events("step")) {
+    if (line.at("step") <= step) continue;
+    for (const char* key : {"epoch", "step", "loss", "lr", "samples"}) text += line.at(key).dump() + " ";
+    text += '\n';
+  }
+  return text;
+}
+
+Outcome fork_of(const FinishedRun& f, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"fork", "small/origin"});
+  return f.workspace.run(arguments);
+}
+
+// A finished run small/origin.
+struct OriginRun : FinishedRun {
+  explicit OriginRun(const std::string& file, const std::vector<std::string>& sets = {}) : FinishedRun(file, sets) {
+    fs::rename(run.path(), workspace.results() / "small/origin");
+    run = RunFolder(workspace.results() / "small/origin");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a fork from a step ends with the bits of its origin and has its own steps alone, each once") {
+  const OriginRun f(kForkable);
+  const auto before = files_below(f.run.path());
+  for (const std::string step : {"5", "10", "25"}) {
+    INFO("from " << step);
+    const Outcome fork = fork_of(f, {"--from", step});
+    INFO(fork.err);
+    REQUIRE(fork.code == 0);
+    CHECK(fork.run.path() != f.run.path());
+    CHECK(fork.run.model() == f.model);
+    CHECK(fork.run.training() == trained_after(f.run, std::stoi(step)));
+    CHECK_FALSE(fork.run.training().empty());
+    const Json first = fork.run.events().front();
+    CHECK(first.at("event") == "resume");
+    CHECK(first.at("step") == std::stoi(step));
+    CHECK(first.at("origin").at("run") == "small/origin");
+    CHECK(first.at("origin").at("step") == std::stoi(step));
+    CHECK(fork.run.events("resume").size() == 1);
+    const Json summary = fork.run.summary();
+    CHECK(summary.at("origin") == first.at("origin"));
+    CHECK(summary.at("origin").at("checkpoint") == f.run.checkpoint(std::stoi(step)).filename().string());
+    CHECK(summary.at("steps") == 28);
+    CHECK(summary.at("status") == "completed");
+  }
+  CHECK(files_below(f.run.path()) == before);
+  CHECK(f.run.summary().at("origin").is_null());
+}
+
+TEST_CASE("a fork goes on with what is set, under the name and id that are given, from the newest checkpoint") {
+  const OriginRun f(kForkable);
+  const Outcome fork =
+      fork_of(f, {"--set", "epochs=6", "--set", "optimizer.lr=0.02", "--name", "other", "--run-id", "a"});
+  INFO(fork.err);
+  REQUIRE(fork.code == 0);
+  CHECK(fork.out == "results/other/a\n");
+  CHECK(fork.run.events().front().at("changes").at("optimizer.lr") == Json::parse("[0.01, 0.02]"));
+  const Outcome resumed = f.resume({"small/origin", "--set", "epochs=6", "--set", "optimizer.lr=0.02"});
+  REQUIRE(resumed.code == 0);
+  CHECK(fork.run.model() == f.run.model());
+  CHECK(fork.run.training() == trained_after(f.run, 28));
+  const std::string shown = f.workspace.run({"show", "other"}).out;
+  INFO(shown);
+  CHECK(contains(shown, "forked"));
+  CHECK(contains(shown, "after step 28 of small/origin"));
+  CHECK(Json::parse(f.workspace.run({"show", "other", "--json"}).out).at("origin").at("run") == "small/origin");
+  // The same command once more goes on with it.
+  const Outcome again = fork_of(f, {"--set", "epochs=7", "--name", "other", "--run-id", "a"});
+  INFO(again.err);
+  CHECK(again.code == 0);
+  CHECK(contains(again.err, "going on after step 42"));
+  // But not with a run that is no fork, or one of another run.
+  CHECK(f.workspace.run({"fork", "other/a", "--from", "42", "--name", "small", "--run-id", "origin"}).code == 2);
+}
+
+TEST_CASE("a fork that is killed before its first save goes on to the bits that resume --from leaves") {
+  const OriginRun f(kForkable);
+  const std::vector<std::string> sets{
+      "--set", "optimizer.lr=0.02", "--set", "epochs=1000000", "--set", "checkpoint.save_every_steps=100000000"};
+  std::vector<std::string> arguments{"fork", "small/origin", "--from", "10", "--name", "forked"};
+  arguments.insert(arguments.end(), sets.begin(), sets.end());
+  const auto process = f.workspace.start(arguments);
+  const RunFolder run = f.workspace.running(*process, "forked", 13);
+  process->signal(SIGKILL);
+  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  const Outcome shown = f.workspace.run({"show", "forked"});
+  CHECK(contains(shown.out, "step-00000010  (latest"));
+  for (const std::string name : {"forked", "forked"}) {
+    const Outcome ended = f.resume({name, "--set", "epochs=4"});
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+  }
+  CHECK(run.summary().at("origin").at("run") == "small/origin");
+  CHECK(run.events().front().at("origin").at("step") == 10);
+  REQUIRE(f.resume({"small/origin", "--from", "10", "--set", "optimizer.lr=0.02"}).code == 0);
+  CHECK(run.training() == trained_after(f.run, 10));
+  CHECK(run.model() == f.run.model());
+}
+
+TEST_CASE("a fork whose rank is killed starts again from the checkpoint that it began with") {
+  const OriginRun f(kForkable);
+  const auto process = f.workspace.start({"fork", "small/origin", "--from", "10", "--name", "forked", "--max-restarts",
+                                          "1", "--set", "epochs=300", "--set", "checkpoint.save_every_steps=1000000"});
+  const RunFolder run = f.workspace.running(*process, "forked", 13);
+  REQUIRE(process->wait_for_ranks(2));
+  kill(process->ranks().at(1), SIGKILL);
+  const Outcome ended = f.workspace.finish(*process);
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  REQUIRE(run.events("restart").size() == 1);
+  CHECK(run.events("restart").front().at("step") == 10);
+  CHECK(run.summary().at("origin").at("step") == 10);
+}
+
+TEST_CASE("the best checkpoint of a fork is the best of what it has, the one that it began with too") {
+  const OriginRun f(kSmall + "[validation]\nsplit = 0.1\n", {"epochs=3"});
+  const Json best = f.run.summary().at("best");
+  const Outcome fork = fork_of(f, {"--from", "best", "--set", "epochs=8", "--set", "optimizer.lr=1e3", "--set",
+                                   "on_nan=skip", "--name", "worse"});
+  INFO(fork.err);
+  REQUIRE(fork.code == 0);
+  CHECK(fork.run.events().front().at("step") == best.at("step"));
+  CHECK(fork.run.summary().at("best") == best);
+  CHECK(fs::exists(fork.run.checkpoint(best.at("step")) / "COMPLETE"));
+  const std::string shown = f.workspace.run({"show", "worse"}).out;
+  INFO(shown);
+  CHECK_FALSE(contains(shown, "not saved"));
+}
+
+TEST_CASE("what cannot be forked is refused with exit 2 and leaves nothing") {
+  const OriginRun f(kForkable);
+  f.workspace.write(
+      "sweep.toml",
+      "extends = \"small.toml\"\n[sweep]\nmethod = \"grid\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1]\n");
+  REQUIRE(f.workspace.run({"sweep", "sweep.toml", "--run-id", "1", "--set", "epochs=1"}).code == 0);
+  REQUIRE(f.workspace.run({"run", "small.toml", "--name", "bare", "--set", "epochs=1"}).code == 0);
+  fs::remove_all(f.workspace.results() / "bare/latest/checkpoints");
+  const auto before = files_below(f.workspace.results());
+  using Words = std::vector<std::string>;
+  for (const auto& [arguments, said] : std::vector<std::pair<Words, std::string>>{
+           {{"small/origin"}, "all steps are done at this checkpoint, of step 28"},
+           {{"small/origin", "--from", "11"}, "5, 10, 15, 20, 25, 28"},
+           {{"small/origin", "--from", "10", "--set", "batch_size=4"}, "inside an epoch"},
+           {{"small/origin", "--from", "10", "--set", "model.hidden=[9]"}, "step-00000010"},
+           {{"small/origin", "--from", "10", "--run-id", "a/b"}, "cannot be a run id"},
+           {{"sweep/1"}, "this is a sweep, not a run"},
+           {{"bare"}, "no checkpoint yet"},
+           {{"gone"}, "no such run"}}) {
+    Words words{"fork"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const Outcome refused = f.workspace.run(words);
+    INFO(said << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(refused.out.empty());
+    CHECK(contains(refused.err, said));
+  }
+  CHECK(files_below(f.workspace.results()) == before);
+}
+
+TEST_CASE("a fork of a trial does not take over the name of the sweep") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  w.write("sweep.toml",
+          "extends = \"small.toml\"\n[sweep]\nmethod = \"grid\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1]\n");
+  REQUIRE(w.run({"sweep", "sweep.toml", "--run-id", "1", "--set", "epochs=1"}).code == 0);
+  const Outcome fork = w.run({"fork", "sweep/1/trials/000", "--set", "epochs=2"});
+  INFO(fork.err);
+  REQUIRE(fork.code == 0);
+  CHECK(fork.run.path().parent_path().filename() == "sweep-trial-000");
+  CHECK(fork.run.summary().at("origin").at("run") == "sweep/1/trials/000");
+  CHECK(fs::read_symlink(w.results() / "sweep/latest") == "1");
+}
+
+TEST_CASE("a fork whose checkpoints are gone is not begun anew") {
+  const OriginRun f(kForkable);
+  const Outcome fork = fork_of(f, {"--from", "10"});
+  REQUIRE(fork.code == 0);
+  fs::remove_all(fork.run.path() / "checkpoints");
+  const Outcome refused = f.resume({fork.run.path()});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "the checkpoint that this fork began with is gone"));
+  CHECK(contains(refused.err, "ddp-exp fork small/origin --from 10"));
+}
+
+}  // namespace ddp::system_test

@@ -1,0 +1,222 @@
+#include <set>
+
+#include "catch.h"
+#include "finished_run.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// 6 steps an epoch; four epochs.
+const std::string kValidated = kSmall + "[validation]\nsplit = 0.1\n";
+// In minutes: less than a step takes.
+const std::string kAlways = "checkpoint.save_every_minutes=0.00001";
+const std::string kNever = "checkpoint.save_every_minutes=0";
+
+// The steps whose checkpoints are on record with this reason; "": those without one.
+std::vector<std::int64_t> saved_for(const RunFolder& run, const std::string& reason) {
+  std::vector<std::int64_t> steps;
+  for (const auto& line : run.events("checkpoint")) {
+    if (line.value("reason", "") == reason) steps.push_back(line.at("step"));
+  }
+  return steps;
+}
+
+// Of the checkpoints that are there, the steps and reasons that their state.json tells.
+std::map<std::int64_t, std::string> kept_in(const RunFolder& run) {
+  std::map<std::int64_t, std::string> kept;
+  for (const auto& entry : fs::directory_iterator(run.path() / "checkpoints")) {
+    if (!entry.path().filename().string().starts_with("step-")) continue;
+    const Json state = json_of(entry.path() / "state.json");
+    kept[state.at("step")] = state.value("reason", "regular");
+  }
+  return kept;
+}
+
+// The steps after which a metric of the epochs' lines was smaller than ever before.
+std::vector<std::int64_t> improvements(const RunFolder& run, const std::string& metric) {
+  std::vector<std::int64_t> steps;
+  double best = 1e300;
+  for (const auto& line : run.events("epoch")) {
+    if (!line.contains(metric) || line.at(metric).is_null() || line.at(metric) >= best) continue;
+    best = line.at(metric);
+    steps.push_back(line.at("step"));
+  }
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("each validation that improves the metric saves, and the best checkpoint stays when later ones are worse") {
+  const FinishedRun f(kValidated, {"epochs=3"});
+  REQUIRE(f.resume({"small", "--set", "epochs=8", "--set", "optimizer.lr=1e3", "--set", "on_nan=skip"}).code == 0);
+  std::vector<std::int64_t> improved = improvements(f.run, "val_loss");
+  const std::int64_t best = improved.back();
+  REQUIRE(best <= 18);
+  CHECK(f.run.summary().at("best").at("step") == best);
+  // The last step of each command is a regular save, whatever its metric.
+  std::erase(improved, 18);
+  CHECK(saved_for(f.run, "best") == improved);
+  CHECK(saved_for(f.run, "") == std::vector<std::int64_t>{18, 48});
+  CHECK(kept_in(f.run).contains(best));
+  CHECK(f.resume({"small", "--from", "best", "--set", "epochs=9"}).code == 0);
+  CHECK(f.run.events("resume").back().at("step") == best);
+}
+
+TEST_CASE("the checkpoint that show calls the best is that of the step with the best metric") {
+  const FinishedRun f(kValidated, {"epochs=12", "optimizer.lr=0.5", "on_nan=skip"});
+  const std::int64_t best = f.run.summary().at("best").at("step");
+  const Json shown = Json::parse(f.workspace.run({"show", "small", "--json"}).out);
+  std::set<std::int64_t> marked;
+  for (const auto& checkpoint : shown.at("checkpoints")) {
+    if (checkpoint.at("best")) marked.insert(checkpoint.at("step").get<std::int64_t>());
+  }
+  CHECK(marked == std::set<std::int64_t>{best});
+  CHECK_FALSE(contains(f.workspace.run({"show", "small"}).out, "not saved"));
+}
+
+TEST_CASE("with another metric its improvements save, and with validation train_loss can be one") {
+  const FinishedRun f(kValidated, {"epochs=6", "checkpoint.metric=train_loss", "validation.every=2"});
+  std::vector<std::int64_t> validated;
+  double best = 1e300;
+  for (const auto& line : f.run.events("epoch")) {
+    if (!line.contains("val_loss") || line.at("train_loss") >= best) continue;
+    best = line.at("train_loss");
+    validated.push_back(line.at("step"));
+  }
+  REQUIRE(validated.size() > 1);
+  std::erase(validated, 36);
+  CHECK(saved_for(f.run, "best") == validated);
+}
+
+TEST_CASE("without validation, or with keep_best = 0, no epoch saves because its metric is the best") {
+  for (const auto& [file, set] :
+       std::vector<std::pair<std::string, std::string>>{{kSmall, "epochs=4"}, {kValidated, "checkpoint.keep_best=0"}}) {
+    const FinishedRun f(file, {set});
+    CHECK(f.run.events("checkpoint").size() == 1);
+    CHECK(saved_for(f.run, "").size() == 1);
+    CHECK(contains(f.workspace.run({"show", "small"}).out, "(latest, best)"));
+  }
+}
+
+TEST_CASE("a step that is saved for several reasons is saved once, and the strongest one counts") {
+  // Every epoch ends with a step that save_every_steps names, and nearly every one improves.
+  const FinishedRun f(kValidated, {"checkpoint.save_every_steps=6", kAlways});
+  CHECK(saved_for(f.run, "best").empty());
+  CHECK(saved_for(f.run, "") == std::vector<std::int64_t>{6, 12, 18, 24});
+  const FinishedRun both(kValidated, {kAlways});
+  std::set<std::int64_t> steps;
+  for (const auto& line : both.run.events("checkpoint"))
+    CHECK(steps.insert(line.at("step").get<std::int64_t>()).second);
+  std::vector<std::int64_t> improved = improvements(both.run, "val_loss");
+  std::erase(improved, 24);
+  CHECK(saved_for(both.run, "best") == improved);
+}
+
+TEST_CASE("timed and best saves change no bit of training, on any kind and number of ranks") {
+  for (const std::string ranks : {R"(device_pool=["cpu", "cpu"])", R"(device_pool=["cpu", "cpu", "cpu"])"}) {
+    for (const std::string how : {"backend=shm", "backend=gloo", "parallel=data_parallel", "accumulate=2"}) {
+      INFO(ranks << ", " << how);
+      const FinishedRun f(kValidated, {ranks, how, "epochs=40", kAlways});
+      const Outcome without =
+          f.workspace.run({"run", "small.toml", "--name", "without", "--set", ranks, "--set", how, "--set", "epochs=40",
+                           "--set", kNever, "--set", "checkpoint.keep_best=0"});
+      REQUIRE(without.code == 0);
+      CHECK_FALSE(saved_for(f.run, "time").empty());
+      CHECK(without.run.events("checkpoint").size() == 1);
+      CHECK(f.training == without.run.training());
+      CHECK(f.model == without.run.model());
+    }
+  }
+}
+
+TEST_CASE("of timed saves only the newest stays, and they take no place of keep_last") {
+  const Workspace w;
+  w.write("small.toml", kSmall + "[checkpoint]\nsave_every = 3\nkeep_last = 2\n");
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways});
+  const RunFolder run = w.running(*process, "small", 1);
+  REQUIRE(
+      wait_until([&] { return saved_for(run, "time").size() > 4 && saved_for(run, "").size() > 4; }, process->pid()));
+  process->signal(SIGTERM);
+  CHECK(w.finish(*process).code == 143);
+  std::map<std::string, int> kept;
+  for (const auto& [step, reason] : kept_in(run)) ++kept[reason];
+  // Of the regular ones the best may be a third one.
+  CHECK(kept["time"] == 1);
+  CHECK(kept["regular"] >= 2);
+  CHECK(kept["regular"] <= 3);
+  CHECK(kept_in(run).contains(saved_for(run, "time").back()));
+}
+
+TEST_CASE("a run that saves because of the time alone, killed, goes on from its newest save to the same bits") {
+  const Workspace w;
+  w.write("small.toml", kValidated);
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways});
+  const RunFolder run = w.running(*process, "small", 1);
+  const auto inside_epoch = [&] {
+    const auto timed = saved_for(run, "time");
+    return timed.size() > 2 && timed.back() % 6 != 0;
+  };
+  REQUIRE(wait_until(inside_epoch, process->pid()));
+  process->signal(SIGKILL);
+  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  const std::int64_t newest = kept_in(run).rbegin()->first;
+  const std::string epochs = "epochs=" + std::to_string(newest / 6 + 2);
+  const Outcome resumed = w.run({"resume", "small", "--set", epochs});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK(run.events("resume").back().at("step") == newest);
+  const Outcome whole = w.run({"run", "small.toml", "--name", "whole", "--set", epochs, "--set", kNever});
+  REQUIRE(whole.code == 0);
+  CHECK(run.has_each_step_once(whole.run.last_step()));
+  CHECK(run.training() == whole.run.training());
+  CHECK(run.model() == whole.run.model());
+  // The best of both is that of the same step.
+  CHECK(run.summary().at("best") == whole.run.summary().at("best"));
+}
+
+TEST_CASE("show says what each checkpoint was saved for, and where there is none that resume starts over") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
+  w.running(*process, "small", 3);
+  process->signal(SIGKILL);
+  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  CHECK(contains(w.run({"show", "small"}).out, "no checkpoint yet: resume starts over\n"));
+
+  const FinishedRun f(kSmall, {"checkpoint.save_every_steps=5", "epochs=2", kNever});
+  const std::string regular = f.workspace.run({"show", "small"}).out;
+  INFO(regular);
+  CHECK(contains(regular, "step-00000010  (regular)\n"));
+  CHECK(contains(regular, "step-00000014  (latest, best)\n"));
+  CHECK_FALSE(contains(regular, "no checkpoint"));
+  const FinishedRun timed(kSmall, {"epochs=40", kAlways});
+  const std::string shown = timed.workspace.run({"show", "small"}).out;
+  INFO(shown);
+  CHECK(contains(shown, "  (time)\n"));
+}
+
+TEST_CASE("resume --from says first which checkpoints and steps will go, and how to keep them") {
+  const FinishedRun f(kSmall + "[checkpoint]\nsave_every_steps = 5\nkeep_last = 100\n");
+  const Outcome back = f.resume({"small", "--from", "15", "--set", "optimizer.lr=0.02", "--set", "name=\"two words\""});
+  CHECK(back.code == 2);  // that is no name
+  const Outcome again = f.resume({"small", "--from", "15", "--set", "optimizer={name=\"sgd\", lr=0.02, momentum=0.9}"});
+  INFO(again.err);
+  REQUIRE(again.code == 0);
+  CHECK(contains(again.err, "going back to step 15: the lines of steps 16 to 28 in metrics.jsonl go now"));
+  CHECK(contains(again.err, "step-00000020, step-00000025, step-00000028"));
+  const std::size_t at = again.err.find("ddp-exp fork ");
+  REQUIRE(at != std::string::npos);
+  const std::string command = again.err.substr(at, again.err.find('\n', at) - at);
+  CHECK(contains(command, "--from 15"));
+  // As a shell takes it.
+  const std::string program = DDP_EXP;
+  const std::string line =
+      "cd '" + f.workspace.folder().string() + "' && '" + program + "'" + command.substr(7) + " > out 2> err";
+  INFO(line << text_of(f.workspace.folder() / "err"));
+  CHECK(WEXITSTATUS(std::system(line.c_str())) == 0);
+  CHECK_FALSE(contains(f.resume({"small", "--set", "epochs=5"}).err, "going back"));
+  CHECK_FALSE(contains(f.resume({"small", "--from", "35", "--set", "epochs=6"}).err, "going back"));
+}
+
+}  // namespace ddp::system_test

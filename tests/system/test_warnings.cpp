@@ -1,0 +1,105 @@
+#include "catch.h"
+#include "finished_run.h"
+#include "looking.h"
+
+namespace ddp::system_test {
+namespace {
+
+std::size_t times_in(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// The lr of a step, from 1, as a person reads it.
+std::string lr_of(const RunFolder& run, std::int64_t step) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g",
+                run.events("step").at(static_cast<std::size_t>(step - 1)).at("lr").get<double>());
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("settings that cannot take effect are warnings before training, each once, with place and remedy") {
+  const Workspace w;
+  // 51 samples a rank: 1 step an epoch, 4 steps.
+  w.write("small.toml", kSmall + R"([scheduler]
+name = "cosine"
+warmup_steps = 4
+[log]
+every = 5
+[checkpoint]
+save_every_steps = 9
+)");
+  const Outcome run = w.run({"run", "small.toml", "--set", "batch_size=52"});
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  for (const char* warning :
+       {"warning: --set 1: \"batch_size\" cannot be reached: a rank has 51 samples", "use at most 51",
+        "warning: small.toml:16:16: \"scheduler.warmup_steps\" is 4, and the run has 4 steps",
+        "warning: small.toml:18:9: \"log.every\" is more than the 4 steps of the run",
+        "warning: small.toml:20:20: \"checkpoint.save_every_steps\" is more than the 4 steps"}) {
+    INFO(warning);
+    CHECK(times_in(run.err, warning) == 1);
+  }
+  CHECK(run.err.rfind("warning: ") < run.err.find("Epoch 0 done"));
+  CHECK(times_in(run.err, "warning: ") == 4);
+  const Outcome plan = w.run({"plan", "small.toml", "--set", "batch_size=52", "--json"});
+  CHECK(Json::parse(plan.out).at("warnings").size() == 4);
+  CHECK(times_in(plan.err, "warning: ") == 4);
+}
+
+TEST_CASE("a schedule that never changes lr and steps that an epoch is too short for are warnings") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const Outcome never = w.run({"plan", "small.toml", "--set", "scheduler={name=\"step\", step_size=28}"});
+  CHECK(contains(never.err, "\"scheduler.step_size\" never changes lr: the run has 28 steps; use a smaller step_size"));
+  CHECK(w.run({"plan", "small.toml", "--set", "scheduler={name=\"step\", step_size=27}"}).err.empty());
+  const Outcome accumulate = w.run({"plan", "small.toml", "--set", "accumulate=8"});
+  CHECK(contains(accumulate.err, "\"accumulate\" cannot be reached: an epoch has 7 micro-batches a rank"));
+  const Outcome global = w.run({"plan", "small.toml", "--set", "batch_size=8", "--set", "accumulate=7"});
+  CHECK(global.err.empty());
+}
+
+TEST_CASE("a sweep warns once of what all of its trials have, and of each value that has no effect") {
+  const Workspace w;
+  w.write("s.toml", kSmall + "[log]\nevery = 1000\n[sweep.parameters]\nbatch_size = [8, 60, 70]\n");
+  const Outcome plan = w.run({"plan", "s.toml", "--json"});
+  INFO(plan.err);
+  CHECK(times_in(plan.err, "\"batch_size\" cannot be reached") == 2);
+  CHECK(Json::parse(plan.out).at("warnings").size() == times_in(plan.err, "warning: "));
+}
+
+TEST_CASE("a cosine run that is extended says how lr goes on, as metrics.jsonl then shows") {
+  const FinishedRun f(kSmall + "[scheduler]\nname = \"cosine\"\nmin_lr = 1e-5\n");
+  const Outcome longer = f.resume({"small", "--set", "epochs=8"});
+  INFO(longer.err);
+  REQUIRE(longer.code == 0);
+  CHECK(contains(longer.err, "warning: the schedule \"cosine\" is now over 8 epochs (56 steps): lr goes on at " +
+                                 lr_of(f.run, 29) + " (the schedule before gave 1e-05 for this step), and ends at " +
+                                 lr_of(f.run, 56)));
+  CHECK_FALSE(contains(f.resume({"small", "--set", "log.every=2"}).err, "lr goes on"));
+}
+
+TEST_CASE("the lr after a resume with other ranks inside an epoch is the one that was told") {
+  // Stops 3 steps into the third epoch.
+  const FinishedRun f(kSmall + "[scheduler]\nname = \"linear\"\n", {"steps=17"});
+  const Outcome longer = f.resume({"small", "--set", "epochs=8", "--set", "device_pool=[\"cpu\"]"});
+  INFO(longer.err);
+  REQUIRE(longer.code == 0);
+  const std::int64_t steps = f.run.last_step();
+  CHECK(f.run.has_each_step_once(steps));
+  CHECK(contains(longer.err, "is now over 8 epochs (" + std::to_string(steps) + " steps): lr goes on at " +
+                                 lr_of(f.run, 18) + " (the schedule before gave 0 for this step), and ends at " +
+                                 lr_of(f.run, steps)));
+}
+
+TEST_CASE("a run whose schedule does not depend on its length is extended without a word about lr") {
+  const FinishedRun f(kSmall + "[scheduler]\nname = \"step\"\nstep_size = 10\n");
+  const Outcome longer = f.resume({"small", "--set", "epochs=8"});
+  REQUIRE(longer.code == 0);
+  CHECK_FALSE(contains(longer.err, "lr goes on"));
+}
+
+}  // namespace ddp::system_test
