@@ -1,4 +1,4 @@
-"""What a cold build of the program costs: all that `scripts/ddp-exp run experiments/basic.toml` compiles, without ccache.
+"""The cost of a cold build of the program: all that `scripts/ddp-exp run experiments/basic.toml` compiles, uncached.
 
 Seconds of one machine mean little on another, so the first row is what counts: how many times the cost of one small
 file (five headers of the standard library) the whole build costs.
@@ -9,13 +9,16 @@ import pathlib
 import resource
 import shutil
 import subprocess
+import sys
 import time
 
 from sides import ROOT
 from table import Table
 
+sys.path.append(str(pathlib.Path(ROOT) / "scripts" / "setup"))
+from progress import SMALL_SOURCE  # noqa: E402
+
 FOLDER = pathlib.Path(ROOT) / "build" / "bench-build"
-SMALL = "#include <filesystem>\n#include <functional>\n#include <map>\n#include <string>\n#include <vector>\n"
 
 
 def processor_seconds(command, **options):
@@ -27,12 +30,12 @@ def processor_seconds(command, **options):
 
 def small_file():
     source = FOLDER / "small.cpp"
-    source.write_text(SMALL)
+    source.write_text(SMALL_SOURCE)
     return processor_seconds(["c++", "-std=c++20", "-O1", "-c", source, "-o", FOLDER / "small.o"])
 
 
 class Build:
-    """One cold build, which the three rows tell of."""
+    """One cold build, which gives all rows."""
 
     def __init__(self):
         self.measured = None
@@ -72,4 +75,4 @@ def tables():
         "a cold build, seconds of waiting": lambda: build.take("wall"),
         "a small file, CPU seconds": lambda: build.take("small"),
     }
-    return [Table("build", "what a cold build of the program costs", "less", rows, peers=False, once=True)]
+    return [Table("build", "cost of a cold build of the program", "less", rows, peers=False, once=True)]

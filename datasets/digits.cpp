@@ -26,7 +26,8 @@ struct DigitsOptions {
   }
 };
 
-// What scripts/ddp-exp fetched. Where that is not there and pip installed scikit-learn beside this program: its file.
+// Returns the file that scripts/ddp-exp fetched. Without it, returns the file of a scikit-learn that pip installed
+// beside this program.
 std::string default_path() {
   const std::filesystem::path fetched = cache_folder() / "data/digits.csv.gz";
   const std::filesystem::path beside = program_folder().parent_path() / "sklearn/datasets/data/digits.csv.gz";

@@ -31,7 +31,7 @@ void remove_all(const std::filesystem::path& path);
 // Renames a file or a folder.
 void rename(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// What a folder holds, in no order.
+// Returns the entries of a folder, in no order.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& folder);
 
 // The file of this program.

@@ -83,7 +83,7 @@ class NewRun {
   FileDescriptor lock_;
 };
 
-// What is asked of a fork, with the origin found.
+// The request for a fork, with its origin found.
 struct ForkedRun {
   const ForkOptions& options;
   Resumption origin;
@@ -200,7 +200,7 @@ int fork_run(const ForkOptions& o) {
 void add_fork(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ForkOptions>();
   CLI::App* verb = app.add_subcommand("fork", "begin a new run with the whole state of another run's checkpoint");
-  verb->add_option("RUN", o->run, "a run directory, name, name/run-id, or latest")->required();
+  verb->add_option("RUN", o->run, kRunInWords)->required();
   add_sets(*verb, o->sets);
   verb->add_option("--name", o->name, "the new run's folder under the results root; otherwise as the other's");
   verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();

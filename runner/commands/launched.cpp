@@ -7,6 +7,14 @@
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
+namespace {
+
+// After a restart by the launcher the folder is not printed again.
+void print_once(const record::RunDirectory& directory, const launch::Launch& launch) {
+  if (launch.attempt == 0) print_folder(directory.path());
+}
+
+}  // namespace
 
 std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
                                               const std::string& name, const launch::Launch& launch) {
@@ -16,11 +24,6 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
   }
   if (launch.attempt == 0 || launch.id.empty()) return {};
   return launch::find_launched(fs::path(results) / name, launch.id);
-}
-
-// After a restart by the launcher the folder is not printed again.
-void print_once(const record::RunDirectory& directory, const launch::Launch& launch) {
-  if (launch.attempt == 0) print_folder(directory.path());
 }
 
 int run_launched(const LaunchedRun& asked, config::Loaded loaded, const launch::Launch& launch) {

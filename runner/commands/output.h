@@ -9,8 +9,8 @@ namespace ddp::commands {
 // Adds -v/--verbose and -q/--quiet to a verb that trains. They hold from the moment when the command line is read.
 void add_verbosity(CLI::App& verb);
 
-// Prints the folder of a run or sweep: the only line that run, resume and sweep write to stdout. Where stdout does not
-// take the line, training goes on, and main() reports the failure at the end.
+// Prints the folder of a run or sweep: the only line that run, resume, fork and sweep write to stdout. Where stdout
+// does not take the line, training goes on, and main() reports the failure at the end.
 void print_folder(const std::filesystem::path& folder);
 
 }  // namespace ddp::commands

@@ -25,7 +25,7 @@ struct ValidateOptions {
 
 constexpr const char* kNotChecked = "whether model, data and loss fit together";
 
-// What was found out about one file, as a person reads it.
+// The findings about one file, in words.
 struct Findings {
   std::vector<std::string> mistakes;
   std::vector<std::string> warnings;

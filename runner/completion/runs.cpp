@@ -5,29 +5,23 @@
 #include "base/error.h"
 #include "completion/files.h"
 #include "record/run_directory.h"
+#include "record/run_names.h"
 
 namespace ddp::completion {
 namespace fs = std::filesystem;
 namespace {
 
-bool is_there(const fs::path& file) {
-  std::error_code unreadable;
-  return fs::exists(file, unreadable);
-}
-
-// A run holds folders too, but no runs.
-bool is_run(const fs::path& folder) { return is_there(folder / "config.toml"); }
-
 // Adds the entries under folder/ of the root: run ids under a name, the numbers of trials under a sweep.
 void add_inside(Candidates& found, const fs::path& results, const std::string& folder, const std::string& begun) {
-  const fs::path inside = results / folder;
-  if (is_there(inside / "sweep.toml")) {
-    for (const std::string& number : folder_names(inside / "trials", begun))
+  const record::RunDirectory inside(results / folder);
+  if (inside.begun()) return;  // a run holds folders too, but no runs
+  if (inside.is_sweep()) {
+    for (const std::string& number : folder_names(inside.trials(), begun))
       found.push_back({folder + number, "a trial"});
     return;
   }
-  for (const std::string& name : folder_names(inside, begun)) {
-    const bool is_sweep = is_there(inside / name / "sweep.toml");
+  for (const std::string& name : folder_names(inside.path(), begun)) {
+    const bool is_sweep = record::RunDirectory(inside.path() / name).is_sweep();
     found.push_back({folder + name, is_sweep ? "a sweep" : ""});
     if (is_sweep) found.push_back({folder + name + "/"});
   }
@@ -35,8 +29,7 @@ void add_inside(Candidates& found, const fs::path& results, const std::string& f
 
 // An id alone names its run too.
 void add_ids(Candidates& found, const fs::path& results, const std::string& begun) {
-  constexpr std::size_t kShortestPart = 4;
-  if (begun.size() < kShortestPart) return;
+  if (begun.size() < record::kShortestPart) return;
   for (const std::string& name : folder_names(results)) {
     for (const std::string& id : folder_names(results / name, begun)) {
       if (id != "latest") found.push_back({id, "of " + name});
@@ -55,7 +48,7 @@ Candidates runs(const fs::path& results, const std::string& typed) {
   const std::size_t slash = typed.rfind('/');
   if (slash != std::string::npos) {
     const std::string folder = typed.substr(0, slash + 1);
-    if (!is_run(results / folder)) add_inside(found, results, folder, typed.substr(slash + 1));
+    add_inside(found, results, folder, typed.substr(slash + 1));
     return found;
   }
   if (std::string("latest").starts_with(typed)) found.push_back({"latest", "the newest of all"});

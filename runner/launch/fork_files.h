@@ -10,7 +10,7 @@
 
 namespace ddp::launch {
 
-// What a run begins with that goes on from a checkpoint of another run.
+// The begin of a run that goes on from a checkpoint of another run.
 struct Fork {
   record::Origin origin;
   std::filesystem::path checkpoint;  // of the origin

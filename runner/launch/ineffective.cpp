@@ -24,7 +24,13 @@ class Ineffective {
   std::vector<std::string> lines_;
 };
 
-std::string in_digits(std::int64_t number) { return std::to_string(number); }
+void add_of_saves(const Experiment& e, std::int64_t steps, Ineffective& found) {
+  const auto& each = e.checkpoint.save_every_steps;
+  if (!each || *each <= steps) return;
+  found.add("checkpoint.save_every_steps",
+            "is more than the " + std::to_string(steps) + " steps of the run: it saves at its end alone",
+            "use a smaller number");
+}
 
 // A run's config.toml gives every key. So a key counts only where its value is not the default.
 void add_of_file(const config::Loaded& loaded, Ineffective& found) {
@@ -43,15 +49,10 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   }
   if (v.split > 0 && e.epochs && v.every > *e.epochs && *e.epochs > 1) {
     found.add("validation.every",
-              "is more than the " + in_digits(*e.epochs) + " epochs of the run: it validates at its end alone",
+              "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates at its end alone",
               "use a smaller number");
   }
-  const auto& each = e.checkpoint.save_every_steps;
-  if (each && e.steps && *each > *e.steps) {
-    found.add("checkpoint.save_every_steps",
-              "is more than the " + in_digits(*e.steps) + " steps of the run: it saves at its end alone",
-              "use a smaller number");
-  }
+  if (e.steps) add_of_saves(e, *e.steps, found);
 }
 
 void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Workload& w, Ineffective& found) {
@@ -62,15 +63,15 @@ void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Worklo
   if (loaded.given(key) && *e.batch_size > of_rank) {
     const std::int64_t most = key == "batch_size" ? of_rank : of_rank * plan.world_size() * e.accumulate;
     found.add(key,
-              "cannot be reached: a rank has " + in_digits(of_rank) + " samples to train on, fewer than the " +
-                  in_digits(*e.batch_size) + " of a batch, and takes all of them in each step",
-              "use at most " + in_digits(most));
+              "cannot be reached: a rank has " + std::to_string(of_rank) + " samples to train on, fewer than the " +
+                  std::to_string(*e.batch_size) + " of a batch, and takes all of them in each step",
+              "use at most " + std::to_string(most));
   }
   if (e.accumulate > w.length.micro_batches_per_epoch) {
     found.add("accumulate",
-              "cannot be reached: an epoch has " + in_digits(w.length.micro_batches_per_epoch) +
+              "cannot be reached: an epoch has " + std::to_string(w.length.micro_batches_per_epoch) +
                   " micro-batches a rank, and a step does not go on into the next epoch",
-              "use at most " + in_digits(w.length.micro_batches_per_epoch));
+              "use at most " + std::to_string(w.length.micro_batches_per_epoch));
   }
 }
 
@@ -92,13 +93,13 @@ void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
   const std::int64_t warmup = e.scheduler.options.value("warmup_steps", std::int64_t{0});
   if (warmup > 0 && warmup >= steps) {
     found.add("scheduler.warmup_steps",
-              "is " + in_digits(warmup) + ", and the run has " + in_digits(steps) +
+              "is " + std::to_string(warmup) + ", and the run has " + std::to_string(steps) +
                   " steps: the run ends before the warm-up, and nothing else of the schedule takes effect",
               "use fewer, or train longer");
   } else if (e.scheduler.name != "constant" && !schedule_acts(e, warmup, steps)) {
     const bool has_size = e.scheduler.options.contains("step_size");
     found.add(has_size ? "scheduler.step_size" : "scheduler",
-              "never changes lr: the run has " + in_digits(steps) + " steps",
+              "never changes lr: the run has " + std::to_string(steps) + " steps",
               has_size ? "use a smaller step_size, or train longer" : "change its options, or use \"constant\"");
   }
 }
@@ -108,15 +109,10 @@ void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
   const std::int64_t steps = w.length.steps;
   if (e.log.every > steps) {
     found.add("log.every",
-              "is more than the " + in_digits(steps) + " steps of the run: metrics.jsonl will have no step",
+              "is more than the " + std::to_string(steps) + " steps of the run: metrics.jsonl will have no step",
               "use a smaller number");
   }
-  const auto& each = e.checkpoint.save_every_steps;
-  if (each && !e.steps && *each > steps) {
-    found.add("checkpoint.save_every_steps",
-              "is more than the " + in_digits(steps) + " steps of the run: it saves at its end alone",
-              "use a smaller number");
-  }
+  if (!e.steps) add_of_saves(e, steps, found);
 }
 
 }  // namespace

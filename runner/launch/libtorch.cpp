@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/installation.h"
+#include "base/paths.h"
 #include "launch/version.h"
 
 namespace ddp::launch {
@@ -37,7 +38,7 @@ const char* const kLibTorchRemedy =
 
 std::filesystem::path libtorch_folder() {
   if (const char* given = std::getenv("DDP_LIBTORCH"); given != nullptr && *given != '\0') {
-    const std::filesystem::path folder = std::filesystem::absolute(given);
+    const std::filesystem::path folder = paths::absolute(given);
     if (!holds_libtorch(folder)) {
       throw usage_error("holds no torch/lib/libtorch_cpu.so", "DDP_LIBTORCH=" + folder.string(), kLibTorchRemedy);
     }

@@ -20,8 +20,8 @@ record::Summary summary_of(const Plan& plan, const std::vector<std::string>& dev
 // A run that goes on has the epochs behind it too, and a fork the checkpoint that it began with.
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e);
 
-// What the summary of a run that goes on keeps of its old one: when it began, how often its ranks were started again,
-// and the origin of a fork.
+// Takes over, from the summary.json of a run that goes on, the time when it began, the number of restarts, and the
+// origin of a fork.
 void keep_history(record::Summary& summary, const record::RunDirectory& directory);
 
 // "rank 3 (cpu): what, its last lines, its log", or what failed that was no rank.

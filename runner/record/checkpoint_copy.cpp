@@ -21,7 +21,7 @@ namespace {
 bool clone_file(const fs::path& from, const fs::path& to) {
   const FileDescriptor in(open(from.c_str(), O_RDONLY | O_CLOEXEC));
   const FileDescriptor out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (in && out && ioctl(out.get(), FICLONE, in.get()) == 0) return true;
+  if (in && out && ioctl(out.get(), FICLONE, in.get()) == 0 && fsync(out.get()) == 0) return true;
   if (out) unlink(to.c_str());
   return false;
 }

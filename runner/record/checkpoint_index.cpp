@@ -165,32 +165,32 @@ Position position_of(const fs::path& checkpoint) {
   }
 }
 
-std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
-  std::vector<std::pair<double, fs::path>> ranked;
-  std::string name;
+std::vector<Ranked> by_metric(const std::vector<fs::path>& newest_first, const std::string& metric) {
+  std::vector<Ranked> ranked;
   for (const auto& folder : newest_first) {
     const Position position = position_of(folder);
-    if (name.empty()) name = position.metric_name;
-    if (position.reason == SaveReason::time || position.metric_name != name || !position.metric) continue;
-    ranked.emplace_back(greater_is_better(name) ? -*position.metric : *position.metric, folder);
+    if (position.reason == SaveReason::time || position.metric_name != metric || !position.metric) continue;
+    ranked.push_back({.folder = folder, .value = *position.metric, .step = position.step});
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](const Ranked& a, const Ranked& b) { return is_better(metric, a.value, b.value); });
+  return ranked;
+}
+
+std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
   std::vector<fs::path> best_first;
-  for (const auto& [value, folder] : ranked) best_first.push_back(folder);
+  if (newest_first.empty()) return best_first;
+  for (const Ranked& one : by_metric(newest_first, position_of(newest_first.front()).metric_name)) {
+    best_first.push_back(one.folder);
+  }
   return best_first;
 }
 
-std::optional<BestSaved> best_saved(const fs::path& checkpoints, const std::string& metric) {
-  std::optional<BestSaved> best;
-  for (const fs::path& folder : up_to_latest(checkpoints)) {
-    if (!is_complete(folder)) continue;
-    const Position position = position_of(folder);
-    if (position.reason == SaveReason::time || position.metric_name != metric || !position.metric) continue;
-    if (!best || is_better(metric, *position.metric, best->value)) {
-      best = {.value = *position.metric, .step = position.step};
-    }
-  }
-  return best;
+std::optional<Ranked> best_saved(const fs::path& checkpoints, const std::string& metric) {
+  std::vector<fs::path> candidates = up_to_latest(checkpoints);
+  std::erase_if(candidates, [](const fs::path& folder) { return !is_complete(folder); });
+  const std::vector<Ranked> best_first = by_metric(candidates, metric);
+  return best_first.empty() ? std::nullopt : std::optional(best_first.front());
 }
 
 bool greater_is_better(const std::string& metric) { return metric == "val_accuracy"; }

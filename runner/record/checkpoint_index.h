@@ -70,15 +70,21 @@ bool greater_is_better(const std::string& metric);
 // than NaN.
 bool is_better(const std::string& metric, double value, double other);
 
-// Those of these that have a value of the newest one's metric, best first; of equals, the newer first. Checkpoints that
-// were saved because of the time do not count: when they are saved changes nothing.
-std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
-
-// Of the complete checkpoints that a run may go on from, the best value of this metric.
-struct BestSaved {
+// A checkpoint with a value of a metric.
+struct Ranked {
+  std::filesystem::path folder;
   double value = 0;
   std::int64_t step = 0;
 };
-std::optional<BestSaved> best_saved(const std::filesystem::path& checkpoints, const std::string& metric);
+
+// Returns the checkpoints that have a value of this metric, best first; of equals, the newer first. Checkpoints that
+// were saved because of the time do not count: when they are saved changes nothing.
+std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_first, const std::string& metric);
+
+// The same, by the metric of the newest of these checkpoints.
+std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
+
+// The best of the complete checkpoints that a run may go on from.
+std::optional<Ranked> best_saved(const std::filesystem::path& checkpoints, const std::string& metric);
 
 }  // namespace ddp::record

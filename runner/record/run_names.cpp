@@ -13,7 +13,6 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kShortestPart = 4;
 constexpr std::size_t kMostMatches = 10;
 
 bool holds_results(const fs::path& folder) {

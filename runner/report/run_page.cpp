@@ -150,7 +150,8 @@ void add_checkpoints(Facts& facts, const std::vector<Saved>& checkpoints) {
 void add_way_on(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
   if (run.status != "interrupted" && run.status != "failed") return;
   const bool any = std::any_of(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
-  facts.add("go on", "ddp-exp resume " + path_word(config::printable(run.folder.string())) + (any ? "" : "\nno checkpoint yet: resume starts over"));
+  facts.add("go on", "ddp-exp resume " + path_word(config::printable(run.folder.string())) +
+                         (any ? "" : "\nno checkpoint yet: resume starts over"));
 }
 
 void print_run(const std::string& name, const RunView& run, std::ostream& out, const Terminal& terminal) {

@@ -4,7 +4,7 @@
 
 namespace ddp::report {
 
-// What stdout or stderr can show.
+// The abilities of the terminal behind stdout or stderr.
 struct Terminal {
   std::size_t width = 80;  // in columns
   bool cuts = false;       // a line that is longer would be wrapped; what is no terminal takes lines of any length

@@ -23,8 +23,8 @@ struct LossSum {
   double mean() const { return sum / static_cast<double>(samples); }
 };
 
-// What ranks tell each other in a step beside gradients: their losses, whether one was asked to stop, and whether rank
-// 0 wants to save.
+// The values that ranks exchange in a step beside gradients: their losses, whether one was asked to stop, and whether
+// rank 0 wants to save.
 class StepExchange {
  public:
   virtual ~StepExchange() = default;

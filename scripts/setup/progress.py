@@ -27,11 +27,13 @@ PRECOMPILED_NN = (3.0, 8.0)
 PRECOMPILING = 22.0
 LINK = 0.7
 OTHER = 0.3
-# What the small compilation takes there, and what it is.
+# Seconds of the small compilation there, and its source.
 SMALL = 0.6
 SMALL_SOURCE = "#include <filesystem>\n#include <functional>\n#include <map>\n#include <string>\n#include <vector>\n"
 
 STATUS = "[%f %t] "
+# Lines of ninja that add nothing to the live line. "ninja: error: ..." is passed on.
+CHATTER = ("ninja: build stopped", "ninja: no work to do", "ninja: Entering directory")
 STEP = re.compile(r"^\[(\d+) (\d+)\] (.*)$")
 
 
@@ -90,7 +92,7 @@ def slowness(build):
 
 
 class Estimate:
-    """What is left, from what the steps were to cost and what they have cost so far."""
+    """Estimates the seconds that are left from the costs expected of the steps and the seconds so far."""
 
     def __init__(self, cost, jobs, slow):
         self.cost = cost
@@ -128,8 +130,10 @@ def in_words(seconds):
 
 
 class Speaker:
-    def __init__(self, files):
+    def __init__(self, files, talks):
+        """A short build (`talks` false) shows the messages of compilers alone."""
         self.files = files
+        self.talks = talks
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.tenth = 0
         self.line_shown = False
@@ -138,6 +142,8 @@ class Speaker:
         self.say(f"building: {self.files} files, about {in_words(estimate.left())}")
 
     def show(self, estimate):
+        if not self.talks:
+            return
         share = estimate.share()
         if self.live:
             text = f"ddp-exp: building: {100 * share:.0f} %, about {in_words(estimate.left())} left"
@@ -180,7 +186,7 @@ def steps_to_run(build, jobs, targets):
 
 
 def watch(ninja, estimate, speaker):
-    """Reads what ninja prints until it has ended. `speaker` is None where there is too little to do to speak of it."""
+    """Passes on the messages of compilers and of ninja until ninja has ended. Returns its exit status."""
     selector = selectors.DefaultSelector()
     selector.register(ninja.stdout, selectors.EVENT_READ)
     pending = b""
@@ -188,13 +194,15 @@ def watch(ninja, estimate, speaker):
         if selector.select(timeout=1):
             piece = os.read(ninja.stdout.fileno(), 65536)
             if not piece:
+                if pending:
+                    speaker.pass_on(pending.decode(errors="replace"))
                 return ninja.wait()
             *lines, pending = (pending + piece).split(b"\n")
             for line in (one.decode(errors="replace") for one in lines):
                 step = STEP.match(line)
                 if step:
                     estimate.finish(step[3])
-                elif line and not line.startswith("ninja: "):
+                elif line and not line.startswith(CHATTER):
                     speaker.pass_on(line)
         speaker.show(estimate)
 
@@ -204,7 +212,7 @@ def main(build, jobs, *targets):
     cost = costs(build, steps)
     long = sum(cost.values()) > 5
     estimate = Estimate(cost, int(jobs), slowness(build) if long else 1)
-    speaker = Speaker(sum(step.startswith("Building") for step in steps))
+    speaker = Speaker(sum(step.startswith("Building") for step in steps), long)
     if long:
         speaker.begin(estimate)
     ninja = subprocess.Popen(

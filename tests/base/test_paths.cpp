@@ -7,24 +7,12 @@
 
 #include "base/shell_word.h"
 #include "catch.h"
+#include "errors.h"
+#include "words.h"
 
 namespace ddp {
 namespace fs = std::filesystem;
-namespace {
-
-template <class Function>
-std::string error_of(Function function) {
-  try {
-    function();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("an exception of std::filesystem becomes an error with the act and the paths and the reason") {
   std::error_code missing = std::make_error_code(std::errc::no_such_file_or_directory);

@@ -150,8 +150,6 @@ std::string mistakes(const std::string& text, const std::vector<std::string>& se
   return mistakes_of("x.toml", sets);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "words.h"
 
 namespace ddp::config {
 
@@ -39,7 +40,6 @@ std::string mistakes_of(const std::filesystem::path& file, const std::vector<std
 // A file that is right, to put other lines in front or behind.
 inline const std::string kModelAndDataset = "model = \"linear\"\ndataset = \"random_pairs\"\n";
 
-bool contains(const std::string& text, const std::string& part);
 std::size_t count(const std::string& text, const std::string& part);
 
 }  // namespace ddp::config

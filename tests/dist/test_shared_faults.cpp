@@ -3,6 +3,7 @@
 
 #include "catch.h"
 #include "shared_ranks.h"
+#include "words.h"
 
 namespace ddp::dist {
 namespace {
@@ -16,8 +17,6 @@ void reduce_ones(c10d::ProcessGroup& group, std::int64_t size) {
   Tensors one{at::ones({size})};
   group.allreduce(one)->wait();
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

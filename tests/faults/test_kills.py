@@ -24,7 +24,7 @@ STEPS = 150
 FORKED_AFTER = 101  # inside an epoch, whatever the world
 MOST_KILLS_OF_A_RUN = 40  # then it may end
 
-# What saves, in turn. Without a number of steps a run saves where a validation improves, and because of the time: a
+# The reasons for saves, in turn. Without a number of steps a run saves where a validation improves, and because of the time: a
 # timed save is due again in less time than a step takes.
 SAVES = [
     {"checkpoint__save_every_steps": 5},

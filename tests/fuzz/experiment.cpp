@@ -1,5 +1,5 @@
 // An experiment file, and behind a line "%%" one --set assignment a line.
-#include "../config/scratch.h"
+#include "config/scratch.h"
 #include "target.h"
 
 namespace ddp::fuzz {

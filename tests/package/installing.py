@@ -75,7 +75,7 @@ def check_libraries(folder):
 
 
 def requirements_of(folder):
-    """What pip finds missing of what the packages in a folder ask for: names and versions that would do."""
+    """Returns the requirements of the packages in a folder that pip finds unmet: names with versions that would do."""
     sys.path.append(str(pathlib.Path(run([PYTHON, "-I", "-c", "import pip; print(pip.__path__[0])"]).strip()) / ".."))
     from pip._vendor.packaging.requirements import Requirement
     from pip._vendor.packaging.utils import canonicalize_name

@@ -19,7 +19,7 @@ threads     = 1
 """
 SWEEP = TINY + '[sweep.parameters]\n"optimizer.lr" = [0.1, 0.01]\n'
 
-# What a library says and no person understands.
+# Words of libraries, which no message may contain.
 FOREIGN = ("filesystem error", "json.exception", "std::", "what():", "terminate", "FATAL", "basic_string", "bad_")
 
 

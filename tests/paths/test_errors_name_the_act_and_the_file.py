@@ -1,4 +1,4 @@
-"""What the file system refuses is told with the act and the path: no library's exception reaches the user as it is."""
+"""A refusal of the file system is told with the act and the path: no library's exception reaches the user as it is."""
 
 import shutil
 
@@ -19,7 +19,7 @@ TRAINING = (["run", "../tiny.toml"], ["run", "../tiny.toml", "--run-id", "q"], [
 LOOKING = (["show", "latest"], ["show", "tiny"], ["resume", "tiny"], ["list", "tiny"], ["compare", "a", "b"],
            ["diff", "a", "b"], ["report", "tiny"])
 
-# What takes the place of a file or a folder of the results; the commands that meet it, and what they say of it.
+# Each row: a path in the results that something else occupies, and the commands that meet it with their messages.
 IN_THE_WAY = [
     ("tiny/r1/metrics.jsonl", [(["resume", "tiny", "--set", "steps=4"], 2, "metrics.jsonl"),
                                (["show", "tiny"], 0, ""), (["list"], 0, ""), (["report", "tiny"], 0, "metrics.jsonl")]),

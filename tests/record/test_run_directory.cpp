@@ -4,28 +4,17 @@
 
 #include "base/error.h"
 #include "catch.h"
+#include "errors.h"
 #include "record/atomic_file.h"
 #include "record/checkpoint_index.h"
 #include "record/hash.h"
 #include "record/run_directory.h"
 #include "scratch.h"
+#include "words.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-// The error's text; "" where there is none.
-template <class Function>
-std::string error_of(Function function) {
-  try {
-    function();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
 
 RunDirectory started(const fs::path& results, const std::string& name, const std::string& id) {
   const RunDirectory run = RunDirectory::create(results, name, id);

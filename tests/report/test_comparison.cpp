@@ -8,6 +8,7 @@
 #include "catch.h"
 #include "record/scratch.h"
 #include "report/turns.h"
+#include "words.h"
 
 namespace ddp::report {
 namespace {
@@ -26,8 +27,6 @@ std::string printed(const Print& print, const Comparison& comparison, std::size_
   print(comparison, out, Terminal{.width = width, .cuts = true});
   return out.str();
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

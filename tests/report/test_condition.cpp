@@ -40,7 +40,8 @@ TEST_CASE("a name or an id that looks like a number is a text, and so is a numbe
 
 TEST_CASE("conditions are joined with and") {
   CHECK(conditions_in("val_loss>0.1 and epochs>3") == "val_loss > 0.1; epochs > 3.0; ");
-  CHECK(conditions_in("name=android and note='a and b' and seed=1") == "name = \"android\"; note = \"a and b\"; seed = 1.0; ");
+  CHECK(conditions_in("name=android and note='a and b' and seed=1") ==
+        "name = \"android\"; note = \"a and b\"; seed = 1.0; ");
 }
 
 TEST_CASE("what is no condition is refused with its place and what to write") {

@@ -1,6 +1,7 @@
 #include "catch.h"
 #include "schedule/change.h"
 #include "schedule/scheduler.h"
+#include "words.h"
 
 namespace ddp::schedule {
 namespace {
@@ -13,8 +14,6 @@ config::Experiment experiment(const std::string& scheduler, config::Value option
   e.epochs = epochs;
   return e;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // 10 steps an epoch; the run is extended from 4 epochs to 8 after `step` steps.
 std::string extended(const std::string& scheduler, const config::Value& options, std::int64_t step) {

@@ -15,8 +15,6 @@ Json json_of(const fs::path& file) {
   return json;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 std::vector<Json> RunFolder::events(const std::string& event) const {
   std::vector<Json> list;
   const std::string text = text_of(path_ / "metrics.jsonl");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "process.h"
+#include "words.h"
 
 namespace ddp::system_test {
 
@@ -15,7 +16,6 @@ using Json = nlohmann::json;
 
 // The object in a JSON file. Throws with the file's name.
 Json json_of(const std::filesystem::path& file);
-bool contains(const std::string& text, const std::string& part);
 
 // A run directory, read as another program would.
 class RunFolder {

@@ -19,7 +19,7 @@ std::map<std::string, std::string> files_below(const fs::path& folder) {
   return files;
 }
 
-// What a run has trained after a step.
+// Returns the lines of a run's training after a step.
 std::string trained_after(const RunFolder& run, std::int64_t step) {
   std::string text;
   for (const auto& line : run.events("step")) {

@@ -45,6 +45,11 @@ std::vector<std::int64_t> improvements(const RunFolder& run, const std::string& 
   return steps;
 }
 
+std::vector<std::string> operator+(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 }  // namespace
 
 TEST_CASE("each validation that improves the metric saves, and the best checkpoint stays when later ones are worse") {
@@ -117,15 +122,26 @@ TEST_CASE("timed and best saves change no bit of training, on any kind and numbe
   for (const std::string ranks : {R"(device_pool=["cpu", "cpu"])", R"(device_pool=["cpu", "cpu", "cpu"])"}) {
     for (const std::string how : {"backend=shm", "backend=gloo", "parallel=data_parallel", "accumulate=2"}) {
       INFO(ranks << ", " << how);
-      const FinishedRun f(kValidated, {ranks, how, "epochs=40", kAlways});
-      const Outcome without =
-          f.workspace.run({"run", "small.toml", "--name", "without", "--set", ranks, "--set", how, "--set", "epochs=40",
-                           "--set", kNever, "--set", "checkpoint.keep_best=0"});
+      const Workspace w;
+      w.write("small.toml", kValidated);
+      const std::vector<std::string> sets = {"--set", ranks, "--set", how};
+      // A slow disk may let no timed save end within a given number of epochs.
+      const auto process =
+          w.start(std::vector<std::string>{"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways} + sets);
+      const RunFolder run = w.running(*process, "small", 1);
+      REQUIRE(wait_until([&] { return !saved_for(run, "time").empty() && !saved_for(run, "best").empty(); },
+                         process->pid()));
+      process->signal(SIGTERM);
+      REQUIRE(w.finish(*process).code == 143);
+      const std::string epochs = "epochs=" + std::to_string(run.events("epoch").size() + 2);
+      REQUIRE(w.run({"resume", "small", "--set", epochs}).code == 0);
+      const Outcome without = w.run(std::vector<std::string>{"run", "small.toml", "--name", "without", "--set", epochs,
+                                                             "--set", kNever, "--set", "checkpoint.keep_best=0"} +
+                                    sets);
       REQUIRE(without.code == 0);
-      CHECK_FALSE(saved_for(f.run, "time").empty());
       CHECK(without.run.events("checkpoint").size() == 1);
-      CHECK(f.training == without.run.training());
-      CHECK(f.model == without.run.model());
+      CHECK(run.training() == without.run.training());
+      CHECK(run.model() == without.run.model());
     }
   }
 }
@@ -190,8 +206,13 @@ TEST_CASE("show says what each checkpoint was saved for, and where there is none
   CHECK(contains(regular, "step-00000010  (regular)\n"));
   CHECK(contains(regular, "step-00000014  (latest, best)\n"));
   CHECK_FALSE(contains(regular, "no checkpoint"));
-  const FinishedRun timed(kSmall, {"epochs=40", kAlways});
-  const std::string shown = timed.workspace.run({"show", "small"}).out;
+
+  const auto timed = w.start({"run", "small.toml", "--name", "timed", "--set", "epochs=1000000", "--set", kAlways});
+  const RunFolder run = w.running(*timed, "timed", 1);
+  REQUIRE(wait_until([&] { return !saved_for(run, "time").empty(); }, timed->pid()));
+  timed->signal(SIGTERM);
+  REQUIRE(w.finish(*timed).code == 143);
+  const std::string shown = w.run({"show", "timed"}).out;
   INFO(shown);
   CHECK(contains(shown, "  (time)\n"));
 }

@@ -65,7 +65,7 @@ TEST_CASE("a save that gets no memory is told and training goes on; only where i
     return w.run({"run", "big.toml", "--run-id", id, "--set", "steps=6", "--set", "model.hidden=[2048, 2048]"},
                  {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", times}});
   };
-  // What gets ready for saves asks first, those of steps 2 and 4 next.
+  // The preparation of saves asks first, those of steps 2 and 4 next.
   const Outcome saved = train("saved", "3");
   INFO(saved.err);
   CHECK(saved.code == 0);
@@ -103,7 +103,7 @@ validation  = { split = 0.2 }
   REQUIRE(whole.run.events("epoch").at(1).at("val_loss") > whole.run.events("epoch").at(0).at("val_loss"));
   REQUIRE(whole.run.events("checkpoint").front().at("step") == 4);
   REQUIRE(whole.run.events("checkpoint").size() == 2);
-  // What gets ready for saves has no memory, and neither has the save of step 4.
+  // The preparation of saves has no memory, and neither has the save of step 4.
   const Outcome failed = w.run({"run", "big.toml"}, {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", "2"}});
   INFO(failed.err);
   CHECK(failed.code == 0);

@@ -40,7 +40,7 @@ def libtorch_version():
 
 
 def install(build, stage):
-    """What cmake/Install.cmake lists, without symbols that only debuggers need."""
+    """Installs the files that cmake/Install.cmake lists, without symbols that only debuggers need."""
     for component in ("program", "bundle"):
         command = ["cmake", "--install", build, "--prefix", stage, "--strip", "--component", component]
         done = subprocess.run(command, capture_output=True, text=True)
