@@ -18,7 +18,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "dist/shared_arena.h"
+#include "dist/shm/arena.h"
 #include "ranks.h"
 
 namespace {

@@ -13,11 +13,11 @@
 #include <torch/nn/module.h>
 
 #include "datasets/dataset.h"
-#include "dist/distributed_model.h"
+#include "dist/parallel/distributed_model.h"
 #include "models/model.h"
 #include "ranks.h"
-#include "train/loss.h"
-#include "train/optimizer.h"
+#include "train/loss/loss.h"
+#include "train/optim/optimizer.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-# ddp_floor(NAME FOLDER [GROUPS n] [TORCH_NN] LINKS ...): one folder of sources as two targets.
+# ddp_floor(NAME FOLDER [GROUPS n] [TORCH_NN] LINKS ...): a folder of sources, with the folders in it, as two targets.
 #   floor_NAME     its headers, offered as "NAME/…", and what they need: for floors that build on it
 #   objects_NAME   its object files: for the link unit that it belongs to
 # Each floor's headers are seen through a folder of their own, so a file that includes a floor which its target does not
@@ -22,7 +22,7 @@ function(ddp_floor name folder)
   target_include_directories(floor_${name} INTERFACE "${view}")
   target_link_libraries(floor_${name} INTERFACE ${arg_LINKS})
 
-  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp" "${folder}/*/*.cpp")
   add_library(objects_${name} OBJECT ${sources})
   target_link_libraries(objects_${name} PRIVATE floor_${name} ddp_warnings)
   ddp_compile_together(objects_${name} "${arg_GROUPS}" ${sources})

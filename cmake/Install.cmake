@@ -3,7 +3,7 @@
 #   PREFIX/lib/ddp-exp/         the program, its libraries and components.json, which it finds beside itself
 #   PREFIX/share/ddp-exp/       experiments to start from, and their JSON Schema
 # The component "bundle", which scripts/package takes too, adds the system's libraries that not every system has.
-# LibTorch stays outside (launch/libtorch.h says where the program looks for it).
+# LibTorch stays outside (launch/library/libtorch.h says where the program looks for it).
 set(ddp_parts ddp-exp ddp_core ddp_rank)
 if(DDP_WITH_NCCL)
   list(APPEND ddp_parts ddp_nccl)

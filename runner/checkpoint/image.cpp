@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/pages.h"
-#include "record/hash.h"
+#include "record/file/hash.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "config/json_text.h"
-#include "config/source.h"
-#include "record/input_file.h"
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "record/file/input_file.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;

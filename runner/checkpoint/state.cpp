@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "config/json_text.h"
+#include "config/text/json_text.h"
 
 namespace ddp::checkpoint {
 namespace {

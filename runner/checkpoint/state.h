@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "dist/buckets.h"
-#include "record/checkpoint_index.h"
+#include "dist/parallel/buckets.h"
+#include "record/saves/checkpoint_index.h"
 
 namespace ddp::checkpoint {
 

@@ -4,10 +4,10 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "record/atomic_file.h"
-#include "record/checkpoint_index.h"
-#include "record/hash.h"
-#include "record/retention.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/retention.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;

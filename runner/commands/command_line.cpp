@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "commands/commands.h"
-#include "config/phrases.h"
-#include "config/source.h"
-#include "launch/version.h"
+#include "config/check/phrases.h"
+#include "config/text/source.h"
+#include "launch/library/version.h"
 
 namespace ddp::commands {
 namespace {

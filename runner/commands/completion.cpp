@@ -10,7 +10,7 @@
 #include "commands/commands.h"
 #include "completion/complete.h"
 #include "completion/shells.h"
-#include "report/row.h"
+#include "report/select/row.h"
 
 namespace ddp::commands {
 

@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "commands/commands.h"
+#include "config/check/phrases.h"
 #include "config/components.h"
-#include "config/phrases.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace ddp::commands {
 namespace {

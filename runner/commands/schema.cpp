@@ -9,9 +9,9 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "commands/commands.h"
+#include "config/check/phrases.h"
 #include "config/load.h"
-#include "config/phrases.h"
-#include "config/source.h"
+#include "config/text/source.h"
 
 namespace ddp::commands {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/forms.h"
+#include "config/compose/forms.h"
 #include "config/sweep.h"
 
 namespace ddp::completion {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/option.h"
+#include "config/option/option.h"
 
 namespace ddp::config {
 

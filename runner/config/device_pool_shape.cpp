@@ -1,6 +1,6 @@
 #include <set>
 
-#include "config/rules.h"
+#include "config/check/rules.h"
 
 namespace ddp::config {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "config/source.h"
+#include "config/text/source.h"
 
 namespace ddp::config {
 namespace {

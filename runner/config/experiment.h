@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "config/option.h"
+#include "config/option/option.h"
 
 namespace ddp::config {
 

@@ -1,9 +1,9 @@
 #include "config/load.h"
 
-#include "config/check.h"
-#include "config/check_root.h"
-#include "config/compose.h"
-#include "config/rules.h"
+#include "config/check/check.h"
+#include "config/check/check_root.h"
+#include "config/check/rules.h"
+#include "config/compose/compose.h"
 
 namespace ddp::config {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "config/components.h"
 #include "config/experiment.h"
-#include "config/source.h"
+#include "config/text/source.h"
 
 namespace ddp::config {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/option.h"
+#include "config/option/option.h"
 
 namespace ddp::config {
 

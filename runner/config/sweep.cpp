@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "config/check.h"
-#include "config/check_root.h"
-#include "config/compose.h"
-#include "config/to_toml.h"
+#include "config/check/check.h"
+#include "config/check/check_root.h"
+#include "config/compose/compose.h"
+#include "config/text/to_toml.h"
 
 namespace ddp::config {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/load.h"
-#include "config/parameter.h"
+#include "config/option/parameter.h"
 
 namespace ddp::config {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "dist/shared_group.h"
+#include "dist/shm/group.h"
 
 namespace ddp::dist {
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/installation.h"
-#include "dist/nccl/nccl.h"
+#include "dist/nccl.h"
 #include "dist/process_group.h"
 
 namespace ddp::dist {

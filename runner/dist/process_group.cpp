@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "dist/attentive_group.h"
 #include "dist/hierarchical_group.h"
-#include "dist/shared_group.h"
+#include "dist/shm/group.h"
 
 namespace ddp::dist {
 namespace {

@@ -19,8 +19,8 @@
 #include "rank/run.h"
 #include "rank/task.h"
 #include "schedule/scheduler.h"
-#include "train/loss.h"
-#include "train/optimizer.h"
+#include "train/loss/loss.h"
+#include "train/optim/optimizer.h"
 
 namespace {
 

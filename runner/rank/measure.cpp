@@ -14,7 +14,7 @@
 #include "config/difference.h"
 #include "dist/collective_op.h"
 #include "dist/process_group.h"
-#include "dist/shared_arena.h"
+#include "dist/shm/arena.h"
 #include "rank/process.h"
 
 namespace ddp::rank {

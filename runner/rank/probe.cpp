@@ -10,12 +10,12 @@
 #include "base/error.h"
 #include "checkpoint/store.h"
 #include "data/batches.h"
-#include "dist/data_parallel.h"
+#include "dist/parallel/data_parallel.h"
 #include "models/model.h"
 #include "rank/task.h"
 #include "train/checkpointer.h"
-#include "train/loss.h"
-#include "train/optimizer.h"
+#include "train/loss/loss.h"
+#include "train/optim/optimizer.h"
 
 namespace ddp::rank {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/paths.h"
 #include "base/safe_name.h"
 #include "base/shell_word.h"
-#include "config/source.h"
-#include "record/atomic_file.h"
+#include "config/text/source.h"
+#include "record/file/atomic_file.h"
 #include "record/run_names.h"
 
 namespace ddp::record {

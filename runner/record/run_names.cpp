@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/phrases.h"
-#include "config/source.h"
+#include "config/check/phrases.h"
+#include "config/text/source.h"
 #include "record/run_directory.h"
 
 namespace ddp::record {

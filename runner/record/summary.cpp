@@ -1,7 +1,7 @@
 #include "record/summary.h"
 
-#include "config/json_text.h"
-#include "record/atomic_file.h"
+#include "config/text/json_text.h"
+#include "record/file/atomic_file.h"
 #include "record/timestamp.h"
 
 namespace ddp::record {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "launch/device_lock.h"
+#include "launch/plan/device_lock.h"
 
 namespace ddp::sweep {
 

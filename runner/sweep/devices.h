@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "launch/gpus.h"
+#include "launch/plan/gpus.h"
 
 namespace ddp::sweep {
 

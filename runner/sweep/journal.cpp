@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "base/error.h"
-#include "config/json_text.h"
-#include "record/atomic_file.h"
+#include "config/text/json_text.h"
+#include "record/file/atomic_file.h"
 #include "record/timestamp.h"
 
 namespace ddp::sweep {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/sweep.h"
-#include "launch/rank_library.h"
+#include "launch/library/rank_library.h"
 #include "record/run_directory.h"
 #include "search/search.h"
 #include "sweep/devices.h"

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/shell_word.h"
-#include "launch/run_summary.h"
+#include "launch/run/run_summary.h"
 #include "record/timestamp.h"
 
 namespace ddp::sweep {

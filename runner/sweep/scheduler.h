@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/shared_mapping.h"
-#include "launch/child.h"
-#include "launch/stop_signals.h"
+#include "launch/process/child.h"
+#include "launch/process/stop_signals.h"
 #include "sweep/journal.h"
 #include "sweep/plan.h"
 #include "sweep/screen.h"

@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "base/log.h"
-#include "launch/terminal.h"
-#include "report/text_width.h"
-#include "report/words.h"
+#include "launch/process/terminal.h"
+#include "report/text/text_width.h"
+#include "report/text/words.h"
 
 namespace ddp::sweep {
 namespace {

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/safe_name.h"
 #include "base/shell_word.h"
-#include "record/atomic_file.h"
+#include "record/file/atomic_file.h"
 #include "record/timestamp.h"
-#include "report/summary_view.h"
+#include "report/read/summary_view.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;

@@ -1,10 +1,10 @@
 #include "sweep/trial.h"
 
 #include "base/log.h"
-#include "launch/run_summary.h"
-#include "launch/training.h"
-#include "record/return_point.h"
-#include "report/summary_view.h"
+#include "launch/run/run_summary.h"
+#include "launch/run/training.h"
+#include "record/saves/return_point.h"
+#include "report/read/summary_view.h"
 
 namespace ddp::sweep {
 namespace fs = std::filesystem;

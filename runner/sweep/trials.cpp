@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "config/difference.h"
-#include "report/words.h"
+#include "report/text/words.h"
 
 namespace ddp::sweep {
 

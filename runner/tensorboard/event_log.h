@@ -12,8 +12,8 @@
 
 #include "config/value.h"
 #include "record/console.h"
-#include "record/growing_file.h"
-#include "record/run_recorder.h"
+#include "record/file/growing_file.h"
+#include "record/metrics/run_recorder.h"
 #include "tensorboard/events.h"
 
 namespace ddp::tensorboard {

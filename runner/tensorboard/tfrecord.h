@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "record/input_file.h"
+#include "record/file/input_file.h"
 
 namespace ddp::tensorboard {
 

@@ -16,7 +16,7 @@
 #include "base/paths.h"
 #include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
-#include "record/retention.h"
+#include "record/saves/retention.h"
 
 namespace ddp::train {
 namespace fs = std::filesystem;

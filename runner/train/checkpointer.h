@@ -11,9 +11,9 @@
 
 #include "checkpoint/store.h"
 #include "config/experiment.h"
-#include "dist/distributed_model.h"
-#include "record/run_recorder.h"
-#include "train/optimizer.h"
+#include "dist/parallel/distributed_model.h"
+#include "record/metrics/run_recorder.h"
+#include "train/optim/optimizer.h"
 
 namespace ddp::train {
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "datasets/dataset.h"
-#include "dist/distributed_model.h"
-#include "train/loss.h"
+#include "dist/parallel/distributed_model.h"
+#include "train/loss/loss.h"
 
 namespace ddp::train {
 

@@ -9,14 +9,14 @@
 #include "config/experiment.h"
 #include "config/length.h"
 #include "data/batches.h"
-#include "dist/distributed_model.h"
+#include "dist/parallel/distributed_model.h"
+#include "record/metrics/run_recorder.h"
 #include "record/progress_page.h"
-#include "record/run_recorder.h"
 #include "schedule/scheduler.h"
 #include "train/checkpointer.h"
 #include "train/evaluate.h"
-#include "train/loss.h"
-#include "train/optimizer.h"
+#include "train/loss/loss.h"
+#include "train/optim/optimizer.h"
 #include "train/step_exchange.h"
 
 namespace ddp::train {

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "catch.h"
 #include "checkpoint/store.h"
-#include "record/checkpoint_index.h"
-#include "record/hash.h"
+#include "record/file/hash.h"
+#include "record/saves/checkpoint_index.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;

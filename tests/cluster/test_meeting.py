@@ -119,7 +119,8 @@ def different_by_hand(c):
 
 
 def long_by_hand(c):
-    ranks = [rank_by_hand(c, rank, "--set", "epochs=1000000") for rank in (0, 1)]
+    words = ["--set", "epochs=1000000", "--set", "distributed.timeout=20"]
+    ranks = [rank_by_hand(c, rank, *words) for rank in (0, 1)]
     run = begun_run(c.hosts[0].folder)
     until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
     assert {address.rpartition(":")[0] for address in c.hosts[0].listens_on()} == {"127.0.0.1"}

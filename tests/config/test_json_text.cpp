@@ -1,6 +1,6 @@
 #include "catch.h"
 #include "config/difference.h"
-#include "config/json_text.h"
+#include "config/text/json_text.h"
 
 namespace ddp::config {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "catch.h"
 #include "config/experiment.h"
-#include "dist/data_parallel.h"
-#include "dist/distributed_model.h"
+#include "dist/parallel/data_parallel.h"
+#include "dist/parallel/distributed_model.h"
 
 namespace ddp::dist {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "catch.h"
 #include "dist/process_group.h"
-#include "dist/shared_arena.h"
+#include "dist/shm/arena.h"
 #include "shared_ranks.h"
 
 namespace ddp::dist {

@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "dist/shared_collectives.h"
+#include "dist/shm/collectives.h"
 #include "shared_ranks.h"
 
 namespace ddp::dist {

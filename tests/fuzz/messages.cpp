@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "config/difference.h"
-#include "launch/node_link.h"
-#include "launch/node_watch.h"
+#include "launch/cluster/node_link.h"
+#include "launch/cluster/node_watch.h"
 #include "target.h"
 
 namespace ddp::fuzz {

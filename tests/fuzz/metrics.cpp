@@ -3,11 +3,11 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "record/epoch_history.h"
-#include "record/metrics_log.h"
-#include "report/history.h"
-#include "report/loss_curve.h"
-#include "report/turns.h"
+#include "record/metrics/epoch_history.h"
+#include "record/metrics/metrics_log.h"
+#include "report/read/history.h"
+#include "report/read/loss_curve.h"
+#include "report/read/turns.h"
 #include "target.h"
 
 namespace ddp::fuzz {

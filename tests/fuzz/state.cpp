@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "checkpoint/state.h"
-#include "record/checkpoint_index.h"
-#include "record/hash.h"
+#include "record/file/hash.h"
+#include "record/saves/checkpoint_index.h"
 #include "target.h"
 
 namespace ddp::fuzz {

@@ -2,8 +2,8 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "report/listing.h"
-#include "report/run_page.h"
+#include "report/text/listing.h"
+#include "report/text/run_page.h"
 #include "target.h"
 
 namespace ddp::fuzz {

@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "catch.h"
-#include "launch/device_pool.h"
-#include "launch/plan.h"
+#include "launch/plan/device_pool.h"
+#include "launch/plan/plan.h"
 
 namespace ddp::launch {
 namespace {

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "catch.h"
-#include "launch/node_link.h"
+#include "launch/cluster/node_link.h"
 
 namespace ddp::launch {
 namespace {

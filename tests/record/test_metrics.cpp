@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "record/epoch_history.h"
-#include "record/json_line.h"
-#include "record/metrics_log.h"
-#include "record/return_point.h"
+#include "record/metrics/epoch_history.h"
+#include "record/metrics/json_line.h"
+#include "record/metrics/metrics_log.h"
+#include "record/saves/return_point.h"
 #include "scratch.h"
 
 namespace ddp::record {

@@ -2,10 +2,10 @@
 #include <set>
 
 #include "catch.h"
-#include "record/checkpoint_copy.h"
-#include "record/checkpoint_index.h"
-#include "record/hash.h"
-#include "record/retention.h"
+#include "record/file/hash.h"
+#include "record/saves/checkpoint_copy.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/retention.h"
 #include "scratch.h"
 
 namespace ddp::record {

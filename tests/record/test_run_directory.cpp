@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "catch.h"
 #include "errors.h"
-#include "record/atomic_file.h"
-#include "record/checkpoint_index.h"
-#include "record/hash.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
 #include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
 #include "scratch.h"
 #include "words.h"
 

@@ -1,4 +1,4 @@
-#include "report/catalog.h"
+#include "report/select/catalog.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "report/comparison.h"
+#include "report/select/comparison.h"
 
 #include <sstream>
 
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "record/scratch.h"
-#include "report/turns.h"
+#include "report/read/turns.h"
 #include "words.h"
 
 namespace ddp::report {

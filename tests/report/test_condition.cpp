@@ -1,4 +1,4 @@
-#include "report/condition.h"
+#include "report/select/condition.h"
 
 #include "base/error.h"
 #include "catch.h"

@@ -4,9 +4,9 @@
 
 #include "catch.h"
 #include "record/scratch.h"
-#include "report/chart.h"
-#include "report/sparkline.h"
-#include "report/text_width.h"
+#include "report/text/chart.h"
+#include "report/text/sparkline.h"
+#include "report/text/text_width.h"
 
 namespace ddp::report {
 namespace fs = std::filesystem;

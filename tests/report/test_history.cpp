@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "record/json_line.h"
+#include "record/metrics/json_line.h"
 #include "record/scratch.h"
-#include "report/history.h"
-#include "report/lines.h"
-#include "report/step_line.h"
+#include "report/read/history.h"
+#include "report/read/lines.h"
+#include "report/read/step_line.h"
 
 namespace ddp::report {
 namespace {

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "catch.h"
-#include "report/page.h"
+#include "report/html/page.h"
 
 namespace ddp::report {
 namespace {

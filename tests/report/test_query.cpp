@@ -1,4 +1,4 @@
-#include "report/query.h"
+#include "report/select/query.h"
 
 #include "base/error.h"
 #include "catch.h"

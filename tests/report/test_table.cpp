@@ -1,9 +1,9 @@
-#include "report/table.h"
+#include "report/text/table.h"
 
 #include <sstream>
 
 #include "catch.h"
-#include "report/text_width.h"
+#include "report/text/text_width.h"
 
 namespace ddp::report {
 namespace {

@@ -1,0 +1,145 @@
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "commands/comm/comm_options.h"
+#include "commands/comm/comm_table.h"
+#include "commands/commands.h"
+#include "commands/train/launch_flags.h"
+#include "commands/train/nodes.h"
+#include "launch/run/measuring.h"
+
+namespace ddp::commands {
+namespace {
+
+// Planned ranks, and the library that they need.
+struct PreparedComm {
+  launch::Plan plan;
+  launch::RankLibrary library;
+};
+
+PreparedComm prepare_comm(const config::Loaded& loaded, const rank::CommOptions& options,
+                          const launch::Launch& launch) {
+  launch::Plan plan = launch::make_plan(loaded, launch::visible_gpus(), launch);
+  require_memory(plan, options);
+  const bool gpus = plan.uses_gpus();
+  return {.plan = std::move(plan), .library = launch::RankLibrary(gpus)};
+}
+
+// Prints a row, and says at once what is wrong in it.
+void take(const rank::CommRow& row, CommTable& table) {
+  table.add(row);
+  if (row.wrong > 0) log::error(wrong_in_words(row));
+}
+
+// As node 0, or the only one.
+int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::CommOptions& options,
+              const launch::Launch& launch, launch::Nodes& nodes) {
+  const PreparedComm p = prepare_comm(loaded, options, launch);
+  const auto& e = p.plan.experiment;
+  nodes.welcome(config::Value{{"device_pool", e.device_pool}, {"backend", e.distributed.backend}}.dump());
+  const auto meeting = launch::make_meeting_point(p.plan, launch, nodes.own_ip());
+  std::vector<std::string> devices = p.plan.device_names();
+  for (const auto& device : nodes.devices()) devices.push_back(device);
+  CommTable table(p.plan, launch.nodes, devices, options, flags.json);
+  const auto measured = launch::measure({.plan = p.plan,
+                                         .library = p.library,
+                                         .options = options,
+                                         .take_row = [&](const rank::CommRow& row) { take(row, table); }},
+                                        nodes, meeting);
+  if (measured.exit_code == 1) log::error(measured.failure);
+  const int code = std::max(table.finish(measured.failure), measured.exit_code);
+  nodes.end(code, code != 1 ? "" : measured.failure.empty() ? "values were wrong" : measured.failure);
+  return code;
+}
+
+// As another node: its ranks do what node 0 has resolved.
+int comm_there(config::Loaded loaded, const rank::CommOptions& options, const launch::Launch& launch,
+               const config::Value& terms) {
+  std::optional<PreparedComm> p;
+  return take_part(launch, terms, patience_of(loaded.experiment), [&](const std::string& work) {
+    const auto resolved = config::Value::parse(work);
+    loaded.experiment.device_pool = resolved.at("device_pool");
+    loaded.experiment.distributed.backend = resolved.at("backend");
+    p.emplace(prepare_comm(loaded, options, launch));
+    return launch::Job{.plan = p->plan,
+                       .as_rank = [&](const rank::Task& task) { return p->library.comm(task, options); },
+                       .saves = false};
+  });
+}
+
+// As one rank of torchrun's or srun's.
+int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const rank::CommOptions& options,
+                  const launch::Launch& launch) {
+  const PreparedComm p = prepare_comm(loaded, options, launch);
+  const int nodes = launch.world_size / p.plan.ranks_here();
+  std::optional<CommTable> table;
+  if (launch.rank == 0) table.emplace(p.plan, nodes, p.plan.device_names(), options, flags.json);
+  std::int64_t wrong = 0;
+  const auto measured = launch::measure_launched({.plan = p.plan,
+                                                  .library = p.library,
+                                                  .options = options,
+                                                  .take_row =
+                                                      [&](const rank::CommRow& row) {
+                                                        wrong += row.wrong;
+                                                        if (table) take(row, *table);
+                                                      }},
+                                                 launch);
+  if (table) table->finish(measured.failure);
+  return measured.exit_code != 0 ? measured.exit_code : wrong > 0 ? 1 : 0;
+}
+
+int comm(const CommFlags& f) {
+  const rank::CommOptions options = measured_by(f);
+  const config::Loaded loaded = settings_of(f);
+  launch::Launch launch = launch::choose_launch(f.launch);
+  launch::apply_init_method(loaded, launch);
+  if (launch.one_rank()) return comm_launched(f, loaded, options, launch);
+  const config::Value terms = launch::terms_of(launch, "comm",
+                                               {{"--op", f.op},
+                                                {"--sizes", f.sizes},
+                                                {"--dtype", f.dtype},
+                                                {"--devices", f.devices},
+                                                {"--backend", f.backend},
+                                                {"--iterations", f.iterations},
+                                                {"--warmup", f.warmup},
+                                                {"--check", f.check},
+                                                {"--timeout", f.timeout}});
+  if (launch.node_rank > 0) return comm_there(loaded, options, launch, terms);
+  return lead(launch, terms, patience_of(loaded.experiment),
+              [&](launch::Nodes& nodes) { return comm_here(f, loaded, options, launch, nodes); });
+}
+
+}  // namespace
+
+void add_comm(CLI::App& app, int& exit_code) {
+  auto f = std::make_shared<CommFlags>();
+  CLI::App* verb = app.add_subcommand("comm", "time and check collectives between devices and machines");
+  verb->add_option("--op", f->op,
+                   "all, or some of all_reduce, reduce, broadcast, scatter, gather, all_gather, with commas")
+      ->capture_default_str();
+  verb->add_option("--sizes", f->sizes, "4096, 1KiB,1MiB, 1KiB..64MiB (each twice the one before), 1KiB..1GiB:4")
+      ->capture_default_str();
+  verb->add_option("--devices,--device-pool", f->devices,
+                   "a rank for each: auto (all GPUs, or two CPU ranks), a number, 0,1,2 or cpu,cpu")
+      ->capture_default_str();
+  verb->add_option("--backend", f->backend,
+                   "gloo, nccl, shm (memory of a machine's CPU ranks; between machines gloo), or auto as in training")
+      ->capture_default_str();
+  verb->add_option("--dtype", f->dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
+      ->capture_default_str();
+  verb->add_option("--iterations", f->iterations, "timed calls")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--warmup", f->warmup, "calls before them")->check(CLI::Range(0, 1'000'000))->capture_default_str();
+  verb->add_flag("--check,!--no-check", f->check, "check every value of every rank, in calls of its own (the default)");
+  verb->add_option("--timeout", f->timeout, "how many seconds nodes and ranks wait for each other")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+  verb->add_flag("--json", f->json, "one JSON object instead of the table");
+  add_launch_flags(*verb, f->launch);
+  verb->callback([f, &exit_code] { exit_code = comm(*f); });
+}
+
+}  // namespace ddp::commands

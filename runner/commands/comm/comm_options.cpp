@@ -1,0 +1,118 @@
+#include "commands/comm/comm_options.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "commands/comm/comm_sizes.h"
+#include "commands/sets.h"
+#include "config/check/phrases.h"
+#include "config/check/rules.h"
+#include "config/text/toml_reader.h"
+
+namespace ddp::commands {
+namespace {
+
+// The whole, its parts, and what a backend copies on its way.
+constexpr std::int64_t kTensorsOfRank = 3;
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+  return words;
+}
+
+template <class Names>
+void require_known(const std::string& name, const Names& names, const char* flag, const std::string& what) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw usage_error("there is no " + what + " " + config::in_quotes(name), flag,
+                    config::suggestion(name, {names.begin(), names.end()}, what + "s"));
+}
+
+std::vector<std::string> ops_of(const std::string& text) {
+  if (text == "all") return {rank::kCommOps.begin(), rank::kCommOps.end()};
+  const std::vector<std::string> ops = split(text);
+  for (const auto& op : ops) require_known(op, rank::kCommOps, "--op", "collective");
+  if (ops.empty()) throw usage_error("names no collective", "--op");
+  return ops;
+}
+
+// As TOML: a list needs no brackets, nor quotes.
+std::string pool_text(const std::string& devices) {
+  if (devices == "auto") return "\"auto\"";
+  if (devices.find_first_of(",[\"") == std::string::npos && devices != "cpu") return devices;
+  if (devices.find_first_of("[\"") != std::string::npos) return devices;
+  std::string list;
+  for (const auto& device : split(devices)) {
+    const bool number = !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
+    list += (list.empty() ? "" : ", ") + (number ? device : as_toml(device));
+  }
+  return "[" + list + "]";
+}
+
+config::Value value_of(const config::Node& node) {
+  if (node.kind != config::Kind::list) return node.scalar;
+  config::Value list = config::Value::array();
+  for (const auto& item : node.items) list.push_back(value_of(item));
+  return list;
+}
+
+config::Value parse_devices(const std::string& devices) {
+  config::Problems problems;
+  const auto source = config::Source::file("--devices", "device_pool = " + pool_text(devices), 0);
+  const auto table = config::parse_toml(source, source->text(), problems);
+  const config::Node* pool = table ? table->find("device_pool") : nullptr;
+  if (pool != nullptr) config::check_device_pool(*pool, problems);
+  const bool known = pool != nullptr && (pool->kind == config::Kind::text || pool->kind == config::Kind::integer ||
+                                         pool->kind == config::Kind::list);
+  if (!known || !problems.empty() || table->entries.size() != 1) {
+    throw usage_error(config::in_quotes(devices) + " are no devices", "--devices",
+                      "give auto, a number of ranks (4), GPUs (0,1,2) or CPUs (cpu,cpu), each once");
+  }
+  if (pool->kind == config::Kind::list && pool->items.front().kind == config::Kind::list) {
+    throw usage_error("has groups, and here each rank is one device", "--devices", "give a list such as 0,1,2,3");
+  }
+  return value_of(*pool);
+}
+
+}  // namespace
+
+rank::CommOptions measured_by(const CommFlags& f) {
+  require_known(f.dtype, rank::kCommTypes, "--dtype", "element type");
+  return {.ops = ops_of(f.op),
+          .sizes = parse_sizes(f.sizes),
+          .dtype = f.dtype,
+          .iterations = f.iterations,
+          .warmup = f.warmup,
+          .check = f.check};
+}
+
+config::Loaded settings_of(const CommFlags& f) {
+  constexpr std::array kBackends{"auto", "gloo", "nccl", "shm"};
+  require_known(f.backend, kBackends, "--backend", "backend");
+  config::Loaded loaded;
+  loaded.file = "comm";
+  auto& e = loaded.experiment;
+  e.name = "comm";
+  e.device_pool = parse_devices(f.devices);
+  e.distributed.backend = f.backend;
+  e.distributed.timeout = f.timeout;
+  return loaded;
+}
+
+void require_memory(const launch::Plan& plan, const rank::CommOptions& o) {
+  if (plan.uses_gpus()) return;  // a GPU says itself what it has not
+  const std::int64_t greatest = *std::max_element(o.sizes.begin(), o.sizes.end());
+  const std::int64_t free = available_memory();
+  const std::int64_t most = free / kTensorsOfRank / plan.ranks_here();
+  if (greatest <= most) return;
+  throw usage_error(size_in_words(greatest) + " on each of " + std::to_string(plan.ranks_here()) +
+                        " ranks is more than this machine's memory holds, of which " + std::to_string(free >> 20) +
+                        " MiB are free",
+                    "--sizes", "go up to " + std::to_string(most >> 20) + "MiB at most");
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "config/load.h"
+#include "launch/cluster/launcher.h"
+#include "launch/plan/plan.h"
+#include "rank/comm.h"
+
+namespace ddp::commands {
+
+// `comm`'s command line.
+struct CommFlags {
+  std::string op = "all";
+  std::string sizes = "1KiB..64MiB";
+  std::string dtype = "float";
+  std::string devices = "auto";
+  std::string backend = "auto";
+  double timeout = 600;
+  std::int64_t iterations = 20;
+  std::int64_t warmup = 5;
+  bool check = true;
+  bool json = false;
+  launch::LaunchFlags launch;
+};
+
+// What is measured. Throws ddp::Error (usage) where it cannot be.
+rank::CommOptions measured_by(const CommFlags& flags);
+
+// Where: what a run would read from device_pool, distributed.backend and distributed.timeout. `flags.devices` is
+// "auto", a number of ranks, or a list, with brackets or without: "0,1", "cpu,cpu", "[0, 1]". Throws ddp::Error
+// (usage).
+config::Loaded settings_of(const CommFlags& flags);
+
+// Throws ddp::Error (usage) where the greatest tensors of this machine's CPU ranks need more memory than it has.
+void require_memory(const launch::Plan& plan, const rank::CommOptions& options);
+
+}  // namespace ddp::commands

@@ -1,0 +1,94 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "commands/commands.h"
+#include "commands/look/looking.h"
+#include "record/run_directory.h"
+#include "report/select/comparison.h"
+
+namespace ddp::commands {
+namespace {
+
+struct CompareOptions {
+  std::vector<std::string> runs;
+  std::string results = "results";
+  bool json = false;
+};
+
+// A sweep stands for its trials that have begun, the best first.
+std::vector<report::Row> runs_of(const CompareOptions& o) {
+  std::vector<report::Row> runs;
+  for (const std::string& name : o.runs) {
+    report::Row row = find_result(o.results, name);
+    const report::SweepView* sweep = row.as_sweep();
+    if (sweep == nullptr) {
+      runs.push_back(std::move(row));
+      continue;
+    }
+    for (const report::TrialView& trial : sweep->ranking) {
+      if (record::RunDirectory(trial.folder).begun()) runs.push_back(read_result(trial.folder, o.results));
+    }
+  }
+  return runs;
+}
+
+void compare(const CompareOptions& o) {
+  auto runs = runs_of(o);
+  if (runs.size() < 2) throw usage_error("compare takes two runs or more, or a sweep whose trials have begun");
+  const report::Comparison comparison = report::compare(std::move(runs));
+  if (o.json) {
+    report::print_comparison_as_json(comparison, std::cout);
+  } else {
+    report::print_comparison(comparison, std::cout, report::terminal_of_stdout());
+  }
+}
+
+void diff(const CompareOptions& o) {
+  std::vector<report::Row> runs;
+  for (const std::string& name : o.runs) {
+    record::RunDirectory::find(o.results, name).require_run();
+    runs.push_back(find_result(o.results, name));
+  }
+  const report::Comparison comparison = report::compare(std::move(runs));
+  if (o.json) {
+    report::print_difference_as_json(comparison, std::cout);
+  } else {
+    report::print_difference(comparison, std::cout, report::terminal_of_stdout());
+  }
+}
+
+CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::shared_ptr<CompareOptions>& options) {
+  CLI::App* verb = app.add_subcommand(name, doc);
+  verb->add_option("--results", options->results, "the results root")->capture_default_str();
+  verb->add_flag("--json", options->json, "print it as JSON");
+  return verb;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* verb = add(app, "compare", "show runs side by side: what differs, metrics, loss curves", options);
+  verb->add_option("runs", options->runs, std::string(kRunInWords) + "; of a sweep, all of its trials")->required();
+  verb->callback([options, &exit_code] {
+    compare(*options);
+    exit_code = 0;
+  });
+}
+
+void add_diff(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* verb = add(app, "diff", "show in what two runs differ", options);
+  verb->add_option("runs", options->runs, kRunInWords)->required()->expected(2);
+  verb->callback([options, &exit_code] {
+    diff(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,96 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "base/safe_name.h"
+#include "commands/commands.h"
+#include "commands/look/looking.h"
+#include "record/run_directory.h"
+#include "report/select/query.h"
+#include "report/text/listing.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct ListOptions {
+  std::vector<std::string> names;
+  std::string results = "results";
+  std::vector<std::string> where;
+  report::Query query;
+  bool json = false;
+};
+
+void append(report::Catalog& all, report::Catalog more) {
+  std::move(more.runs.begin(), more.runs.end(), std::back_inserter(all.runs));
+  std::move(more.sweeps.begin(), more.sweeps.end(), std::back_inserter(all.sweeps));
+  std::move(more.problems.begin(), more.problems.end(), std::back_inserter(all.problems));
+}
+
+// What a name stands for: a sweep for its trials, a run for itself, an experiment for its runs.
+report::Catalog read_named(const std::string& name, const fs::path& results) {
+  // An experiment whose newest result is a run is not found by that one alone.
+  std::error_code none;
+  const record::RunDirectory of_name(results / name);
+  const bool of_experiment = is_safe_name(name) && name != "latest" && !of_name.begun() && !of_name.is_sweep() &&
+                             fs::is_directory(of_name.path(), none);
+  if (of_experiment && !record::RunDirectory(of_name.path() / "latest").is_sweep()) {
+    return report::read_results(results, name);
+  }
+  const auto found = record::RunDirectory::find(results, name);
+  return found.is_sweep() ? report::read_trials(found.path()) : report::read_folder(found.path());
+}
+
+report::Catalog read(const ListOptions& o) {
+  if (o.names.empty()) return report::read_results(o.results);
+  report::Catalog all;
+  for (const std::string& name : o.names) append(all, read_named(name, o.results));
+  return all;
+}
+
+int list(const ListOptions& o) {
+  report::Query query = o.query;
+  for (const std::string& text : o.where) {
+    for (report::Condition& condition : report::parse_conditions(text)) query.where.push_back(std::move(condition));
+  }
+  report::Catalog catalog = read(o);
+  std::vector<std::string> problems = std::move(catalog.problems);
+  const bool any = !catalog.runs.empty() || !catalog.sweeps.empty();
+  const auto rows = report::select(report::rows_of(std::move(catalog), o.results), query, problems);
+  tell_problems(problems);
+  if (o.json) {
+    report::print_list_as_json(rows, std::cout);
+  } else if (!rows.empty()) {
+    report::print_list(rows, std::cout, report::terminal_of_stdout());
+  } else {
+    log::info(any ? "none of the runs in " + o.results + " is like that"
+                  : "there are no runs in " + o.results + " yet");
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, the newest first");
+  auto options = std::make_shared<ListOptions>();
+  verb->add_option("name", options->names, "only these: experiments, runs, or sweeps, whose trials are listed");
+  verb->add_option("--results", options->results, "the results root")->capture_default_str();
+  verb->add_option("--status", options->query.status, "only those that are running, completed, failed or interrupted");
+  verb->add_option("--name", options->query.name, "only experiments of this name; * and ? stand for any letters");
+  verb->add_option("--where", options->where,
+                   "only those of which this is true: 'val_loss<0.3 and optimizer.lr=0.1', …; again for more")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->add_option("--sort", options->query.sort_by, "order by a key, -key for the greatest first")
+      ->capture_default_str();
+  verb->add_option("--limit", options->query.limit, "no more than that many")->check(CLI::Range(1, 1'000'000'000));
+  verb->add_flag("--json", options->json, "print them as JSON");
+  verb->callback([options, &exit_code] { exit_code = list(*options); });
+}
+
+}  // namespace ddp::commands

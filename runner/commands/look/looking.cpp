@@ -1,0 +1,34 @@
+#include "commands/look/looking.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "record/run_directory.h"
+
+namespace ddp::commands {
+
+report::Row find_result(const std::filesystem::path& results, const std::string& run) {
+  return read_result(record::RunDirectory::find(results, run).path(), results);
+}
+
+report::Row read_result(const std::filesystem::path& folder, const std::filesystem::path& results) {
+  report::Row row{.run = report::name_of(folder, results), .what = {}};
+  if (record::RunDirectory(folder).is_sweep()) {
+    row.what = report::read_sweep(folder);
+  } else {
+    row.what = report::read_run(folder);
+  }
+  return row;
+}
+
+void add_once(std::vector<std::string>& all, const std::string& text) {
+  if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+}
+
+void tell_problems(const std::vector<std::string>& problems) {
+  constexpr std::size_t kTold = 10;
+  for (std::size_t i = 0; i < std::min(kTold, problems.size()); ++i) log::warn(problems[i]);
+  if (problems.size() > kTold) log::warn("and " + std::to_string(problems.size() - kTold) + " more like these");
+}
+
+}  // namespace ddp::commands

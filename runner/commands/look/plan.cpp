@@ -1,0 +1,49 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "commands/commands.h"
+#include "commands/look/show_plan.h"
+#include "commands/sets.h"
+#include "commands/sweep/show_sweep.h"
+#include "commands/sweep/sweep.h"
+#include "commands/train/launch_flags.h"
+#include "commands/train/prepare.h"
+
+namespace ddp::commands {
+
+void add_plan(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::string file;
+    std::vector<std::string> sets;
+    launch::LaunchFlags flags;
+    std::optional<int> jobs;  // of a sweep
+    std::string results = "results";
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("plan", "show ranks, devices, steps and memory, or the trials of a sweep; train nothing");
+  verb->add_option("FILE", o->file, "the experiment")->required();
+  add_sets(*verb, o->sets);
+  add_launch_flags(*verb, o->flags);
+  add_jobs(*verb, o->jobs);
+  verb->add_option("--results", o->results, "the results root that it would be trained into")->capture_default_str();
+  verb->add_flag("--json", o->json, "as JSON");
+  verb->callback([o, &exit_code] {
+    exit_code = 0;
+    if (config::has_sweep(o->file, o->sets)) {
+      show_sweep(prepare_sweep(o->file, o->sets, o->jobs, /*timed=*/true), o->results, o->json);
+      return;
+    }
+    config::Loaded loaded = config::load(o->file, o->sets, config::Components::installed());
+    launch::Launch launch = launch::choose_launch(o->flags);
+    const Prepared prepared = prepare(std::move(loaded), launch);
+    show_plan(prepared, o->results, o->json);
+  });
+}
+
+}  // namespace ddp::commands

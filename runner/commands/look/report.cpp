@@ -1,0 +1,91 @@
+#include "commands/look/report.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "commands/commands.h"
+#include "launch/library/version.h"
+#include "record/file/atomic_file.h"
+#include "record/run_directory.h"
+#include "report/html/page.h"
+#include "report/html/page_data.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kPage = "report.html";
+
+struct ReportOptions {
+  std::vector<std::string> runs;
+  std::string results = "results";
+  std::string output;
+  bool json = false;
+};
+
+// The data of what was named, and where its page belongs: with the sweep, or with the first of the runs.
+config::Value gather(const ReportOptions& options, fs::path& home) {
+  std::vector<fs::path> runs;
+  for (const std::string& name : options.runs) {
+    const auto directory = record::RunDirectory::find(options.results, name);
+    if (runs.empty()) home = directory.path();
+    if (directory.is_sweep() && options.runs.size() == 1) return report::sweep_data(directory.path());
+    directory.require_run();
+    runs.push_back(directory.path());
+  }
+  return report::runs_data(runs);
+}
+
+void write(const fs::path& file, const std::string& text) try {
+  record::write_atomically(file, text);
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where(), "name another place: --output FILE");
+}
+
+void sign(config::Value& data) { data["program"] = std::string("ddp-exp ") + launch::kVersion; }
+
+int report(const ReportOptions& options) {
+  fs::path home;
+  config::Value data = gather(options, home);
+  sign(data);
+  for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());
+  const fs::path file = options.output.empty() ? home / kPage : fs::path(options.output);
+  if (!options.json || !options.output.empty()) write(file, report::page(data));
+  if (options.json) {
+    std::cout << data.dump(-1, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << file.string() << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+fs::path write_sweep_report(const fs::path& sweep) {
+  config::Value data = report::sweep_data(sweep);
+  sign(data);
+  const fs::path file = sweep / kPage;
+  record::write_atomically(file, report::page(data));
+  return file;
+}
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* verb = app.add_subcommand("report", "write a page about a run, several runs or a sweep: report.html");
+  verb->add_option("run", options->runs, "a run, or several to compare; or a sweep")
+      ->required()
+      ->type_name("RUN|SWEEP");
+  verb->add_option("--results", options->results, "where runs are kept")->type_name("DIR")->capture_default_str();
+  verb->add_option("--output", options->output, "the page (report.html in the folder of the sweep, or the first run)")
+      ->type_name("FILE");
+  verb->add_flag("--json", options->json, "print what the page shows as JSON; the page is written with --output only");
+  verb->callback([options, &exit_code] { exit_code = report(*options); });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,35 @@
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.h"
+#include "commands/look/looking.h"
+#include "report/text/run_page.h"
+
+namespace ddp::commands {
+
+void add_show(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::string run;
+    std::string results = "results";
+    bool json = false;
+  };
+  CLI::App* verb = app.add_subcommand("show", "show how a run or a sweep went, and what there is of it");
+  auto options = std::make_shared<Options>();
+  verb->add_option("run", options->run, kRunInWords)->required();
+  verb->add_option("--results", options->results, "the results root")->capture_default_str();
+  verb->add_flag("--json", options->json, "print it as JSON");
+  verb->callback([options, &exit_code] {
+    const report::Row row = find_result(options->results, options->run);
+    if (options->json) {
+      report::print_page_as_json(row, std::cout);
+    } else {
+      report::print_page(row, std::cout, report::terminal_of_stdout());
+    }
+    exit_code = 0;
+  });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,95 @@
+#include "commands/look/show_plan.h"
+
+#include <cstdio>
+#include <iostream>
+#include <tuple>
+
+#include "config/text/source.h"
+
+namespace ddp::commands {
+namespace {
+
+// What a rank keeps of each parameter: itself, its gradient, its place in a bucket (but where gradients are
+// views into the buckets), and the optimizer's state.
+std::int64_t bytes_per_rank(const config::Experiment& e, const rank::Probe& probe) {
+  const bool buckets = e.parallel == "ddp" && !e.distributed.gradients_are_views();
+  return (buckets ? 3 : 2) * probe.parameter_bytes + probe.optimizer_bytes + probe.buffer_bytes;
+}
+
+// What rank 0 keeps for a checkpoint: a copy that is written while training goes on.
+std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) {
+  const std::int64_t own = plan.experiment.distributed.broadcast_buffers ? 0 : plan.world_size() * probe.buffer_bytes;
+  return probe.parameter_bytes + probe.buffer_bytes + probe.optimizer_bytes + own;
+}
+
+std::string readable(std::int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text;
+}
+
+config::Value to_json(const Prepared& prepared, const std::string& folder) {
+  const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
+  const auto& e = plan.experiment;
+  config::Value ranks = config::Value::array();
+  for (int r = 0; r < plan.ranks_here(); ++r) {
+    ranks.push_back({{"rank", plan.first_rank + r}, {"devices", plan.groups[r]}});
+  }
+  return {{"version", 1},
+          {"name", e.name},
+          {"world_size", plan.world_size()},
+          {"ranks", ranks},
+          {"backend", e.distributed.backend},
+          {"threads", *e.threads},
+          {"batch_size", *e.batch_size},
+          {"global_batch_size", *e.batch_size * plan.world_size() * e.accumulate},
+          {"train_samples", w.train_samples},
+          {"validation_samples", w.validation_samples},
+          {"steps_per_epoch", w.length.steps_per_epoch},
+          {"steps", w.length.steps},
+          {"epochs", w.length.epochs},
+          {"parameters", probe.parameters},
+          {"parameter_bytes", probe.parameter_bytes},
+          {"bytes_per_rank", bytes_per_rank(e, probe)},
+          {"snapshot_bytes", snapshot_bytes(plan, probe)},
+          {"results", folder},
+          {"warnings", prepared.warnings}};
+}
+
+void row(const char* label, const std::string& value) { std::printf("%-12s %s\n", label, value.c_str()); }
+
+}  // namespace
+
+void show_plan(const Prepared& prepared, const std::filesystem::path& results, bool json) {
+  const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
+  const auto& e = plan.experiment;
+  const std::string folder = config::printable((results / e.name).string());
+  if (json) {
+    std::cout << to_json(prepared, folder).dump(2, ' ', false, config::Value::error_handler_t::replace) << std::endl;
+    return;
+  }
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  row("experiment", e.name);
+  row("model", e.model.name + ", " + text(probe.parameters) + " parameters (" + readable(probe.parameter_bytes) + ")");
+  row("dataset", e.dataset.name + (w.train_samples == 0 ? ", drawn without end"
+                                                        : ", " + text(w.train_samples) + " samples to train on, " +
+                                                              text(w.validation_samples) + " held out"));
+  row("batch", text(*e.batch_size) + " a rank x " + text(plan.world_size()) + " ranks x " + text(e.accumulate) +
+                   " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples a step");
+  row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " an epoch, " + text(w.length.epochs) +
+                   (w.length.epochs == 1 ? " epoch)" : " epochs)"));
+  row("memory", readable(bytes_per_rank(e, probe)) + " a rank for parameters, gradients and optimizer; " +
+                    readable(snapshot_bytes(plan, probe)) + " more on rank 0 to save from");
+  row("ranks", text(plan.world_size()) + ", " + e.parallel +
+                   (e.parallel == "ddp" ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
+                   (*e.threads == 1 ? " thread each" : " threads each"));
+  int rank = plan.first_rank;
+  for (const auto& devices : plan.device_names()) row("", "rank " + text(rank++) + ": " + devices);
+  row("results", folder);
+}
+
+}  // namespace ddp::commands

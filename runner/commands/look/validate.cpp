@@ -1,0 +1,109 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "commands/commands.h"
+#include "commands/look/looking.h"
+#include "commands/sets.h"
+#include "commands/sweep/prepare_sweep.h"
+#include "config/check/files.h"
+#include "config/load.h"
+#include "launch/plan/ineffective.h"
+
+namespace ddp::commands {
+namespace {
+
+struct ValidateOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> sets;
+  bool json = false;
+};
+
+constexpr const char* kNotChecked = "whether model, data and loss fit together";
+
+// The findings about one file, in words.
+struct Findings {
+  std::vector<std::string> mistakes;
+  std::vector<std::string> warnings;
+};
+
+void look_into(const config::Loaded& loaded, const config::Components& components, Findings& found) {
+  for (const Error& missing : config::missing_files(loaded, components)) add_once(found.mistakes, missing.what());
+  for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);
+}
+
+Findings examine(const std::string& file, const ValidateOptions& options, const config::Components& components) {
+  Findings found;
+  try {
+    if (config::has_sweep(file, options.sets)) {
+      const config::LoadedSweep sweep = config::load_sweep(file, options.sets, components);
+      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, components, found);
+    } else {
+      look_into(config::load(file, options.sets, components), components, found);
+    }
+  } catch (const Error& error) {
+    found.mistakes.push_back(error.what());
+  }
+  return found;
+}
+
+std::string joined_mistakes(const std::vector<std::string>& mistakes) {
+  std::string text;
+  for (const std::string& mistake : mistakes) text += (text.empty() ? "" : "\n") + mistake;
+  return text;
+}
+
+config::Value findings_as_json(const std::string& file, const Findings& found) {
+  const bool ok = found.mistakes.empty();
+  config::Value json = {{"file", file}, {"ok", ok}, {"warnings", found.warnings}};
+  json["not_checked"] = ok ? config::Value::array({kNotChecked}) : config::Value::array();
+  if (!ok) json["error"] = joined_mistakes(found.mistakes);
+  return json;
+}
+
+void print_findings(const std::string& file, const Findings& found) {
+  for (const std::string& warning : found.warnings) log::warn(warning);
+  if (found.mistakes.empty()) {
+    std::cout << file << ": ok (not checked: " << kNotChecked << "; `ddp-exp plan` tries one batch)\n";
+  } else {
+    std::cerr << joined_mistakes(found.mistakes) << "\n";
+  }
+}
+
+// Every file is checked, also after a bad one.
+int validate(const ValidateOptions& options) {
+  const config::Components components = config::Components::installed();
+  config::Value files = config::Value::array();
+  bool all_good = true;
+  for (const std::string& file : options.files) {
+    const Findings found = examine(file, options, components);
+    all_good = all_good && found.mistakes.empty();
+    if (options.json) {
+      files.push_back(findings_as_json(file, found));
+    } else {
+      print_findings(file, found);
+    }
+  }
+  if (options.json) {
+    const config::Value report = {{"version", 1}, {"files", std::move(files)}};
+    std::cout << report.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+  }
+  return all_good ? 0 : 2;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ValidateOptions>();
+  CLI::App* verb = app.add_subcommand("validate", "check experiment files and tell every mistake at once");
+  verb->add_option("file", options->files, "experiment files (.toml)")->required();
+  add_sets(*verb, options->sets);
+  verb->add_flag("--json", options->json, "print the result of every file as JSON");
+  verb->callback([options, &exit_code] { exit_code = validate(*options); });
+}
+
+}  // namespace ddp::commands

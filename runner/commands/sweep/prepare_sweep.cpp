@@ -1,0 +1,124 @@
+#include "commands/sweep/prepare_sweep.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/cores.h"
+#include "commands/look/looking.h"
+#include "commands/train/prepare.h"
+#include "launch/plan/ineffective.h"
+
+namespace ddp::commands {
+namespace {
+
+using config::Value;
+
+// What a trial takes of the pool. Threads that the file gives count: a core each.
+sweep::Need need_of(const config::Loaded& loaded, const launch::Plan& plan) {
+  sweep::Need need{.entries = plan.ranks_here(), .gpus = plan.uses_gpus()};
+  if (!need.gpus) {
+    if (loaded.given("threads")) need.entries *= static_cast<int>(*plan.experiment.threads);
+    return need;
+  }
+  need.entries = 0;
+  for (const auto& group : plan.groups) need.entries += static_cast<int>(group.size());
+  if (!loaded.experiment.device_pool.is_array()) return need;
+  for (const auto& group : plan.groups) {
+    for (const auto& device : group) need.named.push_back(std::stoi(device.substr(5)));
+  }
+  return need;
+}
+
+// Trials that differ in nothing that one batch can tell are tried once.
+class Tries {
+ public:
+  Tries(const launch::RankLibrary& library, bool timed) : library_(library), timed_(timed) {}
+
+  const rank::Probe& probe(const config::Loaded& loaded, const launch::Plan& plan) {
+    const auto& e = plan.experiment;
+    const Value kind = {e.model.name,   e.model.options,  e.dataset.name, e.dataset.options,          e.loss.name,
+                        e.loss.options, e.optimizer.name, e.parallel,     plan.groups.front().size(), e.init_from};
+    const auto [known, is_new] = known_.try_emplace(kind.dump(-1, ' ', false, Value::error_handler_t::replace));
+    if (is_new) {
+      known->second = library_.probe(plan, {.resume_from = {}, .init_from = launch::weights_of(loaded)}, timed_);
+      if (!known->second.error.empty()) throw untrainable(loaded, known->second);
+    }
+    return known->second;
+  }
+
+ private:
+  const launch::RankLibrary& library_;
+  const bool timed_;
+  std::map<std::string, rank::Probe> known_;
+};
+
+void add_each_once(std::vector<std::string>& all, const std::vector<std::string>& some) {
+  for (const std::string& text : some) add_once(all, text);
+}
+
+int widest(const PreparedSweep& p) {
+  int most = 1;
+  for (const auto& trial : p.trials) most = std::max(most, trial.need.entries);
+  return most;
+}
+
+// How many trials run side by side, and with how many cores each rank of them.
+void share_machine(PreparedSweep& p, std::optional<int> jobs) {
+  const bool gpus = std::any_of(p.trials.begin(), p.trials.end(), [](const auto& t) { return t.need.gpus; });
+  p.cores = usable_cores();
+  // Who says how many side by side gets them: a core can be shared, a GPU not.
+  if (jobs) p.cores = std::max(p.cores, *jobs * widest(p));
+  int narrowest = widest(p);
+  for (const auto& trial : p.trials) narrowest = std::min(narrowest, trial.need.entries);
+  const int entries = gpus ? static_cast<int>(p.gpus.size()) : p.cores;
+  p.at_once = std::clamp(entries / std::max(1, narrowest), 1, std::max(1, p.search->trials()));
+  if (jobs) p.at_once = std::min(p.at_once, *jobs);
+  p.loaded->set_threads(std::max(1, usable_cores() / (p.at_once * narrowest)));
+}
+
+}  // namespace
+
+std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded) {
+  const config::Sweep& sweep = loaded.sweep;
+  return search::methods().build(sweep.method.name, sweep.method.options,
+                                 {.parameters = sweep.parameters, .epochs = loaded.epochs});
+}
+
+std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search) {
+  config::Problems problems;
+  std::vector<config::Loaded> trials;
+  for (int trial = 0; trial < search.trials(); ++trial) {
+    trials.push_back(loaded.trial(search.point(trial), problems));
+  }
+  if (!problems.empty()) throw problems.error();
+  return trials;
+}
+
+PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                            std::optional<int> jobs, bool timed) {
+  PreparedSweep p;
+  p.loaded = std::make_unique<config::LoadedSweep>(config::load_sweep(file, sets, config::Components::installed()));
+  p.search = make_search(*p.loaded);
+  const std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
+  p.gpus = launch::visible_gpus();
+  std::vector<launch::Plan> plans;
+  for (const auto& loaded : trials) {
+    plans.push_back(launch::make_plan(loaded, p.gpus));
+    p.trials.push_back({.ranks = plans.back().ranks_here(), .need = need_of(loaded, plans.back()), .workload = {}});
+  }
+  share_machine(p, jobs);
+  const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });
+  p.library = std::make_unique<launch::RankLibrary>(gpus);
+  Tries tries(*p.library, timed);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const rank::Probe& probe = tries.probe(trials[i], plans[i]);
+    p.trials[i].workload = launch::workload_of(trials[i], plans[i], probe);
+    p.trials[i].step_seconds = probe.step_seconds;
+    add_each_once(p.warnings, probe.warnings);
+    add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], p.trials[i].workload));
+  }
+  tell_problems(p.warnings);
+  return p;
+}
+
+}  // namespace ddp::commands

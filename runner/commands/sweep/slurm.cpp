@@ -1,0 +1,50 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.h"
+#include "commands/sets.h"
+#include "commands/sweep/slurm_options.h"
+#include "config/load.h"
+
+namespace ddp::commands {
+namespace {
+
+constexpr std::uint16_t kPort = 8888;
+
+// The whole of the experiment is checked before anything is written.
+int slurm(SlurmOptions& o) {
+  launch::SlurmJob& job = o.job;
+  std::vector<std::string> sets = job.sets;
+  if (!job.name.empty()) sets.push_back("name=" + as_toml(job.name));
+  const auto loaded = config::load(o.file, sets, config::Components::installed());
+  if (job.job_name.empty()) job.job_name = loaded.experiment.name;
+  complete(o);
+  if (job.exclusive && !job.port) job.port = kPort;
+  return write_job(o);
+}
+
+}  // namespace
+
+void add_slurm(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<SlurmOptions>();
+  launch::SlurmJob& job = o->job;
+  CLI::App* verb = app.add_subcommand("slurm", "write the job script that trains on the nodes of a Slurm cluster");
+  const CLI::Range count(1, 1'000'000);
+  verb->add_option("FILE", o->file, "the experiment")->required();
+  verb->add_option("--nodes", job.nodes, "machines")->check(count)->capture_default_str();
+  verb->add_option("--nproc-per-node", job.nproc_per_node, "ranks on each; otherwise as device_pool says")
+      ->check(count);
+  verb->add_option("--port", job.port,
+                   "where the nodes meet, on the first (8888; of shared nodes, one of the job's own)")
+      ->check(CLI::Range(1, 65535));
+  add_slurm_requests(*verb, *o);
+  add_sets(*verb, job.sets);
+  verb->add_option("--name", job.name, "the folder under the results root");
+  verb->add_option("--results", o->results, "the results root")->capture_default_str();
+  verb->callback([o, &exit_code] { exit_code = slurm(*o); });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,122 @@
+#include "commands/sweep/slurm_options.h"
+
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "base/paths.h"
+#include "record/file/atomic_file.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+// A line end in any of them would begin a new line of the script.
+void require_one_line(const std::string& text, const std::string& where) {
+  if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) return;
+  throw usage_error("has a line end or another control character in it", where, "write it on one line");
+}
+
+void require_one_line(const SlurmOptions& o) {
+  const launch::SlurmJob& job = o.job;
+  require_one_line(paths::absolute(o.file), "FILE");
+  require_one_line(job.program, "the folder of ddp-exp");
+  require_one_line(paths::absolute(o.results), "--results");
+  require_one_line(job.partition, "--partition");
+  require_one_line(job.account, "--account");
+  require_one_line(job.job_name, "--job-name");
+  for (const auto& module : job.modules) require_one_line(module, "--module");
+  for (const auto& set : job.sets) require_one_line(set, "--set");
+}
+
+// How long before the end it is told to save: two minutes, but for most of a short job's time it trains.
+int choose_signal_before(const SlurmOptions& o) {
+  if (o.job.time.empty()) return o.signal_before.value_or(o.job.signal_before);
+  const auto seconds = launch::slurm_seconds(o.job.time);
+  if (!seconds) {
+    throw usage_error("\"" + o.job.time + "\" is no time", "--time",
+                      "write minutes, or hours:minutes:seconds, or days-hours:minutes:seconds: 30, 1:00:00, 2-12");
+  }
+  if (*seconds == 0) return o.signal_before.value_or(o.job.signal_before);
+  if (!o.signal_before) return static_cast<int>(std::min<std::int64_t>(o.job.signal_before, *seconds / 4));
+  if (*o.signal_before < *seconds) return *o.signal_before;
+  throw usage_error("no time is left to train in: the job has " + std::to_string(*seconds) + " s", "--signal-before",
+                    "give it fewer seconds than --time");
+}
+
+void write(const SlurmOptions& o, const std::string& script) {
+  std::error_code unreadable;
+  if (fs::exists(o.output, unreadable)) {
+    if (record::read_text(o.output) == script) return;
+    if (!o.force) {
+      throw usage_error("is there, and is another script", o.output,
+                        "look at it; --force overwrites it, --output FILE writes another, --output - prints");
+    }
+  }
+  try {
+    record::write_atomically(o.output, script);
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), error.where());
+  }
+}
+
+// Becomes sbatch: what it says and how it exits is this command's.
+[[noreturn]] void submit(const std::string& file) {
+  std::cout.flush();
+  execlp("sbatch", "sbatch", paths::absolute(file).c_str(), nullptr);
+  throw usage_error("cannot be started: " + errno_text(errno), "sbatch",
+                    "the script is written: submit it on a machine of the cluster, with sbatch " + file);
+}
+
+}  // namespace
+
+void add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
+  launch::SlurmJob& job = o.job;
+  const CLI::Range count(1, 1'000'000);
+  verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm's: GPUs of each machine")->check(count);
+  verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm's: CPUs of each machine, for all its ranks")
+      ->check(count);
+  verb.add_option("--partition", job.partition, "Slurm's");
+  verb.add_option("--account", job.account, "Slurm's");
+  verb.add_option("--time", job.time, "Slurm's: at most so long: minutes, hours:minutes:seconds, days-hours");
+  verb.add_option("--job-name", job.job_name, "Slurm's; otherwise the experiment's name");
+  verb.add_flag("--exclusive,!--no-exclusive", job.exclusive, "Slurm's: share the nodes with no other job");
+  verb.add_option("--module", job.modules, "module load this first; again for more")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb.add_option("--signal-before", o.signal_before,
+                  "save and go back to the queue so many seconds before the time is up (120)")
+      ->check(CLI::Range(1, 65535));
+  verb.add_option("--output", o.output, "the job script; - prints it")->capture_default_str();
+  verb.add_flag("--force", o.force, "overwrite a job script that differs");
+  verb.add_flag("--submit", o.submit, "submit the job script with sbatch");
+}
+
+void complete(SlurmOptions& o) {
+  launch::SlurmJob& job = o.job;
+  job.program = paths::program();
+  job.experiment = paths::absolute(o.file);
+  job.results = paths::absolute(o.results);
+  require_one_line(o);
+  job.signal_before = choose_signal_before(o);
+}
+
+int write_job(const SlurmOptions& o) {
+  if (o.submit && o.output == "-") throw usage_error("prints the script and submits nothing", "--output -");
+  const std::string script = launch::slurm_script(o.job);
+  if (o.output == "-") {
+    std::cout << script << std::flush;
+    return 0;
+  }
+  write(o, script);
+  if (o.submit) submit(o.output);
+  std::cout << o.output << std::endl;
+  return 0;
+}
+
+}  // namespace ddp::commands

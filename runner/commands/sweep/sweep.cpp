@@ -1,0 +1,217 @@
+#include "commands/sweep/sweep.h"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "commands/look/looking.h"
+#include "commands/look/report.h"
+#include "commands/sets.h"
+#include "commands/sweep/prepare_sweep.h"
+#include "commands/sweep/show_sweep.h"
+#include "commands/sweep/slurm_options.h"
+#include "commands/train/output.h"
+#include "config/difference.h"
+#include "launch/run/git_state.h"
+#include "report/text/run_page.h"
+#include "sweep/scheduler.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct SweepOptions {
+  std::string file;
+  std::vector<std::string> sets;
+  std::string name;
+  std::string results = "results";
+  std::string run_id;
+  std::optional<int> jobs;
+  std::optional<int> trial;
+  bool array = false;
+  SlurmOptions slurm;
+  bool dry_run = false;
+};
+
+// The ranking, and the page that has more, for a person: on stderr. A disk that is full fails no sweep that is done.
+void show_results(const record::RunDirectory& directory) {
+  const bool shown = log::verbosity() != log::Verbosity::quiet;
+  if (shown) report::print_page(read_result(directory.path(), {}), std::cerr, report::terminal_of_stderr());
+  try {
+    const fs::path page = write_sweep_report(directory.path());
+    if (shown) std::cerr << "\nreport      " << page.string() << "\n";
+  } catch (const Error& error) {
+    log::warn(error.what());
+  }
+}
+
+int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
+               std::optional<int> only = {}) {
+  sweep::Plan plan{.loaded = *p.loaded,
+                   .search = *p.search,
+                   .library = *p.library,
+                   .gpus = p.gpus,
+                   .needs = {},
+                   .at_once = p.at_once,
+                   .cores = p.cores,
+                   .only = only,
+                   .directory = directory,
+                   .git = std::move(git)};
+  for (const PlannedTrial& trial : p.trials) plan.needs.push_back(trial.need);
+  sweep::Trials trials(p.loaded->sweep, *p.search);
+  for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
+  print_folder(directory.path());
+  const int code = sweep::Scheduler(plan, trials).run();
+  // One of the jobs of an array has nothing to show yet.
+  if (!only) show_results(directory);
+  return code;
+}
+
+void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
+  directory.begin_sweep(p.loaded->to_toml());
+  sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
+}
+
+constexpr std::chrono::seconds kPatience{60};
+
+// The first of several processes that come at the same moment begins the sweep.
+void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
+  if (directory.is_sweep()) return;
+  try {
+    paths::make_folders(directory.trials());
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), error.where());
+  }
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!directory.is_sweep()) {
+    try {
+      const FileDescriptor lock = directory.lock();
+      if (!directory.is_sweep()) begin(p, directory);
+    } catch (const Error&) {
+      // Another one begins it, on a disk that may be slow; then it trains, and keeps the lock.
+      if (!directory.is_sweep() && std::chrono::steady_clock::now() > until) throw;
+    }
+  }
+}
+
+void require_independent(const search::Search& search, const std::string& method, const std::string& option) {
+  if (search.independent()) return;
+  throw usage_error(method + " compares trials while they train: they cannot be trained apart", option,
+                    "use method = \"random\", or leave it out");
+}
+
+// A sweep has the settings that it was begun with: with others its trials could not be compared. A command that is run
+// again, as a batch system does with a job, repeats its --set.
+void require_settings_of(const record::RunDirectory& directory, const std::vector<std::string>& sets) {
+  const auto components = config::Components::installed();
+  const auto was = config::load_sweep(directory.sweep(), {}, components);
+  const auto would_be = config::load_sweep(directory.sweep(), sets, components);
+  const auto changed = config::first_difference(was.to_value(), would_be.to_value());
+  if (!changed) return;
+  throw usage_error(
+      "this sweep has begun with " + changed->key + " = " + changed->first + ", not " + changed->second,
+      directory.path().string(),
+      "leave --set out to go on with it, or begin another sweep: leave --run-id out, or give another one");
+}
+
+// One trial of a sweep that several processes train: the jobs of an array.
+int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
+  if (o.run_id.empty()) throw usage_error("a trial alone needs the sweep that it is of", "--trial", "give --run-id");
+  launch::GitState git(paths::absolute(o.file).parent_path());
+  const PreparedSweep prepared = prepare_sweep(o.file, sets, 1);
+  require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
+  if (*o.trial >= prepared.search->trials()) {
+    throw usage_error("there is no trial " + std::to_string(*o.trial), "--trial",
+                      "the sweep has trials 0 to " + std::to_string(prepared.search->trials() - 1));
+  }
+  const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
+  begin_once(prepared, directory);
+  require_settings_of(directory, sets);
+  const FileDescriptor lock = directory.lock_shared(kPatience);
+  return run_trials(prepared, directory, git.result(), o.trial);
+}
+
+// What is written here need not be able to train here: a login node has no GPUs.
+int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
+  const config::LoadedSweep loaded = config::load_sweep(o.file, sets, config::Components::installed());
+  const auto search = make_search(loaded);
+  require_independent(*search, loaded.sweep.method.name, "--array");
+  check_trials(loaded, *search);
+  SlurmOptions& slurm = o.slurm;
+  slurm.file = o.file;
+  slurm.results = o.results;
+  slurm.job.name = o.name;
+  slurm.job.sets = o.sets;
+  slurm.job.trials = search->trials();
+  slurm.job.at_once = o.jobs;
+  if (slurm.job.job_name.empty()) slurm.job.job_name = loaded.name;
+  complete(slurm);
+  return write_job(slurm);
+}
+
+int sweep(SweepOptions& o) {
+  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
+  std::vector<std::string> sets = o.sets;
+  if (!o.name.empty()) sets.push_back("name=" + as_toml(o.name));
+  if (o.array) return write_array(o, sets);
+  if (o.trial) return sweep_one(o, sets);
+  if (o.dry_run) {
+    show_sweep(prepare_sweep(o.file, sets, o.jobs, /*timed=*/true), o.results, /*json=*/false);
+    return 0;
+  }
+  const fs::path folder = paths::absolute(o.file).parent_path();
+  if (!o.run_id.empty()) {
+    const std::string name = config::load_sweep(o.file, sets, config::Components::installed()).name;
+    const record::RunDirectory own(fs::path(o.results) / name / o.run_id);
+    if (own.is_sweep()) {
+      require_settings_of(own, sets);
+      return resume_sweep(own, o.jobs);
+    }
+  }
+  launch::GitState git(folder);
+  const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs);
+  const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
+  const FileDescriptor lock = directory.lock();
+  if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
+  begin(prepared, directory);
+  return run_trials(prepared, directory, git.result());
+}
+
+}  // namespace
+
+int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs) {
+  const FileDescriptor lock = directory.lock();
+  launch::GitState git(paths::working_folder());
+  const PreparedSweep prepared = prepare_sweep(directory.sweep(), {}, jobs);
+  return run_trials(prepared, directory, git.result());
+}
+
+void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
+  verb.add_option("--jobs", jobs, "trials of a sweep side by side; default: as many as the devices hold")
+      ->check(CLI::Range(1, 4096));
+}
+
+void add_sweep(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<SweepOptions>();
+  CLI::App* verb = app.add_subcommand("sweep", "train every trial of a file's [sweep], and rank them");
+  verb->add_option("FILE", o->file, "the experiment, with a [sweep] table")->required();
+  add_sets(*verb, o->sets);
+  verb->add_option("--name", o->name, "the folder under the results root");
+  verb->add_option("--results", o->results, "the results root")->capture_default_str();
+  verb->add_option("--run-id", o->run_id, "create this sweep, or go on with it");
+  add_jobs(*verb, o->jobs);
+  verb->add_option("--trial", o->trial, "train this one alone; other processes train the others of the same --run-id")
+      ->check(CLI::Range(0, 1'000'000));
+  verb->add_flag("--array", o->array, "write the script of a Slurm job array, a trial each; --jobs: so many at a time");
+  o->slurm.job.exclusive = false;
+  add_slurm_requests(*verb, o->slurm);
+  add_verbosity(*verb);
+  verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
+  verb->callback([o, &exit_code] { exit_code = sweep(*o); });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,215 @@
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/shell_word.h"
+#include "commands/commands.h"
+#include "commands/sets.h"
+#include "commands/train/launch_flags.h"
+#include "commands/train/launched.h"
+#include "commands/train/nodes.h"
+#include "commands/train/output.h"
+#include "commands/train/resume.h"
+#include "launch/plan/device_lock.h"
+#include "launch/run/fork_files.h"
+#include "launch/run/launched_rank.h"
+#include "launch/run/training.h"
+#include "report/select/row.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct ForkOptions {
+  std::string run;
+  std::vector<std::string> sets;
+  std::string name;
+  std::string results = "results";
+  std::string from = "latest";
+  std::string run_id;
+  launch::LaunchFlags flags;
+};
+
+// A name of its own where the origin is a trial: the name of a sweep means the sweep.
+std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirectory& origin) {
+  std::vector<std::string> sets = o.sets;
+  if (!o.name.empty()) {
+    sets.push_back("name=" + as_toml(o.name));
+  } else if (origin.is_trial()) {
+    const auto loaded = config::load(origin.config(), o.sets, config::Components::installed());
+    sets.push_back("name=" + as_toml(loaded.experiment.name + "-trial-" + origin.path().filename().string()));
+  }
+  return sets;
+}
+
+// The origin as a later command finds it, from whatever folder.
+std::string name_of_origin(const fs::path& origin, const fs::path& results) {
+  const std::string name = report::name_of(origin, results);
+  std::error_code unreadable;
+  return fs::exists(results / name, unreadable) ? name : paths::absolute(origin).string();
+}
+
+// A run of this id that has begun is gone on with, as by `run --run-id`, where it is this fork.
+void require_fork_of(const record::RunDirectory& begun, const std::string& origin) {
+  const auto own = record::origin_of(begun);
+  if (own && own->run == origin) return;
+  throw usage_error("this run exists, and is no fork of " + origin, begun.path().string(), "give another --run-id");
+}
+
+// A new run's folder; what is in it goes again unless the run begins.
+class NewRun {
+ public:
+  NewRun(const std::string& results, const std::string& name, const std::string& run_id)
+      : directory_(record::RunDirectory::create(results, name, run_id)), lock_(directory_.lock()) {
+    if (!directory_.begun()) return;
+    throw usage_error("another process has begun this run", directory_.path().string());
+  }
+  ~NewRun() {
+    if (!directory_.begun()) directory_.discard();
+  }
+  NewRun(const NewRun&) = delete;
+  NewRun& operator=(const NewRun&) = delete;
+
+  const record::RunDirectory& directory() const { return directory_; }
+  FileDescriptor take_lock() { return std::move(lock_); }
+
+ private:
+  const record::RunDirectory directory_;
+  FileDescriptor lock_;
+};
+
+// The request for a fork, with its origin found.
+struct ForkedRun {
+  const ForkOptions& options;
+  Resumption origin;
+  std::string origin_name;
+  std::string name;
+
+  ResumePoint find_point(const launch::Launch& launch) const;
+  // Makes the run and what it begins with; `start` is then the copied checkpoint. Tells people.
+  std::unique_ptr<NewRun> make(const ResumePoint& point, const launch::Launch& launch, launch::Start& start) const;
+};
+
+ResumePoint ForkedRun::find_point(const launch::Launch& launch) const {
+  const std::string where = origin.directory.path().string();
+  if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
+    throw usage_error("this run has no checkpoint yet, so that there is nothing to fork", where,
+                      "begin again with what it was given: ddp-exp run " + path_word(origin.directory.config()));
+  }
+  ResumePoint point = find_resume_point(origin, launch);
+  if (point.nothing_to_do()) {
+    throw usage_error("all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,
+                      "give the fork more with --set epochs=… or --set steps=…, or take an earlier one with --from");
+  }
+  return point;
+}
+
+std::unique_ptr<NewRun> ForkedRun::make(const ResumePoint& point, const launch::Launch& launch,
+                                        launch::Start& start) const {
+  const std::string checkpoint = point.checkpoint.filename().string();
+  auto run = std::make_unique<NewRun>(options.results, name, options.run_id);
+  start = {.resume_from = launch::write_fork(
+               {.origin = {.run = origin_name, .checkpoint = checkpoint, .step = point.position.step},
+                .checkpoint = point.checkpoint,
+                .position = point.position,
+                .changes = point.told_changes(),
+                .launch_id = launch.id},
+               point.prepared.plan, run->directory()),
+           .init_from = {}};
+  log::info("a fork of " + origin_name + " after step " + std::to_string(point.position.step) + ", from " + checkpoint);
+  return run;
+}
+
+// As node 0, or the only one.
+int fork_here(const ForkedRun& fork, const launch::Launch& launch, launch::Nodes& nodes) {
+  const std::string& run_id = fork.options.run_id;
+  const record::RunDirectory own(fs::path(fork.options.results) / fork.name / run_id);
+  if (!run_id.empty() && own.begun()) {
+    require_fork_of(own, fork.origin_name);
+    return resume_run({.directory = own, .sets = fork.options.sets}, launch, nodes);
+  }
+  const ResumePoint point = fork.find_point(launch);
+  nodes.welcome(config::to_toml(point.prepared.plan.experiment));
+  auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
+  launch::Start start;
+  const auto run = fork.make(point, launch, start);
+  return launch::train({.plan = point.prepared.plan,
+                        .library = *point.prepared.library,
+                        .nodes = nodes,
+                        .launch = launch,
+                        .meeting = std::move(meeting),
+                        .directory = run->directory(),
+                        .lock = run->take_lock(),
+                        .experiment_folder = paths::working_folder(),
+                        .start = start,
+                        .begun = [&] { print_folder(run->directory().path()); },
+                        .device_locks = launch::lock_devices(point.prepared.plan)});
+}
+
+int fork_launched(const ForkedRun& fork, const launch::Launch& launch) {
+  const ForkOptions& o = fork.options;
+  if (const auto begun = begun_run(o.results, o.run_id, fork.name, launch)) {
+    if (launch.rank == 0) require_fork_of(*begun, fork.origin_name);
+    return resume_launched({.directory = *begun, .sets = o.sets}, launch);
+  }
+  const ResumePoint point = fork.find_point(launch);
+  launch::LaunchedRank rank{.plan = point.prepared.plan,
+                            .library = *point.prepared.library,
+                            .launch = launch,
+                            .experiment_folder = paths::working_folder(),
+                            .start = {},
+                            .lock = {}};
+  std::unique_ptr<NewRun> run;
+  if (launch.rank == 0) {
+    run = fork.make(point, launch, rank.start);
+    rank.directory = run->directory();
+    rank.lock = run->take_lock();
+    rank.begun = [&] { print_folder(run->directory().path()); };
+  }
+  return launch::train_launched(rank);
+}
+
+int fork_run(const ForkOptions& o) {
+  if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
+  launch::Launch launch = launch::choose_launch(o.flags);
+  const config::Value terms =
+      launch::terms_of(launch, "fork", {{"run", o.run}, {"set", o.sets}, {"name", o.name}, {"from", o.from}});
+  // Another node may not see the origin's folder.
+  if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
+  const auto directory = record::RunDirectory::find(o.results, o.run);
+  directory.require_run();
+  const std::vector<std::string> sets = fork_sets(o, directory);
+  const auto loaded = config::load(directory.config(), sets, config::Components::installed());
+  launch::apply_init_method(loaded, launch);
+  const ForkedRun fork{.options = o,
+                       .origin = {.directory = directory, .sets = sets, .from = o.from},
+                       .origin_name = name_of_origin(directory.path(), o.results),
+                       .name = loaded.experiment.name};
+  if (launch.one_rank()) return fork_launched(fork, launch);
+  return lead(launch, terms, patience_of(loaded.experiment),
+              [&](launch::Nodes& nodes) { return fork_here(fork, launch, nodes); });
+}
+
+}  // namespace
+
+void add_fork(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<ForkOptions>();
+  CLI::App* verb = app.add_subcommand("fork", "begin a new run with the whole state of another run's checkpoint");
+  verb->add_option("RUN", o->run, kRunInWords)->required();
+  add_sets(*verb, o->sets);
+  verb->add_option("--name", o->name, "the new run's folder under the results root; otherwise as the other's");
+  verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  verb->add_option("--results", o->results, "the results root")->capture_default_str();
+  verb->add_option("--run-id", o->run_id, "create this run, or go on with it");
+  add_verbosity(*verb);
+  add_launch_flags(*verb, o->flags);
+  add_max_restarts(*verb, o->flags);
+  verb->callback([o, &exit_code] { exit_code = fork_run(*o); });
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,61 @@
+#include "commands/train/nodes.h"
+
+#include <sys/mman.h>
+
+#include "commands/train/prepare.h"
+#include "launch/cluster/guest.h"
+
+namespace ddp::commands {
+namespace {
+
+// The experiment as node 0 resolved it. A file that lives in memory, since settings are read from files.
+config::Loaded load_text(const std::string& toml) {
+  const FileDescriptor file(memfd_create("node-0", MFD_CLOEXEC));
+  if (!file) throw training_error("cannot keep the experiment: " + errno_text(errno));
+  write_all(file.get(), toml.data(), toml.size(), "node 0's experiment");
+  return config::load("/proc/self/fd/" + std::to_string(file.get()), {}, config::Components::installed());
+}
+
+}  // namespace
+
+std::chrono::milliseconds patience_of(const config::Experiment& e) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(e.distributed.timeout * 1000));
+}
+
+int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+         const std::function<int(launch::Nodes&)>& body) {
+  launch::Nodes nodes(launch, terms, patience);
+  try {
+    return body(nodes);
+  } catch (const Error& error) {
+    nodes.end(error.exit_code(), error.what());
+    throw;
+  }
+}
+
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+              const std::function<launch::Job(const std::string& work)>& make_job) try {
+  launch::Guest guest(launch, terms, patience);
+  if (guest.over()) return 0;
+  std::optional<launch::Job> job;
+  try {
+    job.emplace(make_job(guest.welcome().work));
+  } catch (const Error& error) {
+    guest.decline(error.what());
+    throw;
+  }
+  return guest.run(*job);
+} catch (const config::Value::exception&) {
+  throw training_error("says what cannot be understood", "node 0");
+}
+
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience) {
+  std::optional<Prepared> prepared;
+  return take_part(launch, terms, patience, [&](const std::string& work) {
+    prepared.emplace(prepare(load_text(work), launch));
+    return launch::Job{.plan = prepared->plan,
+                       .as_rank = [&](const rank::Task& task) { return prepared->library->train(task); }};
+  });
+}
+
+}  // namespace ddp::commands

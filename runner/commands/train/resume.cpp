@@ -1,0 +1,120 @@
+#include "commands/train/resume.h"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/shell_word.h"
+#include "commands/commands.h"
+#include "commands/look/looking.h"
+#include "commands/sets.h"
+#include "commands/sweep/sweep.h"
+#include "commands/train/launch_flags.h"
+#include "commands/train/launched.h"
+#include "commands/train/nodes.h"
+#include "commands/train/output.h"
+#include "launch/plan/device_lock.h"
+#include "launch/run/training.h"
+#include "record/saves/retention.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct ResumeOptions {
+  std::string run;
+  std::vector<std::string> sets;
+  std::string results = "results";
+  std::string from = "latest";
+  launch::LaunchFlags flags;
+  std::optional<int> jobs;  // of a sweep
+};
+
+// Its trials are runs of one machine each; a trial alone can be launched otherwise.
+int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions& o, const launch::Launch& launch) {
+  if (launch.nodes > 1 || launch.one_rank() || o.from != "latest" || launch.max_restarts > 0) {
+    throw usage_error(
+        "a sweep goes on by itself, from where it was", directory.path().string(),
+        "leave --from, --max-restarts and the launch's flags out; a trial takes them: name it by its folder");
+  }
+  if (!o.sets.empty()) {
+    throw usage_error(
+        "a sweep goes on as it was begun: with other settings its trials could not be compared",
+        directory.path().string(),
+        "begin another one with them: ddp-exp sweep FILE --set …, where FILE may be " + path_word(directory.sweep()));
+  }
+  return resume_sweep(directory, o.jobs);
+}
+
+int resume(const ResumeOptions& o) {
+  launch::Launch launch = launch::choose_launch(o.flags);
+  const config::Value terms = launch::terms_of(launch, "resume", {{"run", o.run}, {"set", o.sets}, {"from", o.from}});
+  // Another node may not see the run's folder.
+  if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
+  const Resumption resumption{
+      .directory = record::RunDirectory::find(o.results, o.run), .sets = o.sets, .from = o.from};
+  if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
+  const auto loaded = config::load(resumption.directory.config(), o.sets, config::Components::installed());
+  launch::apply_init_method(loaded, launch);
+  if (launch.one_rank()) return resume_launched(resumption, launch);
+  return lead(launch, terms, patience_of(loaded.experiment),
+              [&](launch::Nodes& nodes) { return resume_run(resumption, launch, nodes); });
+}
+
+}  // namespace
+
+void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
+  log::info("nothing to do: this run has done its " + std::to_string(point.position.step) +
+            " steps; give it more with --set epochs=… or --set steps=…");
+  launch::settle(point.prepared.plan, directory, point.position);
+  // A run that was killed after its last save has not removed what it need not keep.
+  const auto& keep = point.prepared.plan.experiment.checkpoint;
+  record::remove_unfinished(directory.checkpoints());
+  record::retain(directory.checkpoints(), keep.keep_last, keep.keep_best);
+}
+
+int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes& nodes) {
+  FileDescriptor lock = r.directory.lock();
+  const ResumePoint point = find_resume_point(r, launch);
+  if (point.nothing_to_do()) {
+    print_folder(r.directory.path());
+    tell_nothing_to_do(point, r.directory);
+    nodes.end(0, "");
+    return 0;
+  }
+  nodes.welcome(config::to_toml(point.prepared.plan.experiment));
+  auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
+  tell_what_goes(r, point);
+  record::go_back(r.directory, point.return_point());
+  return launch::train({.plan = point.prepared.plan,
+                        .library = *point.prepared.library,
+                        .nodes = nodes,
+                        .launch = launch,
+                        .meeting = std::move(meeting),
+                        .directory = r.directory,
+                        .lock = std::move(lock),
+                        .experiment_folder = paths::working_folder(),
+                        .resumed = true,
+                        .changes = point.told_changes(),
+                        .start = point.prepared.start,
+                        .begun = [&] { print_folder(r.directory.path()); },
+                        .device_locks = launch::lock_devices(point.prepared.plan)});
+}
+
+void add_resume(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<ResumeOptions>();
+  CLI::App* verb = app.add_subcommand("resume", "go on with a run or a sweep");
+  verb->add_option("RUN", o->run, kRunInWords)->required();
+  add_sets(*verb, o->sets);
+  verb->add_option("--results", o->results, "the results root")->capture_default_str();
+  verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  add_jobs(*verb, o->jobs);
+  add_launch_flags(*verb, o->flags);
+  add_max_restarts(*verb, o->flags);
+  add_verbosity(*verb);
+  verb->callback([o, &exit_code] { exit_code = resume(*o); });
+}
+
+}  // namespace ddp::commands

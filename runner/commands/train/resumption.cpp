@@ -1,0 +1,172 @@
+#include "commands/train/resumption.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.h"
+#include "base/shell_word.h"
+#include "config/difference.h"
+#include "launch/run/training.h"
+#include "record/summary.h"
+#include "report/read/progress.h"
+#include "schedule/change.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+// The checkpoint that `--from` names; empty: there is none yet, and the run starts over.
+fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
+  const auto newest_first = record::complete_checkpoints(directory.checkpoints());
+  if (from == "latest") return record::newest_whole(directory.checkpoints());
+  if (from == "best") {
+    if (const auto best_first = record::by_metric(newest_first); !best_first.empty()) return best_first.front();
+    throw usage_error("no checkpoint has a metric yet", "--from best", "use --from latest, or a step");
+  }
+  std::string steps;
+  for (const auto& folder : newest_first) {
+    const std::string step = std::to_string(record::position_of(folder).step);
+    if (step == from) return folder;
+    steps = step + (steps.empty() ? "" : ", ") + steps;
+  }
+  throw usage_error("there is no complete checkpoint of step " + from, "--from",
+                    "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));
+}
+
+// Inside an epoch, what decides which samples come next must stay: some would be skipped or seen twice.
+std::map<std::string, config::Value> order_of(const config::Experiment& e) {
+  return {{"dataset", e.dataset.options},
+          {"dataset.name", e.dataset.name},
+          {"loader.shuffle", e.loader.shuffle},
+          {"loader.drop_last", e.loader.drop_last},
+          {"loader.sampler_seed", e.loader.sampler_seed},
+          {"validation.split", e.validation.split},
+          {"validation.seed", e.validation.seed}};
+}
+
+void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
+  constexpr const char* kWhat = "the checkpoint is inside an epoch, whose order of samples this would change";
+  constexpr const char* kRemedy = ", or go back to an epoch's end with --from";
+  const auto& e = now.plan.experiment;
+  const auto old = order_of(before);
+  for (const auto& [key, value] : order_of(e)) {
+    if (value != old.at(key)) throw now.loaded.error(key, kWhat, "keep it at " + old.at(key).dump() + kRemedy);
+  }
+  if (*e.batch_size * now.plan.world_size() * e.accumulate == position.global_batch_size) return;
+  throw now.loaded.error(
+      "batch_size", kWhat,
+      "keep the " + std::to_string(position.global_batch_size) + " samples of a step (leave batch_size out)" + kRemedy);
+}
+
+// Counts the steps of the whole run as ranks do that go on from `at`. `batch_then` is the batch size before `at`.
+std::int64_t steps_in_all(const config::Experiment& e, int world_size, std::int64_t samples, record::Position at,
+                          std::int64_t batch_then) {
+  if (samples == 0) return config::length_of(e, 0).steps;
+  const auto batches = [&](std::int64_t left) {
+    return (config::samples_of_rank(left, world_size, e.loader.drop_last) + *e.batch_size - 1) / *e.batch_size;
+  };
+  if (at.world_size != world_size || batch_then != *e.batch_size) {
+    at.offset += at.position * batch_then * at.world_size;  // other ranks share what is left of the epoch
+    at.position = 0;
+  }
+  const std::int64_t left =
+      at.inside_epoch() ? batches(std::max<std::int64_t>(0, samples - at.offset)) - at.position : 0;
+  return config::length_of(e, batches(samples), {.epoch = at.epoch, .step = at.step, .left = left}).steps;
+}
+
+// Describes the effect of the changes on lr. A run that starts over has a new schedule from its first step.
+std::string lr_change_of(const ResumePoint& point, const config::Experiment& before) {
+  if (point.changes.empty() || point.checkpoint.empty() || !before.batch_size || point.nothing_to_do()) return "";
+  const launch::Plan& plan = point.prepared.plan;
+  const std::int64_t samples = point.prepared.workload.train_samples;
+  const record::Position& at = point.position;
+  const auto steps = [&](const config::Experiment& e, int ranks) {
+    return steps_in_all(e, ranks, samples, at, *before.batch_size);
+  };
+  return schedule::change_in_words({.experiment = before, .steps = steps(before, at.world_size)},
+                                   {.experiment = plan.experiment, .steps = steps(plan.experiment, plan.world_size())},
+                                   at.step);
+}
+
+bool sets_batch_size(const std::vector<std::string>& sets) {
+  return std::any_of(sets.begin(), sets.end(), [](const std::string& set) {
+    return set.starts_with("batch_size=") || set.starts_with("global_batch_size=");
+  });
+}
+
+// "step-00000092, step-00000138": those after this step, oldest first.
+std::string later_checkpoints(const record::RunDirectory& directory, std::int64_t step) {
+  std::string names;
+  for (const fs::path& folder : record::checkpoint_folders(directory.checkpoints())) {
+    if (record::step_of(folder) <= step) continue;
+    names = folder.filename().string() + (names.empty() ? "" : ", ") + names;
+  }
+  return names;
+}
+
+std::string fork_command(const Resumption& r, std::int64_t step) {
+  std::string command = "ddp-exp fork " + path_word(r.directory.path()) + " --from " + std::to_string(step);
+  for (const std::string& set : r.sets) command += " --set " + shell_word(set);
+  return command;
+}
+
+}  // namespace
+
+void tell_what_goes(const Resumption& r, const ResumePoint& point) {
+  if (r.from == "latest") return;
+  const std::int64_t step = point.position.step;
+  report::RunView reached;
+  reached.folder = r.directory.path();
+  report::add_progress(reached);
+  const std::string checkpoints = later_checkpoints(r.directory, step);
+  std::string what;
+  if (reached.steps > step) {
+    what = "the lines of steps " + std::to_string(step + 1) + " to " + std::to_string(reached.steps) +
+           " in metrics.jsonl go now";
+  }
+  if (!checkpoints.empty()) {
+    what += std::string(what.empty() ? "" : "; ") + "these checkpoints go at the next save: " + checkpoints;
+  }
+  if (what.empty()) return;
+  log::warn("going back to step " + std::to_string(step) + ": " + what +
+            "\n  a fork leaves them where they are: " + fork_command(r, step));
+}
+
+ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
+  const auto components = config::Components::installed();
+  config::Loaded loaded = config::load(r.directory.config(), r.sets, components);
+  const config::Experiment before = config::load(r.directory.config(), {}, components).experiment;
+  const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
+  if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
+    throw usage_error(
+        "the checkpoint that this fork began with is gone", r.directory.checkpoints().string(),
+        "fork again: ddp-exp fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step));
+  }
+  ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .changes = {}};
+  std::optional<std::int64_t> global_batch_size;
+  if (!checkpoint.empty()) {
+    point.position = record::position_of(checkpoint);
+    if (!sets_batch_size(r.sets)) global_batch_size = point.position.global_batch_size;
+  }
+  point.prepared = prepare(std::move(loaded), launch, checkpoint, global_batch_size);
+  if (point.position.inside_epoch()) require_same_order(point.prepared, before, point.position);
+  const launch::Plan& plan = point.prepared.plan;
+  point.changes = config::differences(config::write(before), config::write(plan.experiment));
+  point.lr_change = lr_change_of(point, before);
+  return point;
+}
+
+bool ResumePoint::nothing_to_do() const { return launch::has_done_all(prepared.plan.experiment, position); }
+
+std::string ResumePoint::told_changes() const {
+  const auto text = [](const config::Value& value) {
+    return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+  };
+  for (const auto& [key, values] : changes.items()) {
+    log::info("changed: " + key + " was " + text(values[0]) + ", is " + text(values[1]));
+  }
+  if (!lr_change.empty()) log::warn(lr_change);
+  return text(changes);
+}
+
+}  // namespace ddp::commands

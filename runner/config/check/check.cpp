@@ -1,0 +1,192 @@
+#include "config/check/check.h"
+
+#include <algorithm>
+
+#include "config/check/phrases.h"
+#include "config/compose/forms.h"
+
+namespace ddp::config {
+namespace {
+
+const Option* find(const std::vector<Option>& options, const std::string& name) {
+  const auto it =
+      std::find_if(options.begin(), options.end(), [&](const Option& option) { return option.name == name; });
+  return it == options.end() ? nullptr : &*it;
+}
+
+const Spec* find(const std::vector<Spec>& specs, const std::string& name) {
+  const auto it = std::find_if(specs.begin(), specs.end(), [&](const Spec& spec) { return spec.name == name; });
+  return it == specs.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> names_of(const std::map<std::string, Spec>& specs) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : specs) names.push_back(name);
+  return names;
+}
+
+std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+
+// What names a component, or a variant, is no option of it.
+Node without(const Node& table, const std::string& key) {
+  Node rest = table;
+  rest.entries.erase(key);
+  return rest;
+}
+
+}  // namespace
+
+Value Checker::check(const Node& root) const { return table(root, options_, {.path = "", .known_as = "keys"}); }
+
+Value Checker::check_section(const Node& node, const std::string& path, const std::string& kind,
+                             const std::string& name) const {
+  return table(node, options_, {.path = path, .known_as = kind + " " + name, .kind = kind});
+}
+
+Value Checker::table(const Node& node, const std::vector<Option>& options, const Owner& owner) const {
+  for (const auto* entry : in_file_order(node)) {
+    if (!find(options, entry->first)) unknown_key(entry->first, entry->second, options, owner);
+  }
+  Value values = Value::object();
+  for (const Option& option : options) {
+    const std::string path = under(owner.path, option.name);
+    const Node* given = node.find(option.name);
+    const bool names_default = !option.component_kind.empty() && option.default_value.is_string();
+    if (given || names_default) {
+      const Node unnamed{.key = node.key, .place = node.place};
+      if (auto read = value(given ? *given : unnamed, option, path)) values[option.name] = std::move(*read);
+    } else if (option.required) {
+      missing(node, option, path);
+    } else if (!option.default_value.is_null()) {
+      values[option.name] = option.default_value;
+    }
+  }
+  return values;
+}
+
+void Checker::unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
+                          const Owner& owner) const {
+  std::vector<std::string> known = config::names_of(options);
+  if (owner.path.empty()) {
+    known.push_back("extends");
+    known.push_back("sweep");
+    for (const ShortForm& form : kShortForms) known.push_back(form.key);
+  }
+  if (owner.kind.empty()) {
+    std::string remedy = suggestion(key, known, owner.known_as);
+    if (const std::string place = elsewhere(key); nearest(key, known).empty() && !place.empty()) {
+      remedy = "did you mean \"" + place + "\"?";
+    }
+    const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
+    problems_.add(value.key, "unknown key " + in_quotes(key) + in, remedy);
+    return;
+  }
+  std::string others;
+  for (const auto& [name, spec] : components_.of(owner.kind)) {
+    if (find(spec.options, key)) others += (others.empty() ? "" : ", ") + name;
+  }
+  std::string remedy = suggestion(key, known, owner.known_as + "'s options");
+  if (!others.empty()) remedy += "\n  an option of that name has " + owner.kind + " " + others;
+  problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
+}
+
+// Another place of the file where `key` is known: "optimizer.lr" for "lr".
+std::string Checker::elsewhere(const std::string& key) const {
+  if (find(options_, key)) return key;
+  for (const Option& option : options_) {
+    if (find(option.section, key)) return option.name + "." + key;
+    if (option.component_kind.empty()) continue;
+    for (const auto& [name, spec] : components_.of(option.component_kind)) {
+      if (find(spec.options, key)) return option.name + "." + key;
+    }
+  }
+  return "";
+}
+
+void Checker::missing(const Node& node, const Option& option, const std::string& path) const {
+  std::string remedy = "it is " + expected(option) + (option.doc.empty() ? "" : ": " + option.doc);
+  if (!option.component_kind.empty()) {
+    remedy = suggestion("", names_of(components_.of(option.component_kind)), "every " + option.component_kind);
+  }
+  problems_.add(node.place, "\"" + path + "\" is missing", remedy);
+}
+
+std::optional<Value> Checker::value(const Node& node, const Option& option, const std::string& path) const {
+  if (!option.component_kind.empty()) return component(node, option, path);
+  if (!option.section.empty()) {
+    if (!node.is_table()) return misfit(node, option, path);
+    return table(node, option.section, {.path = path, .known_as = "keys of [" + path + "]"});
+  }
+  const auto takes = [&](Type type) {
+    return std::find(option.types.begin(), option.types.end(), type) != option.types.end();
+  };
+  switch (node.kind) {
+    case Kind::boolean:
+      return takes(Type::boolean) ? node.scalar : std::optional<Value>(misfit(node, option, path));
+    case Kind::integer:
+      if (takes(Type::integer)) return scalar(node, option, path);
+      [[fallthrough]];
+    case Kind::number:
+      return takes(Type::number) ? scalar(node, option, path) : misfit(node, option, path);
+    case Kind::text:
+      return takes(Type::text) ? scalar(node, option, path) : misfit(node, option, path);
+    case Kind::list:
+      return takes(Type::list) ? list(node, option, path) : misfit(node, option, path);
+    case Kind::table:
+      return takes(Type::table) ? plain(node, path) : misfit(node, option, path);
+    case Kind::date:
+      break;
+  }
+  return misfit(node, option, path);
+}
+
+std::optional<Value> Checker::component(const Node& node, const Option& option, const std::string& path) const {
+  if (!node.is_table()) return misfit(node, option, path);
+  const Node* name_node = node.find("name");
+  std::optional<std::string> name = name_node ? name_node->text() : std::nullopt;
+  if (!name_node && option.default_value.is_string()) name = option.default_value.get<std::string>();
+  const std::map<std::string, Spec>& known = components_.of(option.component_kind);
+  if (!name && !name_node) {
+    problems_.add(node.place, "\"" + path + ".name\" is missing",
+                  suggestion("", names_of(known), "every " + option.component_kind));
+    return std::nullopt;
+  }
+  if (!name) return misfit(*name_node, {.name = "name", .types = {Type::text}}, path + ".name");
+  const Spec* spec = components_.find(option.component_kind, *name);
+  if (!spec) {
+    problems_.add(name_node ? name_node->place : node.place,
+                  "there is no " + option.component_kind + " " + in_quotes(*name),
+                  suggestion(*name, names_of(known), "every " + option.component_kind));
+    return std::nullopt;
+  }
+  Value values = Value::object();
+  values["name"] = *name;
+  const Owner owner{.path = path, .known_as = option.component_kind + " " + *name, .kind = option.component_kind};
+  values.update(table(without(node, "name"), spec->options, owner));
+  return values;
+}
+
+// One table of a list of tables, which says by its "type" what else stands in it.
+std::optional<Value> Checker::variant(const Node& node, const Option& option, const std::string& path) const {
+  if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
+  const Node* type_node = node.find("type");
+  const std::vector<std::string> known = config::names_of(option.variants);
+  if (!type_node) {
+    problems_.add(node.place, "\"" + path + ".type\" is missing", suggestion("", known, "every type"));
+    return std::nullopt;
+  }
+  const std::optional<std::string> type = type_node->text();
+  if (!type) return misfit(*type_node, {.name = "type", .types = {Type::text}}, path + ".type");
+  const Spec* spec = find(option.variants, *type);
+  if (!spec) {
+    problems_.add(type_node->place, "there is no type " + in_quotes(*type), suggestion(*type, known, "every type"));
+    return std::nullopt;
+  }
+  Value values = Value::object();
+  values["type"] = *type;
+  const Owner owner{.path = path, .known_as = *type, .kind = {}};
+  values.update(table(without(node, "type"), spec->options, owner));
+  return values;
+}
+
+}  // namespace ddp::config

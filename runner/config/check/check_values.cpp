@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/paths.h"
+#include "config/check/check.h"
+#include "config/check/phrases.h"
+
+namespace ddp::config {
+namespace {
+
+bool contains(const Range& range, double number) {
+  if (range.minimum && (range.minimum_excluded ? number <= *range.minimum : number < *range.minimum)) return false;
+  if (range.maximum && (range.maximum_excluded ? number >= *range.maximum : number > *range.maximum)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::string absolute_path(const Node& node, const std::string& name) {
+  if (name.empty()) return name;
+  return paths::absolute(node.place.source->folder() / name).string();
+}
+
+std::optional<Value> Checker::scalar(const Node& node, const Option& option, const std::string& path) const {
+  if (node.kind == Kind::text) {
+    const auto text = node.scalar.get<std::string>();
+    const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end();
+    if (!option.choices.empty() && !known) return misfit(node, option, path);
+    return option.path ? Value(absolute_path(node, text)) : node.scalar;
+  }
+  const double number = node.scalar.get<double>();
+  if (!std::isfinite(number) || !contains(option.range, number)) return misfit(node, option, path);
+  const bool is_integer = std::find(option.types.begin(), option.types.end(), Type::integer) != option.types.end();
+  return node.kind == Kind::integer && is_integer ? node.scalar : Value(number);
+}
+
+std::optional<Value> Checker::list(const Node& node, const Option& option, const std::string& path) const {
+  if (option.length && node.items.size() != *option.length) return misfit(node, option, path);
+  Option item = option;
+  item.length.reset();
+  item.item.reset();
+  if (option.item) item.types = {*option.item};
+  Value values = Value::array();
+  bool fits = true;
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    const std::string item_path = path + "[" + std::to_string(i) + "]";
+    std::optional<Value> read = !option.variants.empty() ? variant(node.items[i], option, item_path)
+                                : option.item            ? value(node.items[i], item, item_path)
+                                                         : plain(node.items[i], item_path);
+    if (read) values.push_back(std::move(*read));
+    fits = fits && read;
+  }
+  return fits ? std::optional(values) : std::nullopt;
+}
+
+// A value of which no more is known than that it is none that no key takes.
+std::optional<Value> Checker::plain(const Node& node, const std::string& path) const {
+  const bool is_finite = node.kind != Kind::number || std::isfinite(node.scalar.get<double>());
+  if (node.kind == Kind::date || !is_finite) {
+    problems_.add(node.place, "\"" + path + "\" must not be " + shown(node));
+    return std::nullopt;
+  }
+  if (node.kind == Kind::list) return list(node, {.name = path, .types = {Type::list}}, path);
+  if (!node.is_table()) return node.scalar;
+  Value values = Value::object();
+  for (const auto* entry : in_file_order(node)) {
+    if (auto read = plain(entry->second, path + "." + entry->first)) values[entry->first] = std::move(*read);
+  }
+  return values;
+}
+
+std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std::string& path) const {
+  std::string remedy;
+  if (const auto text = node.text()) {
+    if (const std::string near = nearest(*text, option.choices); !near.empty()) {
+      remedy = "did you mean \"" + near + "\"?";
+    }
+  }
+  problems_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + shown(node), remedy);
+  return std::nullopt;
+}
+
+}  // namespace ddp::config

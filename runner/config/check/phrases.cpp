@@ -1,0 +1,149 @@
+#include "config/check/phrases.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace ddp::config {
+namespace {
+
+std::string joined(const std::vector<std::string>& parts, const std::string& between_two) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between_two) + part;
+  return text;
+}
+
+std::string number(double value) {
+  return value == static_cast<double>(static_cast<long long>(value)) ? std::to_string(static_cast<long long>(value))
+                                                                     : Value(value).dump();
+}
+
+std::string bounds(const Range& range) {
+  const std::string low = range.minimum ? number(*range.minimum) : "";
+  const std::string high = range.maximum ? number(*range.maximum) : "";
+  if (range.minimum && range.maximum) {
+    return (range.minimum_excluded ? " above " : " from ") + low + (range.maximum_excluded ? " to below " : " to ") +
+           high;
+  }
+  if (range.minimum) return (range.minimum_excluded ? " above " : " of at least ") + low;
+  if (range.maximum) return (range.maximum_excluded ? " below " : " of at most ") + high;
+  return "";
+}
+
+std::string expected_text(const Option& option) {
+  if (option.choices.empty()) return "a text";
+  std::vector<std::string> choices;
+  // An empty one stands for "not given", which nobody needs to write.
+  for (const std::string& choice : option.choices) {
+    if (!choice.empty()) choices.push_back("\"" + choice + "\"");
+  }
+  return "one of " + joined(choices, ", ");
+}
+
+std::string expected_list(const Option& option) {
+  if (!option.variants.empty()) return "a list of tables, each with a \"type\"";
+  const std::string length = option.length ? std::to_string(*option.length) + " " : "";
+  if (!option.item) return length.empty() ? "a list" : "a list of " + length + "values";
+  switch (*option.item) {
+    case Type::boolean:
+      return "a list of " + length + "booleans";
+    case Type::integer:
+      return "a list of " + length + "integers" + bounds(option.range);
+    case Type::number:
+      return "a list of " + length + "numbers" + bounds(option.range);
+    case Type::text:
+      return "a list of " + length + "texts" + (option.choices.empty() ? "" : ", each " + expected_text(option));
+    case Type::list:
+      return "a list of " + length + "lists";
+    case Type::table:
+      return "a list of " + length + "tables";
+  }
+  return "";
+}
+
+std::string expected(const Option& option, Type type) {
+  switch (type) {
+    case Type::boolean:
+      return "true or false";
+    case Type::integer:
+      return "an integer" + bounds(option.range);
+    case Type::number:
+      return "a number" + bounds(option.range);
+    case Type::text:
+      return option.component_kind.empty() ? expected_text(option) : "a name";
+    case Type::list:
+      return expected_list(option);
+    case Type::table:
+      return option.component_kind.empty() ? "a table" : "a table with a name";
+  }
+  return "";
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// Insertions, deletions, replacements and swaps of neighbours from one text to the other (optimal string
+// alignment).
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> before_last, last, row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before_last = std::move(last);
+    last = row;
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string expected(const Option& option) {
+  std::vector<std::string> parts;
+  for (Type type : option.types) parts.push_back(expected(option, type));
+  return joined(parts, " or ");
+}
+
+std::string nearest(const std::string& name, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongest = 64;
+  if (name.size() > kLongest) return "";
+  std::string best;
+  std::size_t best_distance = 0;
+  for (const std::string& candidate : candidates) {
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    const std::size_t shorter = std::min(name.size(), candidate.size());
+    // A third of the letters may be wrong, so that short names do not match everything.
+    if (3 * (longer - shorter) > longer + 1) continue;
+    const std::size_t distance = edit_distance(lower(name), lower(candidate));
+    if (3 * distance > longer + 1) continue;
+    if (best.empty() || distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what) {
+  if (const std::string near = nearest(name, candidates); !near.empty()) return "did you mean \"" + near + "\"?";
+  return what + ": " + (candidates.empty() ? "none" : joined(candidates, ", "));
+}
+
+std::vector<std::string> names_of(const std::vector<Option>& options) {
+  std::vector<std::string> names;
+  for (const Option& option : options) names.push_back(option.name);
+  return names;
+}
+
+std::vector<std::string> names_of(const std::vector<Spec>& specs) {
+  std::vector<std::string> names;
+  for (const Spec& spec : specs) names.push_back(spec.name);
+  return names;
+}
+
+}  // namespace ddp::config

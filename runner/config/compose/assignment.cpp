@@ -1,0 +1,62 @@
+#include "config/compose/compose.h"
+#include "config/text/toml_reader.h"
+
+namespace ddp::config {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return text.substr(text.size());
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// What begins like a list, a table or a quoted text is meant as TOML and no bare word.
+bool is_bare_word(std::string_view value) {
+  return !value.empty() && std::string_view("[{\"'").find(value.front()) == std::string_view::npos;
+}
+
+// `key=word`: the table of the key alone, its value replaced by the text.
+std::optional<Node> with_bare_word(const std::shared_ptr<const Source>& source, std::string_view key,
+                                   std::string_view word, Problems& problems) {
+  std::optional<Node> table = parse_toml(source, std::string(key) + "=0", problems);
+  if (!table) return std::nullopt;
+  Node* leaf = &*table;
+  while (leaf->is_table() && !leaf->entries.empty()) leaf = &leaf->entries.begin()->second;
+  leaf->kind = Kind::text;
+  leaf->scalar = std::string(word);
+  leaf->place.column = static_cast<std::uint32_t>(word.data() - source->text().data()) + 1;
+  leaf->place.width = static_cast<std::uint32_t>(word.size());
+  return table;
+}
+
+}  // namespace
+
+std::optional<Node> parse_assignment(int number, const std::string& text, Problems& problems) {
+  const auto source = Source::assignment(number, text);
+  const std::string_view line = source->text();
+  const std::size_t equals = line.find('=');
+  const Place place{.source = source, .line = 1, .column = 1};
+  const std::string_view key = trimmed(line.substr(0, equals));
+  if (equals == std::string_view::npos || key.empty() || key.front() == '#' || line.find('\n') != line.npos) {
+    problems.add(place, "not an assignment", "--set takes key=value, such as --set optimizer.lr=0.1");
+    return std::nullopt;
+  }
+  const std::string_view value = trimmed(line.substr(equals + 1));
+  if (value.empty()) {
+    problems.add(place, "there is no value", "an empty text is \"\"");
+    return std::nullopt;
+  }
+  Problems not_toml;
+  std::optional<Node> table = parse_toml(source, line, not_toml);
+  if (!table) {
+    table = is_bare_word(value) ? with_bare_word(source, line.substr(0, equals), value, problems)
+                                : parse_toml(source, line, problems);
+  }
+  if (table && table->find("extends")) {
+    problems.add(place, "\"extends\" stands in a file, not in --set");
+    return std::nullopt;
+  }
+  return table;
+}
+
+}  // namespace ddp::config

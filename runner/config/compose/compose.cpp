@@ -1,0 +1,112 @@
+#include "config/compose/compose.h"
+
+#include "config/compose/forms.h"
+
+namespace ddp::config {
+namespace {
+
+// Moves the short form of a key to its long form.
+void expand_key(Node& root, const ShortForm& form, Problems& problems) {
+  const auto found = root.entries.find(form.key);
+  if (found == root.entries.end()) return;
+  Node value = std::move(found->second);
+  root.entries.erase(found);
+  Node& section = root.entries.try_emplace(form.section, Node{.key = value.key, .place = value.key}).first->second;
+  if (!section.is_table()) return;  // a mistake that the check finds
+  if (const Node* twice = section.find(form.key)) {
+    const std::string long_form = std::string(form.section) + "." + form.key;
+    problems.add(before(value.key, twice->key) ? twice->key : value.key,
+                 "\"" + std::string(form.key) + "\" is given twice: it is short for \"" + long_form + "\"",
+                 "keep one of them");
+    return;
+  }
+  section.entries.emplace(form.key, std::move(value));
+}
+
+// `model = "mlp"` becomes `model = { name = "mlp" }`.
+void expand_name(Node& root, const Option& option) {
+  const auto found = root.entries.find(option.name);
+  if (found == root.entries.end() || found->second.kind != Kind::text) return;
+  Node name = std::move(found->second);
+  Node section{.key = name.key, .place = name.place, .whole = true};
+  section.entries.emplace("name", std::move(name));
+  found->second = std::move(section);
+}
+
+void expand(Node& root, const std::vector<Option>& options, Problems& problems) {
+  for (const ShortForm& form : kShortForms) expand_key(root, form, problems);
+  for (const Option& option : options) {
+    if (!option.component_kind.empty()) expand_name(root, option);
+  }
+}
+
+void merge(Node& base, Node over) {
+  for (auto& [key, value] : over.entries) {
+    const auto [entry, is_new] = base.entries.try_emplace(key);
+    if (!is_new && entry->second.is_table() && value.is_table()) {
+      merge(entry->second, std::move(value));
+    } else {
+      entry->second = std::move(value);
+    }
+  }
+}
+
+// Options fit one component: a section that names another one does not inherit them.
+bool replaces(const Node& base, const Node& over, const std::string& default_name) {
+  if (over.whole) return true;
+  const Node* name = over.find("name");
+  if (!name) return false;
+  const Node* base_name = base.find("name");
+  if (!base_name && default_name.empty()) return false;
+  return name->text() != (base_name ? base_name->text() : default_name);
+}
+
+// What `over` says goes; `is_complete`: what `base` leaves out has its default.
+void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is_complete) {
+  for (const Option& option : options) {
+    const Node* below = base.find(option.name);
+    const Node* above = over.find(option.name);
+    if (option.component_kind.empty() || !below || !above) continue;
+    const bool has_default = is_complete && option.default_value.is_string();
+    const std::string default_name = has_default ? option.default_value.get<std::string>() : "";
+    if (replaces(*below, *above, default_name)) base.entries.erase(option.name);
+  }
+  for (const auto& [first, second] : kAlternatives) {
+    if (over.find(first)) base.entries.erase(second);
+    if (over.find(second)) base.entries.erase(first);
+  }
+  merge(base, std::move(over));
+}
+
+}  // namespace
+
+void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Problems& problems) {
+  Node all;
+  for (Node& one : assigned) {
+    expand(one, options, problems);
+    lay_over(all, std::move(one), options, false);
+  }
+  lay_over(root, std::move(all), options, true);
+}
+
+std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
+                            const std::vector<Option>& options, Problems& problems) {
+  std::optional<std::vector<Node>> layers = read_layers(file, problems);
+  std::vector<Node> assigned;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    std::optional<Node> assignment = parse_assignment(static_cast<int>(i) + 1, sets[i], problems);
+    if (assignment) assigned.push_back(std::move(*assignment));
+  }
+  if (!layers) return std::nullopt;
+
+  for (Node& layer : *layers) expand(layer, options, problems);
+  Node root = std::move(layers->back());
+  for (auto layer = std::next(layers->rbegin()); layer != layers->rend(); ++layer) {
+    root.place = layer->place;
+    lay_over(root, std::move(*layer), options, true);
+  }
+  assign(root, std::move(assigned), options, problems);
+  return root;
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "config/compose/compose.h"
+#include "config/text/toml_reader.h"
+
+namespace ddp::config {
+namespace {
+
+constexpr std::size_t kMaxLayers = 16;
+constexpr std::uintmax_t kMaxBytes = 1 << 20;  // a larger file is none that a person wrote
+
+// The text of a file, or why it cannot be had.
+struct Text {
+  std::string text = {};
+  std::string error = {};
+};
+
+Text read_text(const std::filesystem::path& path) {
+  std::error_code code;
+  const std::filesystem::file_status status = std::filesystem::status(path, code);
+  if (status.type() == std::filesystem::file_type::not_found) return {.error = "there is no such file"};
+  if (code) return {.error = code.message()};
+  if (std::filesystem::is_directory(status)) return {.error = "it is a directory"};
+  if (!std::filesystem::is_regular_file(status)) return {.error = "it is not a regular file"};
+  const std::uintmax_t bytes = std::filesystem::file_size(path, code);
+  if (code) return {.error = code.message()};
+  if (bytes > kMaxBytes) return {.error = "it is larger than 1 MiB: not an experiment file"};
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return {.error = std::strerror(errno)};
+  std::string text(bytes, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(bytes));
+  if (stream.bad()) return {.error = "it cannot be read"};
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return {.text = std::move(text)};
+}
+
+// Follows `extends` from file to file.
+class LayerReader {
+ public:
+  explicit LayerReader(Problems& problems) : problems_(problems) {}
+
+  std::optional<std::vector<Node>> read(std::filesystem::path file) {
+    while (true) {
+      if (!read_layer(file)) return std::nullopt;
+      const auto extends = layers_.back().entries.find("extends");
+      if (extends == layers_.back().entries.end()) return std::move(layers_);
+      extends_ = extends->second;
+      layers_.back().entries.erase(extends);
+      const std::optional<std::string> name = extends_->text();
+      if (!name || name->empty() || name->find('\0') != std::string::npos) {
+        return fail("\"extends\" must be the name of a file, not " + shown(*extends_));
+      }
+      file = (file.parent_path() / *name).lexically_normal();
+    }
+  }
+
+ private:
+  bool read_layer(const std::filesystem::path& file) {
+    std::error_code code;
+    const std::filesystem::path canonical = std::filesystem::weakly_canonical(file, code);
+    if (std::find(seen_.begin(), seen_.end(), canonical) != seen_.end()) {
+      fail("this file extends itself", chain(canonical));
+      return false;
+    }
+    if (seen_.size() == kMaxLayers) {
+      fail("more than " + std::to_string(kMaxLayers) + " files extend each other");
+      return false;
+    }
+    Text read = read_text(file);
+    const auto source = Source::file(file, std::move(read.text), static_cast<int>(layers_.size()));
+    if (!read.error.empty()) {
+      if (extends_) {
+        fail("cannot read " + in_quotes(file.string()) + ": " + read.error);
+      } else {
+        problems_.add({.source = source}, read.error);
+      }
+      return false;
+    }
+    std::optional<Node> layer = parse_toml(source, source->text(), problems_);
+    if (!layer) return false;
+    layer->place = {.source = source};
+    seen_.push_back(canonical);
+    layers_.push_back(std::move(*layer));
+    return true;
+  }
+
+  // "a.toml -> b.toml -> a.toml"
+  std::string chain(const std::filesystem::path& again) const {
+    std::string text;
+    for (auto it = std::find(seen_.begin(), seen_.end(), again); it != seen_.end(); ++it) {
+      text += it->filename().string() + " -> ";
+    }
+    return printable(text + again.filename().string());
+  }
+
+  std::nullopt_t fail(const std::string& what, const std::string& remedy = "") {
+    problems_.add(extends_->place, what, remedy);
+    return std::nullopt;
+  }
+
+  Problems& problems_;
+  std::vector<Node> layers_;
+  std::vector<std::filesystem::path> seen_;
+  std::optional<Node> extends_;  // the value that led to the file which is being read
+};
+
+}  // namespace
+
+std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Problems& problems) {
+  return LayerReader(problems).read(file);
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,154 @@
+#include "config/option/parameter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "config/check/check.h"
+#include "config/compose/forms.h"
+
+namespace ddp::config {
+namespace {
+
+struct RangeOptions {
+  double min = 0;
+  double max = 0;
+  std::string scale = "linear";
+  void fields(Fields& f) {
+    f({.name = "min", .doc = "the least value", .required = true}, min);
+    f({.name = "max", .doc = "the greatest value", .required = true}, max);
+    f({.name = "scale", .doc = "log: every power has an equal share", .choices = {"linear", "log"}}, scale);
+  }
+};
+
+double rounded(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", number);
+  return std::strtod(text, nullptr);
+}
+
+bool is_range(const Node& table) { return table.find("min") || table.find("max") || table.find("scale"); }
+
+const Option* named(const std::vector<Option>& options, const std::string& name) {
+  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+// Goes through the table and what stands in it.
+class ParameterReader {
+ public:
+  ParameterReader(const std::vector<Option>& options, const Components& components, Problems& problems)
+      : options_(options), components_(components), problems_(problems) {}
+
+  void table(const Node& node, const std::string& prefix) {
+    for (const auto* entry : in_file_order(node)) {
+      const std::string key = prefix.empty() ? entry->first : prefix + "." + entry->first;
+      const Node& value = entry->second;
+      if (value.kind == Kind::list) {
+        list(key, value);
+      } else if (value.is_table() && is_range(value)) {
+        range(key, value);
+      } else if (value.is_table() && !value.entries.empty()) {
+        table(value, key);
+      } else {
+        problems_.add(value.place, in_quotes(key) + " has one value",
+                      "give a list of values, or { min = …, max = … }; what does not vary stands outside of [sweep]");
+      }
+    }
+  }
+
+  std::vector<Parameter> take() { return std::move(parameters_); }
+
+ private:
+  void list(const std::string& key, const Node& values) {
+    if (values.items.empty()) return problems_.add(values.place, in_quotes(key) + " has no values");
+    add({.key = key, .key_place = values.key, .place = values.place, .choices = values.items});
+  }
+
+  void range(const std::string& key, const Node& node) {
+    const std::vector<Option> keys = describe<RangeOptions>();
+    const Value checked =
+        Checker(keys, components_, problems_).check_section(node, "sweep.parameters." + key, "", "a range");
+    if (!checked.contains("min") || !checked.contains("max") || !checked.contains("scale")) return;
+    const auto r = read<RangeOptions>(checked);
+    if (r.min >= r.max) return problems_.add(node.place, in_quotes(key) + ": min must be less than max");
+    const bool log = r.scale == "log";
+    if (log && r.min <= 0) {
+      return problems_.add(node.find("min")->place, in_quotes(key) + ": a range with scale = \"log\" begins above 0");
+    }
+    add({.key = key,
+         .key_place = node.key,
+         .place = node.place,
+         .min = r.min,
+         .max = r.max,
+         .log = log,
+         .integer = takes_integers_only(key)});
+  }
+
+  bool takes_integers_only(const std::string& key) const {
+    const Option* option = find_option(key, options_, components_);
+    const auto takes = [&](Type type) {
+      return std::find(option->types.begin(), option->types.end(), type) != option->types.end();
+    };
+    return option && takes(Type::integer) && !takes(Type::number);
+  }
+
+  void add(Parameter parameter) {
+    const auto twice = std::find_if(parameters_.begin(), parameters_.end(),
+                                    [&](const Parameter& other) { return other.key == parameter.key; });
+    if (twice != parameters_.end()) {
+      return problems_.add(parameter.place, in_quotes(parameter.key) + " is given twice", "keep one of them");
+    }
+    parameters_.push_back(std::move(parameter));
+  }
+
+  const std::vector<Option>& options_;
+  const Components& components_;
+  Problems& problems_;
+  std::vector<Parameter> parameters_;
+};
+
+}  // namespace
+
+Node Parameter::at(double u) const {
+  if (!is_range()) {
+    const auto count = static_cast<double>(choices.size());
+    return choices[std::min(choices.size() - 1, static_cast<std::size_t>(u * count))];
+  }
+  Node node{.kind = integer ? Kind::integer : Kind::number, .key = place, .place = place};
+  // Of integers each has the part of the range from it to the next one.
+  const double end = integer ? std::floor(max) + 1 : max;
+  const double begin = integer ? std::ceil(min) : min;
+  const double drawn = log ? begin * std::pow(end / begin, u) : begin + (end - begin) * u;
+  if (integer) {
+    node.scalar = static_cast<std::int64_t>(std::min(std::floor(drawn), std::floor(max)));
+  } else {
+    node.scalar = std::clamp(rounded(drawn), min, max);
+  }
+  return node;
+}
+
+std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,
+                                       const Components& components, Problems& problems) {
+  ParameterReader reader(options, components, problems);
+  reader.table(table, "");
+  return reader.take();
+}
+
+const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components) {
+  for (const ShortForm& form : kShortForms) {
+    if (key == form.key) return find_option(std::string(form.section) + "." + key, options, components);
+  }
+  const std::size_t dot = key.find('.');
+  const Option* option = named(options, key.substr(0, dot));
+  if (!option || dot == std::string::npos) return option;
+  const std::string rest = key.substr(dot + 1);
+  if (option->component_kind.empty()) return find_option(rest, option->section, components);
+  for (const auto& [name, spec] : components.of(option->component_kind)) {
+    if (const Option* found = named(spec.options, rest)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,154 @@
+#include <cmath>
+
+#include "config/compose/forms.h"
+#include "config/load.h"
+#include "config/sweep.h"
+
+namespace ddp::config {
+namespace {
+
+Value schema_of(const Option& option, const Components& components);
+
+Value bound(double number) {
+  return number == std::floor(number) ? Value(static_cast<std::int64_t>(number)) : Value(number);
+}
+
+void add_range(Value& schema, const Range& range) {
+  if (range.minimum) schema["minimum"] = bound(*range.minimum);
+  if (range.maximum) schema["maximum"] = bound(*range.maximum);
+  if (range.minimum_excluded) schema["exclusiveMinimum"] = true;
+  if (range.maximum_excluded) schema["exclusiveMaximum"] = true;
+}
+
+// A table that holds the keys of `options` and no others. Draft 4 cannot tell whether a key that is
+// required is inherited, so that only `validate` can say that one is missing.
+Value table(const std::vector<Option>& options, const Components& components) {
+  Value schema = {{"type", "object"}, {"properties", Value::object()}, {"additionalProperties", false}};
+  for (const Option& option : options) schema["properties"][option.name] = schema_of(option, components);
+  return schema;
+}
+
+// The table of a component, told by what stands under `tag`: its "name", or a layer's "type".
+Value tagged_table(const Spec& spec, const std::string& tag, const Components& components) {
+  Value schema = {{"description", spec.doc}};
+  schema.update(table(spec.options, components));
+  schema["properties"][tag] = {{"enum", {spec.name}}};
+  return schema;
+}
+
+Value component(const Option& option, const Components& components) {
+  Value short_form = {{"type", "string"}, {"enum", Value::array()}};
+  Value forms = Value::array();
+  for (const auto& [name, spec] : components.of(option.component_kind)) {
+    short_form["enum"].push_back(name);
+    forms.push_back(tagged_table(spec, "name", components));
+  }
+  if (forms.empty()) short_form.erase("enum");  // draft 4 has no empty one
+  forms.insert(forms.begin(), std::move(short_form));
+  return {{"anyOf", std::move(forms)}};
+}
+
+Value list(const Option& option, const Components& components) {
+  Value schema = {{"type", "array"}};
+  if (option.length) schema["minItems"] = schema["maxItems"] = *option.length;
+  if (!option.variants.empty()) {
+    Value forms = Value::array();
+    for (const Spec& spec : option.variants) {
+      forms.push_back(tagged_table(spec, "type", components));
+      forms.back()["required"] = {"type"};
+    }
+    schema["items"] = {{"anyOf", std::move(forms)}};
+  } else if (option.item) {
+    schema["items"] =
+        schema_of({.name = "", .range = option.range, .choices = option.choices, .types = {*option.item}}, components);
+  }
+  return schema;
+}
+
+Value of_type(const Option& option, Type type, const Components& components) {
+  Value schema = Value::object();
+  switch (type) {
+    case Type::boolean:
+      return {{"type", "boolean"}};
+    case Type::integer:
+    case Type::number:
+      schema["type"] = type == Type::integer ? "integer" : "number";
+      add_range(schema, option.range);
+      return schema;
+    case Type::text:
+      schema["type"] = "string";
+      if (!option.choices.empty()) schema["enum"] = option.choices;
+      return schema;
+    case Type::list:
+      return list(option, components);
+    case Type::table:
+      return option.section.empty() ? Value{{"type", "object"}} : table(option.section, components);
+  }
+  return schema;
+}
+
+Value schema_of(const Option& option, const Components& components) {
+  Value schema = Value::object();
+  if (!option.doc.empty()) schema["description"] = option.doc;
+  if (!option.default_value.is_null() && option.default_value != "") schema["default"] = option.default_value;
+  if (!option.component_kind.empty()) {
+    schema.update(component(option, components));
+  } else if (option.types.size() == 1) {
+    schema.update(of_type(option, option.types.front(), components));
+  } else {
+    for (Type type : option.types) schema["anyOf"].push_back(of_type(option, type, components));
+  }
+  return schema;
+}
+
+// The key at the top that is short for one in a section, and that not both may stand in a file.
+void add_short_form(Value& schema, const ShortForm& form) {
+  Value key = schema["properties"][form.section]["properties"][form.key];
+  key["description"] = "short for " + std::string(form.section) + "." + form.key;
+  schema["properties"][form.key] = std::move(key);
+  Value both = {{"required", {form.key, form.section}}};
+  both["properties"][form.section] = {{"required", {form.key}}};
+  schema["allOf"].push_back({{"not", std::move(both)}});
+}
+
+// What varies is a list of values or a range; in a table of them, each again.
+Value sweep(const Components& components) {
+  Value schema = {{"description", "what `ddp-exp sweep` tries"}};
+  schema.update(table(sweep_options(components), components));
+  const Value range = {
+      {"type", "object"},
+      {"required", {"min", "max"}},
+      {"properties",
+       {{"min", {{"type", "number"}}}, {"max", {{"type", "number"}}}, {"scale", {{"enum", {"linear", "log"}}}}}},
+      {"additionalProperties", false}};
+  const Value list = {{"type", "array"}, {"minItems", 1}};
+  const Value deeper = {
+      {"type", "object"},
+      {"not", {{"anyOf", Value::array({Value{{"required", {"min"}}}, Value{{"required", {"max"}}}})}}}};
+  schema["properties"]["parameters"]["additionalProperties"] = {{"anyOf", Value::array({list, range, deeper})}};
+  return schema;
+}
+
+}  // namespace
+
+Value schema(const Components& components) {
+  Value schema = {{"$schema", "http://json-schema.org/draft-04/schema#"}, {"title", "an experiment of ddp-exp"}};
+  const std::vector<Option> options = describe<Experiment>();
+  schema.update(table(options, components));
+  schema["properties"]["extends"] = {{"type", "string"},
+                                     {"description", "another experiment file, whose keys hold where this gives none"}};
+  schema["properties"]["sweep"] = sweep(components);
+  for (const ShortForm& form : kShortForms) add_short_form(schema, form);
+  for (const auto& [first, second] : kAlternatives) {
+    schema["allOf"].push_back({{"not", {{"required", {first, second}}}}});
+  }
+  Value required = Value::array();
+  for (const Option& option : options) {
+    if (option.required) required.push_back(option.name);
+  }
+  schema["anyOf"] =
+      Value::array({Value{{"required", std::move(required)}}, Value{{"required", Value::array({"extends"})}}});
+  return schema;
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,123 @@
+#include "config/text/source.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ddp::config {
+namespace {
+
+constexpr std::size_t kShownColumns = 100;  // columns of a source line
+constexpr std::size_t kBefore = 40;         // of these, before the place where the line had to be cut
+constexpr std::size_t kQuoted = 60;
+constexpr int kFirstAssignment = 1 << 20;
+
+// The length in bytes of the well-formed UTF-8 sequence that `text` begins with, 0 where there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xC2 ? 0 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
+  if (length == 0 || byte(0) > 0xF4 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// A terminal must not obey what a file says: control characters, C1 ones too, are shown as "?".
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7F;
+  return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+}
+
+// The next character of `text` as it may be shown, taken off its front.
+std::string_view take_character(std::string_view& text) {
+  const std::size_t length = sequence_length(text);
+  const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+  text.remove_prefix(character.size());
+  if (character == "\t") return " ";
+  return length == 0 || is_control(character) ? "?" : character;
+}
+
+std::vector<std::size_t> find_lines(std::string_view text) {
+  std::vector<std::size_t> starts = {0};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') starts.push_back(i + 1);
+  }
+  return starts;
+}
+
+}  // namespace
+
+Source::Source(std::string label, std::filesystem::path folder, std::string text, bool is_file, int rank)
+    : label_(std::move(label)),
+      folder_(std::move(folder)),
+      text_(std::move(text)),
+      is_file_(is_file),
+      rank_(rank),
+      line_starts_(find_lines(text_)) {}
+
+std::shared_ptr<const Source> Source::file(const std::filesystem::path& path, std::string text, int rank) {
+  const std::string label = path.empty() ? "\"\"" : printable(path.string());
+  return std::shared_ptr<const Source>(new Source(label, path.parent_path(), std::move(text), true, rank));
+}
+
+std::shared_ptr<const Source> Source::assignment(int number, std::string text) {
+  return std::shared_ptr<const Source>(
+      new Source("--set " + std::to_string(number), "", std::move(text), false, kFirstAssignment + number));
+}
+
+std::string_view Source::line(std::uint32_t number) const {
+  if (number == 0 || number > line_starts_.size()) return {};
+  const std::size_t begin = line_starts_[number - 1];
+  const std::size_t end = number < line_starts_.size() ? line_starts_[number] - 1 : text_.size();
+  std::string_view line = std::string_view(text_).substr(begin, end - begin);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool before(const Place& a, const Place& b) {
+  return std::tuple(a.source->rank(), a.line, a.column) < std::tuple(b.source->rank(), b.line, b.column);
+}
+
+std::string where(const Place& place) {
+  const std::string& label = place.source->label();
+  if (place.line == 0 || !place.source->is_file()) return label;
+  return label + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+}
+
+std::string excerpt(const Place& place) {
+  if (place.line == 0) return "";
+  std::string_view rest = place.source->line(place.line);
+  const std::size_t column = std::max<std::uint32_t>(place.column, 1) - 1;
+  const std::size_t first = rest.size() > kShownColumns && column > kBefore ? column - kBefore : 0;
+  for (std::size_t i = 0; i < first && !rest.empty(); ++i) take_character(rest);
+  std::string shown = first > 0 ? "…" : "";
+  std::string carets(first > 0 ? 1 : 0, ' ');
+  std::size_t at = first;
+  for (; !rest.empty() && at < first + kShownColumns; ++at) {
+    shown += take_character(rest);
+    if (at < column) carets += ' ';
+    if (at > column && at < column + place.width) carets += '~';
+    if (at == column) carets += '^';
+  }
+  if (at <= column) carets += '^';  // at the end of the line, where something is missing
+  if (!rest.empty()) shown += "…";
+
+  std::string number = place.source->is_file() ? std::to_string(place.line) : "";
+  number.insert(0, number.size() < 4 ? 4 - number.size() : 0, ' ');
+  return number + " | " + shown + "\n" + std::string(number.size(), ' ') + " | " + carets;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) shown += take_character(text);
+  return shown;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string shown = "\"";
+  for (std::size_t i = 0; i < kQuoted && !text.empty(); ++i) shown += take_character(text);
+  return shown + (text.empty() ? "\"" : "…\"");
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,75 @@
+#include "config/text/toml_reader.h"
+
+#include <toml++/toml.h>
+
+namespace ddp::config {
+namespace {
+
+class Converter {
+ public:
+  explicit Converter(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+
+  Node convert(const toml::node& from) const {
+    Node node{.place = place(from.source())};
+    node.key = node.place;
+    if (const toml::table* table = from.as_table()) {
+      for (const auto& [key, value] : *table) {
+        Node entry = convert(value);
+        entry.key = place(key.source());
+        node.entries.emplace(std::string(key.str()), std::move(entry));
+      }
+    } else if (const toml::array* list = from.as_array()) {
+      node.kind = Kind::list;
+      for (const toml::node& item : *list) node.items.push_back(convert(item));
+    } else {
+      convert_scalar(from, node);
+    }
+    return node;
+  }
+
+  Place place(const toml::source_region& region) const {
+    Place place{.source = source_, .line = region.begin.line, .column = region.begin.column};
+    const bool one_line = region.end.line == region.begin.line;
+    if (one_line && region.end.column > region.begin.column) place.width = region.end.column - region.begin.column;
+    return place;
+  }
+
+ private:
+  static void convert_scalar(const toml::node& from, Node& node) {
+    if (const auto* boolean = from.as_boolean()) {
+      node.kind = Kind::boolean;
+      node.scalar = boolean->get();
+    } else if (const auto* integer = from.as_integer()) {
+      node.kind = Kind::integer;
+      node.scalar = integer->get();
+    } else if (const auto* number = from.as_floating_point()) {
+      node.kind = Kind::number;
+      node.scalar = number->get();
+    } else if (const auto* text = from.as_string()) {
+      node.kind = Kind::text;
+      node.scalar = text->get();
+    } else {
+      node.kind = Kind::date;
+    }
+  }
+
+  std::shared_ptr<const Source> source_;
+};
+
+}  // namespace
+
+std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std::string_view text, Problems& problems) {
+  if (const auto too_deep = find_too_deep(text)) {
+    problems.add({.source = source, .line = too_deep->line, .column = too_deep->column}, too_deep->what);
+    return std::nullopt;
+  }
+  const Converter converter(source);
+  try {
+    return converter.convert(toml::parse(text));
+  } catch (const toml::parse_error& error) {
+    problems.add(converter.place(error.source()), "not TOML: " + std::string(error.description()));
+    return std::nullopt;
+  }
+}
+
+}  // namespace ddp::config

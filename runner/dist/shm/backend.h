@@ -1,0 +1,106 @@
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "base/error.h"
+#include "dist/process_group.h"
+#include "dist/shm/arena.h"
+#include "dist/shm/channels.h"
+#include "dist/shm/collectives.h"
+#include "dist/shm/page.h"
+#include "dist/shm/work.h"
+
+namespace ddp::dist {
+
+// c10d's backend "shm": collectives between the CPU ranks of one machine through memory that their parent mapped
+// before it forked them; all of a c10d::Backend, so that whatever works with a process group works over it. Each call
+// runs in the thread that makes it and returns work that is done, so that calls are in order. One that fails among the
+// ranks throws, and so do all after it; one whose arguments are refused throws alone. Tensors may be of any strides.
+class SharedMemory : public c10d::Backend {
+ public:
+  // Waits until every rank is there. Throws ddp::Error (training).
+  explicit SharedMemory(const Membership& membership);
+
+  // Where tensors are summed without being copied.
+  const std::shared_ptr<SharedArena>& arena() const { return arena_; }
+
+  const std::string getBackendName() const override { return "shm"; }
+  void setTimeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
+  void setSequenceNumberForGroup() override {}
+  uint64_t getSequenceNumberForGroup() override { return collectives_.calls(); }
+
+  using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+  using Tensors = std::vector<at::Tensor>;
+  WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+  WorkPtr allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
+  WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
+  WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
+  WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
+  WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) override;
+  WorkPtr allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
+                              const c10d::AllgatherOptions& options) override;
+  WorkPtr allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::AllgatherOptions& options) override;
+  WorkPtr gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& options) override;
+  WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& options) override;
+  WorkPtr reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                         const c10d::ReduceScatterOptions& options) override;
+  WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                               const c10d::ReduceScatterOptions& options) override;
+  WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::ReduceScatterOptions& options) override;
+  WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
+  WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_sizes,
+                        std::vector<std::int64_t>& input_sizes, const c10d::AllToAllOptions& options) override;
+  // Work that goes on while its rank waits for anything; done once its wait() returns.
+  WorkPtr send(Tensors& tensors, int to, int tag) override;
+  WorkPtr recv(Tensors& tensors, int from, int tag) override;
+  WorkPtr recvAnysource(Tensors& tensors, int tag) override;
+  WorkPtr barrier(const c10d::BarrierOptions& options) override;
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) override;
+
+ private:
+  class TransferWork;
+  // Runs one call, alone; `outputs` are what its work hands on.
+  template <class Body>
+  WorkPtr run(c10d::OpType type, const char* name, std::chrono::milliseconds timeout, Tensors outputs,
+              const Body& body);
+  // Runs `body` alone; what it throws is thrown again by every call that follows.
+  template <class Body>
+  void exclusively(const Body& body);
+  void all_reduce_one(const at::Tensor& tensor, const c10d::ReduceOp& op, const Call& call);
+  void reduce_scatter_one(const at::Tensor& output, const Tensors& inputs, const c10d::ReduceOp& op, const Call& call);
+
+  SharedPage page_;
+  const std::shared_ptr<SharedArena> arena_;
+  SharedCollectives collectives_;
+  SharedChannels channels_;
+  std::chrono::milliseconds timeout_;
+  std::mutex mutex_;
+  std::exception_ptr failure_;  // the first one
+};
+
+template <class Body>
+void SharedMemory::exclusively(const Body& body) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  try {
+    body();
+  } catch (const Error&) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+template <class Body>
+SharedMemory::WorkPtr SharedMemory::run(c10d::OpType type, const char* name, std::chrono::milliseconds timeout,
+                                        Tensors outputs, const Body& body) {
+  exclusively([&] { body(Call{.name = name, .timeout = timeout.count() > 0 ? timeout : timeout_}); });
+  return c10::make_intrusive<DoneWork>(rank_, type, std::move(outputs));
+}
+
+}  // namespace ddp::dist

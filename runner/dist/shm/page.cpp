@@ -1,0 +1,236 @@
+#include "dist/shm/page.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+
+#include "base/cores.h"
+#include "base/error.h"
+#include "base/pages.h"
+
+namespace ddp::dist {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A rank that sleeps looks this often whether those it waits for still live.
+constexpr std::chrono::milliseconds kLook{20};
+// And this often where it has other work meanwhile.
+constexpr std::chrono::milliseconds kShortLook{1};
+// An idle core takes some 50 us to wake up: ranks that are about equally fast had better not sleep at all.
+constexpr std::chrono::microseconds kOffer{2000};
+constexpr int kSpins = 500;  // some 10 us
+
+constexpr std::size_t kCallsRemembered = 4;
+
+// Which of the calls that share a place this one is, in the bits that its signature leaves.
+std::uint64_t round_of(std::uint64_t call_number) {
+  return call_number / kCallsRemembered << SharedPage::kSignatureBits;
+}
+
+void pause_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+std::size_t whole_pages(std::size_t bytes) { return bytes / kPage * kPage; }
+
+}  // namespace
+
+void SharedCounter::wake() {
+  // Both sides first write and then look, in one order for all: either this rank sees the sleeper, or the sleeper the
+  // new value.
+  if (sleepers.load() > 0) syscall(SYS_futex, &value, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void SharedCounter::set(std::uint32_t to) {
+  value.store(to);
+  wake();
+}
+
+void SharedCounter::add_one() {
+  value.fetch_add(1);
+  wake();
+}
+
+void SharedCounter::sleep(std::uint32_t seen, std::chrono::milliseconds longest) {
+  const timespec time{.tv_sec = longest.count() / 1000, .tv_nsec = longest.count() % 1000 * 1000000};
+  sleepers.fetch_add(1);
+  // The kernel compares once more: a value that changed since is not slept on.
+  if (value.load() == seen) syscall(SYS_futex, &value, FUTEX_WAIT, seen, &time, nullptr, 0);
+  sleepers.fetch_sub(1);
+}
+
+// On cache lines of its own: others read it all the time.
+struct alignas(128) SharedPage::Line {
+  SharedCounter points;
+  std::atomic<std::int32_t> process{0};
+  std::atomic<std::uint64_t> calls[kCallsRemembered] = {};
+  std::atomic<std::uint64_t> place{0};  // plus one; 0: none
+  alignas(128) SharedCounter bell;
+};
+
+SharedPage::SharedPage(void* memory, std::size_t bytes, int rank, int world_size, int first_rank)
+    : memory_(static_cast<std::byte*>(memory)),
+      rank_(rank),
+      world_size_(world_size),
+      first_rank_(first_rank),
+      processes_(world_size) {
+  const auto world = static_cast<std::size_t>(world_size);
+  const std::size_t lines = in_pages(sizeof(Line) * world);
+  const std::size_t for_rank = bytes > lines ? (bytes - lines) / world : 0;
+  slot_bytes_ = std::min(kSlotBytes, whole_pages(for_rank / (2 * kSlots)));
+  channel_bytes_ = (for_rank - kSlots * slot_bytes_) / world / 64 * 64;
+  if (slot_bytes_ == 0 || channel_bytes_ < 1024) {
+    throw training_error("too little shared memory for " + std::to_string(world_size) + " ranks");
+  }
+  // Where ranks share cores, who spins takes time from the rank that it waits for.
+  const bool crowded = world_size > usable_cores();
+  spins_ = crowded ? 0 : kSpins;
+  yield_ = crowded ? kOffer / 20 : kOffer;
+}
+
+SharedPage::Line& SharedPage::line(int rank) const { return reinterpret_cast<Line*>(memory_)[rank]; }
+
+std::byte* SharedPage::slot(int rank, int index) const {
+  const auto world = static_cast<std::size_t>(world_size_);
+  const std::size_t lines = in_pages(sizeof(Line) * world);
+  return memory_ + lines + (static_cast<std::size_t>(rank) * kSlots + static_cast<std::size_t>(index)) * slot_bytes_;
+}
+
+std::byte* SharedPage::channel(int from, int to) const {
+  return slot(world_size_, 0) + static_cast<std::size_t>(from * world_size_ + to) * channel_bytes_;
+}
+
+std::string SharedPage::name(const std::vector<int>& ranks) const {
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? " " : ", ") + std::to_string(first_rank_ + ranks[i]);
+  return text;
+}
+
+void SharedPage::join() { line(rank_).process = getpid(); }
+
+SharedPage::Point SharedPage::post(std::uint32_t points) {
+  posted_ += points;
+  line(rank_).points.set(static_cast<std::uint32_t>(posted_));
+  return posted_;
+}
+
+void SharedPage::announce(std::uint64_t call_number, std::uint64_t signature) {
+  line(rank_).calls[call_number % kCallsRemembered].store(round_of(call_number) | signature, std::memory_order_relaxed);
+}
+
+std::optional<std::uint64_t> SharedPage::announced(int rank, std::uint64_t call_number) const {
+  const std::uint64_t told = line(rank).calls[call_number % kCallsRemembered].load(std::memory_order_relaxed);
+  if (told >> kSignatureBits << kSignatureBits != round_of(call_number)) return {};
+  return told & ((std::uint64_t{1} << kSignatureBits) - 1);
+}
+
+void SharedPage::announce_place(std::optional<std::size_t> place) {
+  line(rank_).place.store(place ? *place + 1 : 0, std::memory_order_relaxed);
+}
+
+std::optional<std::size_t> SharedPage::announced_place(int rank) const {
+  const std::uint64_t told = line(rank).place.load(std::memory_order_relaxed);
+  return told == 0 ? std::nullopt : std::optional<std::size_t>(told - 1);
+}
+
+void SharedPage::ring(int rank) { line(rank).bell.add_one(); }
+
+template <class Ready>
+bool SharedPage::spin(const Ready& ready) {
+  for (int i = 0; i < spins_; ++i) {
+    if (ready()) return true;
+    pause_processor();
+  }
+  const auto end = Clock::now() + yield_;
+  do {
+    if (ready()) return true;
+    work_meanwhile();
+    sched_yield();
+  } while (Clock::now() < end);
+  return ready();
+}
+
+template <class Ready>
+void SharedPage::sleep(SharedCounter& counter, const Ready& ready, const LateRanks& late, const Call& call) {
+  const auto deadline = Clock::now() + call.timeout;
+  while (true) {
+    const std::uint32_t seen = counter.value.load();
+    if (ready()) return;
+    counter.sleep(seen, work_meanwhile() ? kShortLook : kLook);
+    if (ready()) return;
+    const std::vector<int> missing = late();
+    for (const int r : missing) {
+      // What it did before its end counts.
+      if (!has_ended(r) || ready()) continue;
+      throw training_error(name({r}) + " is gone, its process has ended: " + name({rank_}) + " waited for it in " +
+                           call.name);
+    }
+    if (Clock::now() < deadline || ready()) continue;
+    throw training_error("Timed out waiting " + std::to_string(call.timeout.count()) + "ms for " + name(missing) +
+                             ", not arrived at " + call.name,
+                         name({rank_}), "see distributed.timeout");
+  }
+}
+
+void SharedPage::await(int rank, Point point, const Call& call) {
+  SharedCounter& counter = line(rank).points;
+  const auto ready = [&] { return reached(counter.value.load(std::memory_order_acquire), point); };
+  if (ready() || spin(ready)) return;
+  // Those that are late for this rank's point hold up the one it waits for.
+  sleep(
+      counter, ready, [&] { return behind(point); }, call);
+}
+
+void SharedPage::await_all(Point point, const Call& call) {
+  if (point <= all_reached_) return;
+  for (int r = 0; r < world_size_; ++r) {
+    if (r != rank_) await(r, point, call);
+  }
+  all_reached_ = point;
+}
+
+void SharedPage::await_bell(const std::function<bool()>& ready, int late, const Call& call) {
+  if (ready() || spin(ready)) return;
+  const auto others = [&] {
+    std::vector<int> ranks;
+    for (int r = 0; r < world_size_; ++r) {
+      // Where any may ring, the others may well be through.
+      const bool may_ring = late < 0 ? !has_ended(r) || world_size_ == 2 : r == late;
+      if (r != rank_ && may_ring) ranks.push_back(r);
+    }
+    return ranks;
+  };
+  sleep(line(rank_).bell, ready, others, call);
+}
+
+std::vector<int> SharedPage::behind(Point point) const {
+  std::vector<int> ranks;
+  for (int r = 0; r < world_size_; ++r) {
+    if (!reached(line(r).points.value.load(), point)) ranks.push_back(r);
+  }
+  return ranks;
+}
+
+bool SharedPage::has_ended(int rank) {
+  const pid_t process = line(rank).process;
+  if (process == 0 || rank == rank_) return false;  // it has not begun: whoever started it will know
+  FileDescriptor& handle = processes_[static_cast<std::size_t>(rank)];
+  if (!handle) {
+    handle = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+    // Where the kernel has no pidfd the timeout is left.
+    if (!handle) return errno == ESRCH;
+  }
+  pollfd ended{.fd = handle.get(), .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, 0) == 1;
+}
+
+}  // namespace ddp::dist

@@ -1,0 +1,216 @@
+#include "launch/cluster/guest.h"
+
+#include <time.h>
+#include <unistd.h>
+#include <cerrno>
+#include <csignal>
+
+#include "base/log.h"
+#include "launch/process/pipe.h"
+#include "record/file/atomic_file.h"
+
+namespace ddp::launch {
+namespace {
+
+using config::Value;
+using Clock = NodeLink::Clock;
+using std::chrono::milliseconds;
+
+// Node 0 ends its ranks and writes the summary before it says how the run ended, on a disk that may be slow.
+constexpr milliseconds kVerdictPatience{15000};
+
+// Where node 0 is; nothing while the file that says it is not there.
+std::optional<Address> place_of_node_0(const Launch& launch) {
+  if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
+  std::error_code none;
+  if (!std::filesystem::exists(launch.meeting_file, none)) return {};
+  const std::string text = record::read_text(launch.meeting_file);
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return {};
+  const std::string ip = text.front() == '[' ? text.substr(1, colon - 2) : text.substr(0, colon);
+  return Address{.ip = ip, .port = static_cast<std::uint16_t>(std::atoi(text.c_str() + colon + 1))};
+}
+
+std::string place_in_words(const Launch& launch) {
+  return launch.meeting_file.empty() ? launch.master_host + ":" + std::to_string(launch.master_port)
+                                     : launch.meeting_file;
+}
+
+}  // namespace
+
+Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch) {
+  find_node_0(patience);
+  link_->send({{"type", "hello"}, {"node", launch.node_rank}, {"terms", terms}});
+  const Value answer = expect(patience);
+  if (answer.value("type", "") == "refused") throw usage_error("node 0 refuses this node: " + answer.value("why", ""));
+  if (over()) return;
+  welcome_ = {.work = answer.at("work"), .node_0 = answer.at("ip")};
+}
+
+void Guest::find_node_0(milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  bool told = false;
+  while (Clock::now() < deadline) {
+    if (const auto place = place_of_node_0(launch_)) {
+      FileDescriptor socket = connect_to(*place, milliseconds(1000));
+      if (socket) {
+        link_ = std::make_unique<NodeLink>(std::move(socket));
+        log::info("node " + std::to_string(launch_.node_rank) + " of " + std::to_string(launch_.nodes) +
+                  ", with node 0 at " + place->text());
+        return;
+      }
+    }
+    if (!std::exchange(told, true)) log::info("waiting for node 0 at " + place_in_words(launch_));
+    const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  throw training_error("node 0 is not there after " + in_seconds(patience) + " (distributed.timeout)",
+                       place_in_words(launch_), "start it with the same command and --node-rank 0");
+}
+
+// Node 0's next word; its last one ends this node.
+Value Guest::expect(milliseconds patience) {
+  // Node 0 waits as long for the other nodes, and then has something to say.
+  const Value message = link_->wait(patience + kVerdictPatience);
+  if (!message.is_object()) {
+    throw training_error(link_->closed() ? "has gone before the run began" : "does not answer",
+                         "node 0 (" + link_->peer() + ")");
+  }
+  if (message.value("type", "") != "end") return message;
+  if (message.value("code", 1) == 0) return end_ = message;
+  const std::string why = message.value("why", "node 0 has ended");
+  throw message.value("code", 1) == 2 ? usage_error(why, "node 0") : training_error(why, "node 0");
+}
+
+void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {"why", why}}); }
+
+void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::ProgressPage& page) {
+  const Plan& plan = job.plan;
+  const MeetingPlace meeting{.host = welcome_.node_0,
+                             .port = start.at("store_port").get<std::uint16_t>(),
+                             .own_address = own_ip_towards({.ip = welcome_.node_0, .port = 1})};
+  const GroupMemory memory = memory_for(plan);
+  for (int r = 0; r < plan.ranks_here(); ++r) {
+    Pipe output = make_pipe(/*reads_wait=*/false);
+    // Rank 0 says what they go on from.
+    rank::Task task = task_of(plan, r, page);
+    task.meeting = memory.at(meeting);
+    task.together = false;
+    outputs_.push_back({.rank = task.rank, .from = std::move(output.from)});
+    supervisor.start(task.rank, {.descriptor = output.to.get(), .name = "on node 0"}, memory.kept(), [&](int console) {
+      task.console = console;
+      return job.as_rank(task);
+    });
+  }
+  for (const Output& output : outputs_) {
+    supervisor.watch_also(output.from.get(), [this, &output] { return send_output(output); });
+  }
+}
+
+// What a rank printed goes to its log on node 0. False at its end.
+bool Guest::send_output(const Output& output) {
+  char piece[16384];
+  for (;;) {
+    const ssize_t size = read(output.from.get(), piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return size < 0;
+    link_->send({{"type", "log"}, {"rank", output.rank}, {"text", std::string(piece, static_cast<std::size_t>(size))}});
+  }
+}
+
+void Guest::hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page) {
+  for (const Value& message : link_->receive()) {
+    const std::string type = message.value("type", "");
+    if (type == "stop") supervisor.stop(message.at("signal").get<int>(), message.at("at_once").get<bool>());
+    if (type == "alive") note_standing(message.at("ranks"), page, plan);
+    if (type == "end") end_ = message;
+    again_ = again_ || type == "again";
+  }
+  // Its last word comes when all is done, or when a rank elsewhere has failed. In both cases nothing is left to do
+  // here; nor before all ranks start again.
+  if (end_.is_object() || again_ || link_->closed()) {
+    const std::string why = end_.is_object() ? end_.value("why", "") : "node 0 (" + link_->peer() + ") is gone";
+    supervisor.fail({.rank = -1, .what = why, .log = ""});
+  }
+}
+
+void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page) {
+  const Heartbeat heartbeat(plan.experiment.distributed.timeout);
+  if (Clock::now() - last_beat_ >= heartbeat.every) {
+    last_beat_ = Clock::now();
+    supervisor.note_stopped();
+    link_->send({{"type", "alive"}, {"ranks", standing_of(page)}});
+  }
+  link_->flush();
+  if (link_->silence() < heartbeat.limit) return;
+  supervisor.fail({.rank = -1, .what = silent("node 0 (" + link_->peer() + ")", *link_), .log = ""});
+}
+
+int Guest::run(const Job& job) {
+  // A signal that comes between two groups of ranks is for the second to hear.
+  const BlockedStopSignals signals;
+  link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}});
+  for (;;) {
+    const Value start = expect(milliseconds(static_cast<std::int64_t>(job.plan.experiment.distributed.timeout * 1000)));
+    if (over()) return 0;
+    const Outcome outcome = run_group(job, start);
+    hear_verdict(outcome);
+    if (!std::exchange(again_, false)) return conclude(outcome);
+    log::warn("node 0 starts all ranks again");
+    link_->send({{"type", "ended"}});
+  }
+}
+
+Outcome Guest::run_group(const Job& job, const Value& start) {
+  const Plan& plan = job.plan;
+  record::ProgressPage page(plan.world_size());
+  outputs_.clear();
+  Supervisor supervisor(page, plan.experiment, job.saves);
+  start_ranks(start, job, supervisor, page);
+  supervisor.watch_also(link_->descriptor(), [&] {
+    hear(plan, supervisor, page);
+    return !link_->closed();
+  });
+  supervisor.watch_over([&] { tick(plan, supervisor, page); });
+  supervisor.suspect([&]() -> std::optional<std::string> {
+    const Heartbeat heartbeat(plan.experiment.distributed.timeout);
+    if (link_->silence() <= heartbeat.worrying()) return {};
+    return silent("node 0 (" + link_->peer() + ")", *link_);
+  });
+  supervisor.tell_stop([this](int signal, bool at_once) {
+    link_->send({{"type", "stop"}, {"signal", signal}, {"at_once", at_once}});
+  });
+  const Outcome outcome = supervisor.watch();
+  for (const Output& output : outputs_) send_output(output);
+  tell(outcome, page);
+  return outcome;
+}
+
+void Guest::tell(const Outcome& outcome, record::ProgressPage& page) {
+  if (!outcome.failure) return link_->send({{"type", "done"}});
+  const auto& [rank, what, log] = *outcome.failure;
+  if (rank < 0) return;
+  link_->send({{"type", "failure"}, {"rank", rank}, {"what", what}, {"hopeless", page.rank(rank).hopeless.load()}});
+}
+
+// What it was, and what follows, is for node 0 to say, which sees all ranks.
+void Guest::hear_verdict(const Outcome& outcome) {
+  while (!end_.is_object() && !again_ && !link_->closed()) {
+    const Value message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));
+    if (!message.is_object()) return;
+    if (message.value("type", "") == "end") end_ = message;
+    again_ = message.value("type", "") == "again";
+  }
+}
+
+int Guest::conclude(const Outcome& outcome) {
+  if (end_.is_object()) {
+    const std::string why = end_.value("why", "");
+    if (!why.empty()) log::error(why);
+    return end_.value("code", 1);
+  }
+  log::error(outcome.failure ? outcome.failure->what : "node 0 (" + link_->peer() + ") is gone");
+  return 1;
+}
+
+}  // namespace ddp::launch

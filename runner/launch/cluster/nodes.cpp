@@ -1,0 +1,202 @@
+#include "launch/cluster/nodes.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <algorithm>
+#include <climits>
+
+#include "base/log.h"
+#include "config/difference.h"
+#include "launch/cluster/meeting_file.h"
+#include "launch/library/version.h"
+#include "record/file/atomic_file.h"
+
+namespace ddp::launch {
+namespace {
+
+using config::Value;
+using Clock = NodeLink::Clock;
+using std::chrono::milliseconds;
+
+// How long a connection may stay silent before it says hello: who scans ports says nothing.
+constexpr milliseconds kHelloPatience{2000};
+// Those who have not said hello yet; further ones wait for their turn.
+constexpr std::size_t kMostCallers = 32;
+
+// For those who hear a last word to read it: the nodes of a run that ends, and one that is refused, which the others
+// do not wait for.
+constexpr milliseconds kFarewell{2000};
+constexpr milliseconds kRefusal{200};
+
+// How often to look whose patience is over.
+constexpr milliseconds kLook{500};
+
+milliseconds left_until(Clock::time_point deadline) {
+  return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(deadline - Clock::now()));
+}
+
+// Where node 0 listens, and how the others find it.
+Address address_of(const Launch& launch) {
+  if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
+  return {.ip = outward_ip()};
+}
+
+}  // namespace
+
+Value terms_of(const Launch& launch, const std::string& verb, const Value& asked) {
+  Value terms{{"build", build_id()},
+              {"nnodes", launch.nodes},
+              {"nproc_per_node", launch.ranks_here ? Value(*launch.ranks_here) : Value(nullptr)},
+              {"command", verb}};
+  terms.update(asked);
+  return terms;
+}
+
+Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch), patience_(patience) {
+  if (launch.nodes == 1) return;
+  address_ = address_of(launch);
+  listener_ = listen_on(address_);
+  const MeetingFile file(launch.meeting_file);
+  if (!file.path().empty()) record::write_atomically(file.path(), address_.text() + "\n");
+  log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
+  try {
+    gather(terms);
+  } catch (const Error& error) {
+    end(error.exit_code(), error.what());
+    throw;
+  }
+}
+
+Nodes::~Nodes() { end(1, "node 0 has ended"); }
+
+void Nodes::gather(const Value& terms) {
+  const auto deadline = Clock::now() + patience_;
+  std::vector<Caller> callers;
+  while (static_cast<int>(nodes_.size()) + 1 < launch_.nodes) {
+    if (Clock::now() >= deadline) {
+      throw training_error("not there after " + in_seconds(patience_) + " (distributed.timeout)", missing(),
+                           "start it with the same command and its --node-rank");
+    }
+    if (wait_for_words(callers, std::min(left_until(deadline), kLook))) {
+      FileDescriptor socket = answer_call();
+      if (socket) callers.push_back({.link = NodeLink(std::move(socket)), .until = Clock::now() + kHelloPatience});
+    }
+    // One that has joined may have been stopped again while it waited.
+    std::erase_if(nodes_, [](Node& node) {
+      node.link.receive();
+      if (node.link.closed()) log::warn(node.name() + " has left again");
+      return node.link.closed();
+    });
+    std::erase_if(callers, [&](Caller& caller) {
+      const Value hello = caller.link.wait(milliseconds(0));
+      if (hello.is_object()) admit(std::move(caller.link), hello, terms);
+      return hello.is_object() || caller.link.closed() || Clock::now() >= caller.until;
+    });
+  }
+  for (Caller& caller : callers) refuse_late(caller.link);
+  std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.rank < b.rank; });
+}
+
+FileDescriptor Nodes::answer_call() { return FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
+
+void Nodes::refuse_late(NodeLink& link) {
+  refuse(link, "the run at " + address_.text() + " has its " + std::to_string(launch_.nodes) + " nodes");
+}
+
+void Nodes::turn_away() {
+  FileDescriptor socket = answer_call();
+  if (!socket) return;
+  NodeLink link(std::move(socket));
+  refuse_late(link);
+}
+
+bool Nodes::wait_for_words(const std::vector<Caller>& callers, milliseconds longest) {
+  std::vector<pollfd> ready{{callers.size() < kMostCallers ? listener_.get() : -1, POLLIN, 0}};
+  for (const Caller& caller : callers) ready.push_back({caller.link.descriptor(), POLLIN, 0});
+  for (const Node& node : nodes_) ready.push_back({node.link.descriptor(), POLLIN, 0});
+  poll(ready.data(), ready.size(), static_cast<int>(longest.count()));
+  return ready.front().revents != 0;
+}
+
+std::string Nodes::missing() const {
+  std::string names;
+  for (int n = 1; n < launch_.nodes; ++n) {
+    if (std::any_of(nodes_.begin(), nodes_.end(), [n](const Node& node) { return node.rank == n; })) continue;
+    names += (names.empty() ? "node " : ", node ") + std::to_string(n);
+  }
+  return names;
+}
+
+void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
+  const auto rank = hello.find("node");
+  if (hello.at("type") != "hello" || !hello.contains("terms") || rank == hello.end() || !rank->is_number_unsigned() ||
+      *rank > INT_MAX) {
+    return;
+  }
+  if (*rank == 0) {
+    return refuse(link, "there is a node 0 already, at " + address_.text() + ": give --node-rank 1 or more");
+  }
+  Node newcomer{.rank = rank->get<int>(), .link = std::move(link)};
+  for (const Node& node : nodes_) {
+    if (node.rank != newcomer.rank) continue;
+    return refuse(newcomer.link, node.name() + " is there already: each node needs a --node-rank of its own");
+  }
+  if (const auto differs = config::first_difference(terms, hello.at("terms"))) {
+    const std::string what = differs->key + " is " + differs->second + " there, " + differs->first + " on node 0";
+    refuse(newcomer.link, what);
+    throw usage_error("does not run what node 0 runs: " + what, newcomer.name(),
+                      "all nodes need the same command, experiment and build");
+  }
+  if (newcomer.rank >= launch_.nodes) {
+    return refuse(newcomer.link, "there is no node " + std::to_string(newcomer.rank));
+  }
+  log::info(newcomer.name() + " is there");
+  nodes_.push_back(std::move(newcomer));
+}
+
+void Nodes::refuse(NodeLink& link, const std::string& why) {
+  log::warn("refused a node at " + link.peer() + ": " + why);
+  link.send({{"type", "refused"}, {"why", why}});
+  // What it said may not be read yet, and a socket that is closed so is reset: it would not hear why.
+  link.end_sending();
+  link.wait_for_end(Clock::now() + kRefusal);
+}
+
+void Nodes::welcome(const std::string& work) {
+  for (Node& node : nodes_) node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}});
+  for (Node& node : nodes_) {
+    const Value answer = node.link.wait(patience_);
+    std::string why = "has gone, or does not answer";
+    try {
+      if (answer.is_object() && answer.at("type") == "ready") {
+        node.devices = answer.at("devices").get<std::vector<std::string>>();
+        continue;
+      }
+      if (answer.is_object() && answer.at("type") == "failed") why = answer.at("why").get<std::string>();
+    } catch (const Value::exception&) {
+      why = "says what cannot be understood";
+    }
+    end(2, node.name() + ": " + why);
+    throw usage_error("cannot take part:\n" + why, node.name());
+  }
+}
+
+void Nodes::start(const Address& store) {
+  for (Node& node : nodes_) node.link.send({{"type", "start"}, {"store_port", store.port}});
+}
+
+void Nodes::end(int exit_code, const std::string& why) {
+  if (std::exchange(ended_, true)) return;
+  for (Node& node : nodes_) node.link.send({{"type", "end"}, {"code", exit_code}, {"why", why}});
+  for (Node& node : nodes_) node.link.end_sending();
+  const auto deadline = Clock::now() + kFarewell;
+  for (Node& node : nodes_) node.link.wait_for_end(deadline);
+}
+
+std::vector<std::string> Nodes::devices() const {
+  std::vector<std::string> all;
+  for (const Node& node : nodes_) all.insert(all.end(), node.devices.begin(), node.devices.end());
+  return all;
+}
+
+}  // namespace ddp::launch

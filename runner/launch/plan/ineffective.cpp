@@ -1,0 +1,135 @@
+#include "launch/plan/ineffective.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedule/scheduler.h"
+
+namespace ddp::launch {
+namespace {
+
+using config::Experiment;
+
+class Ineffective {
+ public:
+  explicit Ineffective(const config::Loaded& loaded) : loaded_(loaded) {}
+
+  void add(const std::string& key, const std::string& why, const std::string& remedy) {
+    lines_.push_back(loaded_.where(key) + ": \"" + key + "\" " + why + "; " + remedy);
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  const config::Loaded& loaded_;
+  std::vector<std::string> lines_;
+};
+
+void add_of_saves(const Experiment& e, std::int64_t steps, Ineffective& found) {
+  const auto& each = e.checkpoint.save_every_steps;
+  if (!each || *each <= steps) return;
+  found.add("checkpoint.save_every_steps",
+            "is more than the " + std::to_string(steps) + " steps of the run: it saves at its end alone",
+            "use a smaller number");
+}
+
+// A run's config.toml gives every key. So a key counts only where its value is not the default.
+void add_of_file(const config::Loaded& loaded, Ineffective& found) {
+  const Experiment& e = loaded.experiment;
+  const Experiment defaults;
+  const auto& v = e.validation;
+  if (v.split == 0 && v.every != defaults.validation.every) {
+    found.add("validation.every", "has no effect: nothing is held out to validate on", "give validation.split too");
+  }
+  if (v.split == 0 && v.seed != defaults.validation.seed) {
+    found.add("validation.seed", "has no effect: nothing is held out to validate on", "give validation.split too");
+  }
+  if (!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed) {
+    found.add("loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples",
+              "use shuffle = true, or leave sampler_seed out");
+  }
+  if (v.split > 0 && e.epochs && v.every > *e.epochs && *e.epochs > 1) {
+    found.add("validation.every",
+              "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates at its end alone",
+              "use a smaller number");
+  }
+  if (e.steps) add_of_saves(e, *e.steps, found);
+}
+
+void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Workload& w, Ineffective& found) {
+  const Experiment& e = plan.experiment;
+  if (w.train_samples == 0) return;
+  const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
+  const std::string key = loaded.given("global_batch_size") ? "global_batch_size" : "batch_size";
+  if (loaded.given(key) && *e.batch_size > of_rank) {
+    const std::int64_t most = key == "batch_size" ? of_rank : of_rank * plan.world_size() * e.accumulate;
+    found.add(key,
+              "cannot be reached: a rank has " + std::to_string(of_rank) + " samples to train on, fewer than the " +
+                  std::to_string(*e.batch_size) + " of a batch, and takes all of them in each step",
+              "use at most " + std::to_string(most));
+  }
+  if (e.accumulate > w.length.micro_batches_per_epoch) {
+    found.add("accumulate",
+              "cannot be reached: an epoch has " + std::to_string(w.length.micro_batches_per_epoch) +
+                  " micro-batches a rank, and a step does not go on into the next epoch",
+              "use at most " + std::to_string(w.length.micro_batches_per_epoch));
+  }
+}
+
+// Returns whether lr changes after the warm-up. Samples about 1000 steps.
+bool schedule_acts(const Experiment& e, std::int64_t warmup, std::int64_t steps) {
+  const schedule::Scheduler scheduler = schedule::scheduler_of(e, steps);
+  const std::int64_t stride = std::max<std::int64_t>(1, (steps - warmup) / 1000);
+  const double first = scheduler(warmup);
+  if (scheduler(steps - 1) != first) return true;
+  for (std::int64_t step = warmup; step < steps; step += stride) {
+    if (scheduler(step) != first) return true;
+  }
+  return false;
+}
+
+void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
+  const Experiment& e = plan.experiment;
+  const std::int64_t steps = w.length.steps;
+  const std::int64_t warmup = e.scheduler.options.value("warmup_steps", std::int64_t{0});
+  if (warmup > 0 && warmup >= steps) {
+    found.add("scheduler.warmup_steps",
+              "is " + std::to_string(warmup) + ", and the run has " + std::to_string(steps) +
+                  " steps: the run ends before the warm-up, and nothing else of the schedule takes effect",
+              "use fewer, or train longer");
+  } else if (e.scheduler.name != "constant" && !schedule_acts(e, warmup, steps)) {
+    const bool has_size = e.scheduler.options.contains("step_size");
+    found.add(has_size ? "scheduler.step_size" : "scheduler",
+              "never changes lr: the run has " + std::to_string(steps) + " steps",
+              has_size ? "use a smaller step_size, or train longer" : "change its options, or use \"constant\"");
+  }
+}
+
+void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
+  const Experiment& e = plan.experiment;
+  const std::int64_t steps = w.length.steps;
+  if (e.log.every > steps) {
+    found.add("log.every",
+              "is more than the " + std::to_string(steps) + " steps of the run: metrics.jsonl will have no step",
+              "use a smaller number");
+  }
+  if (!e.steps) add_of_saves(e, steps, found);
+}
+
+}  // namespace
+
+std::vector<std::string> without_effect(const config::Loaded& loaded) {
+  Ineffective found(loaded);
+  add_of_file(loaded, found);
+  return found.take();
+}
+
+std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const Workload& workload) {
+  Ineffective found(loaded);
+  add_of_file(loaded, found);
+  add_of_batches(loaded, plan, workload, found);
+  add_of_schedule(plan, workload, found);
+  add_of_steps(plan, workload, found);
+  return found.take();
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,177 @@
+#include "launch/plan/plan.h"
+
+#include <algorithm>
+
+#include "base/cores.h"
+#include "launch/plan/device_pool.h"
+#include "record/file/hash.h"
+
+namespace ddp::launch {
+namespace {
+
+std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, const Launch& launch) {
+  const std::string& asked = loaded.experiment.distributed.backend;
+  if (loaded.experiment.parallel != "ddp") return asked;  // one process, which talks to none
+  const bool all_gpus =
+      std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
+  // Ranks that this process forks can share memory that it maps.
+  const bool may_share = !launch.one_rank() && !plan.uses_gpus();
+  if (asked == "auto") return all_gpus ? "nccl" : may_share && launch.nodes == 1 ? "shm" : "gloo";
+  if (asked == "shm" && !may_share) {
+    throw loaded.error("distributed.backend",
+                       std::string("shm is memory that the CPU ranks of one command share, and ") +
+                           (plan.uses_gpus() ? "device_pool has GPUs" : "each of these is started by itself"),
+                       "use backend = \"auto\"");
+  }
+  if (asked == "nccl" && !all_gpus) {
+    throw loaded.error("distributed.backend", "nccl carries tensors between GPUs, and device_pool has CPU ranks",
+                       "use backend = \"gloo\" (or \"auto\")");
+  }
+  return asked;
+}
+
+// `kept`: the samples of a step of a run that goes on.
+std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, std::optional<std::int64_t> kept) {
+  const auto& e = loaded.experiment;
+  if (!kept && !e.global_batch_size) return e.batch_size.value_or(32);
+  const std::int64_t global = kept ? *kept : *e.global_batch_size;
+  const std::int64_t parts = plan.world_size() * e.accumulate;
+  if (global % parts == 0) return global / parts;
+  const std::string cannot = std::to_string(global) + " samples cannot be divided over " +
+                             std::to_string(plan.world_size()) + " ranks x " + std::to_string(e.accumulate) +
+                             " micro-batches";
+  if (kept) {
+    throw loaded.error("device_pool", "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
+                       "use a number of ranks that divides them, or set accumulate so that they do; at an epoch's end "
+                       "batch_size may be set anew");
+  }
+  const std::int64_t below = global / parts * parts;
+  const std::string nearest = (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + parts);
+  throw loaded.error("global_batch_size", cannot, "the nearest that can: " + nearest);
+}
+
+config::Value pool_of(const Plan& plan) {
+  const auto entry = [](const std::string& device) {
+    return device == "cpu" ? config::Value(device) : config::Value(std::stoll(device.substr(5)));
+  };
+  config::Value pool = config::Value::array();
+  for (const auto& group : plan.groups) {
+    config::Value list = config::Value::array();
+    for (const auto& device : group) list.push_back(entry(device));
+    if (plan.experiment.parallel == "data_parallel") return list;
+    pool.push_back(group.size() == 1 ? list.front() : list);
+  }
+  return pool;
+}
+
+void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
+  const auto& e = plan.experiment;
+  const std::int64_t most = loaded.model_devices;
+  if (e.parallel == "data_parallel") {
+    if (most == 1) return;
+    throw loaded.error(
+        "parallel",
+        "model \"" + e.model.name + "\" is spread over its devices; data_parallel puts a whole model on each",
+        "use parallel = \"ddp\": it trains models that are spread over devices");
+  }
+  const auto given = static_cast<std::int64_t>(plan.groups.front().size());
+  if (given <= most) return;
+  const std::string uses = most == 1 ? "one device" : "at most " + std::to_string(most) + " devices";
+  throw loaded.error(
+      loaded.given("devices_per_rank") ? "devices_per_rank" : "device_pool",
+      "model \"" + e.model.name + "\" uses " + uses + ", device_pool gives each rank " + std::to_string(given),
+      "give each rank " + std::string(most == 1 ? "one" : "as many") +
+          ", or take a model that is spread over its devices, as toy_mp is");
+}
+
+void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
+  const auto& d = loaded.experiment.distributed;
+  if (loaded.experiment.parallel != "ddp" && plan.world_size() > 1) {
+    throw loaded.error("parallel",
+                       loaded.experiment.parallel + " trains in one process, and " + std::to_string(plan.world_size()) +
+                           " are launched",
+                       "use parallel = \"ddp\"");
+  }
+  if (d.static_graph && loaded.experiment.accumulate > 1) {
+    // The first backward would be one without a sync, which the reducer's static graph does not know.
+    throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
+                       "use accumulate = 1, or leave static_graph off");
+  }
+}
+
+}  // namespace
+
+bool Plan::uses_gpus() const {
+  return std::any_of(groups.begin(), groups.end(), [](const auto& group) {
+    return std::any_of(group.begin(), group.end(), [](const std::string& device) { return device != "cpu"; });
+  });
+}
+
+std::string Plan::device_name(int local_rank) const {
+  std::string text;
+  for (const auto& device : groups.at(local_rank)) {
+    if (!text.empty()) text += " + ";
+    text += device;
+    if (device == "cpu") continue;
+    const Gpu& gpu = gpus.at(std::stoul(device.substr(5)));
+    text += " " + gpu.name + " (" + gpu.pci + ", " + gpu.uuid + ")";
+  }
+  return text;
+}
+
+std::vector<std::string> Plan::device_names() const {
+  std::vector<std::string> names;
+  for (int r = 0; r < ranks_here(); ++r) names.push_back(device_name(r));
+  return names;
+}
+
+std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(experiment)); }
+
+Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,
+               std::optional<std::int64_t> global_batch_size) {
+  Plan plan{.experiment = loaded.experiment, .groups = {}, .gpus = std::move(gpus)};
+  plan.groups = device_groups(loaded, plan.gpus, launch.ranks_here);
+  plan.first_rank = launch.one_rank() ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
+  plan.all_ranks = launch.one_rank() ? launch.world_size : launch.nodes * plan.ranks_here();
+  refuse_what_cannot_be(loaded, plan);
+  auto& e = plan.experiment;
+  e.device_pool = pool_of(plan);
+  e.devices_per_rank.reset();  // the pool says it now
+  require_model_fits(loaded, plan);
+  e.distributed.backend = resolve_backend(loaded, plan, launch);
+  e.batch_size = resolve_batch_size(loaded, plan, global_batch_size);
+  e.global_batch_size.reset();
+  if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());
+  if (!e.epochs && !e.steps) e.epochs = 1;
+  return plan;
+}
+
+Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
+  const auto& e = plan.experiment;
+  Workload w;
+  std::int64_t per_epoch = 0;
+  if (probe.samples > 0) {
+    w.validation_samples = config::held_out(probe.samples, e.validation.split);
+    w.train_samples = probe.samples - w.validation_samples;
+    const std::int64_t ranks = plan.world_size();
+    if (e.loader.drop_last && w.train_samples < ranks) {
+      throw loaded.error(
+          "loader.drop_last",
+          "drops everything: " + std::to_string(w.train_samples) + " samples for " + std::to_string(ranks) + " ranks",
+          "use fewer ranks, or drop_last = false");
+    }
+    const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
+    per_epoch = (of_rank + *e.batch_size - 1) / *e.batch_size;
+  }
+  if (e.validation.split > 0 && w.validation_samples == 0) {
+    throw loaded.error(
+        "validation.split",
+        "holds nothing out of the " + std::to_string(probe.samples) + " samples of \"" + e.dataset.name + "\"",
+        probe.samples == 0 ? "batches that are drawn without end cannot be held out: leave split out"
+                           : "use a greater split, or leave it out");
+  }
+  w.length = config::length_of(e, per_epoch);
+  return w;
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,137 @@
+#include "launch/process/child.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "launch/process/pipe.h"
+#include "launch/process/stop_signals.h"
+
+namespace ddp::launch {
+namespace {
+
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned first = 3;
+  for (const int fd : kept) {
+    if (fd < static_cast<int>(first)) continue;
+    if (fd > static_cast<int>(first)) syscall(SYS_close_range, first, fd - 1, 0);
+    first = static_cast<unsigned>(fd) + 1;
+  }
+  syscall(SYS_close_range, first, ~0u, 0);
+}
+
+void redirect(const ChildSetup& setup) {
+  const int in = open("/dev/null", O_RDONLY);
+  const char* file = setup.log.empty() ? "/dev/null" : setup.log.c_str();
+  // Who opens a pipe waits, but for O_NONBLOCK, which a file does not mind.
+  int out = setup.log.empty() && setup.output >= 0 ? setup.output
+                                                   : open(file, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
+  if (out < 0) out = STDERR_FILENO;  // stdout is for results
+  if (in >= 0) dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(out, STDERR_FILENO);
+}
+
+// In the child: what it must be before anything of the rank runs.
+void become_child(const ChildSetup& setup, pid_t parent) {
+  redirect(setup);
+  close_all_but(setup.descriptors);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // the parent went before it could take us along
+  prctl(PR_SET_PTRACER, parent);      // its gdb may look where this hangs
+  if (setup.supervises) {
+    setpgid(0, 0);
+    return;
+  }
+  for (const int signal : kStopSignals) ::signal(signal, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void require_one_thread() {
+  if (paths::entries("/proc/self/task").size() != 1) {
+    throw training_error("this process has several threads and must not fork", "launch",
+                         "this is a bug: please report it");
+  }
+}
+
+// The end of what is in a file.
+std::string last_words(int file) {
+  char text[1024];
+  const off_t size = lseek(file, 0, SEEK_END);
+  const ssize_t taken = pread(file, text, sizeof text, std::max<off_t>(0, size - static_cast<off_t>(sizeof text)));
+  std::string words(text, static_cast<std::size_t>(std::max<ssize_t>(0, taken)));
+  words.erase(0, words.find_first_not_of('\n'));
+  while (words.ends_with('\n')) words.pop_back();
+  return words.empty() ? "it did not say why" : words;
+}
+
+}  // namespace
+
+Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
+  require_one_thread();
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) throw training_error("cannot start a process: " + errno_text(errno));
+  if (pid == 0) {
+    become_child(setup, parent);
+    // Not exit(): destructors and atexit handlers belong to the parent's state. Nor may an exception reach its frames.
+    int code = 1;
+    try {
+      code = body();
+    } catch (const std::exception& error) {
+      log::error(as_error(error).what());
+    }
+    _exit(code);
+  }
+  Child child{.pid = pid, .pidfd = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)))};
+  if (!child.pidfd) {
+    const int error = errno;
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    throw training_error("cannot watch a process: " + errno_text(error));
+  }
+  return child;
+}
+
+std::string ask_child(const std::string& what, const std::function<void(int pipe)>& body) {
+  Pipe pipe = make_pipe();
+  // What it says, to be told only where it fails.
+  const FileDescriptor said(memfd_create("said", MFD_CLOEXEC));
+  const Child child = fork_child({.descriptors = {pipe.to.get()}, .output = said.get()}, [&] {
+    body(pipe.to.get());
+    return 0;
+  });
+  pipe.to.close();
+  std::string answer;
+  char piece[4096];
+  for (;;) {
+    const ssize_t size = read(pipe.from.get(), piece, sizeof piece);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    answer.append(piece, static_cast<std::size_t>(size));
+  }
+  int status = 0;
+  waitpid(child.pid, &status, 0);
+  if (WIFSIGNALED(status)) {
+    throw training_error(what + " ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+                         strsignal(WTERMSIG(status)) + ")");
+  }
+  if (WEXITSTATUS(status) != 0) throw training_error(what + " failed: " + last_words(said.get()));
+  return answer;
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,83 @@
+#include "launch/run/restarts.h"
+
+#include <fcntl.h>
+
+#include "base/log.h"
+#include "launch/run/run_summary.h"
+#include "record/metrics/json_line.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+std::string count(int restarts) { return std::to_string(restarts) + (restarts == 1 ? " restart" : " restarts"); }
+
+// The ranks that write metrics.jsonl have ended.
+void append(const fs::path& metrics, const std::string& line) {
+  const FileDescriptor file(open(metrics.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!file) throw training_error("cannot open: " + errno_text(errno), metrics.string());
+  write_all(file.get(), line.data(), line.size(), metrics.string());
+}
+
+std::string name_of(const fs::path& checkpoint) {
+  return checkpoint.empty() ? "" : "checkpoints/" + checkpoint.filename().string();
+}
+
+}  // namespace
+
+Restarts::Restarts(Training& training, record::Summary& summary)
+    : training_(training), summary_(summary), most_(training.launch.max_restarts), weights_(training.start.init_from) {}
+
+bool Restarts::wanted(Outcome& outcome, record::ProgressPage& page) const {
+  // Without a rank to blame it was a machine, or the network between them.
+  if (!outcome.failure || outcome.failure->rank < 0 || outcome.stop_signal != 0 || most_ == 0) return false;
+  for (int r = 0; r < page.ranks(); ++r) {
+    if (page.rank(r).hopeless) return false;
+  }
+  if (used_ < most_) return true;
+  outcome.failure->what += " (after " + count(used_) + ", as many as --max-restarts allows)";
+  return false;
+}
+
+bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
+  Training& t = training_;
+  point_ = {.checkpoint = record::newest_whole(t.directory.checkpoints())};
+  if (!point_.checkpoint.empty()) point_.position = record::position_of(point_.checkpoint);
+  point_.finished = run.steps_in_all > 0 && point_.position.step >= run.steps_in_all;
+  if (point_.checkpoint.empty() && !t.start.resume_from.empty()) {
+    throw training_error("the checkpoints that it went on from are gone", t.directory.checkpoints().string());
+  }
+  record::go_back(t.directory, point_);
+  t.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
+  // The old place goes first: the new one may be the same.
+  t.meeting = {};
+  t.meeting = make_meeting_point(t.plan, t.launch, t.nodes.own_ip());
+  note(*outcome.failure);
+  return true;
+} catch (const Error& error) {
+  outcome.failure->what += "\n  and the ranks cannot be started again: " + std::string(error.what());
+  return false;
+}
+
+void Restarts::note(const record::Failure& failure) {
+  const auto& at = point_.position;
+  ++used_;
+  ++summary_.restarts;
+  record::write_summary(training_.directory, summary_);
+  append(training_.directory.metrics(), record::JsonLine("restart")
+                                            .add("epoch", at.epoch)
+                                            .add("step", at.step)
+                                            .add("restart", std::int64_t{summary_.restarts})
+                                            .add("rank", std::int64_t{failure.rank})
+                                            .add("cause", std::string_view(failure.what))
+                                            .add("checkpoint", std::string_view(name_of(point_.checkpoint)))
+                                            .add("seconds", at.seconds)
+                                            .finish());
+  const std::string from = point_.checkpoint.empty()
+                               ? "the start: nothing is saved yet"
+                               : "after step " + std::to_string(at.step) + ", from " + name_of(point_.checkpoint);
+  log::warn(in_words(failure, training_.directory, summary_) + "\n  restart " + std::to_string(used_) + " of " +
+            std::to_string(most_) + ": all ranks start again " + from);
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,130 @@
+#include "launch/run/run_summary.h"
+
+#include <cmath>
+#include <csignal>
+#include <fstream>
+
+#include "base/log.h"
+#include "base/shell_word.h"
+#include "launch/library/version.h"
+#include "record/file/atomic_file.h"
+#include "record/metrics/epoch_history.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/timestamp.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLastLines = 8;
+
+void add_metric(config::Value& metrics, const char* name, double value) {
+  if (!std::isnan(value)) metrics[name] = value;
+}
+
+}  // namespace
+
+std::deque<std::string> last_lines(const fs::path& file, std::size_t most) {
+  std::ifstream in(file);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+    if (lines.size() > most) lines.pop_front();
+  }
+  return lines;
+}
+
+record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere) {
+  const auto& e = plan.experiment;
+  record::Summary s;
+  s.name = e.name;
+  s.started = record::timestamp(std::time(nullptr));
+  s.world_size = plan.world_size();
+  s.devices = plan.device_names();
+  s.devices.insert(s.devices.end(), devices_elsewhere.begin(), devices_elsewhere.end());
+  s.backend = e.parallel == "ddp" ? e.distributed.backend : "none";
+  s.versions = {{"ddp-exp", kVersion}, {"libtorch", kLibTorchVersion}, {"compiler", __VERSION__}};
+  s.config_hash = plan.config_hash();
+  return s;
+}
+
+void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e) {
+  const record::EpochHistory history = record::epoch_history(directory.metrics(), e.best_metric());
+  run.train_loss = history.train_loss;
+  run.val_loss = history.val_loss;
+  run.val_accuracy = history.val_accuracy;
+  run.best = history.best;
+  run.best_step = history.best_step;
+  // A fork has no lines of the epochs before the checkpoint that it began with.
+  const auto saved = record::best_saved(directory.checkpoints(), e.best_metric());
+  if (!saved || !record::is_better(e.best_metric(), saved->value, run.best)) return;
+  run.best = saved->value;
+  run.best_step = saved->step;
+}
+
+void keep_history(record::Summary& s, const record::RunDirectory& directory) {
+  std::error_code none;
+  if (!fs::exists(directory.summary(), none)) return;
+  const auto old = config::Value::parse(record::read_text(directory.summary()), nullptr, /*allow_exceptions=*/false);
+  if (!old.is_object()) return;
+  if (const auto restarts = old.find("restarts"); restarts != old.end() && restarts->is_number_integer()) {
+    s.restarts = restarts->get<int>();
+  }
+  s.origin = record::origin_of(directory);
+  const auto started = old.find("started");
+  if (started == old.end() || !started->is_string()) return;
+  if (const auto moment = record::read_timestamp(started->get<std::string>())) s.started = record::timestamp(*moment);
+}
+
+std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& s) {
+  if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
+  // A rank of another machine is named by its number; what it logged came here.
+  if (failure.log.empty()) failure.log = directory.log(failure.rank).string();
+  std::string text = "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what +
+                     "\n  its last lines:";
+  for (const auto& line : last_lines(failure.log, kLastLines)) text += "\n    | " + line;
+  return text + "\n  its log: " + failure.log;
+}
+
+void add_progress(record::Summary& s, const record::RunProgress& run, const config::Experiment& e) {
+  s.epochs = run.epochs_done;
+  s.steps = run.step;
+  s.seconds = run.seconds;
+  add_metric(s.final_metrics, "train_loss", run.train_loss);
+  add_metric(s.final_metrics, "val_loss", run.val_loss);
+  add_metric(s.final_metrics, "val_accuracy", run.val_accuracy);
+  if (std::isnan(run.best)) return;
+  s.best = {{"metric", e.best_metric()}, {"value", run.best.load()}, {"step", run.best_step.load()}};
+}
+
+// USR2 is how a scheduler asks for what TERM does.
+int exit_code_of(int stop_signal) { return 128 + (stop_signal == SIGUSR2 ? SIGTERM : stop_signal); }
+
+Ending conclude(const record::RunDirectory& directory, record::Summary& s, const record::RunProgress& run,
+                const std::optional<record::Failure>& failure, int stop_signal) {
+  // Who was stopped before it knew its steps has not done them.
+  const bool done = !failure && run.steps_in_all > 0 && run.step >= run.steps_in_all;
+  // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
+  s.status = failure ? "failed" : done ? "completed" : "interrupted";
+  s.error = failure;
+  // A rank of another machine is named by its number; what it logged came here.
+  if (failure && failure->rank >= 0 && failure->log.empty()) s.error->log = directory.log(failure->rank).string();
+  record::write_summary(directory, s);
+  if (s.status == "interrupted" && stop_signal != 0) {
+    const fs::path last = record::latest_checkpoint(directory.checkpoints());
+    std::string saved =
+        last.empty() ? "nothing is saved yet" : "saved after step " + std::to_string(record::step_of(last));
+    if (!last.empty() && run.step > record::step_of(last)) {
+      saved +=
+          " (" + last.filename().string() + "), the steps since then, to " + std::to_string(run.step) + ", are not";
+    }
+    log::info("stopped; " + saved + "; go on: ddp-exp resume " + path_word(directory.path()));
+    return {.exit_code = exit_code_of(stop_signal)};
+  }
+  if (!failure) return {};
+  const std::string text = in_words(*s.error, directory, s);
+  log::error(text);
+  return {.exit_code = 1, .why = text};
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,190 @@
+#include "launch/slurm/slurm_job.h"
+
+#include <strings.h>
+#include <algorithm>
+#include <charconv>
+
+#include "base/shell_word.h"
+
+namespace ddp::launch {
+namespace {
+
+constexpr std::int64_t kMinute = 60;
+constexpr std::int64_t kHour = 60 * kMinute;
+constexpr std::int64_t kDay = 24 * kHour;
+
+// The numbers between the colons; nothing where there are none, or something else.
+std::optional<std::vector<std::int64_t>> numbers_in(const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    std::uint32_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return {};
+    numbers.push_back(number);
+    if (next == end) return numbers;
+    if (*next != ':') return {};
+    at = next + 1;
+  }
+}
+
+std::string request(const std::string& option, const std::string& value) {
+  return value.empty() ? "" : "#SBATCH --" + option + "=" + shell_word(value) + "\n";
+}
+
+std::string request(const std::string& option, const std::optional<int>& value) {
+  return value ? request(option, std::to_string(*value)) : "";
+}
+
+std::string array(const SlurmJob& job) {
+  if (!job.trials) return "";
+  const std::string most = job.at_once ? "%" + std::to_string(*job.at_once) : "";
+  return request("array", "0-" + std::to_string(*job.trials - 1) + most);
+}
+
+std::string requests(const SlurmJob& job) {
+  return request("job-name", job.job_name) + request("partition", job.partition) + request("account", job.account) +
+         array(job) + request("nodes", job.nodes) + "#SBATCH --ntasks-per-node=1  # the parent of a node's ranks\n" +
+         request("gpus-per-node", job.gpus_per_node) + request("cpus-per-task", job.cpus_per_task) +
+         request("time", job.time) + (job.exclusive ? "#SBATCH --exclusive\n" : "") +
+         "# So many seconds before the time is up it saves and goes back to the queue; likewise when it is "
+         "preempted.\n" +
+         request("signal", "B:USR2@" + std::to_string(job.signal_before)) +
+         "#SBATCH --requeue\n"
+         "#SBATCH --open-mode=append  # slurm-<job>.out goes on too\n";
+}
+
+std::string modules(const SlurmJob& job) {
+  if (job.modules.empty()) return "";
+  std::string line = "module load";
+  for (const auto& name : job.modules) line += " " + shell_word(name);
+  return line + " || exit\n\n";
+}
+
+// A port of the job's own where nodes are shared: another job may meet on the same node.
+std::string port(const SlurmJob& job) {
+  if (job.port) return "port=" + std::to_string(*job.port) + "\n";
+  return "port=$((20000 + SLURM_JOB_ID % 10000))\n";
+}
+
+std::string places(const SlurmJob& job) {
+  return "# The same paths on every node: a shared file system, or a copy on each.\n"
+         "program=" +
+         shell_word(job.program) +
+         "\n"
+         "experiment=" +
+         shell_word(job.experiment) +
+         "\n"
+         "results=" +
+         shell_word(job.results) + "\n\n";
+}
+
+std::string settings(const SlurmJob& job) {
+  std::string options = job.name.empty() ? "" : " --name " + shell_word(job.name);
+  for (const auto& set : job.sets) options += " --set " + shell_word(set);
+  return options;
+}
+
+std::string trial(const SlurmJob& job) {
+  return "# All jobs of the array write one sweep.\n"
+         "nodes=(\"$(hostname)\")\n"
+         "\"$program\" sweep \"$experiment\" --trial \"$SLURM_ARRAY_TASK_ID\" \\\n"
+         "  --results \"$results\" --run-id \"slurm-$SLURM_ARRAY_JOB_ID\"" +
+         settings(job) +
+         " &\n"
+         "launches+=($!)\n\n";
+}
+
+std::string launches(const SlurmJob& job) {
+  std::string srun = "  srun --nodelist=\"${nodes[i]}\" --nodes=1 --ntasks=1 --cpu-bind=none";
+  if (job.cpus_per_task) srun += " --cpus-per-task=" + std::to_string(*job.cpus_per_task);
+  std::string flags =
+      "    --nnodes \"${#nodes[@]}\" --node-rank \"$i\" --master-addr \"$master\" --master-port \"$port\"";
+  if (job.nproc_per_node) flags += " --nproc-per-node " + std::to_string(*job.nproc_per_node);
+  std::string options = "    --results \"$results\" --run-id \"slurm-$SLURM_JOB_ID\"";
+  options += settings(job);
+  return "# The nodes meet on the first, at the address that Slurm itself reaches it by.\n"
+         "mapfile -t nodes < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+         "master=$(scontrol show node --oneliner \"${nodes[0]}\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p')\n" +
+         port(job) +
+         "\n"
+         "for i in \"${!nodes[@]}\"; do\n" +
+         srun + " \\\n    \"$program\" run \"$experiment\" \\\n" + flags + " \\\n" + options +
+         " &\n"
+         "  launches+=($!)\n"
+         "  if ((stopping)); then break; fi\n"
+         "done\n\n";
+}
+
+constexpr const char* kTraps =
+    R"(# Told to stop: the launches are told once. After a second signal ddp-exp would end at once, without saving.
+stopping=0
+launches=()
+stop() {
+  trap : USR2 TERM
+  stopping=1
+  echo "job $SLURM_JOB_ID is told to stop"
+  if ((${#launches[@]} > 0)); then kill -USR2 "${launches[@]}" 2>/dev/null; fi
+}
+trap stop USR2 TERM
+
+)";
+
+constexpr const char* kWatch = R"(# The first launch that fails ends the others, and the job with its exit code.
+code=0
+while ((${#launches[@]} > 0)); do
+  wait -n # until one has ended, or a signal came
+  for i in "${!launches[@]}"; do
+    if kill -0 "${launches[i]}" 2>/dev/null; then continue; fi
+    wait "${launches[i]}"
+    status=$?
+    unset "launches[i]"
+    if ((status == 0 || code != 0)); then continue; fi
+    code=$status
+    echo "job $SLURM_JOB_ID: the launch on ${nodes[i]} ended with exit code $code"
+    # 130 and 143: they have agreed to stop; the others have not finished saving.
+    if ((!stopping && code != 130 && code != 143 && ${#launches[@]} > 0)); then
+      kill -TERM "${launches[@]}" 2>/dev/null
+    fi
+  done
+done
+
+# 143: it was stopped and has saved; 140: it was stopped before it had begun. Then it goes back to the queue, unless
+# somebody cancelled the job, or its time is up.
+if ((code == 143 || code == 140)) && [[ $(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T) == RUNNING ]]; then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
+)";
+
+}  // namespace
+
+std::optional<std::int64_t> slurm_seconds(const std::string& time) {
+  if (strcasecmp(time.c_str(), "unlimited") == 0 || strcasecmp(time.c_str(), "infinite") == 0) return 0;
+  const auto dash = time.find('-');
+  const bool with_days = dash != std::string::npos;
+  const auto days = with_days ? numbers_in(time.substr(0, dash)) : std::vector<std::int64_t>{0};
+  const auto rest = numbers_in(time.substr(with_days ? dash + 1 : 0));
+  if (!days || days->size() != 1 || !rest || rest->size() > 3) return {};
+  // Hours come first after days; else minutes, but before two others.
+  std::int64_t unit = with_days || rest->size() == 3 ? kHour : kMinute;
+  std::int64_t seconds = days->front() * kDay;
+  for (const std::int64_t number : *rest) {
+    seconds += number * unit;
+    unit /= 60;
+  }
+  return seconds;
+}
+
+std::string slurm_script(const SlurmJob& job) {
+  const std::string what = job.trials
+                               ? "Trains the trials of a sweep with ddp-exp, one a job of this array. Written by "
+                                 "\"ddp-exp sweep --array\""
+                               : "Trains an experiment with ddp-exp, with one launch a node. Written by "
+                                 "\"ddp-exp slurm\"";
+  return "#!/bin/bash\n# " + what + ", yours to change.\n" + requests(job) + "\n" + modules(job) + places(job) +
+         kTraps + (job.trials ? trial(job) : launches(job)) + kWatch;
+}
+
+}  // namespace ddp::launch

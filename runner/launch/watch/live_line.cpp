@@ -1,0 +1,80 @@
+#include "launch/watch/live_line.h"
+
+#include <unistd.h>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "base/log.h"
+#include "launch/process/terminal.h"
+
+namespace ddp::launch {
+namespace {
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long long>(std::ceil(seconds));
+  char text[48];
+  if (whole >= 3600) {
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  }
+  return text;
+}
+
+}  // namespace
+LiveLine::LiveLine(record::ProgressPage& page) : page_(page), terminal_(wants_live_line()) {}
+
+std::string LiveLine::text() const {
+  const auto& run = page_.run();
+  const std::int64_t step = run.step;
+  const std::int64_t steps = run.steps_in_all;
+  char text[200];
+  std::snprintf(text, sizeof text, "epoch %lld | step %lld/%lld | loss %.5g | %.0f samples/s",
+                static_cast<long long>(run.epoch), static_cast<long long>(step), static_cast<long long>(steps),
+                run.loss.load(), rate_);
+  std::string line = text;
+  if (first_seconds_ >= 0 && step > first_step_) {
+    const double per_step = (run.seconds - first_seconds_) / static_cast<double>(step - first_step_);
+    line += " | " + duration(per_step * static_cast<double>(steps - step)) + " left";
+  }
+  return line;
+}
+
+void LiveLine::update_rate() {
+  const auto& run = page_.run();
+  const double elapsed = run.seconds - rate_seconds_;
+  if (elapsed < (rate_ == 0 ? 0.1 : 1.0)) return;
+  rate_ = static_cast<double>(run.samples - rate_samples_) / elapsed;
+  rate_seconds_ = run.seconds;
+  rate_samples_ = run.samples;
+}
+
+void LiveLine::refresh() {
+  if (!terminal_ || page_.run().step == 0) return;
+  if (first_seconds_ < 0) {
+    first_seconds_ = page_.run().seconds;
+    first_step_ = page_.run().step;
+    rate_seconds_ = first_seconds_;
+    rate_samples_ = page_.run().samples;
+  }
+  update_rate();
+  const std::string line = "\r\033[K" + text().substr(0, terminal_width() - 1);
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  drawn_ = true;
+}
+
+void LiveLine::print(const std::string& line) {
+  if (log::verbosity() == log::Verbosity::quiet) return;
+  clear();
+  const std::string whole = line + "\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, whole.data(), whole.size());
+  refresh();
+}
+
+void LiveLine::clear() {
+  if (!std::exchange(drawn_, false)) return;
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, "\r\033[K", 4);
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,187 @@
+#include "launch/watch/supervisor.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <sstream>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "launch/watch/live_line.h"
+
+namespace ddp::launch {
+namespace {
+
+constexpr int kRefreshMilliseconds = 100;
+constexpr int kTickMilliseconds = 250;
+
+}  // namespace
+
+Supervisor::Supervisor(record::ProgressPage& page, const config::Experiment& e, bool saves)
+    : page_(page),
+      grace_(e.grace),
+      saves_(saves),
+      verdict_(page, e.distributed.timeout),
+      console_(make_pipe(/*reads_wait=*/false)) {
+  const sigset_t set = stop_signal_set();
+  signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) throw training_error("cannot watch the ranks: " + errno_text(errno));
+  print_ = [](const std::string& line) { log::info(line); };
+}
+
+Supervisor::~Supervisor() { end_all(); }
+
+void Supervisor::start(int rank, const RankOutput& output, std::vector<int> kept,
+                       const std::function<int(int console)>& body) {
+  const int console = console_.to.get();
+  kept.push_back(console);
+  ChildSetup setup{.descriptors = std::move(kept), .log = output.log, .output = output.descriptor};
+  ranks_.push_back({.rank = rank, .log = output.name, .file = output.log, .process = fork_child(setup, [&] {
+                                                                            return body(console);
+                                                                          })});
+}
+
+void Supervisor::watch_also(int descriptor, std::function<bool()> readable) {
+  sources_.push_back({.descriptor = descriptor, .readable = std::move(readable)});
+}
+
+RunningRanks Supervisor::running() const {
+  RunningRanks ranks;
+  for (const Rank& rank : ranks_) {
+    if (rank.process.pid > 0) ranks[rank.rank] = rank.process.pid;
+  }
+  return ranks;
+}
+
+Outcome Supervisor::watch() {
+  console_.to.close();
+  LiveLine live(page_);
+  print_ = [&](const std::string& line) { live.print(line); };
+  while (!running().empty() || (!outcome_.failure && others_ && others_())) {
+    wait_for_events(live.shown());
+    reap();
+    if (tick_) tick_();
+    judge();
+    live.refresh();
+  }
+  show_console();
+  print_ = [](const std::string& line) { log::info(line); };
+  return outcome_;
+}
+
+void Supervisor::wait_for_events(bool live) {
+  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}, {console_.from.get(), POLLIN, 0}};
+  for (const auto& source : sources_) watched.push_back({source.descriptor, POLLIN, 0});
+  for (const auto& rank : ranks_) {
+    watched.push_back({rank.process.pid > 0 ? rank.process.pidfd.get() : -1, POLLIN, 0});
+  }
+  poll(watched.data(), watched.size(), live ? kRefreshMilliseconds : tick_ || saves_ ? kTickMilliseconds : -1);
+  if (watched[0].revents != 0) handle_signal();
+  // A closed pipe (all ranks gone) would be ready for ever; the ranks' ends are told by their pidfds.
+  if (watched[1].revents & POLLIN) show_console();
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (watched[2 + i].revents != 0 && !sources_[i].readable()) sources_[i].descriptor = -1;
+  }
+}
+
+void Supervisor::handle_signal() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    const bool at_once = stop_signals_.at_once(signal) || !saves_;
+    stop(signal, at_once);
+    if (told_stop_) told_stop_(signal, at_once);
+  }
+}
+
+void Supervisor::stop(int signal, bool at_once) {
+  const bool first = outcome_.stop_signal == 0;
+  if (first) outcome_.stop_signal = signal;
+  if (at_once || !saves_) {
+    if (first || at_once) print_("stopping at once");
+    return end_all();
+  }
+  if (!first) return;
+  page_.stop_requested() = true;
+  using Clock = std::chrono::steady_clock;
+  end_of_grace_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(grace_);
+  print_("stopping after this step, then saving (once more: at once, without saving)");
+}
+
+void Supervisor::fail(const record::Failure& failure) {
+  if (!outcome_.failure) outcome_.failure = failure;
+}
+
+void Supervisor::show_console() {
+  char piece[4096];
+  for (ssize_t size; (size = read(console_.from.get(), piece, sizeof piece)) > 0;) {
+    console_text_.append(piece, static_cast<std::size_t>(size));
+    for (std::size_t end; (end = console_text_.find('\n')) != std::string::npos;) {
+      print_(console_text_.substr(0, end));
+      console_text_.erase(0, end + 1);
+    }
+  }
+}
+
+void Supervisor::reap() {
+  for (auto& rank : ranks_) {
+    int status = 0;
+    if (rank.process.pid <= 0 || waitpid(rank.process.pid, &status, WNOHANG) != rank.process.pid) continue;
+    rank.process = Child{};
+    if (status != 0) ended_.push_back({.rank = rank.rank, .log = rank.log, .status = status});
+  }
+}
+
+void Supervisor::end_all() {
+  stacks_.drop();
+  // SIGKILL: a rank may be stuck in a collective that waits for one that is gone.
+  for (const auto& rank : ranks_) {
+    if (rank.process.pid > 0) kill(rank.process.pid, SIGKILL);
+  }
+  for (auto& rank : ranks_) {
+    if (rank.process.pid > 0) waitpid(rank.process.pid, nullptr, 0);
+    rank.process = Child{};
+  }
+}
+
+void Supervisor::judge() {
+  if (end_of_grace_ && std::chrono::steady_clock::now() >= *end_of_grace_) end_after_grace();
+  if (!outcome_.failure && !ended_.empty()) blame(verdict_.of_ended(ended_, running()));
+  if (!outcome_.failure && saves_ && !running().empty()) {
+    if (const auto found = verdict_.of_silence(running())) blame(*found);
+  }
+  if (!outcome_.failure || stacks_.waiting()) return;
+  for (const auto& stack : stacks_.keep(print_)) outcome_.failure->what += "\n  " + stack;
+  end_all();
+}
+
+void Supervisor::end_after_grace() {
+  end_of_grace_.reset();
+  std::ostringstream text;
+  text << "the ranks have not saved and ended within " << grace_.count() << " s (grace): ending them at once";
+  print_(text.str());
+  end_all();
+}
+
+// Before those that hang are ended, they are asked where.
+void Supervisor::blame(const Verdict::Blame& found) {
+  outcome_.failure = found.failure;
+  bool asked = false;
+  for (const Rank& rank : ranks_) {
+    if (rank.rank == found.failure.rank) outcome_.failure->log = rank.log;
+    const bool hangs = std::find(found.hanging.begin(), found.hanging.end(), rank.rank) != found.hanging.end();
+    if (!hangs || rank.process.pid <= 0) continue;
+    const auto stack = stacks_.ask(rank.rank, rank.process.pid, rank.file);
+    if (!stack) continue;
+    watch_also(stack->output(), [stack] { return stack->read(); });
+    asked = true;
+  }
+  if (asked) print_("rank " + std::to_string(found.failure.rank) + " hangs; asking gdb where");
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,67 @@
+#include "launch/watch/verdict.h"
+
+#include <sys/wait.h>
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "launch/process/process_state.h"
+
+namespace ddp::launch {
+namespace {
+
+// A collective that times out tells more, a moment later, than that nothing happens; so does one that should have.
+constexpr double kAfterCollective = 0.5;
+constexpr double kLongAfterCollective = 10;
+
+}  // namespace
+
+void note_stopped(record::ProgressPage& page, const RunningRanks& running) {
+  for (const auto& [rank, pid] : running) page.rank(rank).stopped = state_of(pid).stopped;
+}
+
+Verdict::Blame Verdict::of_ended(const std::vector<EndedRank>& ended, const RunningRanks& running) {
+  // Ranks that only saw another one go are effects; the cause was killed, or failed by itself.
+  const auto is_late = [&](const EndedRank& e) { return page_.rank(e.rank).peer_late.load(); };
+  const auto is_cause = [&](const EndedRank& e) { return !page_.rank(e.rank).peer_lost && !is_late(e); };
+  const auto cause = std::find_if(ended.begin(), ended.end(), is_cause);
+  const auto late = std::find_if(ended.begin(), ended.end(), is_late);
+  if (cause == ended.end() && late != ended.end()) {
+    if (const auto suspected = suspicion_ ? suspicion_() : std::nullopt) {
+      return {.failure = {.rank = -1, .what = *suspected, .log = ""}};
+    }
+    note_stopped(page_, running);
+    return of_late(find_late_rank(page_, late->rank, timeout_));
+  }
+  const EndedRank& culprit = cause == ended.end() ? ended.front() : *cause;
+  return {.failure = {.rank = culprit.rank, .what = describe(culprit), .log = culprit.log}};
+}
+
+std::optional<Verdict::Blame> Verdict::of_silence(const RunningRanks& running) {
+  const std::chrono::duration<double> silence = pulse_.silence(running);
+  if (silence.count() < timeout_ + kAfterCollective) return {};
+  note_stopped(page_, running);
+  if (!none_waits(page_) && silence.count() < timeout_ + kLongAfterCollective) return {};
+  std::vector<int> ranks;
+  for (const auto& [rank, pid] : running) ranks.push_back(rank);
+  return of_late(find_hung_rank(page_, ranks, timeout_));
+}
+
+Verdict::Blame Verdict::of_late(const LateRank& late) const {
+  return {.failure = {.rank = late.rank, .what = late.what, .log = ""}, .hanging = late.away};
+}
+
+std::string Verdict::describe(const EndedRank& ended) const {
+  auto& progress = page_.rank(ended.rank);
+  if (WIFEXITED(ended.status) && progress.failed) return progress.error;
+  const std::string place = " " + record::standing(progress);
+  if (WIFSIGNALED(ended.status)) {
+    const int signal = WTERMSIG(ended.status);
+    const char* name = sigabbrev_np(signal);
+    return "killed by " + (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal)) + place +
+           (signal == SIGKILL ? oom_kills_.verdict() : "");
+  }
+  return "exited with code " + std::to_string(WEXITSTATUS(ended.status)) + place;
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,67 @@
+#include "record/file/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "record/file/input_file.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+
+void write_atomically(const fs::path& file, const std::string& text) {
+  fs::path temporary = file;
+  temporary += ".tmp";
+  try {
+    FileDescriptor out(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!out) throw training_error("cannot create: " + errno_text(errno), temporary.string());
+    write_all(out.get(), text.data(), text.size(), temporary.string());
+    if (fsync(out.get()) != 0) throw training_error("cannot write to disk: " + errno_text(errno), temporary.string());
+    out.close();
+    if (rename(temporary.c_str(), file.c_str()) != 0) {
+      throw training_error("cannot put in place: " + errno_text(errno), file.string());
+    }
+  } catch (const Error&) {
+    unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void link_atomically(const fs::path& link, const std::string& target) {
+  const fs::path folder = link.has_parent_path() ? link.parent_path() : ".";
+  // One temporary name, so that what a killed process leaves is taken over by the next one. Runs that start at the same
+  // moment link the same name: they wait for each other, where the file system has locks.
+  FileDescriptor turn(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!turn) throw training_error("cannot link: " + errno_text(errno), link.string());
+  while (flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  fs::path temporary = link;
+  temporary += ".tmp";
+  unlink(temporary.c_str());
+  if (symlink(target.c_str(), temporary.c_str()) == 0 && rename(temporary.c_str(), link.c_str()) == 0) return;
+  const int error = errno;
+  unlink(temporary.c_str());
+  throw training_error("cannot link: " + errno_text(error), link.string());
+}
+
+void sync_folder(const fs::path& folder) {
+  FileDescriptor handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!handle || fsync(handle.get()) != 0) {
+    throw training_error("cannot write to disk: " + errno_text(errno), folder.string());
+  }
+}
+
+std::string read_text(const fs::path& file, std::uint64_t most) try {
+  const InputFile in(file);
+  if (in.size() > most) throw training_error("is larger than " + std::to_string(most) + " bytes", file.string());
+  std::string text(in.size(), '\0');
+  in.read(0, text.data(), text.size());
+  return text;
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where());
+}
+
+}  // namespace ddp::record

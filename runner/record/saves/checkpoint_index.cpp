@@ -1,0 +1,203 @@
+#include "record/saves/checkpoint_index.h"
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/safe_name.h"
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
+#include "record/file/input_file.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kLargestComplete = 64;
+
+// What is wrong with one of a checkpoint's files; "" where it is what state.json says.
+std::string damage_of_file(const fs::path& folder, const std::string& name, const nlohmann::json& digest) {
+  if (!is_safe_name(name)) return "it names " + config::in_quotes(name) + ", which is no name of a file in it";
+  const auto bytes = static_cast<std::uint64_t>(config::count_member(digest, "bytes"));
+  const std::string hash = config::text_member(digest, "xxh3");
+  std::error_code missing;
+  if (!fs::exists(folder / name, missing)) return name + " is missing";
+  try {
+    const std::uint64_t found = InputFile(folder / name).size();
+    if (found != bytes) {
+      return name + " is damaged: " + std::to_string(found) + " bytes, not " + std::to_string(bytes);
+    }
+    if (hash_hex_of(folder / name) != hash) {
+      return name + " is damaged: its checksum is not what state.json says";
+    }
+  } catch (const Error& error) {
+    return name + " " + error.summary();
+  }
+  return "";
+}
+
+}  // namespace
+
+const char* to_string(SaveReason reason) {
+  switch (reason) {
+    case SaveReason::regular:
+      return "regular";
+    case SaveReason::best:
+      return "best";
+    case SaveReason::time:
+      return "time";
+  }
+  return "?";
+}
+
+SaveReason reason_member(const nlohmann::json& state) {
+  if (!state.contains("reason")) return SaveReason::regular;
+  const std::string text = config::text_member(state, "reason");
+  for (const SaveReason reason : {SaveReason::best, SaveReason::time}) {
+    if (text == to_string(reason)) return reason;
+  }
+  throw std::runtime_error(config::in_quotes(text) + " is no reason to save");
+}
+
+bool is_complete(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / kComplete, ignored) || !fs::exists(folder / "state.json", ignored)) return false;
+  try {
+    return read_text(folder / kComplete, kLargestComplete) == hash_hex_of(folder / "state.json") + "\n";
+  } catch (const Error&) {
+    return false;  // what cannot be read is not there
+  }
+}
+
+std::string damage_of(const fs::path& folder) {
+  if (!is_complete(folder)) return "it is not complete";
+  try {
+    const auto state = config::parse_json(read_text(folder / "state.json"));
+    const auto& files = config::member(state, "files");
+    if (!files.is_object()) return "state.json is damaged: \"files\" is no object";
+    for (const char* needed : {"model.safetensors", "optimizer.safetensors"}) {
+      if (!files.contains(needed)) return std::string("state.json is damaged: it does not name ") + needed;
+    }
+    for (const auto& [name, digest] : files.items()) {
+      if (std::string damage = damage_of_file(folder, name, digest); !damage.empty()) return damage;
+    }
+  } catch (const std::exception& error) {
+    return std::string("state.json is damaged: ") + error.what();
+  }
+  return "";
+}
+
+std::vector<fs::path> checkpoint_folders(const fs::path& checkpoints) {
+  std::vector<fs::path> list;
+  std::error_code error;
+  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    const fs::path& path = entry->path();
+    if (!path.filename().string().starts_with("step-") || entry->is_symlink(ignored)) continue;
+    if (entry->is_directory(ignored)) list.push_back(path);
+  }
+  // A folder that cannot be read is not one without checkpoints: the run would start over.
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw training_error("cannot be read: " + error.message(), checkpoints.string());
+  }
+  std::sort(list.begin(), list.end(), [](const fs::path& a, const fs::path& b) { return step_of(a) > step_of(b); });
+  return list;
+}
+
+std::vector<fs::path> complete_checkpoints(const fs::path& checkpoints) {
+  std::vector<fs::path> list = checkpoint_folders(checkpoints);
+  std::erase_if(list, [](const fs::path& folder) { return !is_complete(folder); });
+  return list;
+}
+
+std::int64_t step_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name.starts_with("step-") ? std::strtoll(name.c_str() + 5, nullptr, 10) : 0;
+}
+
+std::vector<fs::path> up_to_latest(const fs::path& checkpoints) {
+  std::error_code no_link;
+  const fs::path named = fs::read_symlink(checkpoints / "latest", no_link);
+  const std::vector<fs::path> all = checkpoint_folders(checkpoints);
+  if (no_link) return all;
+  std::vector<fs::path> list = all;
+  std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > step_of(named); });
+  // Not a link of ours: from the start without a word, the run would lose what it has saved.
+  if (list.empty() && !all.empty()) {
+    log::warn((checkpoints / "latest").string() + " names no checkpoint: " + config::in_quotes(named.string()));
+    return all;
+  }
+  return list;
+}
+
+fs::path latest_checkpoint(const fs::path& checkpoints) {
+  const auto list = up_to_latest(checkpoints);
+  const auto found = std::find_if(list.begin(), list.end(), is_complete);
+  return found == list.end() ? fs::path() : *found;
+}
+
+Position position_of(const fs::path& checkpoint) {
+  const std::string text = read_text(checkpoint / "state.json");
+  try {
+    using config::count_member;
+    const auto state = config::parse_json(text);
+    const auto& metric = config::member(state, "metric");
+    Position position{.step = count_member(state, "step"),
+                      .epoch = count_member(state, "epoch"),
+                      .position = count_member(state, "position"),
+                      .offset = count_member(state, "offset"),
+                      .world_size = static_cast<int>(count_member(state, "world_size", INT_MAX)),
+                      .global_batch_size = count_member(state, "global_batch_size"),
+                      .seconds = config::number_member(state, "seconds"),
+                      .metric_name = config::text_member(metric, "name"),
+                      .metric = {},
+                      .reason = reason_member(state)};
+    if (!config::member(metric, "value").is_null()) position.metric = config::number_member(metric, "value");
+    return position;
+  } catch (const std::exception& error) {
+    throw usage_error(std::string("is damaged: ") + error.what(), (checkpoint / "state.json").string());
+  }
+}
+
+std::vector<Ranked> by_metric(const std::vector<fs::path>& newest_first, const std::string& metric) {
+  std::vector<Ranked> ranked;
+  for (const auto& folder : newest_first) {
+    const Position position = position_of(folder);
+    if (position.reason == SaveReason::time || position.metric_name != metric || !position.metric) continue;
+    ranked.push_back({.folder = folder, .value = *position.metric, .step = position.step});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](const Ranked& a, const Ranked& b) { return is_better(metric, a.value, b.value); });
+  return ranked;
+}
+
+std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
+  std::vector<fs::path> best_first;
+  if (newest_first.empty()) return best_first;
+  for (const Ranked& one : by_metric(newest_first, position_of(newest_first.front()).metric_name)) {
+    best_first.push_back(one.folder);
+  }
+  return best_first;
+}
+
+std::optional<Ranked> best_saved(const fs::path& checkpoints, const std::string& metric) {
+  std::vector<fs::path> candidates = up_to_latest(checkpoints);
+  std::erase_if(candidates, [](const fs::path& folder) { return !is_complete(folder); });
+  const std::vector<Ranked> best_first = by_metric(candidates, metric);
+  return best_first.empty() ? std::nullopt : std::optional(best_first.front());
+}
+
+bool greater_is_better(const std::string& metric) { return metric == "val_accuracy"; }
+
+bool is_better(const std::string& metric, double value, double other) {
+  if (!std::isfinite(value) || std::isnan(other)) return std::isfinite(value);
+  return greater_is_better(metric) ? value > other : value < other;
+}
+
+}  // namespace ddp::record

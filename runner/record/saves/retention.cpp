@@ -1,0 +1,57 @@
+#include "record/saves/retention.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/log.h"
+#include "record/saves/checkpoint_index.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+
+void remove_checkpoint(const fs::path& folder) {
+  // Renamed first: what a kill leaves of it is no checkpoint, and is found.
+  const fs::path doomed = folder.parent_path() / ("." + folder.filename().string() + ".removed" + kUnfinished);
+  std::error_code error;
+  fs::rename(folder, doomed, error);
+  if (!error) fs::remove_all(doomed, error);
+  if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
+}
+
+void remove_unfinished(const fs::path& checkpoints) {
+  std::error_code error;
+  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code stays;
+    if (entry->path().extension() == kUnfinished) fs::remove_all(entry->path(), stays);
+  }
+}
+
+void give_up_after(const fs::path& checkpoints, std::int64_t from, std::int64_t kept) {
+  for (const auto& folder : complete_checkpoints(checkpoints)) {
+    const std::int64_t step = step_of(folder);
+    if (step > from && step != kept) remove_checkpoint(folder);
+  }
+}
+
+void retain(const fs::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best) {
+  std::vector<fs::path> newest_first = up_to_latest(checkpoints);
+  std::erase_if(newest_first, [](const fs::path& folder) { return !is_complete(folder); });
+  std::map<SaveReason, std::vector<fs::path>> saved_for;
+  for (const auto& folder : newest_first) saved_for[position_of(folder).reason].push_back(folder);
+  std::set<fs::path> kept;
+  const auto keep = [&kept](const std::vector<fs::path>& folders, std::int64_t most) {
+    for (std::size_t i = 0; i < folders.size() && i < std::size_t(most); ++i) kept.insert(folders[i]);
+  };
+  keep(newest_first, 1);
+  keep(saved_for[SaveReason::regular], keep_last);
+  keep(by_metric(newest_first), keep_best);
+  keep(saved_for[SaveReason::time], 1);
+  for (const auto& folder : newest_first) {
+    if (!kept.contains(folder)) remove_checkpoint(folder);
+  }
+}
+
+}  // namespace ddp::record

@@ -1,0 +1,34 @@
+#include "record/saves/return_point.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "record/file/atomic_file.h"
+#include "record/metrics/metrics_log.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+
+fs::path newest_whole(const fs::path& checkpoints) {
+  bool damaged = false;
+  for (const auto& folder : up_to_latest(checkpoints)) {
+    const std::string damage = damage_of(folder);
+    if (damage.empty()) return folder;
+    log::warn(folder.string() + " is passed over: " + damage);
+    damaged = damaged || is_complete(folder);
+  }
+  // From the start without a word, the run would lose what a person may still save.
+  if (damaged) {
+    throw usage_error("no checkpoint of this run is whole", checkpoints.string(),
+                      "remove them to start the run over, or start a new one");
+  }
+  return {};
+}
+
+void go_back(const RunDirectory& directory, const ReturnPoint& point) {
+  if (!point.checkpoint.empty()) {
+    link_atomically(directory.checkpoints() / "latest", point.checkpoint.filename().string());
+  }
+  rewind_metrics(directory.metrics(), point.position.step, point.position.epoch + (point.finished ? 1 : 0));
+}
+
+}  // namespace ddp::record

@@ -1,0 +1,205 @@
+#include "report/read/summary_view.h"
+
+#include <sys/stat.h>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <exception>
+#include <sstream>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "record/file/atomic_file.h"
+#include "record/run_directory.h"
+#include "record/timestamp.h"
+#include "report/read/progress.h"
+
+namespace ddp::report {
+namespace fs = std::filesystem;
+namespace {
+
+using config::Value;
+
+constexpr std::uint64_t kLargestSummary = 16 << 20;
+constexpr std::int64_t kMostOfAnything = 1'000'000'000'000'000;  // so that a sum of some is no overflow
+
+// What an object has under a key; null where it has none.
+const Value& member(const Value& object, const char* key) {
+  static const Value kNone;
+  if (!object.is_object()) return kNone;
+  const auto found = object.find(key);
+  return found == object.end() ? kNone : *found;
+}
+
+std::string to_text(const Value& value) {
+  return value.is_string() ? config::printable(value.get_ref<const std::string&>()) : "";
+}
+
+// A text of several lines.
+std::string to_lines(const Value& value) {
+  if (!value.is_string()) return "";
+  std::istringstream in(value.get_ref<const std::string&>());
+  std::string lines;
+  for (std::string line; std::getline(in, line);) lines += (lines.empty() ? "" : "\n") + config::printable(line);
+  return lines;
+}
+
+std::optional<double> to_number(const Value& value) {
+  if (!value.is_number() || !std::isfinite(value.get<double>())) return {};
+  return value.get<double>();
+}
+
+std::optional<std::int64_t> to_count(const Value& value, std::int64_t most = kMostOfAnything) try {
+  return config::as_count(value, most);
+} catch (const std::exception&) {
+  return {};
+}
+
+std::string text(const Value& object, const char* key) { return to_text(member(object, key)); }
+double number_of(const Value& object, const char* key) { return to_number(member(object, key)).value_or(0); }
+std::int64_t count_of(const Value& object, const char* key) { return to_count(member(object, key)).value_or(0); }
+
+std::vector<std::string> texts(const Value& list) {
+  std::vector<std::string> all;
+  if (!list.is_array()) return all;
+  for (const Value& item : list) all.push_back(to_text(item));
+  return all;
+}
+
+std::optional<std::time_t> moment(const Value& object, const char* key) {
+  return record::read_timestamp(text(object, key));
+}
+
+bool known(const std::string& status) {
+  return status == "running" || status == "completed" || status == "failed" || status == "interrupted";
+}
+
+// The object in summary.json; an empty one where there is no such file.
+Value summary_of(const fs::path& file) {
+  struct stat status {};
+  if (lstat(file.c_str(), &status) != 0 && errno == ENOENT) return Value::object();
+  try {
+    Value json = config::parse_value(record::read_text(file, kLargestSummary));
+    if (!known(text(json, "status"))) throw std::runtime_error("it has no status");
+    return json;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw usage_error(std::string("is damaged: ") + error.what(), file.string());
+  }
+}
+
+// Runs of versions that did not write down when they began tell it by the age of their first file.
+std::time_t age_of(const record::RunDirectory& directory) {
+  struct stat status {};
+  const fs::path first = directory.is_sweep() ? directory.sweep() : directory.config();
+  return stat(first.c_str(), &status) == 0 ? status.st_mtime : 0;
+}
+
+// As far as the file knows: who is killed does not write down that it has ended.
+bool has_ended(const Value& summary) {
+  const std::string status = text(summary, "status");
+  return !status.empty() && status != "running";
+}
+
+void read_view(View& view, const Value& json, const fs::path& folder) {
+  const record::RunDirectory directory(folder);
+  view.folder = folder;
+  view.name = text(json, "name");
+  view.run_id = config::printable(folder.filename().string());
+  view.status = text(json, "status");
+  // Most have ended: those are not asked whether they are locked.
+  if (!has_ended(json)) view.status = directory.is_locked() ? "running" : "interrupted";
+  const auto started = moment(json, "started");
+  view.started = started ? *started : age_of(directory);
+  view.ended = moment(json, "ended");
+  view.seconds = number_of(json, "seconds");
+}
+
+TrialView read_trial(const Value& json, const fs::path& sweep) {
+  TrialView trial;
+  trial.trial = count_of(json, "trial");
+  trial.metric = to_number(member(json, "metric"));
+  if (trial.metric) trial.place = to_count(member(json, "place"));
+  // Not where the file says: that could be anywhere.
+  std::string number = std::to_string(trial.trial);
+  if (number.size() < 3) number.insert(0, 3 - number.size(), '0');
+  trial.folder = record::RunDirectory(sweep).trials() / number;
+  trial.status = text(json, "status");
+  trial.epochs = count_of(json, "epochs");
+  trial.seconds = number_of(json, "seconds");
+  if (const Value& parameters = member(json, "parameters"); parameters.is_object()) {
+    for (const auto& [key, value] : parameters.items()) trial.parameters.emplace(config::printable(key), value);
+  }
+  trial.error = to_lines(member(json, "error"));
+  return trial;
+}
+
+}  // namespace
+
+RunView read_run(const fs::path& folder) {
+  RunView run;
+  const Value json = summary_of(record::RunDirectory(folder).summary());
+  read_view(run, json, folder);
+  run.epochs = count_of(json, "epochs");
+  run.steps = count_of(json, "steps");
+  if (const Value& metrics = member(json, "final"); metrics.is_object()) {
+    for (const auto& [name, value] : metrics.items()) {
+      if (const auto number = to_number(value)) run.final_metrics.emplace(config::printable(name), *number);
+    }
+  }
+  if (const Value& best = member(json, "best"); to_number(member(best, "value"))) {
+    run.best = {.metric = text(best, "metric"), .value = number_of(best, "value"), .step = count_of(best, "step")};
+  }
+  run.world_size = count_of(json, "world_size");
+  run.devices = texts(member(json, "devices"));
+  run.backend = text(json, "backend");
+  if (const Value& versions = member(json, "versions"); versions.is_object()) {
+    for (const auto& [name, value] : versions.items()) run.versions.emplace(config::printable(name), to_text(value));
+  }
+  const Value& git = member(json, "git");
+  run.commit = text(git, "commit");
+  run.dirty = member(git, "dirty") == true;
+  run.restarts = count_of(json, "restarts");
+  if (const Value& origin = member(json, "origin"); origin.is_object()) {
+    run.origin = {
+        .run = text(origin, "run"), .checkpoint = text(origin, "checkpoint"), .step = count_of(origin, "step")};
+  }
+  if (const Value& error = member(json, "error"); error.is_object()) {
+    run.error = {.rank = static_cast<int>(to_count(member(error, "rank"), INT_MAX).value_or(-1)),
+                 .what = to_lines(member(error, "what")),
+                 .log = text(error, "log")};
+  }
+  if (!has_ended(json)) add_progress(run);
+  return run;
+}
+
+SweepView read_sweep(const fs::path& folder) {
+  SweepView sweep;
+  const Value json = summary_of(record::RunDirectory(folder).summary());
+  read_view(sweep, json, folder);
+  sweep.method = text(json, "method");
+  sweep.metric = text(json, "metric");
+  sweep.goal = text(json, "goal");
+  sweep.parameters = texts(member(json, "parameters"));
+  sweep.trials = count_of(json, "trials");
+  sweep.completed = count_of(json, "completed");
+  sweep.stopped = count_of(json, "stopped");
+  sweep.failed = count_of(json, "failed");
+  sweep.waiting = count_of(json, "waiting");
+  if (const Value& ranking = member(json, "ranking"); ranking.is_array()) {
+    for (const Value& trial : ranking) sweep.ranking.push_back(read_trial(trial, folder));
+  }
+  if (sweep.status == "interrupted") {
+    // Killed with it, so that nobody could write it down.
+    for (TrialView& trial : sweep.ranking) {
+      if (trial.status == "running") trial.status = sweep.status;
+    }
+  }
+  sweep.repeat = text(json, "repeat");
+  return sweep;
+}
+
+}  // namespace ddp::report

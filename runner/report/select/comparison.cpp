@@ -1,0 +1,122 @@
+#include "report/select/comparison.h"
+
+#include <algorithm>
+#include <set>
+
+#include "config/difference.h"
+#include "record/run_directory.h"
+#include "report/read/config_file.h"
+
+namespace ddp::report {
+namespace {
+
+using config::Value;
+
+bool all_equal(const std::vector<Value>& values) {
+  return std::all_of(values.begin(), values.end(), [&](const Value& value) { return value == values.front(); });
+}
+
+// One value of each run.
+template <class Function>
+std::vector<Value> of_each(const std::vector<Row>& runs, const Function& value) {
+  std::vector<Value> values;
+  for (const Row& run : runs) values.push_back(value(*run.as_run()));
+  return values;
+}
+
+std::vector<Line> config_lines(const std::vector<Row>& runs) {
+  std::vector<Value> configs;
+  for (const Row& run : runs) configs.push_back(read_config(record::RunDirectory(run.view().folder).config()));
+  // Each against the first: what it shares with that one is not among their differences.
+  std::vector<Line> lines;
+  for (std::size_t i = 1; i < configs.size(); ++i) {
+    const Value differences = config::differences(configs.front(), configs[i]);
+    for (const auto& [key, values] : differences.items()) {
+      if (key == "name") continue;
+      auto line = std::find_if(lines.begin(), lines.end(), [&key = key](const Line& l) { return l.first == key; });
+      if (line == lines.end()) {
+        lines.emplace_back(key, std::vector<Value>(configs.size(), values[0]));
+        line = lines.end() - 1;
+      }
+      line->second[i] = values[1];
+    }
+  }
+  return lines;
+}
+
+void add_metric(std::vector<Line>& lines, const std::vector<Row>& runs, const std::string& name) {
+  lines.emplace_back(name, of_each(runs, [&](const RunView& run) {
+                       const auto found = run.final_metrics.find(name);
+                       return found == run.final_metrics.end() ? Value() : Value(found->second);
+                     }));
+}
+
+std::vector<Line> metric_lines(const std::vector<Row>& runs) {
+  std::vector<std::string> names{"train_loss", "val_loss", "val_accuracy"};
+  std::vector<std::string> of_best;
+  const auto add_once = [](std::vector<std::string>& all, const std::string& name) {
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  };
+  for (const Row& run : runs) {
+    for (const auto& [name, value] : run.as_run()->final_metrics) add_once(names, name);
+    if (run.as_run()->best) add_once(of_best, run.as_run()->best->metric);
+  }
+  std::vector<Line> lines;
+  for (const std::string& name : names) add_metric(lines, runs, name);
+  for (const std::string& name : of_best) {
+    lines.emplace_back("best " + name, of_each(runs, [&](const RunView& run) {
+                         return run.best && run.best->metric == name ? Value(run.best->value) : Value();
+                       }));
+  }
+  lines.emplace_back("epochs", of_each(runs, [](const RunView& run) { return run.epochs; }));
+  lines.emplace_back("steps", of_each(runs, [](const RunView& run) { return run.steps; }));
+  lines.emplace_back("seconds", of_each(runs, [](const RunView& run) { return run.seconds; }));
+  std::erase_if(lines, [](const Line& line) {
+    return std::all_of(line.second.begin(), line.second.end(), [](const Value& value) { return value.is_null(); });
+  });
+  return lines;
+}
+
+std::vector<Line> environment_lines(const std::vector<Row>& runs) {
+  std::vector<Line> lines;
+  lines.emplace_back("status", of_each(runs, [](const RunView& run) { return run.status; }));
+  lines.emplace_back("world_size", of_each(runs, [](const RunView& run) { return run.world_size; }));
+  lines.emplace_back("devices", of_each(runs, [](const RunView& run) { return run.devices; }));
+  lines.emplace_back("backend", of_each(runs, [](const RunView& run) { return run.backend; }));
+  std::set<std::string> parts;
+  for (const Row& run : runs) {
+    for (const auto& [part, version] : run.as_run()->versions) parts.insert(part);
+  }
+  for (const std::string& part : parts) {
+    lines.emplace_back("version of " + part, of_each(runs, [&](const RunView& run) {
+                         const auto found = run.versions.find(part);
+                         return found == run.versions.end() ? Value() : Value(found->second);
+                       }));
+  }
+  lines.emplace_back("git", of_each(runs, [](const RunView& run) {
+                       return run.commit.empty() ? Value() : Value(run.commit + (run.dirty ? ", with changes" : ""));
+                     }));
+  lines.emplace_back("restarts", of_each(runs, [](const RunView& run) { return run.restarts; }));
+  std::erase_if(lines, [](const Line& line) { return all_equal(line.second); });
+  return lines;
+}
+
+}  // namespace
+
+Comparison compare(std::vector<Row> runs) {
+  Comparison comparison;
+  comparison.config = config_lines(runs);
+  comparison.metrics = metric_lines(runs);
+  comparison.environment = environment_lines(runs);
+  comparison.runs = std::move(runs);
+  return comparison;
+}
+
+std::string letter(std::size_t index) {
+  std::string name;
+  for (++index; index > 0; index = (index - 1) / 26)
+    name.insert(name.begin(), static_cast<char>('A' + (index - 1) % 26));
+  return name;
+}
+
+}  // namespace ddp::report

@@ -1,0 +1,165 @@
+#include "report/select/query.h"
+
+#include <fnmatch.h>
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "config/check/phrases.h"
+#include "config/experiment.h"
+#include "config/text/source.h"
+#include "record/run_directory.h"
+#include "report/read/config_file.h"
+
+namespace ddp::report {
+namespace {
+
+using config::Value;
+
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string as_text(const Value& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+// Less than 0 where the first is less; numbers as numbers, all else as text.
+int compare(const Value& first, const Value& second) {
+  if (first.is_number() && second.is_number()) {
+    const auto a = first.get<double>();
+    const auto b = second.get<double>();
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+  if (first.is_string() && second.is_string()) {
+    return first.get_ref<const std::string&>().compare(second.get_ref<const std::string&>());
+  }
+  return as_text(first).compare(as_text(second));
+}
+
+bool same_kind(const Value& first, const Value& second) { return first.is_number() == second.is_number(); }
+
+bool holds(const Condition& condition, const Row& row) {
+  const Value value = value_of(row, condition.key);
+  if (value.is_null()) return false;
+  const std::string& how = condition.comparison;
+  // No number is less than a text.
+  if (condition.orders() && !same_kind(value, condition.value)) return false;
+  const int order = compare(value, condition.value);
+  if (how == "=") return order == 0;
+  if (how == "!=") return order != 0;
+  if (how == "<") return order < 0;
+  if (how == "<=") return order <= 0;
+  return how == ">" ? order > 0 : order >= 0;
+}
+
+// "optimizer.lr" and all others, of tables in tables.
+void add_keys(const Value& table, const std::string& above, std::set<std::string>& keys) {
+  for (const auto& [name, value] : table.items()) {
+    const std::string key = above.empty() ? name : above + "." + name;
+    if (value.is_object()) add_keys(value, key, keys);
+    // A component stands for its name.
+    if (!value.is_object() || value.contains("name")) keys.insert(key);
+  }
+}
+
+// Reads these keys of the rows' configurations. Throws where no configuration has one of them.
+void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, std::vector<std::string>& problems) {
+  std::set<std::string> known;
+  add_keys(config::write(config::Experiment{}), "", known);
+  for (Row& row : rows) try {
+      if (row.as_sweep()) continue;
+      const Value config = read_config(record::RunDirectory(row.view().folder).config());
+      add_keys(config, "", known);
+      for (const std::string& key : wanted) {
+        if (const Value* value = value_at(config, key)) row.config.emplace(key, *value);
+      }
+    } catch (const Error& error) {
+      problems.push_back(config::printable(error.where() + ": " + error.summary()));
+    }
+  known.insert(row_keys().begin(), row_keys().end());
+  for (const std::string& key : wanted) {
+    if (known.contains(key)) continue;
+    const std::string near = config::nearest(key, {known.begin(), known.end()});
+    throw usage_error("nothing here has the key " + config::in_quotes(key), "",
+                      near.empty() ? config::suggestion(key, row_keys(), "keys") + ", and those of config.toml"
+                                   : "did you mean \"" + near + "\"?");
+  }
+}
+
+// A number has no order among texts, nor a text among numbers: such a condition would hold for no row, whatever it
+// says.
+void require_order(const std::vector<Row>& rows, const Condition& condition) {
+  if (!condition.orders()) return;
+  bool any = false;
+  for (const Row& row : rows) {
+    const Value value = value_of(row, condition.key);
+    if (!value.is_null() && same_kind(value, condition.value)) return;
+    any = any || !value.is_null();
+  }
+  if (!any) return;
+  const bool is_number = condition.value.is_number();
+  throw usage_error(config::in_quotes(condition.key) + (is_number ? " is a text" : " is a number") + " and " +
+                        config::in_quotes(as_text(condition.value)) + (is_number ? " is a number" : " is a text"),
+                    "--where", "compare them with = or !=");
+}
+
+std::set<std::string> keys_of_config(const Query& query, const std::string& sort_key) {
+  std::set<std::string> keys;
+  for (const Condition& condition : query.where) keys.insert(condition.key);
+  keys.insert(sort_key);
+  std::erase_if(keys, [](const std::string& key) { return contains(row_keys(), key); });
+  return keys;
+}
+
+void sort(std::vector<Row>& rows, const std::string& key, bool greatest_first) {
+  std::vector<std::pair<Value, std::size_t>> order;
+  for (std::size_t i = 0; i < rows.size(); ++i) order.emplace_back(value_of(rows[i], key), i);
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    if (a.first.is_null() != b.first.is_null()) return b.first.is_null();
+    const int way = a.first.is_null() ? 0 : compare(a.first, b.first);
+    if (way != 0) return greatest_first ? way > 0 : way < 0;
+    // Of equals, as they are named: run ids begin with the time.
+    const int by_name = rows[a.second].run.compare(rows[b.second].run);
+    return greatest_first ? by_name > 0 : by_name < 0;
+  });
+  std::vector<Row> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& [value, index] : order) sorted.push_back(std::move(rows[index]));
+  rows = std::move(sorted);
+}
+
+void require_status(const std::string& status) {
+  static const std::vector<std::string> kStatuses{"running", "completed", "failed", "interrupted"};
+  if (status.empty() || contains(kStatuses, status)) return;
+  throw usage_error("no run has the status " + config::in_quotes(status), "--status",
+                    config::suggestion(status, kStatuses, "give one of these"));
+}
+
+}  // namespace
+
+std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<std::string>& problems) {
+  require_status(query.status);
+  const bool greatest_first = query.sort_by.starts_with('-');
+  const std::string sort_key = query.sort_by.substr(greatest_first ? 1 : 0);
+  std::erase_if(rows, [&](const Row& row) {
+    if (!query.status.empty() && row.view().status != query.status) return true;
+    return !query.name.empty() && fnmatch(query.name.c_str(), row.view().name.c_str(), 0) != 0;
+  });
+  const auto keep = [&](bool of_config) {
+    for (const Condition& condition : query.where) {
+      if (contains(row_keys(), condition.key) == of_config) continue;
+      if (of_config) require_order(rows, condition);
+      std::erase_if(rows, [&](const Row& row) { return !holds(condition, row); });
+    }
+  };
+  // What the summaries tell first: it takes ten times longer to read a configuration.
+  keep(/*of_config=*/false);
+  if (const auto wanted = keys_of_config(query, sort_key); !wanted.empty() && !rows.empty()) {
+    read_configs(rows, wanted, problems);
+    keep(/*of_config=*/true);
+  }
+  sort(rows, sort_key, greatest_first);
+  if (query.limit > 0 && rows.size() > query.limit) rows.resize(query.limit);
+  return rows;
+}
+
+}  // namespace ddp::report

@@ -1,0 +1,166 @@
+#include "report/select/row.h"
+
+#include <algorithm>
+
+#include "config/text/source.h"
+#include "record/timestamp.h"
+
+namespace ddp::report {
+namespace fs = std::filesystem;
+namespace {
+
+using config::Value;
+
+Value or_null(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
+
+// The path without symbolic links, as far as the system can tell.
+fs::path followed(const fs::path& path) {
+  std::error_code error;
+  const fs::path found = fs::weakly_canonical(path, error);
+  return error ? path.lexically_normal() : found;
+}
+
+bool is_below(const fs::path& relative) { return !relative.empty() && *relative.begin() != ".."; }
+
+// Of both.
+void add_view(Value& json, const View& view) {
+  json["directory"] = config::printable(view.folder.string());
+  json["name"] = view.name;
+  json["run_id"] = view.run_id;
+  json["status"] = view.status;
+  json["started"] = record::timestamp(view.started);
+  json["ended"] = view.ended ? Value(record::timestamp(*view.ended)) : Value();
+  json["seconds"] = view.seconds;
+}
+
+Value to_json(const TrialView& trial) {
+  return {{"trial", trial.trial},
+          {"place", trial.place ? Value(*trial.place) : Value()},
+          {"directory", config::printable(trial.folder.string())},
+          {"status", trial.status},
+          {"metric", or_null(trial.metric)},
+          {"epochs", trial.epochs},
+          {"seconds", trial.seconds},
+          {"parameters", trial.parameters},
+          {"error", trial.error.empty() ? Value() : Value(trial.error)}};
+}
+
+}  // namespace
+
+std::string name_of(const fs::path& folder, const fs::path& results) {
+  // The paths as they are written tell it for most, without a look at the disk.
+  fs::path below = folder.lexically_relative(results);
+  if (!is_below(below) && !results.empty()) below = followed(folder).lexically_relative(followed(results));
+  return config::printable((is_below(below) ? below : folder).string());
+}
+
+std::vector<Row> rows_of(Catalog catalog, const fs::path& results) {
+  std::vector<Row> rows;
+  rows.reserve(catalog.runs.size() + catalog.sweeps.size());
+  const auto take = [&](auto& views) {
+    for (auto& view : views) {
+      std::string run = name_of(view.folder, results);
+      rows.push_back({.run = std::move(run), .what = std::move(view)});
+    }
+  };
+  take(catalog.runs);
+  take(catalog.sweeps);
+  return rows;
+}
+
+std::optional<double> metric_of(const Row& row, const std::string& name) {
+  if (const SweepView* sweep = row.as_sweep()) {
+    return sweep->best() && sweep->metric == name ? sweep->best()->metric : std::nullopt;
+  }
+  const auto& metrics = row.as_run()->final_metrics;
+  const auto found = metrics.find(name);
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+const std::vector<std::string>& row_keys() {
+  static const std::vector<std::string> kKeys{"run",     "kind",   "name",  "run_id",     "status",   "started",
+                                              "seconds", "epochs", "steps", "train_loss", "val_loss", "val_accuracy",
+                                              "best",    "trials", "done",  "world_size", "restarts"};
+  return kKeys;
+}
+
+config::Value value_of(const Row& row, const std::string& key) {
+  const View& view = row.view();
+  const RunView* run = row.as_run();
+  const SweepView* sweep = row.as_sweep();
+  if (key == "run") return row.run;
+  if (key == "kind") return sweep ? "sweep" : "run";
+  if (key == "name") return view.name;
+  if (key == "run_id") return view.run_id;
+  if (key == "status") return view.status;
+  if (key == "started") return record::timestamp(view.started);
+  if (key == "seconds") return view.seconds;
+  if (key == "trials") return sweep ? Value(sweep->trials) : Value();
+  if (key == "done") return sweep ? Value(sweep->completed + sweep->stopped + sweep->failed) : Value();
+  if (key == "epochs") return run ? Value(run->epochs) : Value();
+  if (key == "steps") return run ? Value(run->steps) : Value();
+  if (key == "world_size") return run ? Value(run->world_size) : Value();
+  if (key == "restarts") return run ? Value(run->restarts) : Value();
+  if (key == "best") {
+    if (run) return run->best ? Value(run->best->value) : Value();
+    return sweep->best() ? or_null(sweep->best()->metric) : Value();
+  }
+  if (const auto metric = metric_of(row, key)) return *metric;
+  const auto found = row.config.find(key);
+  return found == row.config.end() ? Value() : found->second;
+}
+
+void add_facts(Value& json, const RunView& run) {
+  json["epochs"] = run.epochs;
+  json["steps"] = run.steps;
+  json["final"] = run.final_metrics;
+  json["best"] =
+      run.best ? Value{{"metric", run.best->metric}, {"value", run.best->value}, {"step", run.best->step}} : Value();
+  json["world_size"] = run.world_size;
+  json["devices"] = run.devices;
+  json["backend"] = run.backend;
+  json["versions"] = run.versions;
+  json["restarts"] = run.restarts;
+  json["error"] =
+      !run.error ? Value() : Value{{"rank", run.error->rank}, {"what", run.error->what}, {"log", run.error->log}};
+}
+
+void add_facts(Value& json, const SweepView& sweep) {
+  json["method"] = sweep.method;
+  json["metric"] = sweep.metric;
+  json["goal"] = sweep.goal;
+  json["parameters"] = sweep.parameters;
+  json["trials"] = sweep.trials;
+  json["completed"] = sweep.completed;
+  json["stopped"] = sweep.stopped;
+  json["failed"] = sweep.failed;
+  json["waiting"] = sweep.waiting;
+}
+
+config::Value to_json(const RunView& run) {
+  Value json = {{"kind", "run"}};
+  add_view(json, run);
+  add_facts(json, run);
+  json["git"] = run.commit.empty() ? Value() : Value{{"commit", run.commit}, {"dirty", run.dirty}};
+  json["origin"] = run.origin ? record::to_json(*run.origin) : Value();
+  return json;
+}
+
+config::Value to_json(const SweepView& sweep) {
+  Value json = {{"kind", "sweep"}};
+  add_view(json, sweep);
+  add_facts(json, sweep);
+  json["best"] = sweep.best() ? to_json(*sweep.best()) : Value();
+  json["ranking"] = Value::array();
+  for (const TrialView& trial : sweep.ranking) json["ranking"].push_back(to_json(trial));
+  json["repeat"] = sweep.repeat;
+  return json;
+}
+
+config::Value to_json(const Row& row) {
+  Value json = {{"run", row.run}};
+  json.update(std::visit([](const auto& view) { return to_json(view); }, row.what));
+  return json;
+}
+
+}  // namespace ddp::report

@@ -1,0 +1,169 @@
+#include <cmath>
+#include <cstdlib>
+#include <ostream>
+
+#include "record/run_directory.h"
+#include "report/select/comparison.h"
+#include "report/text/chart.h"
+#include "report/text/table.h"
+#include "report/text/text_width.h"
+#include "report/text/words.h"
+
+namespace ddp::report {
+namespace {
+
+using config::Value;
+
+// More would not be told apart.
+constexpr std::size_t kMostCurves = 8;
+
+// Of a longer value the beginning tells what it is; --json has all of it.
+constexpr std::size_t kLongest = 40;
+
+std::string cell(const std::string& key, const Value& value) {
+  if (value.is_null()) return "-";
+  if (key == "seconds" && value.is_number()) return duration(value.get<double>());
+  if (value.is_number_float()) return in_words(value.get<double>());
+  return clipped(in_words(value), kLongest, "...");
+}
+
+// How much more the second number is.
+std::string change(const std::string& key, const Value& first, const Value& second) {
+  if (!first.is_number() || !second.is_number()) return "";
+  const double more = second.get<double>() - first.get<double>();
+  const bool whole = first.is_number_integer() && second.is_number_integer();
+  return (more < 0 ? "-" : "+") +
+         (whole ? std::to_string(std::llabs(static_cast<std::int64_t>(more))) : cell(key, std::abs(more)));
+}
+
+void print_names(const Comparison& c, std::ostream& out, const Terminal& terminal) {
+  Table names({{}, {}, {.colour = colour_of_status}});
+  for (std::size_t i = 0; i < c.runs.size(); ++i) names.row({letter(i), c.runs[i].run, c.runs[i].view().status});
+  names.print(out, terminal);
+}
+
+// A line for each key, a column for each run.
+Table by_key(const std::vector<Line>& lines, std::size_t runs) {
+  std::vector<Column> columns(1);
+  for (std::size_t i = 0; i < runs; ++i) columns.push_back({.header = letter(i), .right = true});
+  Table table(columns);
+  for (const auto& [key, values] : lines) {
+    std::vector<std::string> cells{key};
+    for (const Value& value : values) cells.push_back(cell(key, value));
+    table.row(std::move(cells));
+  }
+  return table;
+}
+
+// A line for each run.
+Table by_run(const std::vector<Line>& lines, std::size_t runs) {
+  std::vector<Column> columns(1);
+  for (const auto& [key, values] : lines) columns.push_back({.header = key, .right = true});
+  Table table(columns);
+  for (std::size_t i = 0; i < runs; ++i) {
+    std::vector<std::string> cells{letter(i)};
+    for (const auto& [key, values] : lines) cells.push_back(cell(key, values[i]));
+    table.row(std::move(cells));
+  }
+  return table;
+}
+
+// Upright where that is the narrower one and the other does not fit.
+void print_lines(const char* title, const std::vector<Line>& lines, std::size_t runs, std::ostream& out,
+                 const Terminal& terminal) {
+  if (lines.empty()) return;
+  out << "\n" << title << "\n";
+  const Table keys = by_key(lines, runs);
+  const Table rows = by_run(lines, runs);
+  const bool fits = keys.width() + 2 <= terminal.width || keys.width() <= rows.width();
+  (fits ? keys : rows).print(out, terminal, "  ");
+}
+
+void print_chart(const Comparison& c, std::ostream& out, const Terminal& terminal) {
+  std::vector<Curve> curves;
+  for (std::size_t i = 0; i < std::min(kMostCurves, c.runs.size()); ++i) {
+    const record::RunDirectory directory(c.runs[i].view().folder);
+    curves.push_back({.name = letter(i), .points = loss_curve(directory.metrics(), chart_points(terminal))});
+  }
+  std::erase_if(curves, [](const Curve& curve) { return curve.points.empty(); });
+  if (curves.empty()) return;
+  const bool some = c.runs.size() > kMostCurves;
+  out << "\nloss" << (some ? " of the first " + std::to_string(kMostCurves) : "") << "\n";
+  print_chart(curves, out, terminal);
+}
+
+Value lines_to_json(const std::vector<Line>& lines) {
+  Value json = Value::object();
+  for (const auto& [key, values] : lines) json[key] = values;
+  return json;
+}
+
+Value runs_to_json(const Comparison& c) {
+  Value runs = Value::array();
+  for (const Row& row : c.runs) runs.push_back(to_json(row));
+  return runs;
+}
+
+void print_json(const Value& json, std::ostream& out) {
+  out << json.dump(2, ' ', false, Value::error_handler_t::replace) << "\n";
+}
+
+// Those whose two values are not the same.
+std::vector<Line> differing(std::vector<Line> lines) {
+  std::erase_if(lines, [](const Line& line) { return line.second[0] == line.second[1]; });
+  return lines;
+}
+
+// A third column: how much more the second has.
+Table with_change(const std::vector<Line>& lines) {
+  Table table({{}, {.header = "A", .right = true}, {.header = "B", .right = true}, {.header = "B - A", .right = true}});
+  for (const auto& [key, values] : lines) {
+    table.row({key, cell(key, values[0]), cell(key, values[1]), change(key, values[0], values[1])});
+  }
+  return table;
+}
+
+}  // namespace
+
+void print_comparison(const Comparison& c, std::ostream& out, const Terminal& terminal) {
+  print_names(c, out, terminal);
+  if (c.config.empty()) out << "\nthe configurations are the same\n";
+  print_lines("config", c.config, c.runs.size(), out, terminal);
+  print_lines("environment", c.environment, c.runs.size(), out, terminal);
+  print_lines("metrics", c.metrics, c.runs.size(), out, terminal);
+  print_chart(c, out, terminal);
+}
+
+void print_comparison_as_json(const Comparison& c, std::ostream& out) {
+  print_json({{"version", 1},
+              {"runs", runs_to_json(c)},
+              {"config", lines_to_json(c.config)},
+              {"environment", lines_to_json(c.environment)},
+              {"metrics", lines_to_json(c.metrics)}},
+             out);
+}
+
+void print_difference(const Comparison& c, std::ostream& out, const Terminal& terminal) {
+  print_names(c, out, terminal);
+  if (c.config.empty()) out << "\nthe configurations are the same\n";
+  print_lines("config", c.config, 2, out, terminal);
+  print_lines("environment", c.environment, 2, out, terminal);
+  const auto metrics = differing(c.metrics);
+  if (metrics.empty()) {
+    out << "\nthe metrics are the same\n";
+  } else {
+    out << "\nmetrics\n";
+    with_change(metrics).print(out, terminal, "  ");
+  }
+}
+
+void print_difference_as_json(const Comparison& c, std::ostream& out) {
+  print_json({{"version", 1},
+              {"runs", runs_to_json(c)},
+              {"config", lines_to_json(c.config)},
+              {"environment", lines_to_json(c.environment)},
+              {"metrics", lines_to_json(differing(c.metrics))}},
+             out);
+}
+
+}  // namespace ddp::report

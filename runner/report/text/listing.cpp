@@ -1,0 +1,80 @@
+#include "report/text/listing.h"
+
+#include <algorithm>
+#include <ctime>
+#include <ostream>
+
+#include "record/run_directory.h"
+#include "report/text/sparkline.h"
+#include "report/text/table.h"
+#include "report/text/words.h"
+
+namespace ddp::report {
+namespace {
+
+constexpr std::size_t kNarrowCurve = 12;
+// Curves are for those that one looks at; each takes a look at a file.
+constexpr std::size_t kRowsWithCurve = 200;
+
+std::string curve_of(const Row& row) {
+  if (!row.as_run()) return "";
+  return sparkline(loss_curve(record::RunDirectory(row.view().folder).metrics(), kNarrowCurve));
+}
+
+// How far it came: epochs, or trials that are done.
+std::string progress_of(const Row& row) {
+  if (const RunView* run = row.as_run()) return std::to_string(run->epochs);
+  const SweepView& sweep = *row.as_sweep();
+  const auto done = sweep.completed + sweep.stopped + sweep.failed;
+  return "sweep " + std::to_string(done) + "/" + std::to_string(sweep.trials);
+}
+
+// The sweep whose trials all of these are: "name/run-id"; "" where they are not.
+std::string sweep_of(const std::vector<Row>& rows) {
+  static const std::string kTrials = "/trials/";
+  const std::size_t end = rows.empty() ? std::string::npos : rows.front().run.rfind(kTrials);
+  if (end == std::string::npos) return "";
+  const std::string begin = rows.front().run.substr(0, end + kTrials.size());
+  const auto is_other = [&](const Row& row) {
+    return row.run.rfind('/') + 1 != begin.size() || !row.run.starts_with(begin);
+  };
+  return std::any_of(rows.begin(), rows.end(), is_other) ? "" : begin.substr(0, end);
+}
+
+}  // namespace
+
+void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
+  const std::string sweep = sweep_of(rows);
+  if (!sweep.empty()) out << "trials of " << sweep << "\n";
+  Table table({{.header = sweep.empty() ? "run" : "trial"},
+               {.header = "status", .colour = colour_of_status},
+               {.header = "epochs", .right = true},
+               {.header = "train_loss", .right = true, .spare = 1},
+               {.header = "val_loss", .right = true},
+               {.header = "val_accuracy", .right = true, .spare = 3},
+               {.header = "time", .right = true, .spare = 4},
+               {.header = "age", .right = true, .spare = 2},
+               {.header = "loss", .spare = 5}});
+  const std::time_t now = std::time(nullptr);
+  for (const Row& row : rows) {
+    const bool with_curve = terminal.utf8 && rows.size() <= kRowsWithCurve;
+    table.row({sweep.empty() ? row.run : row.run.substr(row.run.rfind('/') + 1), row.view().status, progress_of(row),
+               in_words(metric_of(row, "train_loss")), in_words(metric_of(row, "val_loss")),
+               in_words(metric_of(row, "val_accuracy")), duration(row.view().seconds), age(row.view().started, now),
+               with_curve ? curve_of(row) : ""});
+  }
+  table.print(out, terminal);
+}
+
+void print_list_as_json(const std::vector<Row>& rows, std::ostream& out) {
+  config::Value runs = config::Value::array();
+  for (const Row& row : rows) {
+    runs.push_back(to_json(row));
+    // `show` has it.
+    runs.back().erase("ranking");
+  }
+  const config::Value all = {{"version", 1}, {"runs", std::move(runs)}};
+  out << all.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+}
+
+}  // namespace ddp::report

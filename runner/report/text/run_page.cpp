@@ -1,0 +1,219 @@
+#include "report/text/run_page.h"
+
+#include <algorithm>
+#include <ctime>
+#include <optional>
+#include <ostream>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/shell_word.h"
+#include "config/text/source.h"
+#include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
+#include "report/read/turns.h"
+#include "report/text/sparkline.h"
+#include "report/text/table.h"
+#include "report/text/words.h"
+
+namespace ddp::report {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kWideCurve = 40;
+
+struct Saved {
+  std::int64_t step = 0;
+  fs::path folder;
+  bool whole = false;
+  bool best = false;
+  bool latest = false;
+  std::optional<record::SaveReason> reason = {};  // of a whole one
+};
+
+// Newest first.
+std::vector<Saved> checkpoints_of(const record::RunDirectory& directory) try {
+  std::vector<Saved> all;
+  const auto whole = record::complete_checkpoints(directory.checkpoints());
+  const auto best = record::by_metric(whole);
+  std::error_code none;
+  const fs::path latest = fs::read_symlink(directory.checkpoints() / "latest", none);
+  for (const fs::path& folder : record::checkpoint_folders(directory.checkpoints())) {
+    all.push_back({.step = record::step_of(folder),
+                   .folder = folder,
+                   .whole = std::find(whole.begin(), whole.end(), folder) != whole.end(),
+                   .best = !best.empty() && best.front() == folder,
+                   .latest = latest == folder.filename()});
+    if (all.back().whole) all.back().reason = record::position_of(folder).reason;
+  }
+  return all;
+} catch (const Error&) {  // a damaged one is for `resume` to judge
+  return {};
+}
+
+std::vector<fs::path> logs_of(const record::RunDirectory& directory) {
+  std::vector<fs::path> logs;
+  std::error_code error;
+  for (fs::directory_iterator log(directory.log(0).parent_path(), error), end; !error && log != end;
+       log.increment(error)) {
+    logs.push_back(log->path());
+  }
+  std::sort(logs.begin(), logs.end());
+  return logs;
+}
+
+// What a page says, each under its name; a second line of the same stands under the first.
+class Facts {
+ public:
+  void add(const std::string& name, const std::string& text) {
+    std::istringstream in(text);
+    bool first = true;
+    for (std::string line; std::getline(in, line); first = false) table_.row({first ? name : "", line});
+  }
+  // Whole: who wants to copy a folder's name wants all of it.
+  void print(std::ostream& out) const { table_.print(out, {}); }
+
+ private:
+  Table table_;
+};
+
+std::string when(const View& view) {
+  std::string text = local_time(view.started) + ", " + age(view.started, std::time(nullptr)) + " ago";
+  if (view.ended) text += "; ended " + local_time(*view.ended);
+  return text;
+}
+
+std::string trained(const RunView& run) {
+  std::string text = counted(run.epochs, "epoch") + ", " + counted(run.steps, "step") + " in " + duration(run.seconds);
+  const double rate = run.seconds > 0 ? static_cast<double>(run.steps) / run.seconds : 0;
+  return rate > 0 ? text + ", " + in_words(rate) + " steps/s" : text;
+}
+
+std::string ranks(const RunView& run) {
+  std::string devices;
+  for (const std::string& device : run.devices) devices += (devices.empty() ? "" : ", ") + device;
+  return std::to_string(run.world_size) + (run.backend.empty() || run.backend == "none" ? "" : " over " + run.backend) +
+         (devices.empty() ? "" : ": " + devices);
+}
+
+std::string versions(const RunView& run) {
+  std::string text;
+  for (const auto& [name, version] : run.versions) text += (text.empty() ? "" : ", ") + name + " " + version;
+  return text;
+}
+
+// "best 0.0459 after step 414". Without validation, or with keep_best = 0, the best step may not be one that was saved.
+std::string best_in_words(const Best& best, const std::vector<Saved>& checkpoints) {
+  const bool saved = std::any_of(checkpoints.begin(), checkpoints.end(),
+                                 [&](const Saved& c) { return c.whole && c.step == best.step; });
+  return "best " + in_words(best.value) + " after step " + std::to_string(best.step) + (saved ? "" : " (not saved)");
+}
+
+void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
+  for (const auto& [name, value] : run.final_metrics) {
+    const bool is_best = run.best && run.best->metric == name;
+    facts.add(name, in_words(value) + (is_best ? ", " + best_in_words(*run.best, checkpoints) : ""));
+  }
+}
+
+void add_history(Facts& facts, const RunView& run, const fs::path& metrics) {
+  if (run.restarts > 0) facts.add("restarts", std::to_string(run.restarts));
+  try {
+    for (const Turn& turn : turns_of(metrics)) {
+      facts.add(turn.event == "restart" ? "restarted" : turn.origin.empty() ? "resumed" : "forked", in_words(turn));
+    }
+  } catch (const Error& error) {
+    facts.add("history", config::printable(error.summary()));
+  }
+}
+
+// "latest, best": what it is among the others, and why it was saved.
+std::string notes_on(const Saved& saved) {
+  if (!saved.whole) return saved.latest ? "latest, not complete" : "not complete";
+  std::string notes;
+  const auto note = [&notes](bool is, const char* text) {
+    if (is) notes += (notes.empty() ? "" : ", ") + std::string(text);
+  };
+  note(saved.latest, "latest");
+  note(saved.best, "best");
+  note(saved.reason == record::SaveReason::best && !saved.best, "best until then");
+  note(saved.reason == record::SaveReason::time, "time");
+  return notes.empty() ? "regular" : notes;
+}
+
+void add_checkpoints(Facts& facts, const std::vector<Saved>& checkpoints) {
+  for (const Saved& saved : checkpoints) {
+    facts.add("checkpoint", config::printable(saved.folder.string()) + "  (" + notes_on(saved) + ")");
+  }
+}
+
+void add_way_on(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
+  if (run.status != "interrupted" && run.status != "failed") return;
+  const bool any = std::any_of(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
+  facts.add("go on", "ddp-exp resume " + path_word(config::printable(run.folder.string())) +
+                         (any ? "" : "\nno checkpoint yet: resume starts over"));
+}
+
+void print_run(const std::string& name, const RunView& run, std::ostream& out, const Terminal& terminal) {
+  const record::RunDirectory directory(run.folder);
+  Facts facts;
+  facts.add("run", name);
+  facts.add("status", run.status);
+  if (run.error) {
+    facts.add("error",
+              (run.error->rank >= 0 ? "rank " + std::to_string(run.error->rank) + ": " : "") + run.error->what);
+  }
+  facts.add("started", when(run));
+  facts.add("trained", trained(run));
+  if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kWideCurve)));
+  const std::vector<Saved> checkpoints = checkpoints_of(directory);
+  add_metrics(facts, run, checkpoints);
+  facts.add("ranks", ranks(run));
+  facts.add("versions", versions(run));
+  facts.add("git", run.commit + (run.dirty ? ", with changes" : ""));
+  add_history(facts, run, directory.metrics());
+  facts.add("folder", config::printable(run.folder.string()));
+  add_checkpoints(facts, checkpoints);
+  for (const fs::path& log : logs_of(directory)) facts.add("log", config::printable(log.string()));
+  add_way_on(facts, run, checkpoints);
+  facts.print(out);
+}
+
+}  // namespace
+
+void print_page(const Row& row, std::ostream& out, const Terminal& terminal) {
+  if (const RunView* run = row.as_run()) {
+    print_run(row.run, *run, out, terminal);
+  } else {
+    print_sweep(row.run, *row.as_sweep(), out, terminal);
+  }
+}
+
+void print_page_as_json(const Row& row, std::ostream& out) {
+  config::Value json = {{"version", 1}};
+  json.update(to_json(row));
+  if (row.as_run()) {
+    const record::RunDirectory directory(row.view().folder);
+    json["history"] = config::Value::array();
+    try {
+      for (const Turn& turn : turns_of(directory.metrics())) json["history"].push_back(to_json(turn));
+    } catch (const Error&) {
+      json["history"] = nullptr;
+    }
+    json["checkpoints"] = config::Value::array();
+    for (const Saved& saved : checkpoints_of(directory)) {
+      json["checkpoints"].push_back(
+          {{"step", saved.step},
+           {"directory", config::printable(saved.folder.string())},
+           {"complete", saved.whole},
+           {"latest", saved.latest},
+           {"best", saved.best},
+           {"reason", saved.reason ? config::Value(record::to_string(*saved.reason)) : config::Value()}});
+    }
+    json["logs"] = config::Value::array();
+    for (const fs::path& log : logs_of(directory)) json["logs"].push_back(config::printable(log.string()));
+  }
+  out << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+}
+
+}  // namespace ddp::report

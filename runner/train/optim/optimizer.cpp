@@ -1,0 +1,113 @@
+#include "train/optim/optimizer.h"
+
+#include <algorithm>
+
+#include <ATen/core/grad_mode.h>
+
+#include "base/error.h"
+
+namespace ddp::train {
+
+namespace {
+
+bool fits(const at::Tensor& tensor, const std::string& what, const at::Tensor& parameter) {
+  if (what == "step") return tensor.dim() == 0 && tensor.scalar_type() == at::kFloat;
+  return tensor.sizes() == parameter.sizes() && tensor.scalar_type() == parameter.scalar_type();
+}
+
+}  // namespace
+
+OptimizerRegistry& optimizers() {
+  static OptimizerRegistry instance("optimizer");
+  return instance;
+}
+
+Optimizer::Optimizer(const NamedTensors& named, double lr) : lr_(lr) {
+  for (const auto& [name, tensor] : named) {
+    if (tensor.requires_grad()) slots_.push_back({.name = name, .parameter = tensor, .state = {}});
+  }
+  for (auto& slot : slots_) {
+    const auto same = [&](const std::vector<Slot*>& group) {
+      return group[0]->parameter.device() == slot.parameter.device() &&
+             group[0]->parameter.scalar_type() == slot.parameter.scalar_type();
+    };
+    const auto group = std::find_if(groups_.begin(), groups_.end(), same);
+    if (group == groups_.end()) {
+      groups_.push_back({&slot});
+    } else {
+      group->push_back(&slot);
+    }
+  }
+}
+
+void Optimizer::step(double lr) {
+  const at::NoGradGuard no_grad;
+  for (const auto& group : groups_) {
+    std::vector<Slot*> with_gradient;
+    with_gradient.reserve(group.size());
+    for (Slot* slot : group) {
+      if (slot->parameter.grad().defined()) with_gradient.push_back(slot);
+    }
+    if (!with_gradient.empty()) update(with_gradient, lr);
+  }
+}
+
+NamedTensors Optimizer::state() const {
+  NamedTensors list;
+  for (const auto& slot : slots_) {
+    for (const auto& [what, tensor] : slot.state) list.emplace_back("state." + slot.name + "." + what, tensor);
+  }
+  return list;
+}
+
+int Optimizer::copies() const {
+  const auto names = kept();
+  return static_cast<int>(std::count_if(names.begin(), names.end(), [](const auto& name) { return name != "step"; }));
+}
+
+c10::Device Optimizer::device_of(const std::string&, const Slot& slot) const { return slot.parameter.device(); }
+
+void Optimizer::load(const NamedTensors& state) {
+  const auto names = kept();
+  for (const auto& [key, tensor] : state) {
+    const std::size_t dot = key.rfind('.');
+    const std::string owner = key.substr(0, dot);
+    const std::string what = dot == std::string::npos ? "" : key.substr(dot + 1);
+    const auto slot =
+        std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return "state." + s.name == owner; });
+    const bool known = slot != slots_.end() && std::find(names.begin(), names.end(), what) != names.end();
+    if (!known || !fits(tensor, what, slot->parameter)) {
+      throw training_error("has \"" + key + "\", which this optimizer does not keep for this model", "checkpoint",
+                           "go on with the optimizer and model that it was saved with");
+    }
+    slot->state[what] = tensor.to(device_of(what, *slot), /*non_blocking=*/false, /*copy=*/true);
+  }
+  for (const auto& slot : slots_) {
+    if (slot.state.empty() || slot.state.size() == names.size()) continue;
+    throw training_error("lacks some of this optimizer's state of \"" + slot.name + "\"", "checkpoint",
+                         "go on with the optimizer that it was saved with");
+  }
+}
+
+std::vector<at::Tensor> Optimizer::parameters(const std::vector<Slot*>& slots) {
+  std::vector<at::Tensor> list;
+  list.reserve(slots.size());
+  for (const Slot* slot : slots) list.push_back(slot->parameter);
+  return list;
+}
+
+std::vector<at::Tensor> Optimizer::gradients(const std::vector<Slot*>& slots) {
+  std::vector<at::Tensor> list;
+  list.reserve(slots.size());
+  for (const Slot* slot : slots) list.push_back(slot->parameter.grad());
+  return list;
+}
+
+std::vector<at::Tensor> Optimizer::states(const std::vector<Slot*>& slots, const std::string& what) {
+  std::vector<at::Tensor> list;
+  list.reserve(slots.size());
+  for (const Slot* slot : slots) list.push_back(slot->state.at(what));
+  return list;
+}
+
+}  // namespace ddp::train
