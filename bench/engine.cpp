@@ -13,7 +13,7 @@
 #include <torch/nn/module.h>
 
 #include "datasets/dataset.h"
-#include "dist/parallel/distributed_model.h"
+#include "dist/parallel/parallel.h"
 #include "models/model.h"
 #include "ranks.h"
 #include "train/loss/loss.h"
@@ -25,16 +25,21 @@ constexpr int kSteady = 20;  // as the bench of a run's steps leaves out
 
 void train(int rank, int steps, const ddp::dist::Group& group) {
   using ddp::config::Value;
-  const auto dataset = ddp::datasets::registry().build("random_batch", Value::object());
+  const auto dataset = ddp::datasets::registry().build("random_batch", Value::object(), {});
   const auto& drawn = dynamic_cast<const ddp::datasets::DrawnDataset&>(*dataset);
-  ddp::dist::DistributedModel model(ddp::models::registry().build("toy", Value::object(), {}), group, {}, {});
-  const auto optimizer = ddp::train::optimizers().build("sgd", Value{{"lr", 1e-3}}, model.parameters());
+  const auto model = ddp::dist::parallels().build("ddp", Value::object(),
+                                                  {.module = ddp::models::registry().build("toy", Value::object(), {}),
+                                                   .group = group,
+                                                   .devices = {},
+                                                   .options = {}});
+  model->start({});
+  const auto optimizer = ddp::train::optimizers().build("sgd", Value{{"lr", 1e-3}}, model->parameters());
   const auto loss = ddp::train::losses().build("mse", Value::object());
   auto start = std::chrono::steady_clock::now();
   for (int step = 1; step <= steps; ++step) {
     const ddp::datasets::Batch batch = drawn.draw(20);
-    model.zero_grad();
-    loss(model.forward(batch.inputs), batch.targets).backward();
+    model->zero_grad();
+    loss(model->forward(ddp::tensors_of(batch.inputs)), batch.targets.front().second).backward();
     optimizer->step(1e-3);
     if (step == kSteady) start = std::chrono::steady_clock::now();
   }

@@ -16,7 +16,7 @@
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   at::set_num_threads(1);
-  const auto dataset = ddp::datasets::registry().build(argv[1], ddp::config::Value::object());
+  const auto dataset = ddp::datasets::registry().build(argv[1], ddp::config::Value::object(), {});
   const std::int64_t size = dynamic_cast<const ddp::datasets::MapDataset&>(*dataset).size();
   ddp::config::Loader options;
   options.workers = std::atol(argv[3]);
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   std::chrono::duration<double> took{};
   for (std::int64_t epoch = 0; took.count() < std::atof(argv[4]); ++epoch) {
     batches->start_epoch(epoch, 0, 0, /*last=*/false);
-    for (std::int64_t i = batches->per_epoch(); i > 0; --i) samples += batches->next().inputs.size(0);
+    for (std::int64_t i = batches->per_epoch(); i > 0; --i) samples += batches->next().samples();
     took = std::chrono::steady_clock::now() - start;
   }
   std::printf("%.1f\n", static_cast<double>(samples) / took.count());

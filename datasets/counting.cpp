@@ -25,7 +25,7 @@ class Counting : public MapDataset {
 
   std::int64_t size() const override { return o_.size; }
 
-  Batch gather(const at::Tensor& indices) const override {
+  Batch gather(const at::Tensor& indices, std::int64_t) const override {
     const std::int64_t samples = indices.size(0);
     at::Tensor inputs = at::empty({samples, o_.features}, at::kFloat);
     at::Tensor targets = at::empty({samples}, at::kLong);
@@ -45,7 +45,7 @@ class Counting : public MapDataset {
 
 const bool counting_registered = registry().add<CountingOptions>(
     "counting", "ToyData of the HPC tutorial: sample i is the number i, features times; its class is i % classes",
-    [](const CountingOptions& o) -> std::unique_ptr<Dataset> { return std::make_unique<Counting>(o); },
+    [](const CountingOptions& o, const Context&) -> std::unique_ptr<Dataset> { return std::make_unique<Counting>(o); },
     {{"loss", "cross_entropy"}});
 
 }  // namespace

@@ -87,7 +87,7 @@ std::unique_ptr<Dataset> parse(const std::string& text, const std::string& path)
 
 const bool digits_registered =
     registry().add<DigitsOptions>("digits", "scikit-learn's 1797 handwritten digits: 64 values 0..1, class 0..9",
-                                  [](const DigitsOptions& o) {
+                                  [](const DigitsOptions& o, const Context&) {
                                     const std::string path = o.path.empty() ? default_path() : o.path;
                                     return parse(unzip(path), path);
                                   },

@@ -13,7 +13,7 @@ class InMemory : public MapDataset {
 
   std::int64_t size() const override { return inputs_.size(0); }
   bool in_memory() const override { return true; }
-  Batch gather(const at::Tensor& indices) const override {
+  Batch gather(const at::Tensor& indices, std::int64_t) const override {
     return {at::index_select(inputs_, 0, indices), at::index_select(targets_, 0, indices)};
   }
 

@@ -28,9 +28,7 @@ class RandomBatch : public DrawnDataset {
 
   Batch draw(std::int64_t batch_size) const override {
     if (options_.keep == 0) return draw_samples(batch_size);
-    if (batch_size <= options_.keep) {
-      return {kept_.inputs.narrow(0, 0, batch_size), kept_.targets.narrow(0, 0, batch_size)};
-    }
+    if (batch_size <= options_.keep) return kept_.first(batch_size);
     throw usage_error(
         "keeps " + std::to_string(options_.keep) + " samples, fewer than a batch of " + std::to_string(batch_size),
         "dataset.keep", "keep at least batch_size samples");
@@ -49,7 +47,9 @@ class RandomBatch : public DrawnDataset {
 
 const bool random_batch_registered = registry().add<RandomBatchOptions>(
     "random_batch", "the DDP tutorial's random batches: randn(batch, inputs), randn(batch, targets) each time",
-    [](const RandomBatchOptions& o) -> std::unique_ptr<Dataset> { return std::make_unique<RandomBatch>(o); },
+    [](const RandomBatchOptions& o, const Context&) -> std::unique_ptr<Dataset> {
+      return std::make_unique<RandomBatch>(o);
+    },
     {{"loss", "mse"}, {"needs", "steps"}});
 
 }  // namespace

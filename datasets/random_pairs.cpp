@@ -18,7 +18,7 @@ struct RandomPairsOptions {
 
 // torch.rand draws value after value, so one call for all samples draws what rand(features), rand(targets)
 // item by item does, as the tutorial's MyTrainDataset draws them.
-std::unique_ptr<Dataset> make(const RandomPairsOptions& o) {
+std::unique_ptr<Dataset> make(const RandomPairsOptions& o, const Context&) {
   const at::Tensor values = at::rand({o.size, o.features + o.targets});
   return std::make_unique<InMemory>(values.narrow(1, 0, o.features).contiguous(),
                                     values.narrow(1, o.features, o.targets).contiguous());

@@ -39,20 +39,16 @@ Checkpoint load_everywhere(const std::filesystem::path& folder, int rank, const 
   std::string text;
   if (rank == 0) {
     checkpoint = load(folder);
-    text = Json{{"state", to_text(checkpoint.state)},
-                {"model", describe(checkpoint.model)},
-                {"optimizer", describe(checkpoint.optimizer)},
-                {"buffers", describe(checkpoint.buffers)}}
-               .dump();
+    Json states = Json::object();
+    for (const auto& [name, tensors] : checkpoint.tensors) states[name] = describe(tensors);
+    text = Json{{"state", to_text(checkpoint.state)}, {"states", states}}.dump();
   }
   const Json told = Json::parse(dist::broadcast_text(control, text));
   if (rank != 0) {
-    checkpoint = {.state = parse_state(told.at("state"), folder.string()),
-                  .model = make(told.at("model")),
-                  .optimizer = make(told.at("optimizer")),
-                  .buffers = make(told.at("buffers"))};
+    checkpoint.state = parse_state(told.at("state"), folder.string());
+    for (const auto& [name, list] : told.at("states").items()) checkpoint.tensors[name] = make(list);
   }
-  for (const auto* part : {&checkpoint.model, &checkpoint.optimizer, &checkpoint.buffers}) send_tensors(control, *part);
+  for (const auto& [name, tensors] : checkpoint.tensors) send_tensors(control, tensors);
   return checkpoint;
 }
 

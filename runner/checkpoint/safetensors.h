@@ -6,11 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
+#include "model/named_tensors.h"
 
 namespace ddp::checkpoint {
-
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 // A file's size and XXH3-64, as state.json records them.
 struct Digest {

@@ -72,6 +72,7 @@ State state_of(const nlohmann::json& json) {
   s.metric_name = config::text_member(metric, "name");
   s.metric = number_or_nan(metric, "value");
   s.reason = record::reason_member(json);
+  if (json.contains("ended_by")) s.ended_by = config::text_member(json, "ended_by");
   s.config_hash = config::text_member(json, "config_hash");
   const auto& files = config::member(json, "files");
   if (!files.is_object()) throw std::runtime_error("\"files\" is no object");
@@ -109,6 +110,7 @@ std::string to_text(const State& s) {
       {"rng", s.rng},
       {"gpu_rng", s.gpu_rng},
   };
+  if (!s.ended_by.empty()) json["ended_by"] = s.ended_by;
   if (s.reason != record::SaveReason::regular) json["reason"] = record::to_string(s.reason);
   return json.dump(1) + "\n";
 }

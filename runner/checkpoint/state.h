@@ -33,6 +33,7 @@ struct State {
   std::string metric_name;
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint
   record::SaveReason reason = record::SaveReason::regular;
+  std::string ended_by;  // why the run has ended here, record::kAllSteps or a rule's name; empty: it has not
   std::string config_hash;
   std::map<std::string, Digest> files;
 };

@@ -13,6 +13,8 @@ namespace ddp::checkpoint {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kEnding = ".safetensors";
+
 // Where a checkpoint is written before it gets its name. Goes, with what is in it, unless it was renamed: a full disk
 // needs the room.
 class UnfinishedFolder {
@@ -48,10 +50,8 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   const fs::path folder = folder_of(checkpoints, snapshot.state.step);
   const UnfinishedFolder unfinished(checkpoints / ("." + folder.filename().string() + record::kUnfinished));
   State state = snapshot.state;
-  state.files["model.safetensors"] = snapshot.model.write(unfinished.path() / "model.safetensors", moved);
-  state.files["optimizer.safetensors"] = snapshot.optimizer.write(unfinished.path() / "optimizer.safetensors", moved);
-  if (snapshot.own_buffers) {
-    state.files["buffers.safetensors"] = snapshot.buffers.write(unfinished.path() / "buffers.safetensors", moved);
+  for (const auto& [name, image] : snapshot.images) {
+    state.files[name + kEnding] = image.write(unfinished.path() / (name + kEnding), moved);
   }
   const std::string text = to_text(state);
   record::write_atomically(unfinished.path() / "state.json", text);
@@ -73,14 +73,18 @@ Checkpoint load(const fs::path& folder) {
     throw training_error(damage, folder.string());
   }
   const fs::path state = folder / "state.json";
-  Checkpoint checkpoint{
-      .state = parse_state(record::read_text(state), state.string()), .model = {}, .optimizer = {}, .buffers = {}};
-  checkpoint.model = read_safetensors(folder / "model.safetensors");
-  checkpoint.optimizer = read_safetensors(folder / "optimizer.safetensors");
-  if (checkpoint.state.files.contains("buffers.safetensors")) {
-    checkpoint.buffers = read_safetensors(folder / "buffers.safetensors");
+  Checkpoint checkpoint{.state = parse_state(record::read_text(state), state.string()), .tensors = {}};
+  for (const auto& [file, digest] : checkpoint.state.files) {
+    const fs::path name = file;
+    if (name.extension() == kEnding) checkpoint.tensors[name.stem().string()] = read_safetensors(folder / name);
   }
   return checkpoint;
+}
+
+const NamedTensors& Checkpoint::of(const std::string& name) const {
+  static const NamedTensors kNone;
+  const auto found = tensors.find(name);
+  return found == tensors.end() ? kNone : found->second;
 }
 
 }  // namespace ddp::checkpoint

@@ -1,35 +1,41 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "checkpoint/image.h"
 #include "checkpoint/state.h"
 
 namespace ddp::checkpoint {
 
-// One checkpoint, as loaded: tensors by name, on the CPU.
+// The states that every checkpoint has; a checkpoint keeps any number of others.
+inline constexpr const char* kModel = "model";          // Python's state_dict()
+inline constexpr const char* kOptimizer = "optimizer";  // "state.<parameter>.<what>"
+
+// The tensors of one named state. `steady` ones stay as they are until the optimizer's next step.
+struct StateTensors {
+  NamedTensors steady;
+  NamedTensors changing;
+};
+
+// One checkpoint, as loaded: the tensors of each named state, on the CPU.
 struct Checkpoint {
   State state;
-  NamedTensors model;      // Python's state_dict()
-  NamedTensors optimizer;  // "state.<parameter>.<what>"
-  NamedTensors buffers;    // "rank.<r>.<name>", where ranks keep buffers of their own
+  std::map<std::string, NamedTensors> tensors;
+
+  // Returns those of a state; none where the checkpoint has no such state.
+  const NamedTensors& of(const std::string& name) const;
 };
 
 // All that a checkpoint's files will hold, as it was at one moment: training goes on while it is written.
 struct Snapshot {
   State state;
-  SafetensorsImage model;
-  SafetensorsImage optimizer;
-  SafetensorsImage buffers;
-  bool own_buffers = false;  // ranks keep buffers of their own: there are `buffers`
+  std::map<std::string, SafetensorsImage> images;  // by the states' names
 
   // Finishes the images. Several threads may call it.
   void finish() {
-    model.finish();
-    optimizer.finish();
-    if (own_buffers) buffers.finish();
+    for (auto& [name, image] : images) image.finish();
   }
 };
 

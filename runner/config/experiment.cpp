@@ -42,6 +42,10 @@ void Validation::fields(Fields& f) {
   f({.name = "split", .doc = "the share of the dataset that is held out", .range = from_below(0, 1)}, split);
   f({.name = "seed", .doc = "which samples are held out", .range = at_least(0)}, seed);
   f({.name = "every", .doc = "epochs from one validation to the next", .range = between(1, kMost)}, every);
+  f({.name = "batch_size",
+     .doc = "samples of a batch; default: batch_size of the run's start",
+     .range = between(1, kMost)},
+    batch_size);
 }
 
 void Checkpoint::fields(Fields& f) {

@@ -33,6 +33,7 @@ struct Validation {
   double split = 0;
   std::int64_t seed = 0;
   std::int64_t every = 1;
+  std::optional<std::int64_t> batch_size;
   void fields(Fields& f);
 };
 

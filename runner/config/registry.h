@@ -27,25 +27,34 @@ class Registry {
   template <class Options, class Make>
   bool add(const std::string& name, const std::string& doc, Make make, Value traits = Value::object()) {
     // Described when asked, not now: options may tell of other components, which may not have registered yet.
-    auto spec = [name, doc, traits = std::move(traits)] {
+    auto spec = [name, doc, traits] {
       return Spec{.name = name, .doc = doc, .options = describe<Options>(), .traits = traits};
     };
     Build build = [make](const Value& options, Context... context) {
       return make(read<Options>(options), std::forward<Context>(context)...);
     };
-    const bool is_new = entries_.emplace(name, Entry{std::move(spec), std::move(build)}).second;
+    Entry entry{.spec = std::move(spec), .traits = std::move(traits), .build = std::move(build)};
+    const bool is_new = entries_.emplace(name, std::move(entry)).second;
     if (!is_new) twice_ = name;
     return is_new;
   }
 
   // Throws ddp::Error (usage) where there is no such component.
   Product build(const std::string& name, const Value& options, Context... context) const {
-    const auto entry = entries_.find(name);
-    if (entry == entries_.end()) throw usage_error("there is no " + kind_ + " \"" + name + "\"");
-    return entry->second.build(options, std::forward<Context>(context)...);
+    return entry(name).build(options, std::forward<Context>(context)...);
   }
 
+  // The facts that a component registered with. Throws ddp::Error (usage) where there is no such component.
+  const Value& traits(const std::string& name) const { return entry(name).traits; }
+
   const std::string& kind() const { return kind_; }
+
+  // The names of all components, sorted.
+  std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (const auto& [name, entry] : entries_) list.push_back(name);
+    return list;
+  }
 
   // Throws ddp::Error (usage) where two files registered one name: the build asks, and fails.
   std::vector<Spec> specs() const {
@@ -58,8 +67,16 @@ class Registry {
  private:
   struct Entry {
     std::function<Spec()> spec;
+    Value traits;
     Build build;
   };
+
+  const Entry& entry(const std::string& name) const {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) throw usage_error("there is no " + kind_ + " \"" + name + "\"");
+    return found->second;
+  }
+
   std::string kind_;
   std::map<std::string, Entry> entries_;
   std::string twice_;  // a name that was registered twice

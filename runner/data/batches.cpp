@@ -20,7 +20,9 @@ constexpr std::int64_t kWorthThread = 1 << 16;
 
 datasets::Batch pinned(datasets::Batch batch, bool pin) {
   if (!pin) return batch;
-  return {batch.inputs.pin_memory(), batch.targets.pin_memory()};
+  for (auto& [name, tensor] : batch.inputs) tensor = tensor.pin_memory();
+  for (auto& [name, tensor] : batch.targets) tensor = tensor.pin_memory();
+  return batch;
 }
 
 // Batches of samples in the sampler's order; the last one of an epoch may be short.
@@ -49,6 +51,7 @@ class SampledBatches : public Batches {
     prefetch_.reset();
     if (position == 0 && done == 0) at::empty({}, at::kLong).random_();
     order_ = begun_.valid() && begun_epoch_ == epoch && done == 0 ? begun_.get() : order_of(epoch, done);
+    epoch_ = epoch;
     next_ = position;
     if (!last && sampler_.size >= kWorthThread) draw_ahead(epoch + 1);
     if (workers_ > 0) {
@@ -78,7 +81,8 @@ class SampledBatches : public Batches {
 
   datasets::Batch gather(std::int64_t index) const {
     const std::int64_t begin = index * batch_size_;
-    return pinned(dataset_.gather(order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin))), pin_memory_);
+    const at::Tensor samples = order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin));
+    return pinned(dataset_.gather(samples, epoch_), pin_memory_);
   }
 
   const datasets::MapDataset& dataset_;
@@ -89,6 +93,7 @@ class SampledBatches : public Batches {
   const std::int64_t workers_;
   const DistributedSampler sampler_;
   at::Tensor order_;  // this epoch's samples of this rank
+  std::int64_t epoch_ = 0;
   std::int64_t next_ = 0;
   std::int64_t begun_epoch_ = 0;
   // Last, these two: their threads read the members above.

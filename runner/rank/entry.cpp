@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "datasets/dataset.h"
+#include "dist/parallel/parallel.h"
 #include "dist/waiting.h"
 #include "models/model.h"
 #include "rank/comm.h"
@@ -85,6 +86,7 @@ extern "C" int ddp_rank_comm(const ddp::rank::Task* task, const ddp::rank::CommO
 extern "C" void ddp_rank_components(ddp::config::Components* components) {
   list(ddp::models::registry(), *components);
   list(ddp::datasets::registry(), *components);
+  list(ddp::dist::parallels(), *components);
   list(ddp::train::losses(), *components);
   list(ddp::train::optimizers(), *components);
   list(ddp::schedule::schedulers(), *components);

@@ -11,6 +11,9 @@
 #include "checkpoint/store.h"
 #include "data/batches.h"
 #include "dist/parallel/data_parallel.h"
+#include "dist/parallel/parallel.h"
+#include "model/call.h"
+#include "model/weights.h"
 #include "models/model.h"
 #include "rank/task.h"
 #include "train/checkpointer.h"
@@ -20,16 +23,10 @@
 namespace ddp::rank {
 namespace {
 
-std::int64_t bytes_of(const train::NamedTensors& tensors) {
+std::int64_t bytes_of(const NamedTensors& tensors) {
   std::int64_t bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
   return bytes;
-}
-
-train::NamedTensors named(const torch::OrderedDict<std::string, at::Tensor>& tensors) {
-  train::NamedTensors list;
-  for (const auto& item : tensors) list.emplace_back(item.key(), item.value());
-  return list;
 }
 
 // A batch as training will see it.
@@ -37,15 +34,22 @@ datasets::Batch first_batch(const datasets::Dataset& dataset, const config::Expe
   if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) return drawn->draw(*e.batch_size);
   const auto& map = dynamic_cast<const datasets::MapDataset&>(dataset);
   probe.samples = map.size();
-  return map.gather(at::arange(std::min(*e.batch_size, map.size()), at::kLong));
+  return map.gather(at::arange(std::min(*e.batch_size, map.size()), at::kLong), /*epoch=*/0);
 }
 
-at::Tensor forward(torch::nn::AnyModule& model, const config::Experiment& e, const at::Tensor& inputs) {
+// "[32, 20] and [32, 4]"
+std::string shapes_of(const NamedTensors& tensors) {
+  std::string text;
+  for (const auto& [name, tensor] : tensors) text += (text.empty() ? "" : " and ") + c10::str(tensor.sizes());
+  return text;
+}
+
+at::Tensor forward(torch::nn::AnyModule& model, const config::Experiment& e, const NamedTensors& inputs) {
   try {
-    return model.forward(inputs);
+    return model::call(model, tensors_of(inputs));
   } catch (const c10::Error& error) {
     throw usage_error("the model \"" + e.model.name + "\" does not take what the dataset \"" + e.dataset.name +
-                          "\" gives, inputs of shape " + c10::str(inputs.sizes()) + ": " + error.msg(),
+                          "\" gives, inputs of shape " + shapes_of(inputs) + ": " + error.msg(),
                       "model");
   }
 }
@@ -54,10 +58,10 @@ at::Tensor forward(torch::nn::AnyModule& model, const config::Experiment& e, con
 void try_saved(const Task& t, torch::nn::Module& model, train::Optimizer& optimizer) {
   if (!t.resume_from.empty()) {
     const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
-    train::load_into(saved.model, model, t.resume_from.string());
-    optimizer.load(saved.optimizer);
+    model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
+    optimizer.load(saved.of(checkpoint::kOptimizer));
   } else if (!t.init_from.empty()) {
-    train::load_into(checkpoint::read_safetensors(t.init_from), model, t.init_from.string());
+    model::load_weights(checkpoint::read_safetensors(t.init_from), model, t.init_from.string());
   }
 }
 
@@ -72,8 +76,9 @@ double time_of_step(torch::nn::AnyModule& model, const config::Experiment& e, co
 void measure_model(const Task& t, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
-  const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options);
-  const bool copied = e.parallel == "data_parallel" && t.devices.size() > 1;
+  const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options,
+                                                  datasets::Context{.seed = static_cast<std::uint64_t>(e.seed)});
+  const bool copied = dist::copies_model(e.parallel) && t.devices.size() > 1;
   const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : t.devices.size(), c10::kCPU)};
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   const auto parameters = named(model.ptr()->named_parameters());
@@ -91,10 +96,10 @@ void measure_model(const Task& t, Probe& probe) {
   const at::NoGradGuard no_grad;
   const at::Tensor output = forward(model, e, batch.inputs);
   try {
-    loss(output, batch.targets);
+    loss(output, train::only_target(batch.targets));
   } catch (const c10::Error& error) {
     throw usage_error("the loss \"" + e.loss.name + "\" does not take outputs of shape " + c10::str(output.sizes()) +
-                          " with targets of shape " + c10::str(batch.targets.sizes()) + ": " + error.msg(),
+                          " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
   if (t.timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);

@@ -8,6 +8,7 @@
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
+#include "dist/parallel/parallel.h"
 #include "dist/waiting.h"
 
 namespace ddp::rank {
@@ -50,7 +51,7 @@ void keep_freed_memory() {
 
 dist::Groups join_groups(const Task& t) {
   const auto& d = t.experiment->distributed;
-  if (t.experiment->parallel != "ddp") return {};
+  if (!dist::joins_group(t.experiment->parallel)) return {};
   t.progress->rank(t.rank).begin(record::Collective::joining);
   return dist::join_process_groups({.backend = d.backend,
                                     .rank = t.rank,

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
 #include "config/difference.h"
+#include "dist/parallel/parallel.h"
 #include "models/model.h"
 #include "rank/process.h"
 #include "record/run_directory.h"
@@ -24,47 +25,65 @@ std::vector<c10::Device> devices_of(const Task& t) { return {t.devices.begin(), 
 struct Data {
   std::unique_ptr<datasets::Dataset> dataset;
   std::unique_ptr<data::Batches> batches;
-  std::optional<train::Holdout> holdout;
+  std::optional<data::EvaluationSet> validation;
 };
 
 Data build_data(const Task& t) {
   const auto& e = *t.experiment;
-  Data d{.dataset = datasets::registry().build(e.dataset.name, e.dataset.options), .batches = nullptr, .holdout = {}};
-  const std::int64_t batch_size = *e.batch_size;
+  const datasets::Context context{.role = datasets::Role::train,
+                                  .rank = t.rank,
+                                  .world_size = t.world_size,
+                                  .seed = static_cast<std::uint64_t>(e.seed)};
+  Data d{.dataset = datasets::registry().build(e.dataset.name, e.dataset.options, context),
+         .batches = {},
+         .validation = {}};
   data::Split parts;
   if (const auto* map = dynamic_cast<const datasets::MapDataset*>(d.dataset.get())) {
     parts = data::split(map->size(), e.validation);
     if (parts.validation.numel() > 0) {
-      d.holdout = {.dataset = map,
-                   .samples = parts.validation,
-                   .batch_size = batch_size,
-                   .rank = t.rank,
-                   .world_size = t.world_size,
-                   .device = first_device(t)};
+      d.validation = {.dataset = map,
+                      .samples = parts.validation,
+                      .batch_size = e.validation.batch_size.value_or(*e.batch_size),
+                      .rank = t.rank,
+                      .world_size = t.world_size,
+                      .workers = e.loader.workers};
     }
   }
-  d.batches = data::make_batches(
-      *d.dataset, parts.train,
-      {.rank = t.rank, .world_size = t.world_size, .batch_size = batch_size, .pin_memory = first_device(t).is_cuda()},
-      e.loader);
+  d.batches = data::make_batches(*d.dataset, parts.train,
+                                 {.rank = t.rank,
+                                  .world_size = t.world_size,
+                                  .batch_size = *e.batch_size,
+                                  .pin_memory = first_device(t).is_cuda()},
+                                 e.loader);
   return d;
 }
 
-// The model as it starts: fresh weights, or those of a file, or those of the checkpoint it goes on from.
-torch::nn::AnyModule build_model(const Task& t, const checkpoint::Checkpoint* saved) {
+torch::nn::AnyModule build_model(const Task& t) {
   const auto& e = *t.experiment;
   models::Placement placement{.devices = devices_of(t)};
   // Copied to the others whenever it is used.
-  if (e.parallel == "data_parallel") placement.devices.resize(1, c10::kCPU);
+  if (dist::copies_model(e.parallel)) placement.devices.resize(1, c10::kCPU);
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
+  return model;
+}
+
+// The model as it starts, shared among the ranks: fresh weights, or those of a file, or those of the checkpoint that it
+// goes on from.
+std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group& group,
+                                               const checkpoint::Checkpoint* saved) {
+  const auto& e = *t.experiment;
+  auto parallel = dist::parallels().build(
+      e.parallel, config::Value::object(),
+      {.module = build_model(t), .group = group, .devices = devices_of(t), .options = e.distributed});
   if (saved != nullptr) {
-    train::load_into(saved->model, *model.ptr(), t.resume_from.string());
+    parallel->load(saved->of(checkpoint::kModel), t.resume_from.string());
   } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {
     // Where another rank does not see the file, rank 0's weights reach it as those of every start do.
-    train::load_into(checkpoint::read_safetensors(t.init_from), *model.ptr(), t.init_from.string());
+    parallel->load(checkpoint::read_safetensors(t.init_from), t.init_from.string());
   }
-  return model;
+  parallel->start(saved != nullptr ? saved->state.buckets : dist::Buckets{});
+  return parallel;
 }
 
 // Ranks that were not forked by one parent may have been given different things. Rank 0's checkpoint is the one.
@@ -118,7 +137,7 @@ struct Parts {
   const Task& task;
   const Data data;
   const dist::Groups groups;
-  std::optional<dist::DistributedModel> model;
+  std::unique_ptr<dist::Parallel> model;
   std::unique_ptr<train::Optimizer> optimizer;
   std::optional<tensorboard::EventLog> events;  // on rank 0
   std::optional<record::RunRecorder> recorder;  // on rank 0
@@ -150,29 +169,28 @@ void start(Parts& p) {
   const std::filesystem::path from = agree(t, p.groups.control);
   std::optional<checkpoint::Checkpoint> saved;
   if (!from.empty()) saved = checkpoint::load_everywhere(from, t.rank, p.groups.control);
-  p.model.emplace(build_model(t, saved ? &*saved : nullptr), p.groups.main, e.distributed,
-                  saved ? saved->state.buckets : dist::Buckets{});
-  if (e.parallel == "data_parallel") p.model->split_batches_over(devices_of(t));
+  p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr);
   p.optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, p.model->parameters());
   if (saved) p.state = saved->state;
   const record::RunDirectory directory(t.run_directory);
   if (t.rank == 0) start_records(p, directory);
-  p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
-                                                  .options = e.checkpoint,
-                                                  .metric = e.best_metric(),
-                                                  .own_buffers = !e.distributed.broadcast_buffers,
-                                                  .rank = t.rank,
-                                                  .devices = t.devices,
-                                                  .group = p.groups.main,
-                                                  .control = p.groups.control,
-                                                  .model = *p.model,
-                                                  .optimizer = *p.optimizer,
-                                                  .recorder = p.recorder ? &*p.recorder : nullptr});
+  p.checkpointer.emplace(train::CheckpointerParts{
+      .folder = directory.checkpoints(),
+      .options = e.checkpoint,
+      .metric = e.best_metric(),
+      .rank = t.rank,
+      .devices = t.devices,
+      .group = p.groups.main,
+      .control = p.groups.control,
+      .model = *p.model,
+      .states = train::states_of(
+          {.experiment = e, .rank = t.rank, .group = p.groups.main, .model = *p.model, .optimizer = *p.optimizer}),
+      .recorder = p.recorder ? &*p.recorder : nullptr});
   if (saved) p.checkpointer->restore(*saved);
   take_over(p.state, t);
 }
 
-void run_to_end(train::Trainer& trainer, Parts& p, const config::Length& length) {
+void run_to_end(train::Trainer& trainer, Parts& p) {
   try {
     trainer.run();
   } catch (...) {
@@ -180,7 +198,7 @@ void run_to_end(train::Trainer& trainer, Parts& p, const config::Length& length)
     throw;
   }
   // One that was asked to stop has no end yet.
-  if (p.events && p.task.progress->run().step >= length.steps) p.events->finish(/*success=*/true);
+  if (p.events && p.task.progress->run().ended) p.events->finish(/*success=*/true);
   if (p.recorder) p.recorder->flush();
 }
 
@@ -216,13 +234,13 @@ void train(Parts& p) {
                           .length = length,
                           .until_epoch = t.until_epoch,
                           .batches = *p.data.batches,
-                          .holdout = p.data.holdout,
+                          .validation = p.data.validation,
                           .checkpointer = *p.checkpointer,
                           .page = *t.progress,
                           .console = record::Console(t.console),
                           .recorder = p.recorder ? &*p.recorder : nullptr},
                          p.state);
-  run_to_end(trainer, p, length);
+  run_to_end(trainer, p);
 }
 
 }  // namespace

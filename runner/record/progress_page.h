@@ -82,6 +82,7 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> step{0};
   std::atomic<std::int64_t> steps_in_all{0};
   std::atomic<std::int64_t> epochs_done{0};
+  std::atomic<bool> ended{false};  // trained to its end, whether that is its last step or a rule's
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, all ranks
   std::atomic<double> seconds{0};

@@ -56,7 +56,7 @@ int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialP
   const launch::Launch launch;
   const launch::Plan plan = launch::make_plan(loaded, sweep.gpus, launch, global_batch_size);
   const bool there = move.epochs > 0 && point.position.epoch >= move.epochs;
-  if (!point.checkpoint.empty() && (there || launch::has_done_all(plan.experiment, point.position))) {
+  if (!point.checkpoint.empty() && (there || launch::has_ended(plan.experiment, point.position))) {
     launch::settle(plan, directory, point.position);
     return 0;
   }

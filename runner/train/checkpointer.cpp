@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <map>
 #include <system_error>
 #include <utility>
 
@@ -27,8 +26,6 @@ fs::path rehearsal_folder(const fs::path& checkpoints) { return checkpoints / ".
 
 constexpr double kNothingSaved = std::numeric_limits<double>::quiet_NaN();
 
-std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; }
-
 }  // namespace
 
 Checkpointer::Checkpointer(CheckpointerParts parts)
@@ -38,49 +35,27 @@ Checkpointer::Checkpointer(CheckpointerParts parts)
   if (const auto best = record::best_saved(p_.folder, p_.metric)) best_saved_ = best_before_ = best->value;
 }
 
-void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& module, const std::string& where) {
-  const at::NoGradGuard no_grad;
-  std::map<std::string, at::Tensor> targets;
-  for (const auto& item : module.named_parameters()) targets[item.key()] = item.value();
-  for (const auto& item : module.named_buffers()) targets[item.key()] = item.value();
-  for (const auto& [name, tensor] : tensors) {
-    const auto target = targets.find(name);
-    if (target == targets.end()) throw training_error("has \"" + name + "\", which the model has not", where);
-    if (target->second.sizes() != tensor.sizes() || target->second.scalar_type() != tensor.scalar_type()) {
-      throw training_error("\"" + name + "\" is " + c10::str(tensor.scalar_type(), tensor.sizes()) + ", in the model " +
-                               c10::str(target->second.scalar_type(), target->second.sizes()),
-                           where);
-    }
-    target->second.copy_(tensor);
-    targets.erase(target);
+std::map<std::string, std::unique_ptr<SavedState>> states_of(const StateParts& parts) {
+  std::map<std::string, std::unique_ptr<SavedState>> states;
+  for (const std::string& name : saved_states().names()) {
+    auto state = saved_states().build(name, config::Value::object(), parts);
+    if (state->exists()) states.emplace(name, std::move(state));
   }
-  if (!targets.empty()) throw training_error("lacks \"" + targets.begin()->first + "\" of the model", where);
+  return states;
 }
 
-checkpoint::NamedTensors Checkpointer::gather_buffers() const {
-  checkpoint::NamedTensors all;
-  if (!p_.own_buffers || !p_.group) return all;
-  for (const auto& [name, buffer] : p_.model.buffers()) {
-    const auto of_ranks = dist::all_gather(p_.group, buffer);
-    for (std::size_t r = 0; r < of_ranks.size(); ++r) {
-      all.emplace_back(own_prefix(static_cast<int>(r)) + name, of_ranks[r]);
-    }
-  }
-  return all;
-}
-
-checkpoint::NamedTensors Checkpointer::complete(checkpoint::State& state) const {
+void Checkpointer::complete(checkpoint::State& state) const {
   checkpoint::gather_rng(p_.group, p_.devices, state);
   state.buckets = p_.model.rebuilt_buckets();
-  return gather_buffers();
+  for (const auto& [name, saved] : p_.states) saved->collect();
 }
 
-void Checkpointer::begin_snapshot(checkpoint::State state, const checkpoint::NamedTensors& buffers) {
+void Checkpointer::begin_snapshot(checkpoint::State state) {
   snapshot_.state = std::move(state);
-  snapshot_.model.begin(p_.model.parameters(), p_.model.buffers());
-  snapshot_.optimizer.begin(p_.optimizer.state());
-  snapshot_.own_buffers = !buffers.empty();
-  if (snapshot_.own_buffers) snapshot_.buffers.begin({}, buffers);
+  for (const auto& [name, saved] : p_.states) {
+    const checkpoint::StateTensors tensors = saved->tensors();
+    snapshot_.images[name].begin(tensors.steady, tensors.changing);
+  }
 }
 
 void Checkpointer::save(checkpoint::State state) {
@@ -93,11 +68,11 @@ void Checkpointer::save(checkpoint::State state) {
                             .folder = {},
                             .stall = 0,
                             .reason = state.reason};
-  const checkpoint::NamedTensors buffers = complete(state);
+  complete(state);
   if (p_.rank != 0) return;
   count_as_best(state);
   try {
-    begin_snapshot(std::move(state), buffers);
+    begin_snapshot(std::move(state));
   } catch (const std::exception& error) {
     not_saved(record.step, error);
     return;
@@ -195,25 +170,18 @@ void Checkpointer::finish() {
 
 void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
   const at::NoGradGuard no_grad;
-  p_.optimizer.load(loaded.optimizer);
-  const int rank_then = p_.rank % loaded.state.world_size;
-  const std::string prefix = own_prefix(rank_then);
-  for (const auto& [name, own] : p_.model.buffers()) {
-    for (const auto& [key, tensor] : loaded.buffers) {
-      if (key == prefix + name) own.copy_(tensor);
-    }
-  }
-  checkpoint::restore_rng(rank_then, p_.devices, loaded.state);
+  for (const auto& [name, saved] : p_.states) saved->restore(loaded.of(name), loaded.state);
+  checkpoint::restore_rng(p_.rank % loaded.state.world_size, p_.devices, loaded.state);
   saved_step_ = loaded.state.step;
   went_back_to_ = loaded.state.step;
 }
 
 void Checkpointer::rehearse(checkpoint::State state) {
   const std::int64_t step = state.step;
-  const checkpoint::NamedTensors buffers = complete(state);
+  complete(state);
   const fs::path root = rehearsal_folder(p_.folder);
   if (p_.rank == 0) {
-    begin_snapshot(std::move(state), buffers);
+    begin_snapshot(std::move(state));
     snapshot_.finish();
     paths::make_folders(root);
     checkpoint::save(root, snapshot_);
@@ -221,7 +189,7 @@ void Checkpointer::rehearse(checkpoint::State state) {
   // No rank may load before rank 0 has saved.
   dist::barrier(p_.group);
   const auto loaded = checkpoint::load_everywhere(checkpoint::folder_of(root, step), p_.rank, p_.control);
-  load_into(loaded.model, *p_.model.module().ptr(), root.string());
+  p_.model.load(loaded.of(checkpoint::kModel), root.string());
   restore(loaded);
   saved_step_ = -1;
   went_back_to_.reset();
@@ -235,10 +203,12 @@ void Checkpointer::first_step_done() {
 
 void Checkpointer::get_ready() {
   if (p_.rank != 0 || saving_.valid() || std::exchange(ready_, true)) return;
-  in_background([this, optimizer = p_.optimizer.state()] {
+  // The lists of tensors are made here: the optimizer's grows in its first step on this thread.
+  std::map<std::string, checkpoint::StateTensors> tensors;
+  for (const auto& [name, saved] : p_.states) tensors[name] = saved->tensors();
+  in_background([this, tensors = std::move(tensors)] {
     try {
-      snapshot_.model.reserve(p_.model.parameters(), p_.model.buffers());
-      snapshot_.optimizer.reserve(optimizer);
+      for (const auto& [name, of_state] : tensors) snapshot_.images[name].reserve(of_state.steady, of_state.changing);
     } catch (const std::exception&) {
       // A save will find no memory either, and say so.
     }

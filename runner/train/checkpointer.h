@@ -5,15 +5,17 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/store.h"
 #include "config/experiment.h"
-#include "dist/parallel/distributed_model.h"
+#include "dist/parallel/parallel.h"
 #include "record/metrics/run_recorder.h"
-#include "train/optim/optimizer.h"
+#include "train/states/saved_state.h"
 
 namespace ddp::train {
 
@@ -21,15 +23,14 @@ namespace ddp::train {
 struct CheckpointerParts {
   std::filesystem::path folder;  // checkpoints/ of the run
   config::Checkpoint options;
-  std::string metric;        // what best means: Experiment::best_metric()
-  bool own_buffers = false;  // ranks keep buffers of their own: broadcast_buffers is off
+  std::string metric;  // what best means: Experiment::best_metric()
   int rank = 0;
   std::vector<std::string> devices;
   dist::Group group;
   dist::Group control;  // where rank 0 alone sees the folder; else null
-  dist::DistributedModel& model;
-  Optimizer& optimizer;
-  record::RunRecorder* recorder = nullptr;  // on rank 0
+  dist::Parallel& model;
+  std::map<std::string, std::unique_ptr<SavedState>> states;  // by name: those that this run has
+  record::RunRecorder* recorder = nullptr;                    // on rank 0
 };
 
 // Saves a run's state and takes it back. Rank 0 alone writes; the others send what only they know.
@@ -57,8 +58,8 @@ class Checkpointer {
   // Is something being saved, or being got ready? For rank 0.
   bool busy() const;
 
-  // Puts a loaded checkpoint's optimizer state, generators and own buffers in place; its model went into the
-  // module before the DistributedModel was built.
+  // Puts the states and generators of a loaded checkpoint in place. The weights went into the model before the ranks
+  // started.
   void restore(const checkpoint::Checkpoint& loaded);
 
   // The tutorial's demo_checkpoint: rank 0 saves, all wait, every rank loads onto its own device.
@@ -70,11 +71,10 @@ class Checkpointer {
   void get_ready();
 
  private:
-  // What only other ranks know: of the state, and their own buffers. Collective.
-  checkpoint::NamedTensors complete(checkpoint::State& state) const;
-  checkpoint::NamedTensors gather_buffers() const;
+  // Brings to rank 0 what only other ranks know. Collective.
+  void complete(checkpoint::State& state) const;
   // On rank 0.
-  void begin_snapshot(checkpoint::State state, const checkpoint::NamedTensors& buffers);
+  void begin_snapshot(checkpoint::State state);
   void in_background(const std::function<void()>& work);
   void write(record::SaveRecord record);
   void not_saved(std::int64_t step, const std::exception& error);
@@ -94,8 +94,7 @@ class Checkpointer {
   std::future<void> saving_;                  // or getting ready for it; last: it works with what is above
 };
 
-// Copies tensors into a module's parameters and buffers by name, onto the devices they are on. Throws
-// ddp::Error (training) where names, shapes or dtypes differ.
-void load_into(const checkpoint::NamedTensors& tensors, torch::nn::Module& module, const std::string& where);
+// The states of a run, by name.
+std::map<std::string, std::unique_ptr<SavedState>> states_of(const StateParts& parts);
 
 }  // namespace ddp::train

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <limits>
 
-#include "datasets/dataset.h"
-#include "dist/parallel/distributed_model.h"
+#include "data/evaluation.h"
+#include "dist/parallel/parallel.h"
 #include "train/loss/loss.h"
 
 namespace ddp::train {
@@ -16,20 +15,19 @@ struct Evaluation {
   double accuracy = std::numeric_limits<double>::quiet_NaN();  // share of right classes, where targets are classes
 };
 
-// What a model is measured on.
-struct Holdout {
-  const datasets::MapDataset* dataset = nullptr;
-  at::Tensor samples;  // int64 [n]
-  std::int64_t batch_size = 32;
-  int rank = 0;
-  int world_size = 1;
-  c10::Device device = c10::kCPU;
+// The parts of an evaluation, which outlive it.
+struct Evaluator {
+  dist::Parallel& model;
+  const dist::Group& group;
+  const Loss& loss;
+  const data::EvaluationSet& set;
+  c10::Device device;
+  std::function<void()> batch_done;  // is called after each batch
 };
 
-// Measures the bare model in eval mode, after rank 0's buffers went to every rank. Rank r takes samples r,
-// r + world_size, …: every sample counts exactly once, whatever divides. Draws nothing. `batch_done`
-// is told of each batch. Collective; the result is the same on every rank.
-Evaluation evaluate(dist::DistributedModel& model, const dist::Group& group, const Loss& loss, const Holdout& holdout,
-                    const std::function<void()>& batch_done);
+// Measures the bare model in eval mode, after rank 0's buffers went to every rank. Each rank takes whole batches;
+// float64 sums of batches are added in the order of batches, so that the result has the same bits on any number of
+// ranks. Draws nothing. Collective; the result is the same on every rank.
+Evaluation evaluate(const Evaluator& evaluator);
 
 }  // namespace ddp::train

@@ -32,6 +32,7 @@ void Trainer::run() {
   if (given_up_) return;
   save(SaveReason::regular);
   p_.checkpointer.finish();
+  if (p_.recorder) p_.page.run().ended = finished();
   enter(Phase::finished);
 }
 
@@ -63,7 +64,7 @@ void Trainer::run_step() {
   const double lr = p_.scheduler(state_.step);
   p_.model.zero_grad();
   for (std::int64_t i = 0; i + 1 < of_step; ++i) {
-    const dist::DistributedModel::NoSync no_sync(p_.model);
+    const dist::Parallel::NoSync no_sync(p_.model);
     run_micro_batch(of_step, /*last=*/false);
   }
   run_micro_batch(of_step, /*last=*/true);
@@ -83,12 +84,12 @@ void Trainer::run_step() {
 void Trainer::run_micro_batch(std::int64_t of_step, bool last) {
   enter(Phase::loading);
   const datasets::Batch batch = p_.batches.next();
-  const at::Tensor inputs = batch.inputs.to(p_.device, /*non_blocking=*/true);
-  if (state_.position == 0 && losses_.empty()) announce_epoch(inputs.size(0));
+  const std::vector<at::Tensor> inputs = on_device(batch.inputs, p_.device);
+  if (state_.position == 0 && losses_.empty()) announce_epoch(batch.samples());
   enter(Phase::forward);
   const at::Tensor output = p_.model.forward(inputs);
-  const at::Tensor loss = p_.loss(output, batch.targets.to(output.device(), /*non_blocking=*/true));
-  losses_.emplace_back(loss.detach(), inputs.size(0));
+  const at::Tensor loss = p_.loss(output, only_target(batch.targets).to(output.device(), /*non_blocking=*/true));
+  losses_.emplace_back(loss.detach(), batch.samples());
   enter(Phase::backward);
   if (last) exchange_->post(state_.step + 1, read_losses());
   // Divided, not times 1/k: other bits.
@@ -168,17 +169,23 @@ std::optional<SaveReason> Trainer::reason_to_save(std::int64_t epoch, bool valid
 }
 
 bool Trainer::validation_is_due() const {
-  return p_.holdout && (finished() || pausing() || (state_.epoch + 1) % p_.experiment.validation.every == 0);
+  return p_.validation && (finished() || pausing() || (state_.epoch + 1) % p_.experiment.validation.every == 0);
 }
 
 Evaluation Trainer::validate() {
   enter(Phase::validating);
-  return evaluate(p_.model, p_.group, p_.loss, *p_.holdout, [this] { progress().note_activity(); });
+  return evaluate({.model = p_.model,
+                   .group = p_.group,
+                   .loss = p_.loss,
+                   .set = *p_.validation,
+                   .device = p_.device,
+                   .batch_done = [this] { progress().note_activity(); }});
 }
 
 void Trainer::save(SaveReason reason) {
   enter(Phase::saving);
   state_.reason = reason;
+  state_.ended_by = finished() ? record::kAllSteps : "";
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
   p_.checkpointer.save(state_);
 }
@@ -190,7 +197,7 @@ bool Trainer::save_is_due_after_step() const {
 
 bool Trainer::saves_on_the_way() const {
   const config::Checkpoint& c = p_.experiment.checkpoint;
-  const bool best = p_.holdout && c.keep_best > 0 && p_.length.epochs > p_.experiment.validation.every;
+  const bool best = p_.validation && c.keep_best > 0 && p_.length.epochs > p_.experiment.validation.every;
   return best || c.save_every > 0 || c.save_every_steps;
 }
 

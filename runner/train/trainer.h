@@ -9,7 +9,7 @@
 #include "config/experiment.h"
 #include "config/length.h"
 #include "data/batches.h"
-#include "dist/parallel/distributed_model.h"
+#include "dist/parallel/parallel.h"
 #include "record/metrics/run_recorder.h"
 #include "record/progress_page.h"
 #include "schedule/scheduler.h"
@@ -29,14 +29,14 @@ struct TrainerParts {
   c10::Device device = c10::kCPU;
   dist::Group group;
   dist::Group control;  // where ranks share no page; else null
-  dist::DistributedModel& model;
+  dist::Parallel& model;
   Optimizer& optimizer;
   Loss loss;
   schedule::Scheduler scheduler;
   config::Length length;
   std::int64_t until_epoch = 0;  // it stops when so many are done; 0: at the end
   data::Batches& batches;
-  std::optional<Holdout> holdout;  // where there is validation
+  std::optional<data::EvaluationSet> validation;
   Checkpointer& checkpointer;
   record::ProgressPage& page;
   record::Console console;

@@ -21,7 +21,7 @@ class Numbers : public datasets::MapDataset {
  public:
   explicit Numbers(std::int64_t size, std::int64_t broken = -1) : size_(size), broken_(broken) {}
   std::int64_t size() const override { return size_; }
-  datasets::Batch gather(const at::Tensor& indices) const override {
+  datasets::Batch gather(const at::Tensor& indices, std::int64_t) const override {
     ++asked;
     if (indices.eq(broken_).any().item<bool>()) throw std::runtime_error("sample " + std::to_string(broken_));
     return {indices.to(at::kFloat), indices.clone()};
@@ -46,7 +46,7 @@ void start_epoch(Batches& batches, std::int64_t epoch, std::int64_t position = 0
 std::vector<at::Tensor> epoch_of(Batches& batches, std::int64_t epoch, std::int64_t position = 0) {
   start_epoch(batches, epoch, position);
   std::vector<at::Tensor> list;
-  while (position++ < batches.per_epoch()) list.push_back(batches.next().targets);
+  while (position++ < batches.per_epoch()) list.push_back(batches.next().targets.front().second);
   return list;
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("an order that was drawn ahead is that epoch's, also where epochs are 
   loader.workers = 0;
   const auto begun = [&](Batches& batches, std::int64_t epoch, std::int64_t position, std::int64_t done) {
     start_epoch(batches, epoch, position, done);
-    return batches.next().targets;
+    return batches.next().targets.front().second;
   };
   const auto make = [&] {
     return make_batches(numbers, at::arange(numbers.size(), at::kLong), {.batch_size = 1000}, loader);
@@ -148,9 +148,11 @@ TEST_CASE("an order that was drawn ahead is that epoch's, also where epochs are 
 }
 
 TEST_CASE("random_batch draws each batch anew, or keeps the samples it began with") {
-  const auto dataset = [](const config::Value& options) { return datasets::registry().build("random_batch", options); };
+  const auto dataset = [](const config::Value& options) {
+    return datasets::registry().build("random_batch", options, {});
+  };
   const auto draw = [](const datasets::Dataset& from, std::int64_t size) {
-    return dynamic_cast<const datasets::DrawnDataset&>(from).draw(size).inputs;
+    return dynamic_cast<const datasets::DrawnDataset&>(from).draw(size).inputs.front().second;
   };
   const auto anew = dataset(config::Value::object());
   CHECK_FALSE(at::equal(draw(*anew, 4), draw(*anew, 4)));

@@ -10,7 +10,7 @@
 #include "catch.h"
 #include "config/experiment.h"
 #include "dist/parallel/data_parallel.h"
-#include "dist/parallel/distributed_model.h"
+#include "dist/parallel/parallel.h"
 
 namespace ddp::dist {
 namespace {
@@ -44,9 +44,11 @@ struct Holding : torch::nn::Cloneable<Holding> {
 };
 
 std::string refusal(torch::nn::AnyModule module) {
-  DistributedModel model(std::move(module), nullptr, config::Distributed{}, {});
+  const auto parallel =
+      parallels().build("data_parallel", config::Value::object(),
+                        {.module = std::move(module), .group = nullptr, .devices = kTwo, .options = {}});
   try {
-    model.split_batches_over(kTwo);
+    parallel->start({});
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -60,7 +62,7 @@ TEST_CASE("a batch that is split over devices gives the gradients of one that is
   torch::nn::AnyModule split(torch::nn::Linear(8, 3));
   torch::nn::AnyModule whole = split.clone();
   const at::Tensor input = at::rand({7, 8});
-  const at::Tensor output = data_parallel(split, input, {c10::kCPU, c10::kCPU, c10::kCPU});
+  const at::Tensor output = data_parallel(split, {input}, {c10::kCPU, c10::kCPU, c10::kCPU});
   const at::Tensor expected = whole.forward(input);
   CHECK(at::allclose(output, expected));
   output.square().sum().backward();
@@ -80,7 +82,7 @@ TEST_CASE("copying a module draws nothing and its forward draws the same numbers
   for (const int threads : {1, 2, 2, 2, 4}) {
     at::set_num_threads(threads);
     at::manual_seed(5);
-    const at::Tensor output = data_parallel(module, input, kTwo);
+    const at::Tensor output = data_parallel(module, {input}, kTwo);
     const at::Tensor draw = at::rand({1});
     if (!first.defined()) {
       first = output;

@@ -66,8 +66,14 @@ int resume(const ResumeOptions& o) {
 }  // namespace
 
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
-  log::info("nothing to do: this run has done its " + std::to_string(point.position.step) +
-            " steps; give it more with --set epochs=… or --set steps=…");
+  const std::string step = std::to_string(point.position.step);
+  const std::string& rule = point.position.ended_by;
+  if (rule.empty() || rule == record::kAllSteps) {
+    log::info("nothing to do: this run has done its " + step +
+              " steps; give it more with --set epochs=… or --set steps=…");
+  } else {
+    log::info("nothing to do: this run has ended after step " + step + ", by its rule \"" + rule + "\"");
+  }
   launch::settle(point.prepared.plan, directory, point.position);
   // A run that was killed after its last save has not removed what it need not keep.
   const auto& keep = point.prepared.plan.experiment.checkpoint;

@@ -156,7 +156,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   return point;
 }
 
-bool ResumePoint::nothing_to_do() const { return launch::has_done_all(prepared.plan.experiment, position); }
+bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
 
 std::string ResumePoint::told_changes() const {
   const auto text = [](const config::Value& value) {

@@ -5,15 +5,21 @@
 #include <torch/nn/parallel/data_parallel.h>
 
 #include "base/error.h"
+#include "dist/parallel/parallel.h"
+#include "model/call.h"
 
 namespace ddp::dist {
 namespace {
 
-// A copy of the module on a device, as parallel_apply wants it: it calls forward() of what a pointer points to, and an
-// AnyModule's is a template.
+// The inputs of one device: its chunk of each.
+using Chunks = std::vector<at::Tensor>;
+
+// A copy of the module on a device, with its inputs. parallel_apply calls forward() through a pointer and hands over
+// one tensor only: the inputs stand here already.
 struct Replica {
-  at::Tensor forward(const at::Tensor& input) { return module.forward(input); }
+  at::Tensor forward(const at::Tensor&) { return model::call(module, inputs); }
   torch::nn::AnyModule module;
+  Chunks inputs = {};
 };
 using Replicas = std::vector<std::shared_ptr<Replica>>;
 
@@ -44,13 +50,14 @@ Replicas replicate(const torch::nn::AnyModule& module, const std::vector<c10::De
   return replicas;
 }
 
-std::vector<at::Tensor> apply(Replicas& replicas, const std::vector<at::Tensor>& inputs,
-                              const std::vector<c10::Device>& devices) {
+std::vector<at::Tensor> apply(Replicas& replicas, const std::vector<c10::Device>& devices) {
+  std::vector<at::Tensor> first_inputs;
+  for (const auto& replica : replicas) first_inputs.push_back(replica->inputs.front());
   // CPUs share one generator: threads that draw from it at the same time would give other bits each time.
   const bool in_turn = devices.front().is_cpu() && at::get_num_threads() > 1;
-  if (!in_turn) return torch::nn::parallel::parallel_apply(replicas, inputs, devices);
+  if (!in_turn) return torch::nn::parallel::parallel_apply(replicas, first_inputs, devices);
   std::vector<at::Tensor> outputs;
-  for (std::size_t i = 0; i < replicas.size(); ++i) outputs.push_back(replicas[i]->forward(inputs[i]));
+  for (std::size_t i = 0; i < replicas.size(); ++i) outputs.push_back(replicas[i]->forward(first_inputs[i]));
   return outputs;
 }
 
@@ -63,18 +70,24 @@ void keep_buffers(torch::nn::Module& module, const torch::nn::Module& first_copy
 
 }  // namespace
 
-at::Tensor data_parallel(torch::nn::AnyModule& module, const at::Tensor& input,
+at::Tensor data_parallel(torch::nn::AnyModule& module, const std::vector<at::Tensor>& inputs,
                          const std::vector<c10::Device>& devices) {
-  // Not Scatter and Gather, which are CUDA's alone: chunk and cat give the same tensors and gradients on any device.
-  std::vector<at::Tensor> inputs = input.chunk(static_cast<std::int64_t>(devices.size()));
-  // A short batch may have fewer chunks than there are devices.
-  const std::vector<c10::Device> used(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    // A chunk of its own on each device, even on the one that the batch is on: MKL's sums depend on where it starts.
-    inputs[i] = inputs[i].to(used[i], /*non_blocking=*/true, /*copy=*/true);
+  std::vector<Chunks> of_devices;
+  for (const at::Tensor& input : inputs) {
+    // Not Scatter and Gather, which are CUDA's alone: chunk and cat give the same tensors and gradients on any device.
+    const std::vector<at::Tensor> chunks = input.chunk(static_cast<std::int64_t>(devices.size()));
+    // A short batch may have fewer chunks than there are devices.
+    of_devices.resize(chunks.size());
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      // A chunk of its own on each device, even on the one that the batch is on: MKL's sums depend on where it starts.
+      of_devices[i].push_back(chunks[i].to(devices[i], /*non_blocking=*/true, /*copy=*/true));
+    }
   }
+  const std::vector<c10::Device> used(devices.begin(),
+                                      devices.begin() + static_cast<std::ptrdiff_t>(of_devices.size()));
   Replicas replicas = replicate(module, used);
-  std::vector<at::Tensor> outputs = apply(replicas, inputs, used);
+  for (std::size_t i = 0; i < replicas.size(); ++i) replicas[i]->inputs = std::move(of_devices[i]);
+  std::vector<at::Tensor> outputs = apply(replicas, used);
   keep_buffers(*module.ptr(), *replicas.front()->module.ptr());
   for (auto& output : outputs) output = output.to(devices.front());
   return at::cat(outputs);
@@ -91,4 +104,30 @@ void require_cloneable(const torch::nn::Module& module) {
   }
 }
 
+namespace {
+
+// One process, which splits each batch over all of its devices.
+class DataParallel : public Parallel {
+ public:
+  explicit DataParallel(const ParallelParts& parts) : Parallel(parts.module), devices_(parts.devices) {}
+
+  void start(const Buckets&) override {
+    if (devices_.size() > 1) require_cloneable(*module().ptr());
+  }
+  at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
+    return devices_.size() > 1 ? data_parallel(module(), inputs, devices_) : model::call(module(), inputs);
+  }
+
+ private:
+  const std::vector<c10::Device> devices_;
+};
+
+const bool data_parallel_registered = parallels().add<NoParallelOptions>(
+    "data_parallel", "PyTorch's DataParallel: one process, which splits each batch over its devices",
+    [](const NoParallelOptions&, const ParallelParts& parts) -> std::unique_ptr<Parallel> {
+      return std::make_unique<DataParallel>(parts);
+    },
+    {{"devices", "all"}});
+
+}  // namespace
 }  // namespace ddp::dist

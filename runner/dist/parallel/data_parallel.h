@@ -12,7 +12,7 @@ namespace ddp::dist {
 // chunks, each device has a fresh copy of the module, and the outputs come together on the first device, where the
 // module is. Gradients of all copies add up in the module's parameters; of the buffers, the first copy's stay, as in
 // Python. Draws nothing but what the forward draws. The module must be cloneable (require_cloneable).
-at::Tensor data_parallel(torch::nn::AnyModule& module, const at::Tensor& input,
+at::Tensor data_parallel(torch::nn::AnyModule& module, const std::vector<at::Tensor>& inputs,
                          const std::vector<c10::Device>& devices);
 
 // Throws ddp::Error (usage) where the module, or one in it, cannot be copied.

@@ -43,6 +43,10 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   if (v.split == 0 && v.seed != defaults.validation.seed) {
     found.add("validation.seed", "has no effect: nothing is held out to validate on", "give validation.split too");
   }
+  if (v.split == 0 && v.batch_size) {
+    found.add("validation.batch_size", "has no effect: nothing is held out to validate on",
+              "give validation.split too");
+  }
   if (!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed) {
     found.add("loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples",
               "use shuffle = true, or leave sampler_seed out");

@@ -141,6 +141,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   e.distributed.backend = resolve_backend(loaded, plan, launch);
   e.batch_size = resolve_batch_size(loaded, plan, global_batch_size);
   e.global_batch_size.reset();
+  if (e.validation.split > 0 && !e.validation.batch_size) e.validation.batch_size = e.batch_size;
   if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());
   if (!e.epochs && !e.steps) e.epochs = 1;
   return plan;

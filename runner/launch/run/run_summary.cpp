@@ -102,10 +102,8 @@ int exit_code_of(int stop_signal) { return 128 + (stop_signal == SIGUSR2 ? SIGTE
 
 Ending conclude(const record::RunDirectory& directory, record::Summary& s, const record::RunProgress& run,
                 const std::optional<record::Failure>& failure, int stop_signal) {
-  // Who was stopped before it knew its steps has not done them.
-  const bool done = !failure && run.steps_in_all > 0 && run.step >= run.steps_in_all;
   // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
-  s.status = failure ? "failed" : done ? "completed" : "interrupted";
+  s.status = failure ? "failed" : run.ended ? "completed" : "interrupted";
   s.error = failure;
   // A rank of another machine is named by its number; what it logged came here.
   if (failure && failure->rank >= 0 && failure->log.empty()) s.error->log = directory.log(failure->rank).string();

@@ -103,7 +103,8 @@ int train(Training t) {
   }
 }
 
-bool has_done_all(const config::Experiment& e, const record::Position& position) {
+bool has_ended(const config::Experiment& e, const record::Position& position) {
+  if (!position.ended_by.empty() && position.ended_by != record::kAllSteps) return true;
   return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
 }
 
@@ -122,7 +123,7 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
   run.step = done.step;
   run.seconds = done.seconds;
   add_progress(summary, run, plan.experiment);
-  summary.status = has_done_all(plan.experiment, done) ? "completed" : "interrupted";
+  summary.status = has_ended(plan.experiment, done) ? "completed" : "interrupted";
   record::write_summary(directory, summary);
 }
 

@@ -41,8 +41,8 @@ struct Training {
 // after saving.
 int train(Training training);
 
-// Has a run that stands there done all of its steps?
-bool has_done_all(const config::Experiment& experiment, const record::Position& position);
+// Has a run that stands there ended? One that did all of its steps goes on where its settings now give it more.
+bool has_ended(const config::Experiment& experiment, const record::Position& position);
 
 // Writes summary.json of a run that ended there, at its end or before, where a kill came between its last checkpoint
 // and that.

@@ -157,7 +157,8 @@ Position position_of(const fs::path& checkpoint) {
                       .seconds = config::number_member(state, "seconds"),
                       .metric_name = config::text_member(metric, "name"),
                       .metric = {},
-                      .reason = reason_member(state)};
+                      .reason = reason_member(state),
+                      .ended_by = state.contains("ended_by") ? config::text_member(state, "ended_by") : ""};
     if (!config::member(metric, "value").is_null()) position.metric = config::number_member(metric, "value");
     return position;
   } catch (const std::exception& error) {

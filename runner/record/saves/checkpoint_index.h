@@ -45,6 +45,9 @@ std::vector<std::filesystem::path> up_to_latest(const std::filesystem::path& che
 // The newest of them that is complete; empty where there is none.
 std::filesystem::path latest_checkpoint(const std::filesystem::path& checkpoints);
 
+// A run has ended because it has done all of its steps. Another word names the rule that ended it before.
+inline constexpr const char* kAllSteps = "steps";
+
 // Where a run stood at a checkpoint.
 struct Position {
   std::int64_t step = 0;
@@ -57,6 +60,7 @@ struct Position {
   std::string metric_name;
   std::optional<double> metric;
   SaveReason reason = SaveReason::regular;
+  std::string ended_by = {};  // why the run had ended; empty: it had not
 
   bool inside_epoch() const { return position > 0 || offset > 0; }
 };

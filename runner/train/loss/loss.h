@@ -5,13 +5,18 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/registry.h"
+#include "model/named_tensors.h"
 
 namespace ddp::train {
 
-// A loss: from outputs [n, …] and targets to one number, the mean over the batch.
+// A loss: from outputs [n, …], or [n, classes, …] as torch has them, and targets to one number, the mean over the
+// batch.
 using Loss = std::function<at::Tensor(const at::Tensor& output, const at::Tensor& target)>;
 
 using LossRegistry = config::Registry<Loss>;
 LossRegistry& losses();
+
+// Returns the target of a batch. Throws ddp::Error (usage) where the dataset gives several: a loss takes one.
+const at::Tensor& only_target(const NamedTensors& targets);
 
 }  // namespace ddp::train

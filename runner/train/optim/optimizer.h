@@ -9,10 +9,9 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/registry.h"
+#include "model/named_tensors.h"
 
 namespace ddp::train {
-
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 // Changes parameters by their gradients: torch.optim's optimizers with one parameter group, bit for bit.
 class Optimizer {

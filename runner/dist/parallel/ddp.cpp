@@ -1,5 +1,3 @@
-#include "dist/parallel/distributed_model.h"
-
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -15,21 +13,16 @@
 
 #include "base/error.h"
 #include "base/pages.h"
-#include "dist/parallel/data_parallel.h"
+#include "dist/parallel/parallel.h"
 #include "dist/process_group.h"
 #include "dist/shm/arena.h"
+#include "model/call.h"
 
 namespace ddp::dist {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::int64_t kDefaultCap = 25 << 20;
-
-NamedTensors named(const torch::OrderedDict<std::string, at::Tensor>& tensors) {
-  NamedTensors list;
-  for (const auto& item : tensors) list.emplace_back(item.key(), item.value());
-  return list;
-}
 
 // What DDP reduces: parameters that need a gradient, each once.
 std::vector<at::Tensor> reduced_parameters(const NamedTensors& parameters) {
@@ -85,9 +78,8 @@ void require_each_once(const Buckets& buckets, std::size_t parameters) {
   if (count != parameters) throw training_error("the buckets lack a parameter of the model", "state.json");
 }
 
-}  // namespace
-
-struct DistributedModel::Engine {
+// Where gradients travel: c10d's Reducer, and its logger.
+struct Engine {
   std::shared_ptr<SharedArena> arena;  // where the buckets lie; null: they need no such place
   std::shared_ptr<c10d::Reducer> reducer;
   std::shared_ptr<c10d::Logger> logger;  // find_unused_parameters dereferences it unchecked
@@ -99,94 +91,101 @@ struct DistributedModel::Engine {
   }
 };
 
-DistributedModel::DistributedModel(torch::nn::AnyModule module, Group group, const config::Distributed& options,
-                                   Buckets buckets)
-    : module_(std::move(module)), group_(std::move(group)), options_(options), given_buckets_(buckets) {
-  parameters_ = named(module_.ptr()->named_parameters());
-  buffers_ = named(module_.ptr()->named_buffers());
-  if (!group_) return;
+// Gradients are averaged over the ranks of a group while backward runs, by c10d::Reducer: what
+// torch.nn.parallel.DistributedDataParallel is in Python (torch/nn/parallel/distributed.py), with its bits.
+class Ddp : public Parallel {
+ public:
+  explicit Ddp(const ParallelParts& parts) : Parallel(parts.module), group_(parts.group), options_(parts.options) {}
 
-  const auto reduced = reduced_parameters(parameters_);
-  const auto group_of_engine = c10::intrusive_ptr<c10d::ProcessGroup>::reclaim_copy(group_.get());
-  c10d::verify_params_across_processes(group_of_engine, reduced, std::nullopt);
-  broadcast_from_rank_0(group_, detached(parameters_, buffers_));
+  void start(const Buckets& buckets) override;
+  at::Tensor forward(const std::vector<at::Tensor>& inputs) override;
+  void broadcast_buffers() override;
+  Buckets rebuilt_buckets() override;
 
+ private:
+  void make_engine(Buckets buckets, const std::vector<at::Tensor>& reduced,
+                   const c10::intrusive_ptr<c10d::ProcessGroup>& group);
+  void prepare(const at::Tensor& output);
+
+  const Group group_;
+  const config::Distributed options_;
+  Engine engine_;
+  Buckets given_buckets_;
+  bool previous_forward_synced_ = true;  // Python's rule: initially yes
+};
+
+void Ddp::start(const Buckets& buckets) {
+  const auto reduced = reduced_parameters(parameters());
+  const auto group = c10::intrusive_ptr<c10d::ProcessGroup>::reclaim_copy(group_.get());
+  c10d::verify_params_across_processes(group, reduced, std::nullopt);
+  broadcast_from_rank_0(group_, detached(parameters(), this->buffers()));
+  given_buckets_ = buckets;
+  make_engine(buckets, reduced, group);
+}
+
+void Ddp::make_engine(Buckets buckets, const std::vector<at::Tensor>& reduced,
+                      const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
   // Python: int(bucket_cap_mb * 1024 * 1024); the first bucket is 1 MiB unless the user set a cap.
-  const std::int64_t cap = options.bucket_cap_mb ? std::int64_t(*options.bucket_cap_mb * kMiB) : kDefaultCap;
-  const std::int64_t first_cap = options.bucket_cap_mb ? cap : c10d::kDefaultFirstBucketBytes;
-  if (buckets.empty()) buckets = initial_buckets(reduced, options, cap, first_cap);
+  const std::int64_t cap = options_.bucket_cap_mb ? std::int64_t(*options_.bucket_cap_mb * kMiB) : kDefaultCap;
+  const std::int64_t first_cap = options_.bucket_cap_mb ? cap : c10d::kDefaultFirstBucketBytes;
+  if (buckets.empty()) buckets = initial_buckets(reduced, options_, cap, first_cap);
   require_each_once(buckets, reduced.size());
-
-  engine_ = std::make_unique<Engine>();
-  engine_->arena = arena_of(group_);
-  if (engine_->arena) engine_->arena->reserve(room_for_buckets(reduced));
-  const SharedArena::Use in_arena(engine_->arena);
-  engine_->reducer = std::make_shared<c10d::Reducer>(
-      reduced, std::move(buckets), group_of_engine, std::vector<bool>(reduced.size(), false), cap,
-      options.find_unused_parameters, options.gradients_are_views(), std::unordered_map<std::size_t, std::string>{},
+  engine_.arena = arena_of(group_);
+  if (engine_.arena) engine_.arena->reserve(room_for_buckets(reduced));
+  const SharedArena::Use in_arena(engine_.arena);
+  engine_.reducer = std::make_shared<c10d::Reducer>(
+      reduced, std::move(buckets), group, std::vector<bool>(reduced.size(), false), cap,
+      options_.find_unused_parameters, options_.gradients_are_views(), std::unordered_map<std::size_t, std::string>{},
       first_cap, /*skip_all_reduce_unused_params=*/false,
       /*use_python_reducer=*/false, std::vector<std::int64_t>{});
-  engine_->logger = std::make_shared<c10d::Logger>(engine_->reducer);
-  engine_->reducer->set_logger(engine_->logger);
-  engine_->logger->set_construction_data_and_log(module_.ptr()->name(), {}, -1, options.broadcast_buffers,
-                                                 /*has_sync_bn=*/false, options.static_graph);
-  if (options.static_graph) engine_->reducer->set_static_graph();
+  engine_.logger = std::make_shared<c10d::Logger>(engine_.reducer);
+  engine_.reducer->set_logger(engine_.logger);
+  engine_.logger->set_construction_data_and_log(module().ptr()->name(), {}, -1, options_.broadcast_buffers,
+                                                /*has_sync_bn=*/false, options_.static_graph);
+  if (options_.static_graph) engine_.reducer->set_static_graph();
 }
 
-DistributedModel::~DistributedModel() = default;
-
-void DistributedModel::split_batches_over(const std::vector<c10::Device>& devices) {
-  if (engine_ || devices.size() < 2) return;
-  require_cloneable(*module_.ptr());
-  replicas_on_ = devices;
-}
-
-at::Tensor DistributedModel::forward(const at::Tensor& input) {
-  if (!replicas_on_.empty() && at::GradMode::is_enabled()) return data_parallel(module_, input, replicas_on_);
-  if (!engine_ || !at::GradMode::is_enabled()) return module_.forward(input);
-  if (sync_) {
-    engine_->logger->set_runtime_stats_and_log();
-    engine_->reducer->prepare_for_forward();
+at::Tensor Ddp::forward(const std::vector<at::Tensor>& inputs) {
+  if (synchronises()) {
+    engine_.logger->set_runtime_stats_and_log();
+    engine_.reducer->prepare_for_forward();
   }
-  engine_->rebuild_buckets();
+  engine_.rebuild_buckets();
+  // Buffers are broadcast where the previous forward was a synced one.
   if (previous_forward_synced_) broadcast_buffers();
-  previous_forward_synced_ = sync_;
-  at::Tensor output = module_.forward(input);
-  if (sync_) prepare(output);
+  previous_forward_synced_ = synchronises();
+  at::Tensor output = model::call(module(), inputs);
+  if (synchronises()) prepare(output);
   return output;
 }
 
-void DistributedModel::prepare(const at::Tensor& output) {
+void Ddp::prepare(const at::Tensor& output) {
   const bool search = options_.find_unused_parameters && !options_.static_graph;
-  engine_->reducer->prepare_for_backward(search ? std::vector<at::Tensor>{output} : std::vector<at::Tensor>{});
-  if (!options_.static_graph || engine_->static_graph_started) return;
+  engine_.reducer->prepare_for_backward(search ? std::vector<at::Tensor>{output} : std::vector<at::Tensor>{});
+  if (!options_.static_graph || engine_.static_graph_started) return;
   // In the first iteration of a static graph all gradients are reduced after backward, once (Python's _DDPSink).
-  engine_->static_graph_started = true;
-  output.register_hook([reducer = engine_->reducer](const at::Tensor& gradient) {
+  engine_.static_graph_started = true;
+  output.register_hook([reducer = engine_.reducer](const at::Tensor& gradient) {
     torch::autograd::Engine::get_default_engine().queue_callback([reducer] { reducer->delay_all_reduce(); });
     return gradient;
   });
 }
 
-void DistributedModel::zero_grad() {
-  for (auto& [name, tensor] : parameters_) tensor.mutable_grad().reset();
-}
-
-void DistributedModel::broadcast_buffers() {
-  if (!options_.broadcast_buffers || buffers_.empty()) return;
+void Ddp::broadcast_buffers() {
+  if (!options_.broadcast_buffers || buffers().empty()) return;
   const at::NoGradGuard no_grad;
-  broadcast_from_rank_0(group_, detached(buffers_, {}));
+  broadcast_from_rank_0(group_, detached(buffers(), {}));
 }
 
-Buckets DistributedModel::rebuilt_buckets() {
+Buckets Ddp::rebuilt_buckets() {
   Buckets buckets;
-  if (!engine_) return buckets;
   // The reducer rebuilds in the forward of the second step, and its logger tells of it in that of the third: a
   // checkpoint may come earlier.
-  engine_->rebuild_buckets();
-  engine_->logger->set_runtime_stats_and_log();
-  // The logger is the only one who tells: "0 1, 2 3" is two buckets of two parameters.
-  std::istringstream text(engine_->logger->get_ddp_logging_data().strs_map["rebuilt_per_bucket_param_indices"]);
+  engine_.rebuild_buckets();
+  engine_.logger->set_runtime_stats_and_log();
+  // The reducer itself has no public accessor for its buckets. Its logger's text "0 1, 2 3" is two buckets of two
+  // parameters.
+  std::istringstream text(engine_.logger->get_ddp_logging_data().strs_map["rebuilt_per_bucket_param_indices"]);
   for (std::string bucket; std::getline(text, bucket, ',');) {
     std::istringstream indices(bucket);
     std::vector<std::size_t> list;
@@ -196,4 +195,12 @@ Buckets DistributedModel::rebuilt_buckets() {
   return buckets.empty() ? given_buckets_ : buckets;
 }
 
+const bool ddp_registered = parallels().add<NoParallelOptions>(
+    "ddp", "PyTorch's DistributedDataParallel: a process a rank, which average their gradients",
+    [](const NoParallelOptions&, const ParallelParts& parts) -> std::unique_ptr<Parallel> {
+      return std::make_unique<Ddp>(parts);
+    },
+    {{"ranks", "many"}});
+
+}  // namespace
 }  // namespace ddp::dist

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/PhiloxRNGEngine.h>
+
+namespace ddp::datasets {
+
+// Random numbers that belong to one sample in one epoch: Philox4x32-10 (Salmon et al. 2011), keyed by the seed, with
+// epoch and sample in its counter. They are the same on any rank, in any thread, and after a resume at any step. The
+// global generator stays as it is.
+class Draws {
+ public:
+  // `epoch` is below 2^32.
+  Draws(std::uint64_t seed, std::int64_t epoch, std::int64_t sample)
+      : philox_(seed, static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(epoch) << 32) {}
+
+  // Returns 32 random bits.
+  std::uint32_t bits() { return philox_(); }
+  // Returns a number of [0, 1), with 53 random bits.
+  double uniform() { return static_cast<double>(bits64() >> 11) * 0x1p-53; }
+  // Returns a whole number of [0, n), n at least 1; each is equally likely.
+  std::uint64_t below(std::uint64_t n) {
+    const std::uint64_t unfair = (0 - n) % n;  // 2^64 mod n: with these, some remainders would be likelier
+    for (;;) {
+      const std::uint64_t drawn = bits64();
+      if (drawn >= unfair) return drawn % n;
+    }
+  }
+
+ private:
+  std::uint64_t bits64() {
+    const std::uint64_t first = bits();
+    return first << 32 | bits();
+  }
+
+  at::philox_engine philox_;
+};
+
+}  // namespace ddp::datasets

@@ -1,0 +1,33 @@
+#include "dist/parallel/parallel.h"
+
+#include <utility>
+
+#include <torch/nn/module.h>
+
+#include "model/weights.h"
+
+namespace ddp::dist {
+
+ParallelRegistry& parallels() {
+  static ParallelRegistry instance("parallel");
+  return instance;
+}
+
+bool joins_group(const std::string& strategy) { return parallels().traits(strategy).value("ranks", "one") == "many"; }
+
+bool copies_model(const std::string& strategy) { return parallels().traits(strategy).value("devices", "") == "all"; }
+
+Parallel::Parallel(torch::nn::AnyModule module)
+    : module_(std::move(module)),
+      parameters_(named(module_.ptr()->named_parameters())),
+      buffers_(named(module_.ptr()->named_buffers())) {}
+
+void Parallel::load(const NamedTensors& weights, const std::string& where) {
+  model::load_weights(weights, *module_.ptr(), where);
+}
+
+void Parallel::zero_grad() {
+  for (auto& [name, tensor] : parameters_) tensor.mutable_grad().reset();
+}
+
+}  // namespace ddp::dist

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace ddp {
+
+// Tensors by name, in a fixed order: the inputs of a batch, a model's parameters, an optimizer's state, a file's
+// content.
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+// Returns the same as a list. `tensors` is a torch::OrderedDict, as torch::nn::Module::named_parameters() returns it.
+template <class OrderedDict>
+NamedTensors named(const OrderedDict& tensors) {
+  NamedTensors list;
+  list.reserve(tensors.size());
+  for (const auto& item : tensors) list.emplace_back(item.key(), item.value());
+  return list;
+}
+
+// Returns the tensors without their names.
+inline std::vector<at::Tensor> tensors_of(const NamedTensors& named) {
+  std::vector<at::Tensor> list;
+  list.reserve(named.size());
+  for (const auto& [name, tensor] : named) list.push_back(tensor);
+  return list;
+}
+
+// Returns the tensors without their names on a device. Copies from page-locked memory do not wait for the device.
+inline std::vector<at::Tensor> on_device(const NamedTensors& named, c10::Device device) {
+  std::vector<at::Tensor> list;
+  list.reserve(named.size());
+  for (const auto& [name, tensor] : named) list.push_back(tensor.to(device, /*non_blocking=*/true));
+  return list;
+}
+
+}  // namespace ddp

@@ -1,0 +1,28 @@
+#include "train/states/saved_state.h"
+
+namespace ddp::train {
+namespace {
+
+// Python's state_dict().
+class ModelState : public SavedState {
+ public:
+  explicit ModelState(const StateParts& parts) : model_(parts.model) {}
+
+  checkpoint::StateTensors tensors() const override {
+    return {.steady = model_.parameters(), .changing = model_.buffers()};
+  }
+  // The weights went into the model before the ranks started: they have to be there when rank 0 shares them.
+  void restore(const NamedTensors&, const checkpoint::State&) override {}
+
+ private:
+  dist::Parallel& model_;
+};
+
+const bool model_state_registered = saved_states().add<NoStateOptions>(
+    checkpoint::kModel, "parameters and buffers",
+    [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
+      return std::make_unique<ModelState>(parts);
+    });
+
+}  // namespace
+}  // namespace ddp::train
