@@ -9,7 +9,8 @@ namespace {
 
 class SharedPage : public StepExchange {
  public:
-  SharedPage(record::ProgressPage& page, int rank) : page_(page), rank_(rank) {}
+  SharedPage(record::ProgressPage& page, int rank, bool posts_late)
+      : page_(page), rank_(rank), posts_late_(posts_late) {}
 
   void post(std::int64_t step, const LossSum& loss) override {
     step_ = step;
@@ -21,8 +22,11 @@ class SharedPage : public StepExchange {
   }
 
   std::optional<int> not_finite() override {
+    // Ranks that post early have posted: the all-reduce needed them.
+    if (posts_late_) {
+      for (int r = 0; r < page_.ranks(); ++r) wait_for(r);
+    }
     if (page_.not_finite(step_).load(std::memory_order_relaxed) != step_) return {};
-    // All have posted: the all-reduce needed them.
     for (int r = 0; r < page_.ranks(); ++r) {
       if (!std::isfinite(entry_of(r).loss_sum)) return r;
     }
@@ -32,8 +36,8 @@ class SharedPage : public StepExchange {
   LossSum collect() override {
     LossSum all;
     for (int r = 0; r < page_.ranks(); ++r) {
-      auto& entry = entry_of(r);
-      while (entry.step.load(std::memory_order_acquire) != step_) sched_yield();
+      wait_for(r);
+      const auto& entry = entry_of(r);
       all.sum += entry.loss_sum;
       all.samples += entry.samples;
     }
@@ -57,10 +61,14 @@ class SharedPage : public StepExchange {
   }
 
  private:
+  void wait_for(int rank) {
+    while (entry_of(rank).step.load(std::memory_order_acquire) != step_) sched_yield();
+  }
   record::LossEntry& entry_of(int rank) { return page_.rank(rank).losses[record::loss_place(step_)]; }
 
   record::ProgressPage& page_;
   const int rank_;
+  const bool posts_late_;
   std::int64_t step_ = 0;
 };
 
@@ -129,9 +137,10 @@ class Gathered : public StepExchange {
 
 }  // namespace
 
-std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control) {
+std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control,
+                                                 bool posts_late) {
   if (control) return std::make_unique<Gathered>(page, rank, control);
-  return std::make_unique<SharedPage>(page, rank);
+  return std::make_unique<SharedPage>(page, rank, posts_late);
 }
 
 }  // namespace ddp::train

@@ -29,8 +29,8 @@ class StepExchange {
  public:
   virtual ~StepExchange() = default;
 
-  // This rank's loss of `step`. To be called before the backward that ends the step: its all-reduce then hides the way
-  // to the other ranks.
+  // This rank's loss of `step`. To be called before the backward that ends the step, whose all-reduce then hides the
+  // way to the other ranks; or, of a GPU, once that backward is queued, since reading a loss waits for the GPU.
   virtual void post(std::int64_t step, const LossSum& loss) = 0;
 
   // The first rank whose loss of the step that was posted last is not finite; the same answer on each. To be called
@@ -50,7 +50,8 @@ class StepExchange {
 };
 
 // Through the progress page, with no collective, where all ranks share one (`control` is null); else by an all-gather
-// over `control`, a group for CPU tensors.
-std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control);
+// over `control`, a group for CPU tensors. `posts_late`: ranks post after the backward that ends the step.
+std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control,
+                                                 bool posts_late);
 
 }  // namespace ddp::train

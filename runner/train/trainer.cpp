@@ -19,7 +19,9 @@ constexpr double kReadyAfter = 0.9;
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
-    : p_(std::move(parts)), state_(std::move(state)), exchange_(make_step_exchange(p_.page, p_.rank, p_.control)) {
+    : p_(std::move(parts)),
+      state_(std::move(state)),
+      exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())) {
   state_.metric_name = p_.experiment.best_metric();
   // That of the checkpoint it goes on from is no metric of the next one.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
@@ -91,9 +93,12 @@ void Trainer::run_micro_batch(std::int64_t of_step, bool last) {
   const at::Tensor loss = p_.loss(output, only_target(batch.targets).to(output.device(), /*non_blocking=*/true));
   losses_.emplace_back(loss.detach(), batch.samples());
   enter(Phase::backward);
-  if (last) exchange_->post(state_.step + 1, read_losses());
+  // The loss of a CPU is there already. That of a GPU is read when all of the step's work is queued.
+  const bool post_early = p_.device.is_cpu();
+  if (last && post_early) exchange_->post(state_.step + 1, read_losses());
   // Divided, not times 1/k: other bits.
   (of_step > 1 ? loss / of_step : loss).backward();
+  if (last && !post_early) exchange_->post(state_.step + 1, read_losses());
 }
 
 LossSum Trainer::read_losses() {
