@@ -22,6 +22,10 @@ class Describer : public Fields {
     option.item = Type::number;
     add(option, {Type::list}, field);
   }
+  void operator()(Option option, std::vector<std::string>& field) override {
+    option.item = Type::text;
+    add(option, {Type::list}, field);
+  }
   void operator()(Option option, std::optional<bool>& field) override {
     add(option, {Type::boolean}, field ? Value(*field) : Value());
   }
@@ -74,6 +78,9 @@ class Reader : public Fields {
     take_list(option, field, &Value::is_number_integer);
   }
   void operator()(Option option, std::vector<double>& field) override { take_list(option, field, &Value::is_number); }
+  void operator()(Option option, std::vector<std::string>& field) override {
+    take_list(option, field, &Value::is_string);
+  }
   void operator()(Option option, std::optional<bool>& field) override {
     bool value = false;
     if (take(option, value, &Value::is_boolean)) field = value;
@@ -159,6 +166,7 @@ class Writer : public Fields {
   void operator()(Option option, std::string& field) override { put(option, field); }
   void operator()(Option option, std::vector<std::int64_t>& field) override { put(option, field); }
   void operator()(Option option, std::vector<double>& field) override { put(option, field); }
+  void operator()(Option option, std::vector<std::string>& field) override { put(option, field); }
   void operator()(Option option, std::optional<bool>& field) override {
     if (field) put(option, *field);
   }

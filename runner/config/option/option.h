@@ -80,6 +80,7 @@ class Fields {
   virtual void operator()(Option option, std::string& field) = 0;
   virtual void operator()(Option option, std::vector<std::int64_t>& field) = 0;
   virtual void operator()(Option option, std::vector<double>& field) = 0;
+  virtual void operator()(Option option, std::vector<std::string>& field) = 0;
   virtual void operator()(Option option, std::optional<bool>& field) = 0;
   virtual void operator()(Option option, std::optional<std::int64_t>& field) = 0;
   virtual void operator()(Option option, std::optional<double>& field) = 0;
