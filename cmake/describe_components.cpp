@@ -5,9 +5,9 @@
 #include <iostream>
 
 #include "config/components.h"
+#include "rank/components.h"
+#include "rank/request.h"
 #include "search/search.h"
-
-extern "C" void ddp_rank_components(ddp::config::Components* components);
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -16,7 +16,13 @@ int main(int argc, char** argv) {
   }
   ddp::config::Components components;
   try {
-    ddp_rank_components(&components);
+    const ddp::rank::Task nobody;
+    const ddp::rank::Request request{
+        .verb = ddp::rank::ComponentsRequest::kVerb,
+        .task = nobody,
+        .reply = [&](const ddp::config::Value& reply) { components = ddp::config::Components::from_json(reply); },
+        .refuse = [](const ddp::Error& error) { std::cerr << "error: " << error.what() << '\n'; }};
+    if (ddp_rank_serve(&request) != 0) return 1;
     for (auto& method : ddp::search::methods().specs()) components.add("method", method);
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << '\n';

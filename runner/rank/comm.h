@@ -2,13 +2,12 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "rank/task.h"
+#include "config/option/option.h"
 
-// What crosses from the parent to the rank library when collectives are measured.
 namespace ddp::rank {
 
 // The collectives that can be measured, and the types of their elements, by name.
@@ -24,14 +23,32 @@ struct CommRow {
   double bus_factor = 0;      // bus bandwidth is bytes / time times this
   std::int64_t wrong = 0;     // values that were not what they must be, of all ranks
 
-  // The first of them, where there is one.
-  int rank = 0;
+  // The first of them, where there is one. A value that is not a number is null in JSON, and read as the default.
+  std::int64_t rank = 0;
   std::int64_t index = 0;
-  double expected = 0;
-  double got = 0;
+  double expected = std::numeric_limits<double>::quiet_NaN();
+  double got = std::numeric_limits<double>::quiet_NaN();
+
+  void fields(config::Fields& f) {
+    f({.name = "op"}, op);
+    f({.name = "bytes"}, bytes);
+    f({.name = "elements"}, elements);
+    f({.name = "microseconds"}, microseconds);
+    f({.name = "bus_factor"}, bus_factor);
+    f({.name = "wrong"}, wrong);
+    f({.name = "rank"}, rank);
+    f({.name = "index"}, index);
+    f({.name = "expected"}, expected);
+    f({.name = "got"}, got);
+  }
 };
 
-struct CommOptions {
+// Asks one rank to measure collectives together with the others. The replies are CommRows, the same and in the same
+// order on every rank.
+struct CommRequest {
+  using Reply = CommRow;
+  static constexpr const char* kVerb = "comm";
+
   std::vector<std::string> ops;
   std::vector<std::int64_t> sizes;  // bytes
   std::string dtype = "float";
@@ -39,14 +56,15 @@ struct CommOptions {
   std::int64_t warmup = 5;
   bool check = true;  // every value of every rank, in calls that are not timed
 
-  // Is told of each row on every rank, in order; there the rows are the same.
-  std::function<void(const CommRow&)> report = {};
+  // Named as the flags of `ddp-exp comm`.
+  void fields(config::Fields& f) {
+    f({.name = "op"}, ops);
+    f({.name = "sizes"}, sizes);
+    f({.name = "dtype"}, dtype);
+    f({.name = "iterations"}, iterations);
+    f({.name = "warmup"}, warmup);
+    f({.name = "check"}, check);
+  }
 };
-
-extern "C" {
-// Measures as one rank. Returns the process's exit code: 0 measured, right or wrong, 1 failed (told on the progress
-// page).
-int ddp_rank_comm(const Task* task, const CommOptions* options);
-}
 
 }  // namespace ddp::rank

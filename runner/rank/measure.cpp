@@ -1,5 +1,3 @@
-#include "rank/measure.h"
-
 #include <stdlib.h>
 #include <algorithm>
 #include <chrono>
@@ -15,7 +13,9 @@
 #include "dist/collective_op.h"
 #include "dist/process_group.h"
 #include "dist/shm/arena.h"
+#include "rank/comm.h"
 #include "rank/process.h"
+#include "rank/verb.h"
 
 namespace ddp::rank {
 namespace {
@@ -32,20 +32,18 @@ void call(dist::CollectiveOp& op, std::int64_t times, c10::Device device) {
 }
 
 // Ranks that were not forked by one parent may have been given different things, and would wait for each other.
-void agree(const Task& t, const CommOptions& o, const dist::Group& control) {
-  const config::Value mine{{"--op", o.ops},        {"--sizes", o.sizes},
-                           {"--dtype", o.dtype},   {"--iterations", o.iterations},
-                           {"--warmup", o.warmup}, {"--check", o.check}};
+void agree(const Task& t, const CommRequest& o, const dist::Group& control) {
+  const config::Value mine = config::write(o);
   const auto of_rank_0 = config::Value::parse(dist::broadcast_text(control, mine.dump()));
   if (const auto differs = config::first_difference(of_rank_0, mine)) {
-    throw training_error("this rank does not measure what rank 0 does: " + differs->key + " is " + differs->second +
+    throw training_error("this rank does not measure what rank 0 does: --" + differs->key + " is " + differs->second +
                              ", not " + differs->first,
                          "rank " + std::to_string(t.rank), "start all ranks with the same command");
   }
 }
 
 // Seconds of one call on this rank.
-double time_calls(dist::CollectiveOp& op, const CommOptions& o, c10::Device device, const dist::Group& group) {
+double time_calls(dist::CollectiveOp& op, const CommRequest& o, c10::Device device, const dist::Group& group) {
   // Pages are there, and no sum runs away.
   op.prepare();
   op.calm();
@@ -83,7 +81,7 @@ void gather_row(CommRow& row, double seconds, const dist::Mismatch& m, const dis
 }
 
 // Its tensors lie where DDP's buckets do.
-std::unique_ptr<dist::CollectiveOp> make_op(const std::string& name, std::int64_t bytes, const CommOptions& o,
+std::unique_ptr<dist::CollectiveOp> make_op(const std::string& name, std::int64_t bytes, const CommRequest& o,
                                             c10::Device device, const dist::Group& group) {
   const auto arena = dist::arena_of(group);
   if (arena) arena->reserve(static_cast<std::size_t>(*std::max_element(o.sizes.begin(), o.sizes.end())));
@@ -91,7 +89,7 @@ std::unique_ptr<dist::CollectiveOp> make_op(const std::string& name, std::int64_
   return dist::make_collective_op(name, bytes, dist::element_type(o.dtype), device, group);
 }
 
-CommRow measure_one(const std::string& name, std::int64_t bytes, const CommOptions& o, const Task& t,
+CommRow measure_one(const std::string& name, std::int64_t bytes, const CommRequest& o, const Task& t,
                     const dist::Group& group) {
   const c10::Device device = first_device(t);
   const auto op = make_op(name, bytes, o, device, group);
@@ -103,7 +101,7 @@ CommRow measure_one(const std::string& name, std::int64_t bytes, const CommOptio
   return row;
 }
 
-void measure_all(const Task& t, const CommOptions& o, const dist::Groups& groups) {
+void measure_all(const Task& t, const CommRequest& o, const dist::Groups& groups, const TakeReply& reply) {
   auto& progress = t.progress->rank(t.rank);
   if (groups.control) agree(t, o, groups.control);
   progress.phase = record::Phase::measuring;
@@ -111,23 +109,25 @@ void measure_all(const Task& t, const CommOptions& o, const dist::Groups& groups
     for (const std::int64_t bytes : o.sizes) {
       const CommRow row = measure_one(op, bytes, o, t, groups.main);
       ++progress.step;
-      if (o.report) o.report(row);
+      reply(config::write(row));
     }
   }
   progress.phase = record::Phase::finished;
 }
 
-}  // namespace
-
-void measure(const Task& t, const CommOptions& o) {
+void measure(const CommRequest& o, const Task& t, const TakeReply& reply) {
   // LibTorch's warnings, of hosts without a name and the like, would stand between the rows. Who wants them says so.
   setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
   c10::initLogging();
   prepare_process(t);
   const dist::Groups groups = join_groups(t);
-  naming_absent_ranks(t, groups, [&] { measure_all(t, o, groups); });
+  naming_absent_ranks(t, groups, [&] { measure_all(t, o, groups, reply); });
   dist::leave(groups.main);
   dist::leave(groups.control);
 }
 
+const bool comm_registered =
+    verbs().add<CommRequest>(CommRequest::kVerb, "times and checks collectives as one rank", measure);
+
+}  // namespace
 }  // namespace ddp::rank

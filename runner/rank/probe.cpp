@@ -1,3 +1,5 @@
+#include "rank/probe.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -15,7 +17,7 @@
 #include "model/call.h"
 #include "model/weights.h"
 #include "models/model.h"
-#include "rank/task.h"
+#include "rank/verb.h"
 #include "train/checkpointer.h"
 #include "train/loss/loss.h"
 #include "train/optim/optimizer.h"
@@ -73,7 +75,7 @@ double time_of_step(torch::nn::AnyModule& model, const config::Experiment& e, co
   return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void measure_model(const Task& t, Probe& probe) {
+void measure_model(const Task& t, bool timed, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
   const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options,
@@ -102,7 +104,7 @@ void measure_model(const Task& t, Probe& probe) {
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
-  if (t.timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);
+  if (timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);
   if (e.loss.name == "cross_entropy" && output.dim() > 1 && output.size(1) == 1) {
     probe.warnings.push_back(
         "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
@@ -110,21 +112,21 @@ void measure_model(const Task& t, Probe& probe) {
   }
 }
 
+// A failure that names no place of its own is blamed on the model.
+void probe_model(const ProbeRequest& request, const Task& task, const TakeReply& reply) try {
+  Probe probe;
+  measure_model(task, request.timed, probe);
+  reply(config::write(probe));
+} catch (const Error&) {
+  throw;
+} catch (const c10::Error& error) {
+  throw usage_error(error.msg(), "model");
+} catch (const std::exception& error) {
+  throw usage_error(error.what(), "model");
+}
+
+const bool probe_registered =
+    verbs().add<ProbeRequest>(ProbeRequest::kVerb, "tries model and data, and counts parameters", probe_model);
+
 }  // namespace
 }  // namespace ddp::rank
-
-extern "C" void ddp_rank_probe(const ddp::rank::Task* task, ddp::rank::Probe* probe) {
-  try {
-    ddp::rank::measure_model(*task, *probe);
-  } catch (const ddp::Error& error) {
-    probe->error = error.summary();
-    probe->where = error.where();
-    probe->remedy = error.remedy();
-  } catch (const c10::Error& error) {
-    probe->error = error.msg();
-    probe->where = "model";
-  } catch (const std::exception& error) {
-    probe->error = error.what();
-    probe->where = "model";
-  }
-}

@@ -1,5 +1,3 @@
-#include "rank/run.h"
-
 #include <optional>
 
 #include <torch/nn/module.h>
@@ -12,6 +10,8 @@
 #include "dist/parallel/parallel.h"
 #include "models/model.h"
 #include "rank/process.h"
+#include "rank/train.h"
+#include "rank/verb.h"
 #include "record/run_directory.h"
 #include "tensorboard/event_log.h"
 #include "tensorboard/hyper_parameters.h"
@@ -135,6 +135,7 @@ void show_start(record::RunProgress& run, const config::Length& length, const ch
 // A rank's parts that outlive the start; the trainer works with them.
 struct Parts {
   const Task& task;
+  const TrainRequest& request;
   const Data data;
   const dist::Groups groups;
   std::unique_ptr<dist::Parallel> model;
@@ -211,12 +212,12 @@ void train(Parts& p) {
       config::length_of(e, p.data.batches->per_epoch(), {.epoch = s.epoch, .step = s.step, .left = begun});
   if (p.recorder) {
     show_start(t.progress->run(), length, p.state);
-    if (t.resumed) {
+    if (p.request.resumed) {
       p.recorder->resumed({.epoch = p.state.epoch,
                            .step = p.state.step,
                            .checkpoint = t.resume_from,
                            .world_size = t.world_size,
-                           .changes = t.changes});
+                           .changes = p.request.changes});
     }
   }
   keep_freed_memory();
@@ -232,7 +233,7 @@ void train(Parts& p) {
                           .scheduler = schedule::schedulers().build(e.scheduler.name, e.scheduler.options,
                                                                     {.lr = p.optimizer->lr(), .steps = length.steps}),
                           .length = length,
-                          .until_epoch = t.until_epoch,
+                          .until_epoch = p.request.until_epoch,
                           .batches = *p.data.batches,
                           .validation = p.data.validation,
                           .checkpointer = *p.checkpointer,
@@ -243,13 +244,13 @@ void train(Parts& p) {
   run_to_end(trainer, p);
 }
 
-}  // namespace
-
-void run(const Task& t) {
+// What one rank does from its fork to its end. Throws where it cannot go on.
+void run(const TrainRequest& request, const Task& t, const TakeReply&) {
   log::detail("Running " + t.experiment->model.name + " on " + t.device_names);
   // Everything that draws from the generator comes after this, in a Python script's order: data, model, training.
   prepare_process(t);
   Parts p{.task = t,
+          .request = request,
           .data = build_data(t),
           .groups = join_groups(t),
           .model = {},
@@ -266,4 +267,7 @@ void run(const Task& t) {
   dist::leave(p.groups.control);
 }
 
+const bool train_registered = verbs().add<TrainRequest>(TrainRequest::kVerb, "trains as one rank", run);
+
+}  // namespace
 }  // namespace ddp::rank

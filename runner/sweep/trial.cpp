@@ -60,28 +60,29 @@ int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialP
     launch::settle(plan, directory, point.position);
     return 0;
   }
-  if (begun) record::go_back(directory, point);
-  launch::Nodes nodes(launch, {}, std::chrono::milliseconds(0));
-  launch::Start start{.resume_from = point.checkpoint, .init_from = {}};
-  if (point.checkpoint.empty()) start.init_from = launch::weights_of(loaded);
+  const auto open = [&] {
+    if (begun) record::go_back(directory, point);
+    launch::OpenRun run{.directory = directory,
+                        .lock = std::move(lock),
+                        .start = {.resume_from = point.checkpoint, .init_from = {}},
+                        .resumed = begun};
+    if (point.checkpoint.empty()) run.start.init_from = launch::weights_of(loaded);
+    return run;
+  };
+  launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
   return launch::train({.plan = plan,
                         .library = sweep.library,
-                        .nodes = nodes,
-                        .launch = launch,
-                        .meeting = launch::make_meeting_point(plan, launch, nodes.own_ip()),
-                        .directory = directory,
-                        .lock = std::move(lock),
-                        .experiment_folder = {},
-                        .resumed = begun,
-                        .start = start,
+                        .open = open,
                         .until_epoch = move.epochs,
                         .device_locks = std::move(share.locks),
                         .git = sweep.git,
-                        .watch = [&progress](const record::RunProgress& run) {
-                          progress.step = run.step.load();
-                          progress.steps = run.steps_in_all.load();
-                          progress.loss = run.loss.load();
-                        }});
+                        .watch =
+                            [&progress](const record::RunProgress& run) {
+                              progress.step = run.step.load();
+                              progress.steps = run.steps_in_all.load();
+                              progress.loss = run.loss.load();
+                            }},
+                       {.launch = launch, .nodes = &alone});
 }
 
 TrialState state_of(const record::RunDirectory& trial, const std::string& metric) {

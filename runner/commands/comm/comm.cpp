@@ -19,10 +19,10 @@ struct PreparedComm {
   launch::RankLibrary library;
 };
 
-PreparedComm prepare_comm(const config::Loaded& loaded, const rank::CommOptions& options,
+PreparedComm prepare_comm(const config::Loaded& loaded, const rank::CommRequest& request,
                           const launch::Launch& launch) {
   launch::Plan plan = launch::make_plan(loaded, launch::visible_gpus(), launch);
-  require_memory(plan, options);
+  require_memory(plan, request);
   const bool gpus = plan.uses_gpus();
   return {.plan = std::move(plan), .library = launch::RankLibrary(gpus)};
 }
@@ -34,18 +34,18 @@ void take(const rank::CommRow& row, CommTable& table) {
 }
 
 // As node 0, or the only one.
-int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::CommOptions& options,
+int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::CommRequest& request,
               const launch::Launch& launch, launch::Nodes& nodes) {
-  const PreparedComm p = prepare_comm(loaded, options, launch);
+  const PreparedComm p = prepare_comm(loaded, request, launch);
   const auto& e = p.plan.experiment;
   nodes.welcome(config::Value{{"device_pool", e.device_pool}, {"backend", e.distributed.backend}}.dump());
   const auto meeting = launch::make_meeting_point(p.plan, launch, nodes.own_ip());
   std::vector<std::string> devices = p.plan.device_names();
   for (const auto& device : nodes.devices()) devices.push_back(device);
-  CommTable table(p.plan, launch.nodes, devices, options, flags.json);
+  CommTable table(p.plan, launch.nodes, devices, request, flags.json);
   const auto measured = launch::measure({.plan = p.plan,
                                          .library = p.library,
-                                         .options = options,
+                                         .request = request,
                                          .take_row = [&](const rank::CommRow& row) { take(row, table); }},
                                         nodes, meeting);
   if (measured.exit_code == 1) log::error(measured.failure);
@@ -55,31 +55,32 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
 }
 
 // As another node: its ranks do what node 0 has resolved.
-int comm_there(config::Loaded loaded, const rank::CommOptions& options, const launch::Launch& launch,
+int comm_there(config::Loaded loaded, const rank::CommRequest& request, const launch::Launch& launch,
                const config::Value& terms) {
   std::optional<PreparedComm> p;
   return take_part(launch, terms, patience_of(loaded.experiment), [&](const std::string& work) {
     const auto resolved = config::Value::parse(work);
     loaded.experiment.device_pool = resolved.at("device_pool");
     loaded.experiment.distributed.backend = resolved.at("backend");
-    p.emplace(prepare_comm(loaded, options, launch));
+    p.emplace(prepare_comm(loaded, request, launch));
     return launch::Job{.plan = p->plan,
-                       .as_rank = [&](const rank::Task& task) { return p->library.comm(task, options); },
-                       .saves = false};
+                       .as_rank = [&](const rank::Task& task) { return p->library.serve(task, request); },
+                       .saves = false,
+                       .task = {.logs_failure = false}};
   });
 }
 
 // As one rank of torchrun's or srun's.
-int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const rank::CommOptions& options,
+int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const rank::CommRequest& request,
                   const launch::Launch& launch) {
-  const PreparedComm p = prepare_comm(loaded, options, launch);
+  const PreparedComm p = prepare_comm(loaded, request, launch);
   const int nodes = launch.world_size / p.plan.ranks_here();
   std::optional<CommTable> table;
-  if (launch.rank == 0) table.emplace(p.plan, nodes, p.plan.device_names(), options, flags.json);
+  if (launch.rank == 0) table.emplace(p.plan, nodes, p.plan.device_names(), request, flags.json);
   std::int64_t wrong = 0;
   const auto measured = launch::measure_launched({.plan = p.plan,
                                                   .library = p.library,
-                                                  .options = options,
+                                                  .request = request,
                                                   .take_row =
                                                       [&](const rank::CommRow& row) {
                                                         wrong += row.wrong;
@@ -91,11 +92,11 @@ int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const ra
 }
 
 int comm(const CommFlags& f) {
-  const rank::CommOptions options = measured_by(f);
+  const rank::CommRequest request = measured_by(f);
   const config::Loaded loaded = settings_of(f);
   launch::Launch launch = launch::choose_launch(f.launch);
   launch::apply_init_method(loaded, launch);
-  if (launch.one_rank()) return comm_launched(f, loaded, options, launch);
+  if (launch.one_rank()) return comm_launched(f, loaded, request, launch);
   const config::Value terms = launch::terms_of(launch, "comm",
                                                {{"--op", f.op},
                                                 {"--sizes", f.sizes},
@@ -106,9 +107,9 @@ int comm(const CommFlags& f) {
                                                 {"--warmup", f.warmup},
                                                 {"--check", f.check},
                                                 {"--timeout", f.timeout}});
-  if (launch.node_rank > 0) return comm_there(loaded, options, launch, terms);
+  if (launch.node_rank > 0) return comm_there(loaded, request, launch, terms);
   return lead(launch, terms, patience_of(loaded.experiment),
-              [&](launch::Nodes& nodes) { return comm_here(f, loaded, options, launch, nodes); });
+              [&](launch::Nodes& nodes) { return comm_here(f, loaded, request, launch, nodes); });
 }
 
 }  // namespace

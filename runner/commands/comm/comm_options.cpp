@@ -80,7 +80,7 @@ config::Value parse_devices(const std::string& devices) {
 
 }  // namespace
 
-rank::CommOptions measured_by(const CommFlags& f) {
+rank::CommRequest measured_by(const CommFlags& f) {
   require_known(f.dtype, rank::kCommTypes, "--dtype", "element type");
   return {.ops = ops_of(f.op),
           .sizes = parse_sizes(f.sizes),
@@ -103,7 +103,7 @@ config::Loaded settings_of(const CommFlags& f) {
   return loaded;
 }
 
-void require_memory(const launch::Plan& plan, const rank::CommOptions& o) {
+void require_memory(const launch::Plan& plan, const rank::CommRequest& o) {
   if (plan.uses_gpus()) return;  // a GPU says itself what it has not
   const std::int64_t greatest = *std::max_element(o.sizes.begin(), o.sizes.end());
   const std::int64_t free = available_memory();

@@ -25,7 +25,7 @@ struct CommFlags {
 };
 
 // What is measured. Throws ddp::Error (usage) where it cannot be.
-rank::CommOptions measured_by(const CommFlags& flags);
+rank::CommRequest measured_by(const CommFlags& flags);
 
 // Where: what a run would read from device_pool, distributed.backend and distributed.timeout. `flags.devices` is
 // "auto", a number of ranks, or a list, with brackets or without: "0,1", "cpu,cpu", "[0, 1]". Throws ddp::Error
@@ -33,6 +33,6 @@ rank::CommOptions measured_by(const CommFlags& flags);
 config::Loaded settings_of(const CommFlags& flags);
 
 // Throws ddp::Error (usage) where the greatest tensors of this machine's CPU ranks need more memory than it has.
-void require_memory(const launch::Plan& plan, const rank::CommOptions& options);
+void require_memory(const launch::Plan& plan, const rank::CommRequest& options);
 
 }  // namespace ddp::commands

@@ -46,7 +46,7 @@ std::string count(std::int64_t number, const std::string& what) {
 }  // namespace
 
 CommTable::CommTable(const launch::Plan& plan, int nodes, std::vector<std::string> devices,
-                     const rank::CommOptions& options, bool json)
+                     const rank::CommRequest& options, bool json)
     : json_(json),
       check_(options.check),
       head_{{"version", 1},

@@ -14,7 +14,7 @@ namespace ddp::commands {
 class CommTable {
  public:
   // `devices`: of all ranks, as far as this process knows them. A table begins at once.
-  CommTable(const launch::Plan& plan, int nodes, std::vector<std::string> devices, const rank::CommOptions& options,
+  CommTable(const launch::Plan& plan, int nodes, std::vector<std::string> devices, const rank::CommRequest& options,
             bool json);
 
   void add(const rank::CommRow& row);

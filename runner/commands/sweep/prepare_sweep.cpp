@@ -40,8 +40,8 @@ class Tries {
                         e.loss.options, e.optimizer.name, e.parallel,     plan.groups.front().size(), e.init_from};
     const auto [known, is_new] = known_.try_emplace(kind.dump(-1, ' ', false, Value::error_handler_t::replace));
     if (is_new) {
-      known->second = library_.probe(plan, {.resume_from = {}, .init_from = launch::weights_of(loaded)}, timed_);
-      if (!known->second.error.empty()) throw untrainable(loaded, known->second);
+      known->second =
+          try_model(library_, loaded, plan, {.resume_from = {}, .init_from = launch::weights_of(loaded)}, timed_);
     }
     return known->second;
   }

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,10 @@
 #include "commands/commands.h"
 #include "commands/sets.h"
 #include "commands/train/launch_flags.h"
-#include "commands/train/launched.h"
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
 #include "commands/train/resume.h"
-#include "launch/plan/device_lock.h"
 #include "launch/run/fork_files.h"
-#include "launch/run/launched_rank.h"
 #include "launch/run/training.h"
 #include "report/select/row.h"
 
@@ -84,18 +82,18 @@ class NewRun {
 };
 
 // The request for a fork, with its origin found.
-struct ForkedRun {
+struct NewFork {
   const ForkOptions& options;
   Resumption origin;
   std::string origin_name;
   std::string name;
 
   ResumePoint find_point(const launch::Launch& launch) const;
-  // Makes the run and what it begins with; `start` is then the copied checkpoint. Tells people.
-  std::unique_ptr<NewRun> make(const ResumePoint& point, const launch::Launch& launch, launch::Start& start) const;
+  // Makes the run, and what it begins with, in the new directory. Tells people.
+  launch::OpenRun open(const ResumePoint& point, const launch::Launch& launch, NewRun& run) const;
 };
 
-ResumePoint ForkedRun::find_point(const launch::Launch& launch) const {
+ResumePoint NewFork::find_point(const launch::Launch& launch) const {
   const std::string where = origin.directory.path().string();
   if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
     throw usage_error("this run has no checkpoint yet, so that there is nothing to fork", where,
@@ -109,69 +107,34 @@ ResumePoint ForkedRun::find_point(const launch::Launch& launch) const {
   return point;
 }
 
-std::unique_ptr<NewRun> ForkedRun::make(const ResumePoint& point, const launch::Launch& launch,
-                                        launch::Start& start) const {
+launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& launch, NewRun& run) const {
   const std::string checkpoint = point.checkpoint.filename().string();
-  auto run = std::make_unique<NewRun>(options.results, name, options.run_id);
-  start = {.resume_from = launch::write_fork(
-               {.origin = {.run = origin_name, .checkpoint = checkpoint, .step = point.position.step},
-                .checkpoint = point.checkpoint,
-                .position = point.position,
-                .changes = point.told_changes(),
-                .launch_id = launch.id},
-               point.prepared.plan, run->directory()),
-           .init_from = {}};
+  const fs::path copy =
+      launch::write_fork({.origin = {.run = origin_name, .checkpoint = checkpoint, .step = point.position.step},
+                          .checkpoint = point.checkpoint,
+                          .position = point.position,
+                          .changes = point.told_changes(),
+                          .launch_id = launch.id},
+                         point.prepared.plan, run.directory());
   log::info("a fork of " + origin_name + " after step " + std::to_string(point.position.step) + ", from " + checkpoint);
-  return run;
+  return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
 }
 
-// As node 0, or the only one.
-int fork_here(const ForkedRun& fork, const launch::Launch& launch, launch::Nodes& nodes) {
-  const std::string& run_id = fork.options.run_id;
-  const record::RunDirectory own(fs::path(fork.options.results) / fork.name / run_id);
-  if (!run_id.empty() && own.begun()) {
-    require_fork_of(own, fork.origin_name);
-    return resume_run({.directory = own, .sets = fork.options.sets}, launch, nodes);
-  }
-  const ResumePoint point = fork.find_point(launch);
-  nodes.welcome(config::to_toml(point.prepared.plan.experiment));
-  auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
-  launch::Start start;
-  const auto run = fork.make(point, launch, start);
-  return launch::train({.plan = point.prepared.plan,
-                        .library = *point.prepared.library,
-                        .nodes = nodes,
-                        .launch = launch,
-                        .meeting = std::move(meeting),
-                        .directory = run->directory(),
-                        .lock = run->take_lock(),
-                        .experiment_folder = paths::working_folder(),
-                        .start = start,
-                        .begun = [&] { print_folder(run->directory().path()); },
-                        .device_locks = launch::lock_devices(point.prepared.plan)});
-}
-
-int fork_launched(const ForkedRun& fork, const launch::Launch& launch) {
+int begin_fork(const NewFork& fork, const launch::Part& part) {
   const ForkOptions& o = fork.options;
-  if (const auto begun = begun_run(o.results, o.run_id, fork.name, launch)) {
-    if (launch.rank == 0) require_fork_of(*begun, fork.origin_name);
-    return resume_launched({.directory = *begun, .sets = o.sets}, launch);
+  if (const auto begun = begun_run(o.results, o.run_id, fork.name, part.launch)) {
+    if (part.launch.leads()) require_fork_of(*begun, fork.origin_name);
+    return resume_run({.directory = *begun, .sets = o.sets}, part);
   }
-  const ResumePoint point = fork.find_point(launch);
-  launch::LaunchedRank rank{.plan = point.prepared.plan,
-                            .library = *point.prepared.library,
-                            .launch = launch,
-                            .experiment_folder = paths::working_folder(),
-                            .start = {},
-                            .lock = {}};
-  std::unique_ptr<NewRun> run;
-  if (launch.rank == 0) {
-    run = fork.make(point, launch, rank.start);
-    rank.directory = run->directory();
-    rank.lock = run->take_lock();
-    rank.begun = [&] { print_folder(run->directory().path()); };
-  }
-  return launch::train_launched(rank);
+  const ResumePoint point = fork.find_point(part.launch);
+  std::optional<NewRun> run;
+  return launch::train(
+      {.plan = point.prepared.plan,
+       .library = *point.prepared.library,
+       .open = [&] { return fork.open(point, part.launch, run.emplace(o.results, fork.name, o.run_id)); },
+       .experiment_folder = paths::working_folder(),
+       .begun = [](const auto& directory) { print_folder(directory.path()); }},
+      part);
 }
 
 int fork_run(const ForkOptions& o) {
@@ -186,13 +149,12 @@ int fork_run(const ForkOptions& o) {
   const std::vector<std::string> sets = fork_sets(o, directory);
   const auto loaded = config::load(directory.config(), sets, config::Components::installed());
   launch::apply_init_method(loaded, launch);
-  const ForkedRun fork{.options = o,
-                       .origin = {.directory = directory, .sets = sets, .from = o.from},
-                       .origin_name = name_of_origin(directory.path(), o.results),
-                       .name = loaded.experiment.name};
-  if (launch.one_rank()) return fork_launched(fork, launch);
-  return lead(launch, terms, patience_of(loaded.experiment),
-              [&](launch::Nodes& nodes) { return fork_here(fork, launch, nodes); });
+  const NewFork fork{.options = o,
+                     .origin = {.directory = directory, .sets = sets, .from = o.from},
+                     .origin_name = name_of_origin(directory.path(), o.results),
+                     .name = loaded.experiment.name};
+  return as_part(launch, terms, patience_of(loaded.experiment),
+                 [&](const launch::Part& part) { return begin_fork(fork, part); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "commands/train/prepare.h"
 #include "launch/cluster/guest.h"
+#include "rank/train.h"
 
 namespace ddp::commands {
 namespace {
@@ -33,6 +34,12 @@ int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::
   }
 }
 
+int as_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+            const std::function<int(const launch::Part&)>& body) {
+  if (launch.one_rank()) return body({.launch = launch});
+  return lead(launch, terms, patience, [&](launch::Nodes& nodes) { return body({.launch = launch, .nodes = &nodes}); });
+}
+
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
               const std::function<launch::Job(const std::string& work)>& make_job) try {
   launch::Guest guest(launch, terms, patience);
@@ -53,8 +60,9 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   std::optional<Prepared> prepared;
   return take_part(launch, terms, patience, [&](const std::string& work) {
     prepared.emplace(prepare(load_text(work), launch));
-    return launch::Job{.plan = prepared->plan,
-                       .as_rank = [&](const rank::Task& task) { return prepared->library->train(task); }};
+    return launch::Job{.plan = prepared->plan, .as_rank = [&](const rank::Task& task) {
+                         return prepared->library->serve(task, rank::TrainRequest{});
+                       }};
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "launch/cluster/nodes.h"
 #include "launch/run/job.h"
+#include "launch/run/training.h"
 
 namespace ddp::commands {
 
@@ -14,6 +15,11 @@ std::chrono::milliseconds patience_of(const config::Experiment& experiment);
 // the program's exit code.
 int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
          const std::function<int(launch::Nodes&)>& body);
+
+// As node 0, or as one rank that torchrun or srun started: does `body`, the former as `lead` does. Returns the
+// program's exit code.
+int as_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+            const std::function<int(const launch::Part&)>& body);
 
 // As another node: asks node 0 for its work, makes a job of that, and does its part of it. Where that cannot be made,
 // node 0 is told why. Returns the program's exit code. Throws ddp::Error where it cannot take part.

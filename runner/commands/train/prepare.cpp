@@ -2,14 +2,29 @@
 
 #include "base/log.h"
 #include "launch/plan/ineffective.h"
+#include "launch/probe/probe.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
-Error untrainable(const config::Loaded& loaded, const rank::Probe& probe) {
-  const std::string key = probe.where.substr(0, probe.where.find_first_of("[ "));
+namespace {
+
+// The refusal of a throw-away child, with the line of the file that is to blame, where there is one.
+Error at_its_line(const config::Loaded& loaded, const Error& error) {
+  const std::string key = error.where().substr(0, error.where().find_first_of("[ "));
   const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
-  if (!is_key) return usage_error(probe.error, probe.where, probe.remedy);
-  return loaded.error(loaded.given(key) ? key : key.substr(0, key.find('.')), probe.error, probe.remedy);
+  if (!is_key) return error;
+  return loaded.error(loaded.given(key) ? key : key.substr(0, key.find('.')), error.summary(), error.remedy());
+}
+
+}  // namespace
+
+rank::Probe try_model(const launch::RankLibrary& library, const config::Loaded& loaded, const launch::Plan& plan,
+                      const launch::Start& start, bool timed) {
+  try {
+    return launch::probe(library, plan, start, timed);
+  } catch (const Error& error) {
+    throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
+  }
 }
 
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from,
@@ -28,8 +43,7 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
                .init_from = resume_from.empty() ? launch::weights_of(p.loaded) : fs::path()};
   }
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
-  p.probe = p.library->probe(p.plan, p.start);
-  if (!p.probe.error.empty()) throw untrainable(p.loaded, p.probe);
+  p.probe = try_model(*p.library, p.loaded, p.plan, p.start);
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
   p.warnings = p.probe.warnings;
   const auto ineffective = launch::without_effect(p.loaded, p.plan, p.workload);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "launch/library/rank_library.h"
+#include "launch/plan/plan.h"
+#include "launch/plan/start.h"
 
 namespace ddp::commands {
 
@@ -20,14 +22,16 @@ struct Prepared {
   std::vector<std::string> warnings;  // a line each
 };
 
-// Plans the ranks, loads the rank library, and tries the model on one batch; prints the warnings in
+// Plans the ranks, loads the rank library, and tries model and data; prints the warnings in
 // the process of rank 0. Throws ddp::Error (usage): nothing was started.
 // `resume_from`: the complete checkpoint that it goes on from; empty: it starts. `global_batch_size`: of the
 // run that it is; not given: the file says.
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {},
                  std::optional<std::int64_t> global_batch_size = {});
 
-// What the throw-away child found, at the key that is to blame, or at the file.
-Error untrainable(const config::Loaded& loaded, const rank::Probe& probe);
+// Tries the model and the data of a plan, as launch::probe does. Throws what it does, a refusal at the key that is to
+// blame, or at the file.
+rank::Probe try_model(const launch::RankLibrary& library, const config::Loaded& loaded, const launch::Plan& plan,
+                      const launch::Start& start, bool timed = false);
 
 }  // namespace ddp::commands

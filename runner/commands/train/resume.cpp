@@ -12,11 +12,9 @@
 #include "commands/sets.h"
 #include "commands/sweep/sweep.h"
 #include "commands/train/launch_flags.h"
-#include "commands/train/launched.h"
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
-#include "launch/plan/device_lock.h"
-#include "launch/run/training.h"
+#include "launch/run/launched_rank.h"
 #include "record/saves/retention.h"
 
 namespace ddp::commands {
@@ -58,13 +56,11 @@ int resume(const ResumeOptions& o) {
   if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
   const auto loaded = config::load(resumption.directory.config(), o.sets, config::Components::installed());
   launch::apply_init_method(loaded, launch);
-  if (launch.one_rank()) return resume_launched(resumption, launch);
-  return lead(launch, terms, patience_of(loaded.experiment),
-              [&](launch::Nodes& nodes) { return resume_run(resumption, launch, nodes); });
+  return as_part(launch, terms, patience_of(loaded.experiment),
+                 [&](const launch::Part& part) { return resume_run(resumption, part); });
 }
 
-}  // namespace
-
+// This run has done all of its steps: says so, and sees to it that its summary does.
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
   const std::string& rule = point.position.ended_by;
@@ -81,32 +77,48 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
   record::retain(directory.checkpoints(), keep.keep_last, keep.keep_best);
 }
 
-int resume_run(const Resumption& r, const launch::Launch& launch, launch::Nodes& nodes) {
-  FileDescriptor lock = r.directory.lock();
-  const ResumePoint point = find_resume_point(r, launch);
+}  // namespace
+
+std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
+                                              const std::string& name, const launch::Launch& launch) {
+  if (!run_id.empty()) {
+    record::RunDirectory own(fs::path(results) / name / run_id);
+    return own.begun() ? std::optional(own) : std::nullopt;
+  }
+  if (launch.attempt == 0 || launch.id.empty()) return {};
+  return launch::find_launched(fs::path(results) / name, launch.id);
+}
+
+int resume_run(const Resumption& r, const launch::Part& part) {
+  FileDescriptor lock;
+  if (part.launch.leads()) lock = r.directory.lock();
+  const ResumePoint point = find_resume_point(r, part.launch);
+  // After a restart by the launcher the folder is not printed again.
+  const auto print_once = [&](const record::RunDirectory& directory) {
+    if (part.launch.attempt == 0) print_folder(directory.path());
+  };
   if (point.nothing_to_do()) {
-    print_folder(r.directory.path());
+    if (!part.launch.leads()) return 0;
+    print_once(r.directory);
     tell_nothing_to_do(point, r.directory);
-    nodes.end(0, "");
+    if (part.nodes != nullptr) part.nodes->end(0, "");
     return 0;
   }
-  nodes.welcome(config::to_toml(point.prepared.plan.experiment));
-  auto meeting = launch::make_meeting_point(point.prepared.plan, launch, nodes.own_ip());
-  tell_what_goes(r, point);
-  record::go_back(r.directory, point.return_point());
+  const auto go_back = [&] {
+    tell_what_goes(r, point);
+    record::go_back(r.directory, point.return_point());
+    return launch::OpenRun{.directory = r.directory,
+                           .lock = std::move(lock),
+                           .start = point.prepared.start,
+                           .resumed = true,
+                           .changes = point.told_changes()};
+  };
   return launch::train({.plan = point.prepared.plan,
                         .library = *point.prepared.library,
-                        .nodes = nodes,
-                        .launch = launch,
-                        .meeting = std::move(meeting),
-                        .directory = r.directory,
-                        .lock = std::move(lock),
+                        .open = go_back,
                         .experiment_folder = paths::working_folder(),
-                        .resumed = true,
-                        .changes = point.told_changes(),
-                        .start = point.prepared.start,
-                        .begun = [&] { print_folder(r.directory.path()); },
-                        .device_locks = launch::lock_devices(point.prepared.plan)});
+                        .begun = print_once},
+                       part);
 }
 
 void add_resume(CLI::App& app, int& exit_code) {

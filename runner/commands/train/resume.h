@@ -1,14 +1,19 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "commands/train/resumption.h"
-#include "launch/cluster/nodes.h"
+#include "launch/run/training.h"
 
 namespace ddp::commands {
 
-// Goes on as node 0, or the only one. Returns the program's exit code. Throws ddp::Error (usage) where it cannot.
-int resume_run(const Resumption& resumption, const launch::Launch& launch, launch::Nodes& nodes);
+// The run that a command which begins one goes on with instead: the one that --run-id names, or that which these ranks
+// had begun before their launcher started them again. Nothing: it begins one.
+std::optional<record::RunDirectory> begun_run(const std::string& results, const std::string& run_id,
+                                              const std::string& name, const launch::Launch& launch);
 
-// This run has done all of its steps: says so, and sees to it that its summary does.
-void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory);
+// Goes on as this part of the launch. Returns the program's exit code. Throws ddp::Error (usage) where it cannot.
+int resume_run(const Resumption& resumption, const launch::Part& part);
 
 }  // namespace ddp::commands

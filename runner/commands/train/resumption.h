@@ -27,7 +27,7 @@ struct ResumePoint {
 
   record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
   bool nothing_to_do() const;
-  // Says the changes, and returns them as rank::Task tells them.
+  // Says the changes, and returns them as rank::TrainRequest tells them.
   std::string told_changes() const;
 };
 

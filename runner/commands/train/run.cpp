@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,16 +10,13 @@
 #include "commands/look/show_plan.h"
 #include "commands/sets.h"
 #include "commands/train/launch_flags.h"
-#include "commands/train/launched.h"
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
-#include "launch/plan/device_lock.h"
 #include "launch/run/training.h"
 
 namespace ddp::commands {
-namespace fs = std::filesystem;
 namespace {
 
 struct RunOptions {
@@ -34,28 +30,26 @@ struct RunOptions {
   bool dry_run = false;
 };
 
-// As node 0, or the only one.
-int run_here(const RunOptions& o, config::Loaded loaded, const launch::Launch& launch, launch::Nodes& nodes) {
-  const record::RunDirectory own(fs::path(o.results) / loaded.experiment.name / o.run_id);
-  if (!o.run_id.empty() && own.begun()) return resume_run({.directory = own, .sets = o.sets}, launch, nodes);
-  const Prepared prepared = prepare(std::move(loaded), launch);
-  nodes.welcome(config::to_toml(prepared.plan.experiment));
-  auto meeting = launch::make_meeting_point(prepared.plan, launch, nodes.own_ip());
-  const auto directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id);
-  FileDescriptor lock = directory.lock();
-  if (directory.begun()) throw usage_error("another process has begun this run", directory.path().string());
+launch::OpenRun create_run(const RunOptions& o, const Prepared& prepared) {
+  launch::OpenRun run{.directory = record::RunDirectory::create(o.results, prepared.plan.experiment.name, o.run_id),
+                      .lock = {},
+                      .start = prepared.start};
+  run.lock = run.directory.lock();
+  if (run.directory.begun()) throw usage_error("another process has begun this run", run.directory.path().string());
+  return run;
+}
+
+int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Part& part) {
+  if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, part.launch)) {
+    return resume_run({.directory = *begun, .sets = o.sets}, part);
+  }
+  const Prepared prepared = prepare(std::move(loaded), part.launch);
   return launch::train({.plan = prepared.plan,
                         .library = *prepared.library,
-                        .nodes = nodes,
-                        .launch = launch,
-                        .meeting = std::move(meeting),
-                        .directory = directory,
-                        .lock = std::move(lock),
+                        .open = [&] { return create_run(o, prepared); },
                         .experiment_folder = paths::absolute(o.file).parent_path(),
-                        .resumed = false,
-                        .start = prepared.start,
-                        .begun = [&] { print_folder(directory.path()); },
-                        .device_locks = launch::lock_devices(prepared.plan)});
+                        .begun = [](const auto& directory) { print_folder(directory.path()); }},
+                       part);
 }
 
 int run(const RunOptions& o) {
@@ -73,17 +67,13 @@ int run(const RunOptions& o) {
     return 0;
   }
   launch::apply_init_method(loaded, launch);
-  if (launch.one_rank()) {
-    return run_launched({.results = o.results, .run_id = o.run_id, .sets = o.sets, .file = o.file}, std::move(loaded),
-                        launch);
-  }
   config::Value asked = config::write(loaded.experiment);
   asked.erase("init_from");  // weights are node 0's to read
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);
   if (launch.node_rank > 0) return take_part(launch, terms, patience);
-  return lead(launch, terms, patience,
-              [&](launch::Nodes& nodes) { return run_here(o, std::move(loaded), launch, nodes); });
+  return as_part(launch, terms, patience,
+                 [&](const launch::Part& part) { return begin_run(o, std::move(loaded), part); });
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervis
   for (int r = 0; r < plan.ranks_here(); ++r) {
     Pipe output = make_pipe(/*reads_wait=*/false);
     // Rank 0 says what they go on from.
-    rank::Task task = task_of(plan, r, page);
+    rank::Task task = task_of(plan, r, page, job.task);
     task.meeting = memory.at(meeting);
     task.together = false;
     outputs_.push_back({.rank = task.rank, .from = std::move(output.from)});

@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include "base/installation.h"
 #include "base/paths.h"
 #include "launch/library/libtorch.h"
@@ -34,77 +32,52 @@ void load_libtorch(bool gpus) {
   if (gpus) load(folder / "torch/lib/libtorch_cuda.so", kLibTorchRemedy);
 }
 
-template <class Function>
-Function* find(void* library, const char* name) {
-  void* symbol = dlsym(library, name);
-  if (symbol == nullptr) throw usage_error(std::string("is of another build: it has no ") + name, "libddp_rank.so");
-  return reinterpret_cast<Function*>(symbol);
-}
+// Why a child refused a request, as it crosses the pipe.
+struct Refusal {
+  std::string what;
+  std::string where;
+  std::string remedy;
 
-nlohmann::json to_json(const rank::Probe& p) {
-  return {{"error", p.error},
-          {"where", p.where},
-          {"remedy", p.remedy},
-          {"warnings", p.warnings},
-          {"parameters", p.parameters},
-          {"parameter_bytes", p.parameter_bytes},
-          {"buffer_bytes", p.buffer_bytes},
-          {"optimizer_bytes", p.optimizer_bytes},
-          {"samples", p.samples},
-          {"step_seconds", p.step_seconds}};
-}
+  void fields(config::Fields& f) {
+    f({.name = "what"}, what);
+    f({.name = "where"}, where);
+    f({.name = "remedy"}, remedy);
+  }
+};
 
-rank::Probe from_json(const nlohmann::json& json) {
-  rank::Probe p;
-  json.at("error").get_to(p.error);
-  json.at("where").get_to(p.where);
-  json.at("remedy").get_to(p.remedy);
-  json.at("warnings").get_to(p.warnings);
-  json.at("parameters").get_to(p.parameters);
-  json.at("parameter_bytes").get_to(p.parameter_bytes);
-  json.at("buffer_bytes").get_to(p.buffer_bytes);
-  json.at("optimizer_bytes").get_to(p.optimizer_bytes);
-  json.at("samples").get_to(p.samples);
-  json.at("step_seconds").get_to(p.step_seconds);
-  return p;
-}
+constexpr const char* kReply = "reply";
+constexpr const char* kRefused = "refused";
 
 }  // namespace
-
-std::filesystem::path weights_of(const config::Loaded& loaded) {
-  const std::filesystem::path named = loaded.experiment.init_from;
-  if (named.empty()) return {};
-  std::error_code unreadable;
-  const std::filesystem::path file =
-      std::filesystem::is_directory(named, unreadable) ? named / "model.safetensors" : named;
-  if (std::filesystem::is_regular_file(file, unreadable)) return file;
-  throw loaded.error("init_from", "there are no weights: " + file.string(), "give a checkpoint or a .safetensors file");
-}
 
 RankLibrary::RankLibrary(bool gpus) {
   paths::working_folder();  // without one LibTorch's MKL ends the process
   load_libtorch(gpus);
   void* library = load(program_folder() / "libddp_rank.so", how_to_mend());
-  train_ = find<std::remove_pointer_t<decltype(train_)>>(library, "ddp_rank_train");
-  comm_ = find<std::remove_pointer_t<decltype(comm_)>>(library, "ddp_rank_comm");
-  probe_ = find<std::remove_pointer_t<decltype(probe_)>>(library, "ddp_rank_probe");
+  void* entry = dlsym(library, "ddp_rank_serve");
+  if (entry == nullptr) throw usage_error("is of another build: it has no ddp_rank_serve", "libddp_rank.so");
+  entry_ = reinterpret_cast<decltype(entry_)>(entry);
   if (gpus) load(program_folder() / "libddp_nccl.so", how_to_mend(true));
 }
 
-rank::Probe RankLibrary::probe(const Plan& plan, const Start& start, bool timed) const {
-  rank::Task task;
-  task.timed = timed;
-  task.experiment = &plan.experiment;
-  task.devices = plan.groups.front();
-  task.resume_from = start.resume_from;
-  task.init_from = start.init_from;
-  const std::string answer = ask_child("trying the model on one batch", [&](int pipe) {
-    rank::Probe probe;
-    probe_(&task, &probe);
-    const std::string json = to_json(probe).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    write_all(pipe, json.data(), json.size(), "pipe");
+config::Value RankLibrary::ask(const std::string& act, rank::Request request) const {
+  const std::string answer = ask_child(act, [&](int pipe) {
+    const auto write = [pipe](const char* kind, const config::Value& value) {
+      const std::string text =
+          config::Value{{kind, value}}.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+      write_all(pipe, text.data(), text.size(), "pipe");
+    };
+    request.reply = [&](const config::Value& value) { write(kReply, value); };
+    request.refuse = [&](const Error& error) {
+      write(kRefused,
+            config::write(Refusal{.what = error.summary(), .where = error.where(), .remedy = error.remedy()}));
+    };
+    call(request);
   });
-  return from_json(nlohmann::json::parse(answer));
+  const config::Value said = config::Value::parse(answer);
+  if (said.contains(kReply)) return said.at(kReply);
+  const auto refusal = config::read<Refusal>(said.at(kRefused));
+  throw usage_error(refusal.what, refusal.where, refusal.remedy);
 }
 
 }  // namespace ddp::launch

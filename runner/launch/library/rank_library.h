@@ -1,24 +1,11 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
-#include "launch/plan/plan.h"
-#include "rank/comm.h"
-#include "rank/task.h"
+#include "config/option/option.h"
+#include "rank/request.h"
 
 namespace ddp::launch {
-
-// What a run's weights come from; both empty: from its seed.
-struct Start {
-  std::filesystem::path resume_from;  // a complete checkpoint, to go on from
-  std::filesystem::path init_from;    // a .safetensors file, for the weights alone
-};
-
-// The file that `init_from` names: itself, or the model of a checkpoint; empty: none. Throws ddp::Error (usage) where
-// it is not there.
-std::filesystem::path weights_of(const config::Loaded& loaded);
 
 // libddp_rank.so, which needs LibTorch: loaded only when there is something to train, once, before the forks.
 class RankLibrary {
@@ -27,21 +14,28 @@ class RankLibrary {
   // loaded. Loading takes about 0.2 s each: LibTorch's static initialisers.
   explicit RankLibrary(bool gpus);
 
-  // As one rank; in a forked child. Returns its exit code.
-  int train(const rank::Task& task) const { return train_(&task); }
+  // Serves a request as one rank, in a forked child or in a process that a launcher started. Returns the process's exit
+  // code; a failure is on the task's page.
+  template <class Request>
+  int serve(const rank::Task& task, const Request& request, const rank::TakeReply& reply = {}) const {
+    return call({.verb = Request::kVerb, .options = config::write(request), .task = task, .reply = reply});
+  }
 
-  // Measures collectives as one rank, likewise.
-  int comm(const rank::Task& task, const rank::CommOptions& options) const { return comm_(&task, &options); }
+  // Has a throw-away child serve a request that gets one reply. `act` says what for ("trying model and data"). Throws
+  // ddp::Error: (usage) where the request is refused, (training) where the child does not end well.
+  template <class Request>
+  typename Request::Reply ask(const std::string& act, const rank::Task& task, const Request& request) const {
+    return config::read<typename Request::Reply>(
+        ask(act, {.verb = Request::kVerb, .options = config::write(request), .task = task}));
+  }
 
-  // What only tensors can tell of an experiment, and of what it goes on from, from a throw-away child. Throws
-  // ddp::Error (usage) where the experiment cannot be trained.
-  // `timed`: also about how long a step takes.
-  rank::Probe probe(const Plan& plan, const Start& start, bool timed = false) const;
+  // The same for a request as it crosses to the library.
+  config::Value ask(const std::string& act, rank::Request request) const;
 
  private:
-  decltype(&rank::ddp_rank_train) train_;
-  decltype(&rank::ddp_rank_comm) comm_;
-  decltype(&rank::ddp_rank_probe) probe_;
+  int call(const rank::Request& request) const { return entry_(&request); }
+
+  decltype(&rank::ddp_rank_serve) entry_;
 };
 
 }  // namespace ddp::launch

@@ -8,7 +8,7 @@
 #include "config/load.h"
 #include "launch/cluster/launcher.h"
 #include "launch/plan/gpus.h"
-#include "rank/task.h"
+#include "rank/probe.h"
 
 namespace ddp::launch {
 

@@ -15,7 +15,7 @@ struct Fork {
   record::Origin origin;
   std::filesystem::path checkpoint;  // of the origin
   record::Position position;         // there
-  std::string changes;               // of the experiment, as rank::Task tells them
+  std::string changes;               // of the experiment, as rank::TrainRequest tells them
   std::string launch_id = {};        // as record::Summary has it
 };
 

@@ -7,6 +7,7 @@
 #include "launch/cluster/meeting_point.h"
 #include "launch/plan/plan.h"
 #include "launch/watch/supervisor.h"
+#include "rank/task.h"
 
 namespace ddp::launch {
 
@@ -15,9 +16,9 @@ struct Job {
   const Plan& plan;
   std::function<int(const rank::Task&)> as_rank;  // in a process of its own; returns that process's exit code
   bool saves = true;                              // a first request to stop is for the ranks to hear
+  rank::Task task = {};                           // what is the same for all ranks of this machine
 
   // For node 0:
-  rank::Task task = {};                             // what is the same for all ranks
   std::function<RankOutput(int rank)> output = {};  // of any rank, also of another node's
   std::vector<int> kept = {};                       // descriptors that stay open in every rank
 };

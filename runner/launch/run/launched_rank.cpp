@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <cmath>
 #include <csignal>
+#include <memory>
 
 #include "base/log.h"
 #include "launch/cluster/meeting_point.h"
@@ -10,6 +11,7 @@
 #include "launch/run/git_state.h"
 #include "launch/run/job.h"
 #include "launch/run/run_summary.h"
+#include "rank/train.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::launch {
@@ -48,49 +50,65 @@ void hear_signals(record::ProgressPage& page, double seconds_to_end) {
   for (const int signal : kStopSignals) sigaction(signal, &action, nullptr);
 }
 
-std::optional<record::Failure> failure_of(const LaunchedRank& r, const record::RankProgress& progress, int code) {
+// What rank 0 writes about the run, and its record of it.
+struct WrittenRun {
+  OpenRun run;
+  record::Summary summary;
+  std::unique_ptr<GitState> git;
+};
+
+WrittenRun begin_run(const Training& t, const Launch& launch, record::RunProgress& progress) {
+  OpenRun run = t.open();
+  record::Summary summary = summary_of(t.plan, {});
+  summary.launch = launch.id;
+  keep_history(summary, run.directory);
+  run.directory.begin(config::to_toml(t.plan.experiment));
+  record::write_summary(run.directory, summary);
+  if (t.begun) t.begun(run.directory);
+  remember_epochs(progress, run.directory, t.plan.experiment);
+  log::also_to(run.directory.log(launch.rank).string());
+  return {.run = std::move(run), .summary = std::move(summary), .git = std::make_unique<GitState>(t.experiment_folder)};
+}
+
+std::optional<record::Failure> failure_of(const WrittenRun& w, const record::RankProgress& progress, int code) {
   if (code == 0) return {};
-  return record::Failure{.rank = r.launch.rank,
+  return record::Failure{.rank = 0,
                          .what = progress.failed ? progress.error : "ended with code " + std::to_string(code),
-                         .log = r.directory->log(r.launch.rank).string()};
+                         .log = w.run.directory.log(0).string()};
+}
+
+int end_run(WrittenRun& w, const Plan& plan, record::ProgressPage& page, int code) {
+  w.summary.git = w.git->result();
+  add_progress(w.summary, page.run(), plan.experiment);
+  // Where this rank has heard no signal, and the run has ended early, another one has.
+  const int signal = stop_signal != 0 ? stop_signal : SIGTERM;
+  return conclude(w.run.directory, w.summary, page.run(), failure_of(w, page.rank(0), code), signal).exit_code;
 }
 
 }  // namespace
 
-int train_launched(const LaunchedRank& r) {
-  const int rank = r.launch.rank;
-  const bool writes = rank == 0;
-  record::Summary summary = summary_of(r.plan, {});
-  summary.launch = r.launch.id;
-  if (writes) keep_history(summary, *r.directory);
-  record::ProgressPage page(r.plan.world_size());
-  if (writes) {
-    r.directory->begin(config::to_toml(r.plan.experiment));
-    record::write_summary(*r.directory, summary);
-    if (r.begun) r.begun();
-    remember_epochs(page.run(), *r.directory, r.plan.experiment);
+int train_launched(const Training& t, const Launch& launch) {
+  record::ProgressPage page(t.plan.world_size());
+  std::optional<WrittenRun> written;
+  rank::TrainRequest request{.until_epoch = t.until_epoch};
+  rank::Task same;
+  if (launch.rank == 0) {
+    const OpenRun& run = written.emplace(begin_run(t, launch, page.run())).run;
+    request.resumed = run.resumed;
+    request.changes = run.changes;
+    same.run_directory = run.directory.path();
+    same.resume_from = run.start.resume_from;
+    same.init_from = run.start.init_from;
   }
-  if (r.directory) log::also_to(r.directory->log(rank).string());
-  std::optional<GitState> git;
-  if (writes) git.emplace(r.experiment_folder);
   FileDescriptor listener;
-  rank::Task task = task_of(r.plan, r.launch.local_rank, page,
-                            {.run_directory = writes ? r.directory->path() : fs::path(),
-                             .resumed = r.resumed,
-                             .changes = r.changes,
-                             .resume_from = r.start.resume_from,
-                             .init_from = r.start.init_from});
-  task.meeting = launched_meeting_place(r.launch, listener);
+  rank::Task task = task_of(t.plan, launch.local_rank, page, same);
+  task.meeting = launched_meeting_place(launch, listener);
   task.together = false;
   task.watched = false;
-  hear_signals(page, r.plan.experiment.grace);
-  const int code = r.library.train(task);
-  if (!writes) return code != 0 ? code : stop_signal != 0 ? exit_code_of(stop_signal) : 0;
-  summary.git = git->result();
-  add_progress(summary, page.run(), r.plan.experiment);
-  // Where this rank has heard no signal, and the run has ended early, another one has.
-  const int signal = stop_signal != 0 ? stop_signal : SIGTERM;
-  return conclude(*r.directory, summary, page.run(), failure_of(r, page.rank(rank), code), signal).exit_code;
+  hear_signals(page, t.plan.experiment.grace);
+  const int code = t.library.serve(task, request);
+  if (written) return end_run(*written, t.plan, page, code);
+  return code != 0 ? code : stop_signal != 0 ? exit_code_of(stop_signal) : 0;
 }
 
 std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {

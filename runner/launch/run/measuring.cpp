@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 #include <cerrno>
-#include <limits>
 
 #include "launch/cluster/node_watch.h"
 #include "launch/process/pipe.h"
@@ -15,37 +14,13 @@ namespace {
 using config::Value;
 using rank::CommRow;
 
-Value to_json(const CommRow& r) {
-  return {
-      {"op", r.op},       {"bytes", r.bytes}, {"elements", r.elements}, {"us", r.microseconds},   {"bus", r.bus_factor},
-      {"wrong", r.wrong}, {"rank", r.rank},   {"index", r.index},       {"expected", r.expected}, {"got", r.got}};
-}
-
-// Where a value was not a number, JSON has null.
-double number(const Value& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-}
-
-CommRow from_json(const Value& v) {
-  return {.op = v.at("op"),
-          .bytes = v.at("bytes"),
-          .elements = v.at("elements"),
-          .microseconds = v.at("us"),
-          .bus_factor = v.at("bus"),
-          .wrong = v.at("wrong"),
-          .rank = v.at("rank"),
-          .index = v.at("index"),
-          .expected = number(v.at("expected")),
-          .got = number(v.at("got"))};
-}
-
 // The way of rank 0's rows to this process: a line each.
 class RowPipe {
  public:
   int descriptor() const { return pipe_.from.get(); }
   int end_of_rank() const { return pipe_.to.get(); }
-  void write(const CommRow& row) const {
-    const std::string line = to_json(row).dump() + "\n";
+  void write(const Value& row) const {
+    const std::string line = row.dump() + "\n";
     write_all(pipe_.to.get(), line.data(), line.size(), "pipe");
   }
 
@@ -58,7 +33,7 @@ class RowPipe {
     while ((size = ::read(pipe_.from.get(), piece, sizeof piece)) > 0) {
       text_.append(piece, static_cast<std::size_t>(size));
       for (std::size_t end; (end = text_.find('\n')) != std::string::npos;) {
-        take(from_json(Value::parse(text_.substr(0, end))));
+        take(config::read<CommRow>(Value::parse(text_.substr(0, end))));
         text_.erase(0, end + 1);
       }
     }
@@ -71,7 +46,7 @@ class RowPipe {
 };
 
 // What the ranks were at, so many rows being done.
-std::string row_in_words(const rank::CommOptions& o, std::size_t done) {
+std::string row_in_words(const rank::CommRequest& o, std::size_t done) {
   if (done >= o.ops.size() * o.sizes.size()) return "";
   return "\n  measurement " + std::to_string(done + 1) + " is " + o.ops[done / o.sizes.size()] + " of " +
          std::to_string(o.sizes[done % o.sizes.size()]) + " B";
@@ -91,14 +66,15 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
   nodes.start(meeting.address);
   RowPipe pipe;
   const auto as_rank = [&](const rank::Task& task) {
-    rank::CommOptions options = m.options;
-    if (task.rank == 0) options.report = [&](const CommRow& row) { pipe.write(row); };
-    return m.library.comm(task, options);
+    rank::TakeReply reply;
+    if (task.rank == 0) reply = [&](const Value& row) { pipe.write(row); };
+    return m.library.serve(task, m.request, reply);
   };
   // What ranks say, as NCCL_DEBUG=INFO makes them, is for the person who measures.
   const Job job{.plan = m.plan,
                 .as_rank = as_rank,
                 .saves = false,
+                .task = {.logs_failure = false},
                 .output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; },
                 .kept = {pipe.end_of_rank()}};
   Supervisor supervisor(page, m.plan.experiment, job.saves);
@@ -112,7 +88,7 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
   supervisor.watch_also(pipe.descriptor(), [&] { return pipe.read(take); });
   const Outcome outcome = supervisor.watch();
   pipe.read(take);
-  if (outcome.failure) return {1, describe(*outcome.failure, m.plan, nodes) + row_in_words(m.options, rows)};
+  if (outcome.failure) return {1, describe(*outcome.failure, m.plan, nodes) + row_in_words(m.request, rows)};
   if (outcome.stop_signal != 0) return {exit_code_of(outcome.stop_signal), "stopped"};
   return {};
 }
@@ -124,9 +100,7 @@ Measured measure_launched(const Measuring& m, const Launch& launch) {
   task.meeting = launched_meeting_place(launch, listener);
   task.together = false;
   task.watched = false;
-  rank::CommOptions options = m.options;
-  options.report = m.take_row;
-  return {m.library.comm(task, options)};
+  return {m.library.serve(task, m.request, [&](const Value& row) { m.take_row(config::read<CommRow>(row)); })};
 }
 
 }  // namespace ddp::launch

@@ -7,6 +7,7 @@
 #include "launch/cluster/nodes.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
+#include "rank/comm.h"
 
 namespace ddp::launch {
 
@@ -14,7 +15,7 @@ namespace ddp::launch {
 struct Measuring {
   const Plan& plan;
   const RankLibrary& library;
-  const rank::CommOptions& options;
+  const rank::CommRequest& request;
   std::function<void(const rank::CommRow&)> take_row;
 };
 

@@ -25,8 +25,8 @@ std::string name_of(const fs::path& checkpoint) {
 
 }  // namespace
 
-Restarts::Restarts(Training& training, record::Summary& summary)
-    : training_(training), summary_(summary), most_(training.launch.max_restarts), weights_(training.start.init_from) {}
+Restarts::Restarts(ForkedRun& forked, record::Summary& summary)
+    : forked_(forked), summary_(summary), most_(forked.launch.max_restarts), weights_(forked.run.start.init_from) {}
 
 bool Restarts::wanted(Outcome& outcome, record::ProgressPage& page) const {
   // Without a rank to blame it was a machine, or the network between them.
@@ -40,18 +40,18 @@ bool Restarts::wanted(Outcome& outcome, record::ProgressPage& page) const {
 }
 
 bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
-  Training& t = training_;
-  point_ = {.checkpoint = record::newest_whole(t.directory.checkpoints())};
+  OpenRun& opened = forked_.run;
+  point_ = {.checkpoint = record::newest_whole(opened.directory.checkpoints())};
   if (!point_.checkpoint.empty()) point_.position = record::position_of(point_.checkpoint);
   point_.finished = run.steps_in_all > 0 && point_.position.step >= run.steps_in_all;
-  if (point_.checkpoint.empty() && !t.start.resume_from.empty()) {
-    throw training_error("the checkpoints that it went on from are gone", t.directory.checkpoints().string());
+  if (point_.checkpoint.empty() && !opened.start.resume_from.empty()) {
+    throw training_error("the checkpoints that it went on from are gone", opened.directory.checkpoints().string());
   }
-  record::go_back(t.directory, point_);
-  t.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
+  record::go_back(opened.directory, point_);
+  opened.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
   // The old place goes first: the new one may be the same.
-  t.meeting = {};
-  t.meeting = make_meeting_point(t.plan, t.launch, t.nodes.own_ip());
+  forked_.meeting = {};
+  forked_.meeting = make_meeting_point(forked_.training.plan, forked_.launch, forked_.nodes.own_ip());
   note(*outcome.failure);
   return true;
 } catch (const Error& error) {
@@ -63,20 +63,20 @@ void Restarts::note(const record::Failure& failure) {
   const auto& at = point_.position;
   ++used_;
   ++summary_.restarts;
-  record::write_summary(training_.directory, summary_);
-  append(training_.directory.metrics(), record::JsonLine("restart")
-                                            .add("epoch", at.epoch)
-                                            .add("step", at.step)
-                                            .add("restart", std::int64_t{summary_.restarts})
-                                            .add("rank", std::int64_t{failure.rank})
-                                            .add("cause", std::string_view(failure.what))
-                                            .add("checkpoint", std::string_view(name_of(point_.checkpoint)))
-                                            .add("seconds", at.seconds)
-                                            .finish());
+  record::write_summary(forked_.run.directory, summary_);
+  append(forked_.run.directory.metrics(), record::JsonLine("restart")
+                                              .add("epoch", at.epoch)
+                                              .add("step", at.step)
+                                              .add("restart", std::int64_t{summary_.restarts})
+                                              .add("rank", std::int64_t{failure.rank})
+                                              .add("cause", std::string_view(failure.what))
+                                              .add("checkpoint", std::string_view(name_of(point_.checkpoint)))
+                                              .add("seconds", at.seconds)
+                                              .finish());
   const std::string from = point_.checkpoint.empty()
                                ? "the start: nothing is saved yet"
                                : "after step " + std::to_string(at.step) + ", from " + name_of(point_.checkpoint);
-  log::warn(in_words(failure, training_.directory, summary_) + "\n  restart " + std::to_string(used_) + " of " +
+  log::warn(in_words(failure, forked_.run.directory, summary_) + "\n  restart " + std::to_string(used_) + " of " +
             std::to_string(most_) + ": all ranks start again " + from);
 }
 

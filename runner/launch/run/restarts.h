@@ -1,6 +1,6 @@
 #pragma once
 
-#include "launch/run/training.h"
+#include "launch/run/forked_run.h"
 #include "launch/watch/supervisor.h"
 #include "record/saves/return_point.h"
 
@@ -10,7 +10,7 @@ namespace ddp::launch {
 class Restarts {
  public:
   // Counts in `summary` too.
-  Restarts(Training& training, record::Summary& summary);
+  Restarts(ForkedRun& forked, record::Summary& summary);
 
   // Is the group that ended so to be started again? Where all restarts are used up, the failure says so.
   bool wanted(Outcome& outcome, record::ProgressPage& page) const;
@@ -27,7 +27,7 @@ class Restarts {
  private:
   void note(const record::Failure& failure);
 
-  Training& training_;
+  ForkedRun& forked_;
   record::Summary& summary_;
   const int most_;
   const std::filesystem::path weights_;  // of a run that starts over

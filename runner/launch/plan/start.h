@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+
+#include "config/load.h"
+
+namespace ddp::launch {
+
+// What a run's weights come from; both empty: from its seed.
+struct Start {
+  std::filesystem::path resume_from;  // a complete checkpoint, to go on from
+  std::filesystem::path init_from;    // a .safetensors file, for the weights alone
+};
+
+// The file that `init_from` names: itself, or the model of a checkpoint; empty: none. Throws ddp::Error (usage) where
+// it is not there.
+std::filesystem::path weights_of(const config::Loaded& loaded);
+
+}  // namespace ddp::launch

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "launch/library/rank_library.h"
+#include "launch/plan/plan.h"
+#include "launch/plan/start.h"
+#include "rank/probe.h"
+
+namespace ddp::launch {
+
+// What only tensors can tell of an experiment, and of what it goes on from: from a throw-away child. `timed`:
+// also about how long a step takes. Throws ddp::Error (usage) where the experiment cannot be trained.
+rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, bool timed = false);
+
+}  // namespace ddp::launch

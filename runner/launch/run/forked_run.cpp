@@ -1,0 +1,123 @@
+#include "launch/run/forked_run.h"
+
+#include "launch/cluster/node_watch.h"
+#include "launch/plan/device_lock.h"
+#include "launch/run/git_state.h"
+#include "launch/run/job.h"
+#include "launch/run/restarts.h"
+#include "launch/run/run_summary.h"
+#include "launch/watch/supervisor.h"
+#include "rank/train.h"
+
+namespace ddp::launch {
+namespace {
+
+// A rank's output is its log.
+Job job_of(const ForkedRun& f, bool resumed) {
+  // The lock is kept on purpose: it frees when the last writer of the run is dead.
+  std::vector<int> kept{f.run.lock.get()};
+  for (const FileDescriptor& lock : f.device_locks) kept.push_back(lock.get());
+  const rank::TrainRequest request{
+      .resumed = resumed, .changes = resumed ? f.run.changes : "", .until_epoch = f.training.until_epoch};
+  return {.plan = f.training.plan,
+          .as_rank = [&f, request](const rank::Task& task) { return f.training.library.serve(task, request); },
+          .task = {.run_directory = f.run.directory.path(),
+                   .resume_from = f.run.start.resume_from,
+                   .init_from = f.run.start.init_from},
+          .output =
+              [&f](int rank) {
+                const std::string log = f.run.directory.log(rank).string();
+                return RankOutput{.log = log, .name = log};
+              },
+          .kept = std::move(kept)};
+}
+
+// Groups of ranks, one after the other, until one has ended well or is not to be started again.
+class RankGroups {
+ public:
+  RankGroups(ForkedRun& forked, record::Summary& summary)
+      : f_(forked), t_(forked.training), summary_(summary), restarts_(forked, summary) {}
+
+  Ending to_its_end() {
+    for (;;) {
+      // Afresh for each group.
+      record::ProgressPage page(t_.plan.world_size());
+      show_start(page.run());
+      Outcome outcome;
+      if (run_group(page, outcome) && restarts_.prepare(outcome, page.run())) continue;
+      summary_.git = git_ ? git_->result() : *t_.git;
+      add_progress(summary_, page.run(), t_.plan.experiment);
+      return conclude(f_.run.directory, summary_, page.run(), outcome.failure, outcome.stop_signal);
+    }
+  }
+
+ private:
+  void show_start(record::RunProgress& run) const {
+    remember_epochs(run, f_.run.directory, t_.plan.experiment);
+    const auto& from = restarts_.point().position;
+    run.step = from.step;
+    run.epochs_done = from.epoch;
+    run.seconds = from.seconds;
+  }
+
+  // From the forks to the last rank's end. Returns whether the ranks are to be started again.
+  bool run_group(record::ProgressPage& page, Outcome& outcome) {
+    f_.nodes.start(f_.meeting.address);
+    const Job job = job_of(f_, /*resumed=*/f_.run.resumed && restarts_.used() == 0);
+    Supervisor supervisor(page, t_.plan.experiment, job.saves);
+    start_ranks(job, f_.meeting, f_.nodes.all().empty(), supervisor, page);
+    NodeWatch nodes(f_.nodes, supervisor, page, job);
+    if (t_.watch) supervisor.watch_over([&] { t_.watch(page.run()); });
+    if (!git_ && !t_.git) git_.emplace(t_.experiment_folder);
+    if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
+    outcome = supervisor.watch();
+    return restarts_.wanted(outcome, page) && nodes.regroup(outcome);
+  }
+
+  // A signal that comes between two groups is for the second to hear.
+  const BlockedStopSignals signals_;
+  ForkedRun& f_;
+  const Training& t_;
+  record::Summary& summary_;
+  Restarts restarts_;
+  std::optional<GitState> git_;
+};
+
+// Gathers what the run needs, in an order in which nothing is written before all nodes are ready.
+ForkedRun open_run(Training& t, const Launch& launch, Nodes& nodes) {
+  nodes.welcome(config::to_toml(t.plan.experiment));
+  MeetingPoint meeting = make_meeting_point(t.plan, launch, nodes.own_ip());
+  OpenRun run = t.open();
+  auto locks = t.device_locks ? std::move(*t.device_locks) : lock_devices(t.plan);
+  return {.training = t,
+          .launch = launch,
+          .nodes = nodes,
+          .meeting = std::move(meeting),
+          .run = std::move(run),
+          .device_locks = std::move(locks)};
+}
+
+}  // namespace
+
+int train_forked(Training& t, const Launch& launch, Nodes& nodes) {
+  ForkedRun f = open_run(t, launch, nodes);
+  const record::RunDirectory& directory = f.run.directory;
+  directory.begin(config::to_toml(t.plan.experiment));
+  record::Summary summary = summary_of(t.plan, nodes.devices());
+  keep_history(summary, directory);
+  record::write_summary(directory, summary);
+  if (t.begun) t.begun(directory);
+  try {
+    RankGroups groups(f, summary);
+    const Ending ending = groups.to_its_end();
+    nodes.end(ending.exit_code, ending.why);
+    return ending.exit_code;
+  } catch (const Error& error) {
+    summary.status = "failed";
+    summary.error = {.rank = -1, .what = error.what(), .log = ""};
+    record::write_summary(directory, summary);
+    throw;
+  }
+}
+
+}  // namespace ddp::launch

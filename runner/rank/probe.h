@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/option/option.h"
+
+namespace ddp::rank {
+
+// What only tensors can tell of an experiment.
+struct Probe {
+  std::vector<std::string> warnings = {};
+  std::int64_t parameters = 0;
+  std::int64_t parameter_bytes = 0;
+  std::int64_t buffer_bytes = 0;
+  std::int64_t optimizer_bytes = 0;
+  std::int64_t samples = 0;  // of the whole dataset; 0: endless
+  double step_seconds = 0;   // about what a step takes; 0: it was not asked for
+
+  void fields(config::Fields& f) {
+    f({.name = "warnings"}, warnings);
+    f({.name = "parameters"}, parameters);
+    f({.name = "parameter_bytes"}, parameter_bytes);
+    f({.name = "buffer_bytes"}, buffer_bytes);
+    f({.name = "optimizer_bytes"}, optimizer_bytes);
+    f({.name = "samples"}, samples);
+    f({.name = "step_seconds"}, step_seconds);
+  }
+};
+
+// Asks to build the model on the CPU, to run forward and loss on a few samples, and to try the weights and the state
+// that the task goes on from. Of the task, only what is the same for all ranks is looked at. The reply is one Probe.
+struct ProbeRequest {
+  using Reply = Probe;
+  static constexpr const char* kVerb = "probe";
+
+  bool timed = false;  // also takes the time of a step, with a whole batch
+
+  void fields(config::Fields& f) { f({.name = "timed"}, timed); }
+};
+
+}  // namespace ddp::rank

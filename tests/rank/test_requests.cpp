@@ -1,0 +1,76 @@
+#include "rank/request.h"
+
+#include <optional>
+
+#include "catch.h"
+#include "config/components.h"
+#include "rank/comm.h"
+#include "rank/components.h"
+#include "rank/probe.h"
+#include "words.h"
+
+namespace ddp::rank {
+
+TEST_CASE("a request with an unknown verb is refused with the verb's name") {
+  std::optional<Error> refusal;
+  const Task nobody;
+  const Request request{
+      .verb = "juggle", .task = nobody, .refuse = [&](const Error& error) { refusal.emplace(error); }};
+  CHECK(ddp_rank_serve(&request) == 1);
+  REQUIRE(refusal);
+  CHECK(refusal->exit_code() == 2);
+  CHECK(contains(refusal->what(), "there is no verb \"juggle\""));
+}
+
+TEST_CASE("a rank that is asked for an unknown verb fails on its page and is not started again") {
+  record::ProgressPage page(1);
+  const Task task{.progress = &page, .logs_failure = false};
+  const Request request{.verb = "juggle", .task = task};
+  CHECK(ddp_rank_serve(&request) == 1);
+  CHECK(page.rank(0).failed);
+  CHECK(page.rank(0).hopeless);
+  CHECK(contains(page.rank(0).error, "there is no verb \"juggle\""));
+}
+
+TEST_CASE("a request is refused where an option is of the wrong type") {
+  std::optional<Error> refusal;
+  const Task nobody;
+  const Request request{
+      .verb = ProbeRequest::kVerb, .options = {{"timed", "soon"}}, .task = nobody, .refuse = [&](const Error& error) {
+        refusal.emplace(error);
+      }};
+  CHECK(ddp_rank_serve(&request) == 1);
+  REQUIRE(refusal);
+  CHECK(contains(refusal->what(), "timed"));
+}
+
+TEST_CASE("a verb's reply comes as JSON") {
+  config::Components components;
+  const Task nobody;
+  const Request request{.verb = ComponentsRequest::kVerb,
+                        .task = nobody,
+                        .reply = [&](const config::Value& reply) { components = config::Components::from_json(reply); },
+                        .refuse = [](const Error&) {}};
+  CHECK(ddp_rank_serve(&request) == 0);
+  CHECK(components.find("model", "mlp") != nullptr);
+  CHECK(components.find("scheduler", "constant") != nullptr);
+}
+
+TEST_CASE("requests and replies come back from JSON as they were") {
+  const Probe probe{.warnings = {"one", "two"}, .parameters = 7, .samples = 3, .step_seconds = 0.1};
+  const auto same = config::read<Probe>(config::Value::parse(config::write(probe).dump()));
+  CHECK(same.warnings == probe.warnings);
+  CHECK(same.parameters == 7);
+  CHECK(same.samples == 3);
+  CHECK(same.step_seconds == 0.1);
+
+  // A wrong value of a collective may be no number.
+  const CommRow row{.op = "reduce", .wrong = 1, .rank = 2, .expected = 0.5};
+  const auto read = config::read<CommRow>(config::Value::parse(config::write(row).dump()));
+  CHECK(read.op == "reduce");
+  CHECK(read.rank == 2);
+  CHECK(read.expected == 0.5);
+  CHECK(read.got != read.got);
+}
+
+}  // namespace ddp::rank
