@@ -14,6 +14,15 @@ std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last) 
   return drop_last || size % world_size == 0 ? whole : whole + 1;
 }
 
+std::int64_t micro_batches_of_rank(std::int64_t size, int world_size, std::int64_t batch_size, bool drop_last) {
+  return (samples_of_rank(size, world_size, drop_last) + batch_size - 1) / batch_size;
+}
+
+EpochPlace EpochPlace::taken_over(int new_world_size, std::int64_t new_batch_size) const {
+  if (new_world_size == world_size && new_batch_size == batch_size) return *this;
+  return {.position = 0, .offset = seen(), .world_size = new_world_size, .batch_size = new_batch_size};
+}
+
 Length length_of(const Experiment& e, std::int64_t per_epoch, const Done& done) {
   if (per_epoch == 0) {
     const std::int64_t steps = e.steps.value_or(0);

@@ -20,6 +20,23 @@ std::int64_t held_out(std::int64_t size, double split);
 // Samples that each rank sees in an epoch: DistributedSampler's.
 std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last);
 
+// Micro-batches of a rank in an epoch of `size` samples.
+std::int64_t micro_batches_of_rank(std::int64_t size, int world_size, std::int64_t batch_size, bool drop_last);
+
+// A place inside an epoch, as the ranks count that have come there.
+struct EpochPlace {
+  std::int64_t position = 0;  // micro-batches of a rank that are done,
+  std::int64_t offset = 0;    // after so many samples, done by other ranks or in other micro-batches
+  int world_size = 1;
+  std::int64_t batch_size = 1;  // samples of a micro-batch
+
+  // The samples of the epoch that all ranks have done: before its end every micro-batch is whole.
+  std::int64_t seen() const { return offset + position * batch_size * world_size; }
+  // The same place as other ranks count, or the same ones in other micro-batches: what was seen of the epoch stays
+  // seen, and what is left of its order is dealt out anew.
+  EpochPlace taken_over(int new_world_size, std::int64_t new_batch_size) const;
+};
+
 // What a run has done that goes on.
 struct Done {
   std::int64_t epoch = 0;  // whole ones

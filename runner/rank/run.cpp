@@ -108,12 +108,15 @@ std::filesystem::path agree(const Task& t, const dist::Group& control) {
 // epoch stays seen, and what is left of its order is dealt out anew.
 void take_over(checkpoint::State& state, const Task& t) {
   const auto& e = *t.experiment;
-  if (state.world_size != t.world_size || state.batch_size != *e.batch_size) {
-    state.offset = state.seen;
-    state.position = 0;
-  }
-  state.world_size = t.world_size;
-  state.batch_size = *e.batch_size;
+  const config::EpochPlace then{.position = state.position,
+                                .offset = state.offset,
+                                .world_size = state.world_size,
+                                .batch_size = state.batch_size};
+  const config::EpochPlace now = then.taken_over(t.world_size, *e.batch_size);
+  state.position = now.position;
+  state.offset = now.offset;
+  state.world_size = now.world_size;
+  state.batch_size = now.batch_size;
   state.global_batch_size = *e.batch_size * t.world_size * e.accumulate;
   state.config_hash = t.config_hash;
 }

@@ -59,18 +59,17 @@ void require_same_order(const Prepared& now, const config::Experiment& before, c
 }
 
 // Counts the steps of the whole run as ranks do that go on from `at`. `batch_then` is the batch size before `at`.
-std::int64_t steps_in_all(const config::Experiment& e, int world_size, std::int64_t samples, record::Position at,
+std::int64_t steps_in_all(const config::Experiment& e, int world_size, std::int64_t samples, const record::Position& at,
                           std::int64_t batch_then) {
   if (samples == 0) return config::length_of(e, 0).steps;
   const auto batches = [&](std::int64_t left) {
-    return (config::samples_of_rank(left, world_size, e.loader.drop_last) + *e.batch_size - 1) / *e.batch_size;
+    return config::micro_batches_of_rank(left, world_size, *e.batch_size, e.loader.drop_last);
   };
-  if (at.world_size != world_size || batch_then != *e.batch_size) {
-    at.offset += at.position * batch_then * at.world_size;  // other ranks share what is left of the epoch
-    at.position = 0;
-  }
+  const config::EpochPlace then{
+      .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = batch_then};
+  const config::EpochPlace now = then.taken_over(world_size, *e.batch_size);
   const std::int64_t left =
-      at.inside_epoch() ? batches(std::max<std::int64_t>(0, samples - at.offset)) - at.position : 0;
+      at.inside_epoch() ? batches(std::max<std::int64_t>(0, samples - now.offset)) - now.position : 0;
   return config::length_of(e, batches(samples), {.epoch = at.epoch, .step = at.step, .left = left}).steps;
 }
 

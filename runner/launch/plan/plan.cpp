@@ -161,8 +161,7 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
           "drops everything: " + std::to_string(w.train_samples) + " samples for " + std::to_string(ranks) + " ranks",
           "use fewer ranks, or drop_last = false");
     }
-    const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
-    per_epoch = (of_rank + *e.batch_size - 1) / *e.batch_size;
+    per_epoch = config::micro_batches_of_rank(w.train_samples, plan.world_size(), *e.batch_size, e.loader.drop_last);
   }
   if (e.validation.split > 0 && w.validation_samples == 0) {
     throw loaded.error(

@@ -1,0 +1,38 @@
+#include "config/length.h"
+
+#include "catch.h"
+
+namespace ddp::config {
+
+TEST_CASE("other ranks that take over an epoch begin after all samples that were seen") {
+  const EpochPlace place{.position = 3, .offset = 10, .world_size = 2, .batch_size = 4};
+  CHECK(place.seen() == 34);
+  const EpochPlace more = place.taken_over(4, 4);
+  CHECK(more.position == 0);
+  CHECK(more.offset == 34);
+  const EpochPlace smaller = place.taken_over(2, 2);
+  CHECK(smaller.offset == 34);
+  // Taken over again before they have done anything, nothing is lost.
+  CHECK(more.taken_over(1, 8).offset == 34);
+}
+
+TEST_CASE("the same ranks go on at their own micro-batch") {
+  const EpochPlace place{.position = 3, .offset = 10, .world_size = 2, .batch_size = 4};
+  const EpochPlace same = place.taken_over(2, 4);
+  CHECK(same.position == 3);
+  CHECK(same.offset == 10);
+}
+
+TEST_CASE("a run that begins takes over no samples") {
+  const EpochPlace begun = EpochPlace{.batch_size = 0}.taken_over(4, 32);
+  CHECK(begun.position == 0);
+  CHECK(begun.offset == 0);
+}
+
+TEST_CASE("the last micro-batch of an epoch may be short") {
+  CHECK(micro_batches_of_rank(101, 2, 8, /*drop_last=*/false) == 7);
+  CHECK(micro_batches_of_rank(96, 2, 8, /*drop_last=*/false) == 6);
+  CHECK(micro_batches_of_rank(97, 2, 48, /*drop_last=*/true) == 1);
+}
+
+}  // namespace ddp::config
