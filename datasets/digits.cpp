@@ -26,13 +26,18 @@ struct DigitsOptions {
   }
 };
 
-// Returns the file that scripts/ddp-exp fetched. Without it, returns the file of a scikit-learn that pip installed
-// beside this program.
+// The file that scripts/ddp-exp fetched, and that of a scikit-learn that pip installed beside this program.
+constexpr const char* kFetched = "data/digits.csv.gz";
+constexpr const char* kBeside = "sklearn/datasets/data/digits.csv.gz";
+
 std::string default_path() {
-  const std::filesystem::path fetched = cache_folder() / "data/digits.csv.gz";
-  const std::filesystem::path beside = program_folder().parent_path() / "sklearn/datasets/data/digits.csv.gz";
-  std::error_code none;
-  return !std::filesystem::exists(fetched, none) && std::filesystem::exists(beside, none) ? beside : fetched;
+  for (const char* file : {kFetched, kBeside}) {
+    for (const auto& place : default_places(file)) {
+      std::error_code none;
+      if (std::filesystem::exists(place, none)) return place;
+    }
+  }
+  return cache_folder() / kFetched;
 }
 
 std::string digits_remedy() {
@@ -91,7 +96,7 @@ const bool digits_registered =
                                     const std::string path = o.path.empty() ? default_path() : o.path;
                                     return parse(unzip(path), path);
                                   },
-                                  {{"loss", "cross_entropy"}});
+                                  {{"loss", "cross_entropy"}, {"default_files", {kFetched, kBeside}}});
 
 }  // namespace
 }  // namespace ddp::datasets

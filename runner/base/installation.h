@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace ddp {
 
@@ -16,5 +17,9 @@ std::string how_to_mend(bool gpus = false);
 
 // Where scripts/ddp-exp keeps what it fetches: $XDG_CACHE_HOME/ddp-exp, else ~/.cache/ddp-exp.
 std::filesystem::path cache_folder();
+
+// The places of a file that ddp-exp needs and a user need not name, best first: the cache folder, and the folder above
+// the program, where pip puts other packages.
+std::vector<std::filesystem::path> default_places(const std::string& file);
 
 }  // namespace ddp

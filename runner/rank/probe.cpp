@@ -31,15 +31,22 @@ std::int64_t bytes_of(const NamedTensors& tensors) {
   return bytes;
 }
 
-// A batch as training will see it.
-datasets::Batch first_batch(const datasets::Dataset& dataset, const config::Experiment& e, Probe& probe) {
-  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) return drawn->draw(*e.batch_size);
+// Samples that show whether model, data and loss fit. Two, because normalisation needs more than one.
+constexpr std::int64_t kTried = 2;
+
+// The first samples of a batch as training will see it: all of them where it is timed. A dataset that draws has to draw
+// a whole one.
+datasets::Batch first_batch(const datasets::Dataset& dataset, const config::Experiment& e, bool timed, Probe& probe) {
+  const std::int64_t most = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
+  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) {
+    return drawn->draw(*e.batch_size).first(most);
+  }
   const auto& map = dynamic_cast<const datasets::MapDataset&>(dataset);
   probe.samples = map.size();
-  return map.gather(at::arange(std::min(*e.batch_size, map.size()), at::kLong), /*epoch=*/0);
+  return map.gather(at::arange(std::min(most, map.size()), at::kLong), /*epoch=*/0);
 }
 
-// "[32, 20] and [32, 4]"
+// "[2, 20] and [2, 4]"
 std::string shapes_of(const NamedTensors& tensors) {
   std::string text;
   for (const auto& [name, tensor] : tensors) text += (text.empty() ? "" : " and ") + c10::str(tensor.sizes());
@@ -94,7 +101,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   if (copied) dist::require_cloneable(*model.ptr());
   try_saved(t, *model.ptr(), *optimizer);
 
-  const datasets::Batch batch = first_batch(*dataset, e, probe);
+  const datasets::Batch batch = first_batch(*dataset, e, timed, probe);
   const at::NoGradGuard no_grad;
   const at::Tensor output = forward(model, e, batch.inputs);
   try {

@@ -64,9 +64,9 @@ TEST_CASE("what only tensors can tell ends with exit 2 before any run directory 
   const std::string digits = DDP_SOURCE "/no-digits-here.csv.gz";
   for (const auto& [what, file, said] : std::vector<Mistake>{
            {"the model does not fit the data",
-            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n", "inputs of shape [32, 20]"},
+            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n", "inputs of shape [2, 20]"},
            {"outputs do not fit the targets",
-            "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n", "[32, 3]"},
+            "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n", "[2, 3]"},
            {"drop_last drops all",
             "model = \"linear\"\ndataset = { name = \"random_pairs\", size = 1 }\nloader = { drop_last = "
             "true }\n"

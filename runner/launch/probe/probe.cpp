@@ -1,14 +1,21 @@
 #include "launch/probe/probe.h"
 
+#include "launch/probe/probe_cache.h"
+
 namespace ddp::launch {
 
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, bool timed) {
+  // Files are looked at before they are tried: one that changes meanwhile is tried again.
+  const std::string key = timed ? "" : probe_key(plan, start);
+  if (const auto known = find_probe(key)) return *known;
   rank::Task task;
   task.experiment = &plan.experiment;
   task.devices = plan.groups.front();
   task.resume_from = start.resume_from;
   task.init_from = start.init_from;
-  return library.ask("trying model and data", task, rank::ProbeRequest{.timed = timed});
+  const auto found = library.ask("trying model and data", task, rank::ProbeRequest{.timed = timed});
+  keep_probe(key, found);
+  return found;
 }
 
 }  // namespace ddp::launch

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launch/plan/plan.h"
+#include "launch/plan/start.h"
+#include "rank/probe.h"
+
+// What was found about experiments that were tried before: a file each in the folder "probes" of the cache folder.
+// Nothing depends on it but the time that a start takes: an entry that is missing, damaged or not to be written is no
+// error.
+namespace ddp::launch {
+
+// Names everything that decides what a try finds: the build, the resolved experiment but for its name, the devices,
+// what it starts from, the files that it reads (size, times and inode), and the limit of memory. "": it cannot be
+// named, because a folder that it reads holds too many files.
+std::string probe_key(const Plan& plan, const Start& start);
+
+// What the try of this key found; nothing: it is not known.
+std::optional<rank::Probe> find_probe(const std::string& key);
+
+// Keeps what it found. The oldest entries go where there are more than 200.
+void keep_probe(const std::string& key, const rank::Probe& probe);
+
+}  // namespace ddp::launch

@@ -1,0 +1,107 @@
+#include "launch/probe/probe_cache.h"
+
+#include <stdlib.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "catch.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+// A cache folder of its own for one test.
+class CacheFolder {
+ public:
+  CacheFolder() {
+    std::string name = (fs::temp_directory_path() / "ddp-probes-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    setenv("XDG_CACHE_HOME", folder_.c_str(), /*overwrite=*/1);
+  }
+  ~CacheFolder() {
+    if (before_.empty()) {
+      unsetenv("XDG_CACHE_HOME");
+    } else {
+      setenv("XDG_CACHE_HOME", before_.c_str(), /*overwrite=*/1);
+    }
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  CacheFolder(const CacheFolder&) = delete;
+  CacheFolder& operator=(const CacheFolder&) = delete;
+
+  fs::path entries() const { return folder_ / "ddp-exp/probes"; }
+
+ private:
+  static std::string given() {
+    const char* cache = getenv("XDG_CACHE_HOME");
+    return cache == nullptr ? "" : cache;
+  }
+
+  const std::string before_ = given();
+  fs::path folder_;
+};
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("what was found is found again under its key alone") {
+  const CacheFolder cache;
+  keep_probe("a", {.warnings = {"careful"}, .parameters = 12, .samples = 5});
+  const auto found = find_probe("a");
+  REQUIRE(found);
+  CHECK(found->warnings == std::vector<std::string>{"careful"});
+  CHECK(found->parameters == 12);
+  CHECK(found->samples == 5);
+  CHECK_FALSE(find_probe("b"));
+  keep_probe("", {.parameters = 1});
+  CHECK_FALSE(find_probe(""));
+}
+
+TEST_CASE("an entry with any byte changed or cut off is not taken") {
+  const CacheFolder cache;
+  keep_probe("a", {.parameters = 12});
+  const fs::path entry = cache.entries() / "a";
+  const std::string whole = content_of(entry);
+  REQUIRE(whole.size() > 20);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    std::ofstream(entry, std::ios::binary) << damaged;
+    INFO("byte " << i);
+    CHECK_FALSE(find_probe("a"));
+    std::ofstream(entry, std::ios::binary) << whole.substr(0, i);
+    CHECK_FALSE(find_probe("a"));
+  }
+  std::ofstream(entry, std::ios::binary) << whole;
+  CHECK(find_probe("a"));
+}
+
+TEST_CASE("the oldest entries go where there are more than 200") {
+  const CacheFolder cache;
+  for (int i = 0; i < 205; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    keep_probe(key, {.parameters = i});
+    // Each an hour older than the next one.
+    fs::last_write_time(cache.entries() / key, fs::file_time_type::clock::now() - std::chrono::hours(1000 - i));
+  }
+  keep_probe("new", {.parameters = 1});
+  CHECK(std::distance(fs::directory_iterator(cache.entries()), fs::directory_iterator()) == 200);
+  CHECK(find_probe("new"));
+  CHECK(find_probe("k204"));
+  CHECK_FALSE(find_probe("k0"));
+}
+
+TEST_CASE("a cache folder that cannot be made keeps nothing and is no error") {
+  const CacheFolder cache;
+  std::ofstream(cache.entries().parent_path()) << "a file where the folder would be";
+  keep_probe("a", {.parameters = 12});
+  CHECK_FALSE(find_probe("a"));
+}
+
+}  // namespace ddp::launch
