@@ -12,6 +12,13 @@
 
 namespace ddp::config {
 
+// The facts about a way to share work among ranks (`parallel`) that a plan needs; the traits of dist::Parallel say
+// them.
+struct Strategy {
+  bool one_process = false;  // there is one rank, which talks to none
+  bool all_devices = false;  // that rank has all devices of the pool, with a whole model on each
+};
+
 // An experiment together with where each of its keys was written, for errors that only a later check finds.
 class Loaded {
  public:
@@ -28,6 +35,7 @@ class Loaded {
   std::map<std::string, Place> places;
   std::string file;
   std::int64_t model_devices = 1;  // how many devices of a rank the model can use
+  Strategy strategy = {};
 };
 
 // Reads an experiment file, what it extends, and the --set assignments, and checks all of it against the

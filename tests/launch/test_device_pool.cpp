@@ -25,6 +25,7 @@ config::Loaded experiment(const Value& pool, std::optional<std::int64_t> devices
   loaded.experiment.device_pool = pool;
   loaded.experiment.devices_per_rank = devices_per_rank;
   loaded.experiment.parallel = parallel;
+  loaded.strategy = {.one_process = parallel != "ddp", .all_devices = parallel == "data_parallel"};
   return loaded;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 // What a rank keeps of each parameter: itself, its gradient, its place in a bucket (but where gradients are
 // views into the buckets), and the optimizer's state.
-std::int64_t bytes_per_rank(const config::Experiment& e, const rank::Probe& probe) {
-  const bool buckets = e.parallel == "ddp" && !e.distributed.gradients_are_views();
+std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
+  const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
   return (buckets ? 3 : 2) * probe.parameter_bytes + probe.optimizer_bytes + probe.buffer_bytes;
 }
 
@@ -54,7 +54,7 @@ config::Value to_json(const Prepared& prepared, const std::string& folder) {
           {"epochs", w.length.epochs},
           {"parameters", probe.parameters},
           {"parameter_bytes", probe.parameter_bytes},
-          {"bytes_per_rank", bytes_per_rank(e, probe)},
+          {"bytes_per_rank", bytes_per_rank(plan, probe)},
           {"snapshot_bytes", snapshot_bytes(plan, probe)},
           {"results", folder},
           {"warnings", prepared.warnings}};
@@ -82,10 +82,10 @@ void show_plan(const Prepared& prepared, const std::filesystem::path& results, b
                    " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples a step");
   row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " an epoch, " + text(w.length.epochs) +
                    (w.length.epochs == 1 ? " epoch)" : " epochs)"));
-  row("memory", readable(bytes_per_rank(e, probe)) + " a rank for parameters, gradients and optimizer; " +
+  row("memory", readable(bytes_per_rank(plan, probe)) + " a rank for parameters, gradients and optimizer; " +
                     readable(snapshot_bytes(plan, probe)) + " more on rank 0 to save from");
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
-                   (e.parallel == "ddp" ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
+                   (!plan.strategy.one_process ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
                    (*e.threads == 1 ? " thread each" : " threads each"));
   int rank = plan.first_rank;
   for (const auto& devices : plan.device_names()) row("", "rank " + text(rank++) + ": " + devices);

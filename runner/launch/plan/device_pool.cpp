@@ -102,26 +102,28 @@ Groups groups_of_pool(const config::Loaded& loaded, const std::vector<Gpu>& gpus
     if (!gpus.empty()) require_gpus(loaded, ranks * per_rank, gpus);
     return numbered(ranks, per_rank, !gpus.empty());
   }
-  if (gpus.empty()) return numbered(e.parallel == "single" ? 1 : 2, per_rank, false);
+  const bool alone = loaded.strategy.one_process && !loaded.strategy.all_devices;
+  if (gpus.empty()) return numbered(alone ? 1 : 2, per_rank, false);
   require_gpus(loaded, per_rank, gpus);
-  return numbered(e.parallel == "single" ? 1 : gpus.size() / per_rank, per_rank, true);
+  return numbered(alone ? 1 : gpus.size() / per_rank, per_rank, true);
 }
 
-// data_parallel is one process with all devices of the pool.
+// One process has all devices of the pool.
 Groups all_in_one(const config::Loaded& loaded, const Groups& groups) {
   Groups one(1);
   for (const auto& group : groups) one[0].insert(one[0].end(), group.begin(), group.end());
   const auto& pool = loaded.experiment.device_pool;
   if (groups.size() > 1 && pool.is_array() && pool.front().is_array()) {
-    throw loaded.error(
-        "device_pool",
-        "data_parallel is one rank, and this is a pool of " + count(groups.size(), "group") + ", one a rank",
-        "give one list of devices, or use parallel = \"ddp\"");
+    throw loaded.error("device_pool",
+                       loaded.experiment.parallel + " is one rank, and this is a pool of " +
+                           count(groups.size(), "group") + ", one a rank",
+                       "give one list of devices, or use parallel = \"ddp\"");
   }
   if (loaded.experiment.devices_per_rank && devices_per_rank(loaded) != one[0].size()) {
-    throw loaded.error("devices_per_rank",
-                       "data_parallel is one rank with all " + count(one[0].size(), "device") + " of the pool",
-                       "leave devices_per_rank out; device_pool says how many devices it has");
+    throw loaded.error(
+        "devices_per_rank",
+        loaded.experiment.parallel + " is one rank with all " + count(one[0].size(), "device") + " of the pool",
+        "leave devices_per_rank out; device_pool says how many devices it has");
   }
   return one;
 }
@@ -146,14 +148,16 @@ Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, 
 
 Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus, std::optional<int> ranks) {
   Groups groups = groups_of_pool(loaded, gpus);
-  if (loaded.experiment.parallel == "data_parallel") {
+  if (loaded.strategy.all_devices) {
     groups = all_in_one(loaded, groups);
     if (ranks.value_or(1) == 1) return groups;
   }
   if (ranks) groups = first_of(std::move(groups), static_cast<std::size_t>(*ranks), loaded, gpus);
-  if (loaded.experiment.parallel == "single" && groups.size() > 1) {
-    throw loaded.error("parallel", "single trains on one device, device_pool asks for " + count(groups.size(), "rank"),
-                       "use parallel = \"ddp\", or a device_pool of one entry");
+  if (loaded.strategy.one_process && groups.size() > 1) {
+    throw loaded.error(
+        "parallel",
+        loaded.experiment.parallel + " trains on one device, device_pool asks for " + count(groups.size(), "rank"),
+        "use parallel = \"ddp\", or a device_pool of one entry");
   }
   return groups;
 }

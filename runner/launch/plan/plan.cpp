@@ -11,7 +11,7 @@ namespace {
 
 std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, const Launch& launch) {
   const std::string& asked = loaded.experiment.distributed.backend;
-  if (loaded.experiment.parallel != "ddp") return asked;  // one process, which talks to none
+  if (loaded.strategy.one_process) return asked;
   const bool all_gpus =
       std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
   // Ranks that this process forks can share memory that it maps.
@@ -58,7 +58,7 @@ config::Value pool_of(const Plan& plan) {
   for (const auto& group : plan.groups) {
     config::Value list = config::Value::array();
     for (const auto& device : group) list.push_back(entry(device));
-    if (plan.experiment.parallel == "data_parallel") return list;
+    if (plan.strategy.all_devices) return list;
     pool.push_back(group.size() == 1 ? list.front() : list);
   }
   return pool;
@@ -67,11 +67,11 @@ config::Value pool_of(const Plan& plan) {
 void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
   const auto& e = plan.experiment;
   const std::int64_t most = loaded.model_devices;
-  if (e.parallel == "data_parallel") {
+  if (plan.strategy.all_devices) {
     if (most == 1) return;
     throw loaded.error(
         "parallel",
-        "model \"" + e.model.name + "\" is spread over its devices; data_parallel puts a whole model on each",
+        "model \"" + e.model.name + "\" is spread over its devices; " + e.parallel + " puts a whole model on each",
         "use parallel = \"ddp\": it trains models that are spread over devices");
   }
   const auto given = static_cast<std::int64_t>(plan.groups.front().size());
@@ -86,7 +86,7 @@ void require_model_fits(const config::Loaded& loaded, const Plan& plan) {
 
 void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
   const auto& d = loaded.experiment.distributed;
-  if (loaded.experiment.parallel != "ddp" && plan.world_size() > 1) {
+  if (loaded.strategy.one_process && plan.world_size() > 1) {
     throw loaded.error("parallel",
                        loaded.experiment.parallel + " trains in one process, and " + std::to_string(plan.world_size()) +
                            " are launched",
@@ -129,7 +129,7 @@ std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(
 
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,
                std::optional<std::int64_t> global_batch_size) {
-  Plan plan{.experiment = loaded.experiment, .groups = {}, .gpus = std::move(gpus)};
+  Plan plan{.experiment = loaded.experiment, .strategy = loaded.strategy, .groups = {}, .gpus = std::move(gpus)};
   plan.groups = device_groups(loaded, plan.gpus, launch.ranks_here);
   plan.first_rank = launch.one_rank() ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
   plan.all_ranks = launch.one_rank() ? launch.world_size : launch.nodes * plan.ranks_here();

@@ -14,7 +14,8 @@ namespace ddp::launch {
 
 // Who runs where: the experiment with everything resolved, and each rank's devices.
 struct Plan {
-  config::Experiment experiment;                 // backend, threads, batch_size and device_pool are set
+  config::Experiment experiment;  // backend, threads, batch_size and device_pool are set
+  config::Strategy strategy;
   std::vector<std::vector<std::string>> groups;  // by rank of this machine: "cpu" or "cuda:3", the first one leads
   std::vector<Gpu> gpus;                         // of this machine
   int first_rank = 0;                            // of this machine

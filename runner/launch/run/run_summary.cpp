@@ -42,7 +42,7 @@ record::Summary summary_of(const Plan& plan, const std::vector<std::string>& dev
   s.world_size = plan.world_size();
   s.devices = plan.device_names();
   s.devices.insert(s.devices.end(), devices_elsewhere.begin(), devices_elsewhere.end());
-  s.backend = e.parallel == "ddp" ? e.distributed.backend : "none";
+  s.backend = plan.strategy.one_process ? "none" : e.distributed.backend;
   s.versions = {{"ddp-exp", kVersion}, {"libtorch", kLibTorchVersion}, {"compiler", __VERSION__}};
   s.config_hash = plan.config_hash();
   return s;
