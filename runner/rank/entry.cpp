@@ -13,7 +13,7 @@
 #include "base/paths.h"
 #include "datasets/dataset.h"
 #include "dist/parallel/parallel.h"
-#include "dist/waiting.h"
+#include "dist/peer_error.h"
 #include "models/model.h"
 #include "rank/comm.h"
 #include "rank/measure.h"
@@ -28,11 +28,11 @@ namespace {
 using ddp::record::RankProgress;
 
 // Tells the parent, through the page, why this rank ends.
-int fail(const ddp::rank::Task& task, const std::string& what) {
+int fail(const ddp::rank::Task& task, const std::string& what, ddp::dist::PeerTrouble peer) {
   RankProgress& progress = task.progress->rank(task.rank);
   std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
-  progress.peer_lost = ddp::dist::says_peer_lost(what);
-  progress.peer_late = !progress.peer_lost && ddp::dist::says_peer_late(what);
+  progress.peer_lost = peer == ddp::dist::PeerTrouble::lost;
+  progress.peer_late = peer == ddp::dist::PeerTrouble::late;
   progress.failed = true;
   // The parent hears of the rank that went first and ends this one: it must not be mistaken for the culprit.
   const timespec moment{.tv_sec = 2, .tv_nsec = 0};
@@ -44,6 +44,7 @@ int fail(const ddp::rank::Task& task, const std::string& what) {
 template <class Body>
 int as_rank(const ddp::rank::Task& task, bool log_failure, const Body& body) {
   std::string what;
+  auto peer = ddp::dist::PeerTrouble::none;
   try {
     ddp::log::become_rank(task.rank, /*own_log=*/task.watched);
     // As in Python: who writes to a rank that is gone gets an error that says so.
@@ -52,8 +53,10 @@ int as_rank(const ddp::rank::Task& task, bool log_failure, const Body& body) {
     return 0;
   } catch (const c10::Error& error) {
     what = error.what_without_backtrace();
+    peer = ddp::dist::peer_trouble(error);
   } catch (const ddp::Error& error) {
     what = error.what();
+    peer = ddp::dist::peer_trouble(error);
     // What is refused today is refused tomorrow.
     if (error.fault() == ddp::Fault::usage) task.progress->rank(task.rank).hopeless = true;
   } catch (const std::filesystem::filesystem_error& error) {
@@ -62,9 +65,10 @@ int as_rank(const ddp::rank::Task& task, bool log_failure, const Body& body) {
     what = ddp::as_error(error).what();
   } catch (const std::exception& error) {
     what = error.what();
+    peer = ddp::dist::peer_trouble(error);
   }
   if (log_failure) ddp::log::error(what);
-  return fail(task, what);
+  return fail(task, what, peer);
 }
 
 template <class Registry>
