@@ -22,7 +22,7 @@ class PeerLate : public Error {
 
 enum class PeerTrouble { none, lost, late };
 
-// What an exception that a collective or a store has thrown says of the other ranks.
+// Tells from an exception of a collective or a store whether another rank is gone or late.
 PeerTrouble peer_trouble(const std::exception& error);
 
 }  // namespace ddp::dist

@@ -44,7 +44,7 @@ def commands_work(folder):
     assert faster["epochs"] == 3, faster
 
 
-# What a build takes. Objects that ccache has of this checkout are good in the copy too.
+# A build needs these. Objects that ccache has of this checkout are good in the copy too.
 SOURCES = ("CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "datasets", "experiments", "models", "runner", "scripts")
 
 

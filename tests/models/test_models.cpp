@@ -19,7 +19,7 @@ torch::nn::AnyModule made(const Json& options) {
   return registry().build(options.at("name"), options, Placement{.devices = {c10::kCPU, c10::kCPU}});
 }
 
-// Those tensors by name that differ from what is kept, and the words "in this order" where only that differs.
+// Names the tensors that differ from the kept ones.
 template <class Named>
 std::string differences(const Named& found, const Json& kept) {
   std::string wrong;

@@ -14,7 +14,7 @@ os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
 
 import torch  # noqa: E402
 
-# What matrix products give depends on the processor.
+# Matrix products depend on the processor.
 DEPENDS_ON_PROCESSOR = {"output", "trained_output"}
 TOLERANCE = 1e-5
 

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What compute.py trains: "late" has no gradient in the first two steps.
+// The training of compute.py: "late" has no gradient in the first two steps.
 struct Trained {
   explicit Trained(const Json& options) {
     for (const auto& [name, shape] : std::vector<std::pair<std::string, std::vector<std::int64_t>>>{
@@ -37,7 +37,7 @@ struct Trained {
 
 constexpr int kSteps = 6;
 
-// The names of those tensors that differ from what is kept.
+// Names the tensors that differ from the kept ones.
 std::string differences(const NamedTensors& found, const Json& kept) {
   std::string wrong;
   for (const auto& [name, tensor] : found) {

@@ -1,4 +1,4 @@
-"""What PyTorch's optimizers and losses give. Run by tests/parity/test_kept_values.py, which says how."""
+"""The results of PyTorch's optimizers and losses. Run by tests/parity/test_kept_values.py, which says how."""
 
 import torch
 from components import LOSSES, make_optimizer
