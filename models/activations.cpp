@@ -1,41 +1,98 @@
 #include "models/activations.h"
 
-#include <functional>
-#include <map>
+#include <algorithm>
 
 #include <torch/nn/modules/activation.h>
 
 #include "base/error.h"
+#include "models/layers.h"
 
 namespace ddp::models {
 namespace {
 
+using torch::nn::AnyModule;
+
+struct GeluOptions {
+  std::string approximate = "none";
+  void fields(config::Fields& f) {
+    f({.name = "approximate", .doc = "tanh: an approximation", .choices = {"none", "tanh"}}, approximate);
+  }
+};
+
+struct LeakyReluOptions {
+  double negative_slope = 0.01;
+  void fields(config::Fields& f) { f({.name = "negative_slope", .doc = "slope below 0"}, negative_slope); }
+};
+
+struct EluOptions {
+  double alpha = 1;
+  void fields(config::Fields& f) { f({.name = "alpha", .doc = "minus the limit below 0"}, alpha); }
+};
+
+struct SoftmaxOptions {
+  std::int64_t dim = -1;
+  void fields(config::Fields& f) { f({.name = "dim", .doc = "the dimension that adds up to 1"}, dim); }
+};
+
+// The trait of a layer that `activation` options can name too: its name there.
+constexpr const char* kOptionName = "activation";
+
+config::Value option_named(const char* option_name) { return {{kOptionName, option_name}}; }
+
 template <class Module>
-torch::nn::AnyModule make() {
-  return torch::nn::AnyModule(Module());
+AnyModule plain(const NoOptions&) {
+  return AnyModule(Module());
 }
 
-const std::map<std::string, std::function<torch::nn::AnyModule()>>& activations() {
-  static const std::map<std::string, std::function<torch::nn::AnyModule()>> known{
-      {"relu", make<torch::nn::ReLU>}, {"tanh", make<torch::nn::Tanh>},
-      {"gelu", make<torch::nn::GELU>}, {"sigmoid", make<torch::nn::Sigmoid>},
-      {"silu", make<torch::nn::SiLU>}, {"leaky_relu", make<torch::nn::LeakyReLU>},
-  };
-  return known;
-}
+const bool relu_registered = layers().add<NoOptions>("ReLU", "max(0, x)", plain<torch::nn::ReLU>, option_named("relu"));
+
+const bool tanh_registered = layers().add<NoOptions>("Tanh", "tanh(x)", plain<torch::nn::Tanh>, option_named("tanh"));
+
+const bool sigmoid_registered =
+    layers().add<NoOptions>("Sigmoid", "1 / (1 + exp(-x))", plain<torch::nn::Sigmoid>, option_named("sigmoid"));
+
+const bool silu_registered =
+    layers().add<NoOptions>("SiLU", "x * sigmoid(x)", plain<torch::nn::SiLU>, option_named("silu"));
+
+const bool gelu_registered = layers().add<GeluOptions>(
+    "GELU", "x * the normal distribution's share below x",
+    [](const GeluOptions& o) {
+      return AnyModule(torch::nn::GELU(torch::nn::GELUOptions().approximate(o.approximate)));
+    },
+    option_named("gelu"));
+
+const bool leaky_relu_registered = layers().add<LeakyReluOptions>(
+    "LeakyReLU", "x, or negative_slope * x below 0",
+    [](const LeakyReluOptions& o) {
+      return AnyModule(torch::nn::LeakyReLU(torch::nn::LeakyReLUOptions().negative_slope(o.negative_slope)));
+    },
+    option_named("leaky_relu"));
+
+const bool elu_registered = layers().add<EluOptions>(
+    "ELU", "x, or alpha * (exp(x) - 1) below 0",
+    [](const EluOptions& o) { return AnyModule(torch::nn::ELU(torch::nn::ELUOptions().alpha(o.alpha))); });
+
+const bool softmax_registered = layers().add<SoftmaxOptions>(
+    "Softmax", "exp(x) over its sum",
+    [](const SoftmaxOptions& o) { return AnyModule(torch::nn::Softmax(torch::nn::SoftmaxOptions(o.dim))); });
 
 }  // namespace
 
 std::vector<std::string> activation_names() {
   std::vector<std::string> names;
-  for (const auto& [name, build] : activations()) names.push_back(name);
+  for (const auto& layer : layers().names()) {
+    const auto& traits = layers().traits(layer);
+    if (traits.contains(kOptionName)) names.push_back(traits.at(kOptionName));
+  }
+  std::sort(names.begin(), names.end());
   return names;
 }
 
-torch::nn::AnyModule make_activation(const std::string& name) {
-  const auto found = activations().find(name);
-  if (found == activations().end()) throw usage_error("there is no activation \"" + name + "\"");
-  return found->second();
+AnyModule make_activation(const std::string& name) {
+  for (const auto& layer : layers().names()) {
+    if (layers().traits(layer).value(kOptionName, "") == name) return layers().build(layer, config::Value::object());
+  }
+  throw usage_error("there is no activation \"" + name + "\"");
 }
 
 }  // namespace ddp::models

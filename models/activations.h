@@ -8,7 +8,7 @@
 
 namespace ddp::models {
 
-// The names that `activation` options take: relu, tanh, gelu, sigmoid, silu, leaky_relu.
+// The names that `activation` options take, sorted: relu, tanh, … of those layers whose registration says so.
 std::vector<std::string> activation_names();
 
 // The module of that name, with PyTorch's defaults. Throws ddp::Error (usage) for another name.

@@ -59,21 +59,33 @@ struct UnflattenOptions {
   }
 };
 
-const bool layers_dense_registered = layers().add<LinearOptions>("Linear", "x A^T + b", [](const LinearOptions& o) {
+const bool linear_layer_registered = layers().add<LinearOptions>("Linear", "x A^T + b", [](const LinearOptions& o) {
   return AnyModule(torch::nn::Linear(torch::nn::LinearOptions(o.in_features, o.out_features).bias(o.bias)));
-}) && layers().add<EmbeddingOptions>("Embedding", "a learnt row for each index", [](const EmbeddingOptions& o) {
-  auto options = torch::nn::EmbeddingOptions(o.num_embeddings, o.embedding_dim);
-  if (o.padding_idx) options.padding_idx(*o.padding_idx);
-  return AnyModule(torch::nn::Embedding(options));
-}) && layers().add<DropoutOptions>("Dropout", "drops values at random while training", [](const DropoutOptions& o) {
-  return AnyModule(torch::nn::Dropout(o.p));
-}) && layers().add<FlattenOptions>("Flatten", "several dimensions become one", [](const FlattenOptions& o) {
-  return AnyModule(torch::nn::Flatten(torch::nn::FlattenOptions().start_dim(o.start_dim).end_dim(o.end_dim)));
-}) && layers().add<UnflattenOptions>("Unflatten", "one dimension becomes several", [](const UnflattenOptions& o) {
-  return AnyModule(torch::nn::Unflatten(torch::nn::UnflattenOptions(o.dim, o.unflattened_size)));
-}) && layers().add<NoOptions>("Identity", "what comes in", [](const NoOptions&) {
-  return AnyModule(torch::nn::Identity());
 });
+
+const bool embedding_layer_registered =
+    layers().add<EmbeddingOptions>("Embedding", "a learnt row for each index", [](const EmbeddingOptions& o) {
+      auto options = torch::nn::EmbeddingOptions(o.num_embeddings, o.embedding_dim);
+      if (o.padding_idx) options.padding_idx(*o.padding_idx);
+      return AnyModule(torch::nn::Embedding(options));
+    });
+
+const bool dropout_layer_registered =
+    layers().add<DropoutOptions>("Dropout", "drops values at random while training",
+                                 [](const DropoutOptions& o) { return AnyModule(torch::nn::Dropout(o.p)); });
+
+const bool flatten_layer_registered =
+    layers().add<FlattenOptions>("Flatten", "several dimensions become one", [](const FlattenOptions& o) {
+      return AnyModule(torch::nn::Flatten(torch::nn::FlattenOptions().start_dim(o.start_dim).end_dim(o.end_dim)));
+    });
+
+const bool unflatten_layer_registered =
+    layers().add<UnflattenOptions>("Unflatten", "one dimension becomes several", [](const UnflattenOptions& o) {
+      return AnyModule(torch::nn::Unflatten(torch::nn::UnflattenOptions(o.dim, o.unflattened_size)));
+    });
+
+const bool identity_layer_registered = layers().add<NoOptions>(
+    "Identity", "what comes in", [](const NoOptions&) { return AnyModule(torch::nn::Identity()); });
 
 }  // namespace
 }  // namespace ddp::models

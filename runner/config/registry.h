@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +12,17 @@
 
 namespace ddp::config {
 
+// Ends the process with exit code 2 and a message that names both files. Components register themselves while libraries
+// are loaded, where nobody can catch an exception.
+[[noreturn]] void refuse_second_registration(const std::string& kind, const std::string& name,
+                                             const std::source_location& first, const std::source_location& second);
+
 // The components of one kind that registered themselves: a model's file holds
 //
 //   const bool toy_registered = registry().add<ToyOptions>("toy", "what it is", [](const ToyOptions& o, …) {…});
 //
-// and nothing else names it. Product is what it builds, from its own options and the context.
+// and nothing else names it. Product is what it builds, from its own options and the context. A name that two files
+// register ends the process at load.
 template <class Product, class... Context>
 class Registry {
  public:
@@ -23,9 +30,10 @@ class Registry {
 
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
 
-  // Options is a struct with defaults and `void fields(Fields&)`.
+  // Options is a struct with defaults and `void fields(Fields&)`. Returns true; a name that is taken ends the process.
   template <class Options, class Make>
-  bool add(const std::string& name, const std::string& doc, Make make, Value traits = Value::object()) {
+  bool add(const std::string& name, const std::string& doc, Make make, Value traits = Value::object(),
+           const std::source_location& where = std::source_location::current()) {
     // Described when asked, not now: options may tell of other components, which may not have registered yet.
     auto spec = [name, doc, traits] {
       return Spec{.name = name, .doc = doc, .options = describe<Options>(), .traits = traits};
@@ -33,10 +41,10 @@ class Registry {
     Build build = [make](const Value& options, Context... context) {
       return make(read<Options>(options), std::forward<Context>(context)...);
     };
-    Entry entry{.spec = std::move(spec), .traits = std::move(traits), .build = std::move(build)};
-    const bool is_new = entries_.emplace(name, std::move(entry)).second;
-    if (!is_new) twice_ = name;
-    return is_new;
+    Entry made{.spec = std::move(spec), .traits = std::move(traits), .build = std::move(build), .where = where};
+    const auto [entry, is_new] = entries_.emplace(name, std::move(made));
+    if (!is_new) refuse_second_registration(kind_, name, entry->second.where, where);
+    return true;
   }
 
   // Throws ddp::Error (usage) where there is no such component.
@@ -56,9 +64,7 @@ class Registry {
     return list;
   }
 
-  // Throws ddp::Error (usage) where two files registered one name: the build asks, and fails.
   std::vector<Spec> specs() const {
-    if (!twice_.empty()) throw usage_error("two files register the " + kind_ + " \"" + twice_ + "\"");
     std::vector<Spec> list;
     for (const auto& [name, entry] : entries_) list.push_back(entry.spec());
     return list;
@@ -69,6 +75,7 @@ class Registry {
     std::function<Spec()> spec;
     Value traits;
     Build build;
+    std::source_location where;
   };
 
   const Entry& entry(const std::string& name) const {
@@ -79,7 +86,6 @@ class Registry {
 
   std::string kind_;
   std::map<std::string, Entry> entries_;
-  std::string twice_;  // a name that was registered twice
 };
 
 }  // namespace ddp::config

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "dist/attentive_group.h"
 #include "dist/hierarchical_group.h"
+#include "dist/peer_error.h"
 #include "dist/shm/group.h"
 
 namespace ddp::dist {
@@ -122,7 +123,12 @@ Groups join_process_groups(const Membership& m, bool control) {
     groups.main = connect(watched_group(store, m), store, m);
     return groups;
   } catch (const c10::Error& error) {
-    throw training_error("cannot join the process group: " + error.msg(), "rank " + std::to_string(m.rank));
+    const std::string what = "cannot join the process group: " + error.msg();
+    const std::string where = "rank " + std::to_string(m.rank);
+    const PeerTrouble peer = peer_trouble(error);
+    if (peer == PeerTrouble::lost) throw PeerLost(what, where);
+    if (peer == PeerTrouble::late) throw PeerLate(what, where);
+    throw training_error(what, where);
   }
 }
 

@@ -29,21 +29,6 @@ std::vector<int> ask(c10d::Store& store, int rank, std::vector<int> others) {
 
 }  // namespace
 
-bool says_peer_lost(const std::string& what) {
-  for (const char* words :
-       {"Connection closed by peer", "Connection reset by peer", "Broken pipe", "its process has ended"}) {
-    if (what.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
-
-bool says_peer_late(const std::string& what) {
-  for (const char* words : {"Timed out", "timed out", "imeout after"}) {
-    if (what.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
-
 std::vector<int> absent_ranks(const Groups& groups, int rank) {
   std::vector<int> others;
   for (int r = 0; r < groups.main->getSize(); ++r) {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "dist/waiting.h"
+#include "dist/peer_error.h"
 #include "rank/verb.h"
 
 namespace ddp::rank {
@@ -23,34 +23,40 @@ void serve(const Request& request) {
   verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
 }
 
-// Returns why the request could not be served.
-std::optional<Error> failure_of(const Request& request) {
+// Why a request could not be served.
+struct RequestFailure {
+  Error error;
+  dist::PeerTrouble peer = dist::PeerTrouble::none;
+};
+
+// Returns nothing where the request was served.
+std::optional<RequestFailure> failure_of(const Request& request) {
   try {
     serve(request);
     return {};
   } catch (const c10::Error& error) {
-    return training_error(error.what_without_backtrace());
+    return RequestFailure{training_error(error.what_without_backtrace()), dist::peer_trouble(error)};
   } catch (const Error& error) {
-    return error;
+    return RequestFailure{error, dist::peer_trouble(error)};
   } catch (const std::filesystem::filesystem_error& error) {
-    return as_error(error);
+    return RequestFailure{as_error(error)};
   } catch (const std::bad_alloc& error) {
-    return as_error(error);
+    return RequestFailure{as_error(error)};
   } catch (const std::exception& error) {
-    return training_error(error.what());
+    return RequestFailure{training_error(error.what()), dist::peer_trouble(error)};
   }
 }
 
 // Tells the parent, through the page, why this rank ends.
-void tell_failure(const Task& task, const Error& error) {
-  const std::string what = error.what();
+void tell_failure(const Task& task, const RequestFailure& failure) {
+  const std::string what = failure.error.what();
   if (task.logs_failure) log::error(what);
   record::RankProgress& progress = task.progress->rank(task.rank);
   // What is refused today is refused tomorrow.
-  if (error.fault() == Fault::usage) progress.hopeless = true;
+  if (failure.error.fault() == Fault::usage) progress.hopeless = true;
   std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
-  progress.peer_lost = dist::says_peer_lost(what);
-  progress.peer_late = !progress.peer_lost && dist::says_peer_late(what);
+  progress.peer_lost = failure.peer == dist::PeerTrouble::lost;
+  progress.peer_late = failure.peer == dist::PeerTrouble::late;
   progress.failed = true;
   // The parent hears of the rank that went first and ends this one: it must not be mistaken for the culprit.
   const timespec moment{.tv_sec = 2, .tv_nsec = 0};
@@ -72,10 +78,10 @@ Verbs& verbs() {
 
 extern "C" int ddp_rank_serve(const Request* request) {
   if (!request->refuse) become_rank(request->task);
-  const std::optional<Error> failure = failure_of(*request);
+  const std::optional<RequestFailure> failure = failure_of(*request);
   if (!failure) return 0;
   if (request->refuse) {
-    request->refuse(*failure);
+    request->refuse(failure->error);
   } else {
     tell_failure(request->task, *failure);
   }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "dist/parallel/parallel.h"
+#include "dist/peer_error.h"
 #include "dist/waiting.h"
 
 namespace ddp::rank {
@@ -74,8 +75,8 @@ void naming_absent_ranks(const Task& t, const dist::Groups& groups, const std::f
   } catch (const std::exception& error) {
     const auto* c10_error = dynamic_cast<const c10::Error*>(&error);
     const std::string what = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
-    if (t.watched || !dist::says_peer_late(what)) throw;
-    throw training_error(who_stays_away(t, groups) + what);
+    if (t.watched || dist::peer_trouble(error) != dist::PeerTrouble::late) throw;
+    throw dist::PeerLate(who_stays_away(t, groups) + what);
   }
 }
 

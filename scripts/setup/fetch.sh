@@ -86,10 +86,11 @@ fetch_pytorch() {
   export DDP_PYTHON="$python" DDP_PYTHONPATH="$libtorch:$python_layer"
 }
 
-# What tests look at the results with. Exports DDP_TOOLS, for: PYTHONPATH=$DDP_TOOLS $DDP_PYTHON …
+# What tests look at the results with. Exports DDP_PYTHON and DDP_TOOLS, for: PYTHONPATH=$DDP_TOOLS $DDP_PYTHON …
 fetch_tools() {
+  fetch_python
   fetch_packages tools 200 "TensorBoard and validators, for the tests: 27 MB"
-  export DDP_TOOLS="$packages_layer:$python_layer"
+  export DDP_PYTHON="$python" DDP_TOOLS="$packages_layer:$python_layer"
 }
 
 # What ddp-exp's sweeps are measured beside. Exports DDP_PEERS, for: PYTHONPATH=$DDP_PEERS:$DDP_PYTHONPATH …

@@ -9,9 +9,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
-PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
 README = (SOURCE / "README.md").read_text()
 
 
@@ -44,34 +44,40 @@ def commands_work(folder):
     assert faster["epochs"] == 3, faster
 
 
-def compile_command_of_models():
-    """How the build compiles the files of models/."""
-    for entry in json.loads((PROGRAM.parent.parent / "compile_commands.json").read_text()):
-        if "/objects_models.dir/" in entry["command"]:
-            return shlex.split(entry["command"])
-    raise AssertionError("no compile command for models")
+# A build needs these. Objects that ccache has of this checkout are good in the copy too.
+SOURCES = ("CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "datasets", "experiments", "models", "runner", "scripts")
+
+
+def added_file():
+    """The file that "Add a model" says to write, what is to be in it, and the commands that follow."""
+    section = README[README.index("## Add a model") : README.index("## How it works")]
+    file = re.search(r"Write one file, `(.*?)`", section).group(1)
+    train = re.search(r"Then `(scripts/ddp-exp run .*?)` trains it", section).group(1)
+    typo, said = re.search(r"`(--set .*?)` is refused with `(.*?)`", section).groups()
+    return file, blocks("cpp")[0], shlex.split(train), shlex.split(typo), said
 
 
 def model_trains(folder):
-    """Beside a copy of the program, as a library that registers the README's model in it."""
-    (folder / "two_layers.cpp").write_text(blocks("cpp")[0])
-    command = compile_command_of_models()
-    if "ccache" in command[0]:
-        command = command[1:]
-    command = command[: command.index("-MD")] if "-MD" in command else command[: command.index("-o")]
-    shutil.copytree(PROGRAM.parent, folder / "bin")
-    run([*command, "-shared", "two_layers.cpp", "-o", "bin/libtwo_layers.so"], folder)
-    loaded = {"LD_PRELOAD": f"{folder}/bin/libddp_rank.so {folder}/bin/libtwo_layers.so"}
-    run(["bin/describe_components", "bin/components.json"], folder, **loaded)
-    asked = ["--set", "model.name=two_layers", "--set", "model.width=128", "--name", "two"]
-    run(["bin/ddp-exp", "run", str(SOURCE / "experiments/basic.toml"), *asked], folder, **loaded)
+    """In a copy of the checkout: the file is written, the next call builds it and trains it."""
+    for name in SOURCES:
+        source = SOURCE / name
+        shutil.copytree(source, folder / name) if source.is_dir() else shutil.copy2(source, folder)
+    file, text, train, typo, said = added_file()
+    assert not (folder / file).exists(), file
+    (folder / file).write_text(text)
+    started = time.monotonic()
+    run([*train, "--name", "two"], folder)
     summary = json.loads((folder / "results/two/latest/summary.json").read_text())
     assert summary["final"]["train_loss"] < 0.2, summary["final"]
-    print("trains: the README's model")
-    split = ["bin/ddp-exp", "run", str(SOURCE / "experiments/basic.toml"), *asked, "--set", "parallel=data_parallel"]
-    done = subprocess.run(split, cwd=folder, capture_output=True, text=True, env={**os.environ, **loaded})
-    assert done.returncode == 2 and "this model cannot be copied onto several devices" in done.stderr, done.stderr
-    print("refused: data_parallel, for which a model must be cloneable")
+    print(f"builds and trains: {file}, in {time.monotonic() - started:.0f} s")
+    refuses([*train, *typo], folder, said)
+    refuses([*train, "--set", "parallel=data_parallel"], folder, "this model cannot be copied onto several devices")
+
+
+def refuses(command, folder, said):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 2 and said in done.stderr, f"{command} exited with {done.returncode}:\n{done.stderr}"
+    print("refused:", shlex.join(command))
 
 
 for check in (commands_work, model_trains):

@@ -11,7 +11,7 @@ chmod 755 "$scratch"
 checkout=$scratch/checkout
 cache=$scratch/cache/ddp-exp
 
-unset DDP_LIBTORCH DDP_PYTHON DDP_PYTHONPATH
+unset DDP_LIBTORCH DDP_PYTHON DDP_PYTHONPATH DDP_TOOLS
 export XDG_CACHE_HOME=$scratch/cache
 export PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS=$scratch/wheels
 

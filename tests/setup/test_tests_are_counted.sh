@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# scripts/test ends with its count, whatever became of the tests, and is green only if some passed and none failed.
+# scripts/test ends with its count, whatever became of the tests, and is green only if some passed and none failed. It
+# fetches PyTorch's Python and the tools of tests only for tests that need them.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 cat >>"$checkout/CMakeLists.txt" <<'CMAKE'
 enable_testing()
 add_custom_target(ddp_tests)
-add_test(NAME good COMMAND sh -c "test -n \"$DDP_PYTHON\"")
+add_test(NAME good COMMAND sh -c "test -z \"$DDP_PYTHONPATH$DDP_TOOLS\"")
+add_test(NAME python COMMAND sh -c "test -n \"$DDP_PYTHON\" -a -n \"$DDP_PYTHONPATH\"")
+add_test(NAME looking COMMAND sh -c "test -n \"$DDP_PYTHON\" -a -n \"$DDP_TOOLS\"")
 add_test(NAME left COMMAND sh -c "exit 77")
 add_test(NAME bad COMMAND sh -c "echo why it failed && exit 3")
 add_test(NAME gone COMMAND ${CMAKE_BINARY_DIR}/not-there)
+set_tests_properties(python PROPERTIES LABELS pytorch)
+set_tests_properties(looking PROPERTIES LABELS tools)
 set_tests_properties(left PROPERTIES SKIP_RETURN_CODE 77)
 CMAKE
 
@@ -22,7 +27,14 @@ counted() {
 
 counted "1 passed, 0 failed" 0 -R good
 counted "1 passed, 0 failed, 1 skipped" 0 -R "good|left"
-counted "1 passed, 2 failed, 1 skipped" 1
+expect "fetched nothing of Python's" test -z "$(ls -d "$cache"/python-* "$cache"/tools-* 2>/dev/null)"
+expect "fetched no GPU libraries" test ! -e "$cache/libtorch-2.11.0/nvidia/nccl"
+counted "1 passed, 0 failed" 0 -R python
+expect "fetched the GPU libraries" test -e "$cache/libtorch-2.11.0/nvidia/nccl"
+expect "fetched no tools" test -z "$(ls -d "$cache"/tools-* 2>/dev/null)"
+counted "1 passed, 0 failed" 0 -R looking
+# With all tests everything is fetched, and the first one finds what it must not.
+counted "2 passed, 3 failed, 1 skipped" 1
 expect_text "$out" "why it failed"
 counted "0 passed, 1 failed" 1 -R gone
 counted "0 passed, 0 failed, 1 skipped" 1 -R left

@@ -13,6 +13,7 @@
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/pages.h"
+#include "dist/peer_error.h"
 
 namespace ddp::dist {
 namespace {
@@ -171,13 +172,13 @@ void SharedPage::sleep(SharedCounter& counter, const Ready& ready, const LateRan
     for (const int r : missing) {
       // What it did before its end counts.
       if (!has_ended(r) || ready()) continue;
-      throw training_error(name({r}) + " is gone, its process has ended: " + name({rank_}) + " waited for it in " +
-                           call.name);
+      throw PeerLost(name({r}) + " is gone, its process has ended: " + name({rank_}) + " waited for it in " +
+                     call.name);
     }
     if (Clock::now() < deadline || ready()) continue;
-    throw training_error("Timed out waiting " + std::to_string(call.timeout.count()) + "ms for " + name(missing) +
-                             ", not arrived at " + call.name,
-                         name({rank_}), "see distributed.timeout");
+    throw PeerLate("Timed out waiting " + std::to_string(call.timeout.count()) + "ms for " + name(missing) +
+                       ", not arrived at " + call.name,
+                   name({rank_}), "see distributed.timeout");
   }
 }
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "base/error.h"
+
+namespace ddp::dist {
+
+// Another rank has gone while this one waited for it: an effect of that rank's end, not the cause of the failure.
+class PeerLost : public Error {
+ public:
+  explicit PeerLost(const std::string& what, const std::string& where = "") : Error(Fault::training, what, where) {}
+};
+
+// Another rank did not come to a collective in time.
+class PeerLate : public Error {
+ public:
+  explicit PeerLate(const std::string& what, const std::string& where = "", const std::string& remedy = "")
+      : Error(Fault::training, what, where, remedy) {}
+};
+
+enum class PeerTrouble { none, lost, late };
+
+// Tells from an exception of a collective or a store whether another rank is gone or late.
+PeerTrouble peer_trouble(const std::exception& error);
+
+}  // namespace ddp::dist

@@ -1,0 +1,51 @@
+#include <ATen/ops/tensor.h>
+
+#include "catch.h"
+#include "errors.h"
+#include "train/loss/loss.h"
+#include "values.h"
+#include "words.h"
+
+namespace ddp::train {
+namespace {
+
+using Json = nlohmann::json;
+
+// The targets that compute.py has for a case.
+at::Tensor targets_of(const std::string& title, const at::Tensor& output) {
+  const bool classes = title == "cross_entropy classes" || title == "cross_entropy smoothing";
+  return classes ? at::tensor({3, 0, 2, 2, 1}, at::kLong) : ramp(output.sizes().vec(), 4);
+}
+
+std::string refusal(const std::string& loss, const at::Tensor& output, const at::Tensor& target) {
+  return error_of([&] { losses().build(loss, Json::object())(output, target); });
+}
+
+}  // namespace
+
+TEST_CASE("each loss has PyTorch's value and gradient, bit for bit") {
+  const Json cases = kept_values("train", "losses");
+  REQUIRE(cases.size() == 5);
+  for (const auto& [title, kept] : cases.items()) {
+    INFO(title);
+    const at::Tensor expected = kept_tensor(kept.at("gradient"));
+    const at::Tensor output = ramp(expected.sizes().vec()).requires_grad_();
+    const Loss loss = losses().build(kept.at("name"), kept.at("options"));
+    const at::Tensor value = loss(output, targets_of(title, output));
+    value.backward();
+    CHECK(same_bits(value.detach(), kept_tensor(kept.at("value"))));
+    CHECK(same_bits(output.grad(), expected));
+  }
+}
+
+TEST_CASE("outputs and targets that do not fit are refused with both shapes and what the loss needs") {
+  CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4})), "values of shape [4, 2] for targets of shape [4]"));
+  CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4, 1})), "mse needs them equal"));
+  CHECK(contains(refusal("mse", ramp({4, 2}), at::tensor({1, 2, 3, 0}, at::kLong)), "use loss = \"cross_entropy\""));
+  CHECK(contains(refusal("cross_entropy", ramp({4}), at::tensor({1, 2, 3, 0}, at::kLong)),
+                 "values of shape [4] for targets of shape [4]"));
+  CHECK(contains(refusal("cross_entropy", ramp({4, 2}), ramp({4, 3})),
+                 "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes]"));
+}
+
+}  // namespace ddp::train
