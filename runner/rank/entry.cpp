@@ -21,6 +21,7 @@
 #include "rank/task.h"
 #include "schedule/scheduler.h"
 #include "train/loss/loss.h"
+#include "train/metrics/metric.h"
 #include "train/optim/optimizer.h"
 
 namespace {
@@ -88,6 +89,7 @@ extern "C" void ddp_rank_components(ddp::config::Components* components) {
   list(ddp::datasets::registry(), *components);
   list(ddp::dist::parallels(), *components);
   list(ddp::train::losses(), *components);
+  list(ddp::train::metrics(), *components);
   list(ddp::train::optimizers(), *components);
   list(ddp::schedule::schedulers(), *components);
 }
