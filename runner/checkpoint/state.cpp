@@ -69,7 +69,7 @@ State state_of(const nlohmann::json& json) {
   s.seen = count_member(json, "seen");
   s.loss_sum = number_or_nan(json, "loss_sum");
   s.loss_samples = count_member(json, "loss_samples");
-  s.metric_name = config::text_member(metric, "name");
+  s.judged_by = record::metric_member(json);
   s.metric = number_or_nan(metric, "value");
   s.reason = record::reason_member(json);
   if (json.contains("ended_by")) s.ended_by = config::text_member(json, "ended_by");
@@ -99,7 +99,10 @@ std::string to_text(const State& s) {
       {"world_size", s.world_size},
       {"batch_size", s.batch_size},
       {"global_batch_size", s.global_batch_size},
-      {"metric", {{"name", s.metric_name}, {"value", number_or_null(s.metric)}}},
+      {"metric",
+       {{"name", s.judged_by.name},
+        {"value", number_or_null(s.metric)},
+        {"direction", config::to_string(s.judged_by.direction)}}},
       {"seconds", s.seconds},
       {"seen", s.seen},
       {"loss_sum", number_or_null(s.loss_sum)},

@@ -30,7 +30,7 @@ struct State {
   std::int64_t seen = 0;  // samples of the epoch under way, by all ranks
   double loss_sum = 0;    // of them, those whose loss was finite: sum, and how many
   std::int64_t loss_samples = 0;
-  std::string metric_name;
+  config::Metric judged_by;
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint
   record::SaveReason reason = record::SaveReason::regular;
   std::string ended_by;  // why the run has ended here, record::kAllSteps or a rule's name; empty: it has not

@@ -10,9 +10,20 @@
 #include "commands/commands.h"
 #include "completion/complete.h"
 #include "completion/shells.h"
+#include "config/metric.h"
 #include "report/select/row.h"
 
 namespace ddp::commands {
+namespace {
+
+// What list sorts by; read only where it is asked for.
+std::vector<std::string> sort_keys(const std::vector<std::string>& words) {
+  const auto sorts = [](const std::string& word) { return word.starts_with("--sort"); };
+  if (std::none_of(words.begin(), words.end(), sorts)) return {};
+  return report::row_keys(config::metric_names(config::Components::installed()));
+}
+
+}  // namespace
 
 void add_completion(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("completion", "print a script that completes the command line of a shell");
@@ -28,7 +39,7 @@ void complete(const CLI::App& app, const std::vector<std::string>& words) {
   const completion::Choices choices = {
       {"completion", completion::shells()},
       {"schema", schema_names()},
-      {"--sort", report::row_keys()},
+      {"--sort", sort_keys(words)},
       {"--status", {"running", "completed", "failed", "interrupted"}},
       {"--backend", {"auto", "gloo", "nccl", "shm"}},
   };

@@ -68,8 +68,9 @@ void Checkpoint::fields(Fields& f) {
      .range = between(0, kMost)},
     keep_best);
   f({.name = "metric",
-     .doc = "what best means, smaller is better but for accuracies",
-     .choices = {"", "val_loss", "val_accuracy", "train_loss"}},
+     .doc = "what best means; a loss is better when it is less, a metric as it says itself",
+     .choices = {""},
+     .names_metric = true},
     metric);
   f({.name = "rehearse", .doc = "before training: save, wait, load on every rank, and delete it after one step"},
     rehearse);
@@ -128,9 +129,13 @@ void Experiment::fields(Fields& f) {
   f.section({.name = "log", .doc = "what is written down"}, log);
 }
 
-std::string Experiment::best_metric() const {
-  if (!checkpoint.metric.empty()) return checkpoint.metric;
-  return validation.split > 0 ? "val_loss" : "train_loss";
+Metric Experiment::best_metric() const {
+  const std::string by_default = validation.split > 0 ? "val_loss" : "train_loss";
+  return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
+}
+
+void Experiment::resolve_metric(const Components& components) {
+  direction_ = direction_of(best_metric().name, components);
 }
 
 }  // namespace ddp::config

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "config/metric.h"
 #include "config/option/option.h"
 
 namespace ddp::config {
@@ -84,8 +85,13 @@ struct Experiment {
   Log log;
   void fields(Fields& f);
 
-  // What the best checkpoint is best by: checkpoint.metric, or what it stands for when it is not given.
-  std::string best_metric() const;
+  // What checkpoints are judged by: checkpoint.metric, or what it stands for when it is not given.
+  Metric best_metric() const;
+  // Takes the direction of that metric from its component; load() calls it.
+  void resolve_metric(const Components& components);
+
+ private:
+  Direction direction_ = Direction::less;  // of best_metric()
 };
 
 }  // namespace ddp::config

@@ -57,10 +57,12 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   note_places(root, "", loaded.places);
   root.entries.erase("sweep");  // load_sweep reads it
   supply_loss(root, components, problems);
-  const std::vector<Option> options = describe<Experiment>();
+  std::vector<Option> options = describe<Experiment>();
+  supply_metrics(options, components);
   Value values = Checker(options, components, problems).check(root);
   if (!root.find("name")) values["name"] = file.stem().string();
   loaded.experiment = read<Experiment>(values);
+  loaded.experiment.resolve_metric(components);
   if (const Spec* model = components.find("model", loaded.experiment.model.name)) {
     loaded.model_devices = model->traits.value("devices", std::int64_t{1});
   }

@@ -23,9 +23,11 @@ struct SweepOptions {
     f({.name = "method", .doc = "how the values of a trial are chosen"}, method);
     f({.name = "metric",
        .doc = "what trials are compared by; default: val_loss where there is validation, else train_loss",
-       .choices = {"val_loss", "val_accuracy", "train_loss"}},
+       .names_metric = true},
       metric);
-    f({.name = "goal", .doc = "which is better; default: max of an accuracy, min of a loss", .choices = {"min", "max"}},
+    f({.name = "goal",
+       .doc = "which is better; default: min of a loss, of a metric as it says itself",
+       .choices = {"min", "max"}},
       goal);
     f({.name = "retries", .doc = "how often a trial that failed is tried again", .range = between(0, 1000)}, retries);
     f({.name = "parameters",
@@ -38,6 +40,7 @@ struct SweepOptions {
 std::vector<Option> common_options(const Components& components) {
   std::vector<Option> options = describe<SweepOptions>();
   for (const auto& [name, spec] : components.of("method")) options.front().choices.push_back(name);
+  supply_metrics(options, components);
   return options;
 }
 
@@ -105,11 +108,12 @@ class SweepReader {
   void read_goal(const Node& section, const SweepOptions& common, LoadedSweep& loaded) {
     const Node* split = loaded.base_.at_path("validation.split");
     const bool validates = split && split->scalar != 0;
-    loaded.sweep.metric = !common.metric.empty() ? common.metric : validates ? "val_loss" : "train_loss";
-    loaded.sweep.greater_is_better =
-        common.goal.empty() ? loaded.sweep.metric.ends_with("accuracy") : common.goal == "max";
-    loaded.section_["metric"] = loaded.sweep.metric;
-    loaded.section_["goal"] = loaded.sweep.greater_is_better ? "max" : "min";
+    Metric& metric = loaded.sweep.metric;
+    metric.name = !common.metric.empty() ? common.metric : validates ? "val_loss" : "train_loss";
+    metric.direction = direction_of(metric.name, components_);
+    if (!common.goal.empty()) metric.direction = common.goal == "max" ? Direction::greater : Direction::less;
+    loaded.section_["metric"] = metric.name;
+    loaded.section_["goal"] = loaded.sweep.goal();
     const Node* parameters = section.find("parameters");
     const bool varies = parameters && (parameters->find("validation.split") || parameters->at_path("validation.split"));
     if (common.metric.starts_with("val_") && !validates && !varies) {
@@ -125,7 +129,8 @@ class SweepReader {
                            "say what varies, such as \"optimizer.lr\" = [0.1, 0.01, 0.001]");
     }
     if (!table->is_table()) return;  // the check has told
-    const std::vector<Option> options = describe<Experiment>();
+    std::vector<Option> options = describe<Experiment>();
+    supply_metrics(options, components_);
     loaded.sweep.parameters = read_parameters(*table, options, components_, problems_);
     if (loaded.sweep.parameters.size() > kMostParameters) {
       problems_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "config/metric.h"
 #include "config/option/parameter.h"
 
 namespace ddp::config {
@@ -15,11 +16,12 @@ using Point = std::vector<Node>;
 // The [sweep] table of a file: how to search, for what, and where.
 struct Sweep {
   Component method{.name = "grid"};  // with all of its options
-  std::string metric;                // "val_loss"
-  bool greater_is_better = false;
-  std::int64_t retries = 0;  // of a trial that fails
+  Metric metric;                     // its direction is that of [sweep] goal, where that is given
+  std::int64_t retries = 0;          // of a trial that fails
   std::vector<Parameter> parameters = {};
 
+  // "min" or "max", as [sweep] and summaries say it.
+  const char* goal() const { return metric.direction == Direction::greater ? "max" : "min"; }
   // {"optimizer.lr": 0.1, "batch_size": 32}
   Value named(const Point& point) const;
 };

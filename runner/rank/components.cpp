@@ -6,6 +6,7 @@
 #include "rank/verb.h"
 #include "schedule/scheduler.h"
 #include "train/loss/loss.h"
+#include "train/metrics/metric.h"
 #include "train/optim/optimizer.h"
 
 namespace ddp::rank {
@@ -22,6 +23,7 @@ void list_components(const ComponentsRequest&, const Task&, const TakeReply& rep
   list(datasets::registry(), components);
   list(dist::parallels(), components);
   list(train::losses(), components);
+  list(train::metrics(), components);
   list(train::optimizers(), components);
   list(schedule::schedulers(), components);
   reply(components.to_json());

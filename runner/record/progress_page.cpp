@@ -68,15 +68,33 @@ std::string standing(const RankProgress& rank) {
   return "after step " + std::to_string(rank.step) + ", in " + to_string(rank.phase);
 }
 
+void MetricTable::set(const std::string& name, double value) {
+  const std::size_t count = count_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (name == entries_[i].name) return entries_[i].value.store(value, std::memory_order_relaxed);
+  }
+  if (count == kMost || name.size() > kLongestName) return;
+  name.copy(entries_[count].name, kLongestName);
+  entries_[count].value.store(value, std::memory_order_relaxed);
+  count_.store(count + 1, std::memory_order_release);
+}
+
+MetricValues MetricTable::values() const {
+  MetricValues all;
+  const std::size_t count = count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) {
+    all.push_back({.name = entries_[i].name, .value = entries_[i].value.load(std::memory_order_relaxed)});
+  }
+  return all;
+}
+
 ProgressPage::ProgressPage(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + sizeof(RankProgress) * ranks) {
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw training_error("cannot map shared memory: " + errno_text(errno));
   header_ = new (memory) Header;
   rank_ = reinterpret_cast<RankProgress*>(static_cast<char*>(memory) + sizeof(Header));
   for (int r = 0; r < ranks; ++r) new (rank_ + r) RankProgress;
-  for (auto* metric : {&run().train_loss, &run().val_loss, &run().val_accuracy, &run().best}) {
-    metric->store(std::numeric_limits<double>::quiet_NaN());
-  }
+  run().best = std::numeric_limits<double>::quiet_NaN();
 }
 
 ProgressPage::~ProgressPage() { munmap(header_, bytes_); }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "record/metrics/metric_values.h"
+
 namespace ddp::record {
 
 // What a rank is doing; the parent shows it, and names it when the rank dies or hangs.
@@ -76,6 +78,26 @@ struct alignas(64) RankProgress {
 std::string standing(const RankProgress& rank);
 std::string current_step(const RankProgress& rank);
 
+// Metrics by name, in shared memory: one process at a time adds to it, and others read meanwhile, without a lock.
+class MetricTable {
+ public:
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kLongestName = 63;
+
+  // What does not fit, by its number or the length of its name, is told in metrics.jsonl alone.
+  void set(const std::string& name, double value);
+  // In the order in which they came.
+  MetricValues values() const;
+
+ private:
+  struct Entry {
+    char name[kLongestName + 1] = {};
+    std::atomic<double> value{0};
+  };
+  std::atomic<std::size_t> count_{0};  // entries before it are whole
+  Entry entries_[kMost];
+};
+
 // What rank 0 tells the parent for the live line and summary.json.
 struct alignas(64) RunProgress {
   std::atomic<std::int64_t> epoch{0};
@@ -86,11 +108,8 @@ struct alignas(64) RunProgress {
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, all ranks
   std::atomic<double> seconds{0};
-  // The newest of each, NaN where there is none yet.
-  std::atomic<double> train_loss;
-  std::atomic<double> val_loss;
-  std::atomic<double> val_accuracy;
-  std::atomic<double> best;
+  MetricTable metrics;       // the newest of each
+  std::atomic<double> best;  // of the metric that checkpoints are judged by; NaN: there is none yet
   std::atomic<std::int64_t> best_step{0};
 };
 

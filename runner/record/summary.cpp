@@ -1,5 +1,7 @@
 #include "record/summary.h"
 
+#include <utility>
+
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 #include "record/timestamp.h"
@@ -10,19 +12,25 @@ config::Value to_json(const Origin& origin) {
   return {{"run", origin.run}, {"checkpoint", origin.checkpoint}, {"step", origin.step}};
 }
 
+std::optional<Origin> read_origin(const config::Value& json) {
+  if (!json.is_object()) return {};
+  Origin origin;
+  for (const auto& [key, field] : {std::pair{"run", &origin.run}, std::pair{"checkpoint", &origin.checkpoint}}) {
+    if (const auto found = json.find(key); found != json.end() && found->is_string())
+      *field = found->get<std::string>();
+  }
+  try {
+    if (const auto step = json.find("step"); step != json.end()) origin.step = config::as_count(*step);
+  } catch (const std::exception&) {  // no step
+  }
+  return origin;
+}
+
 std::optional<Origin> origin_of(const RunDirectory& run) {
   std::error_code none;
   if (!std::filesystem::exists(run.summary(), none)) return {};
   const auto summary = config::Value::parse(read_text(run.summary()), nullptr, /*allow_exceptions=*/false);
-  if (!summary.is_object() || !summary.contains("origin") || !summary["origin"].is_object()) return {};
-  try {
-    const config::Value& origin = summary["origin"];
-    return Origin{.run = origin.at("run").get<std::string>(),
-                  .checkpoint = origin.at("checkpoint").get<std::string>(),
-                  .step = config::as_count(origin.at("step"))};
-  } catch (const std::exception&) {  // written by somebody else
-    return {};
-  }
+  return summary.is_object() && summary.contains("origin") ? read_origin(summary["origin"]) : std::nullopt;
 }
 
 void write_summary(const RunDirectory& run, const Summary& s) {

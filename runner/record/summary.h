@@ -24,6 +24,8 @@ struct Origin {
   std::int64_t step = 0;
 };
 config::Value to_json(const Origin& origin);
+// The reverse, of a file from outside: what is missing, or of another type, stays empty. Nothing where it is no object.
+std::optional<Origin> read_origin(const config::Value& json);
 
 // summary.json: how a run ended, or that it is running.
 struct Summary {
@@ -32,7 +34,7 @@ struct Summary {
   std::string started;  // when, as record/timestamp.h says it; of a run that goes on, when it began first
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
-  config::Value final_metrics = config::Value::object();  // train_loss, val_loss, val_accuracy: those there are
+  config::Value final_metrics = config::Value::object();  // those there are, by name
   config::Value best = config::Value::object();           // metric, value, step
   double seconds = 0;
   int world_size = 0;

@@ -155,7 +155,7 @@ void Scheduler::end(int trial, int exit_status) {
 bool Scheduler::fails_again(int trial) const { return trials_.at(trial).failures <= plan_.loaded.sweep.retries; }
 
 Event Scheduler::end_of(int trial, int exit_status) const {
-  const std::string& metric = plan_.loaded.sweep.metric;
+  const std::string& metric = plan_.loaded.sweep.metric.name;
   const auto directory = record::RunDirectory::trial(plan_.directory.path(), trial);
   const TrialState state = state_of(directory, metric);
   Event event{.trial = trial, .epochs = state.epochs, .seconds = state.seconds};

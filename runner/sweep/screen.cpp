@@ -37,7 +37,7 @@ void Screen::tell_end(const Trial& t) {
   const std::string how = t.status == Status::completed ? "done"
                           : t.status == Status::paused  ? "stops after epoch " + std::to_string(t.epochs)
                                                         : "saved";
-  print(what + " " + how + (t.metric ? ": " + sweep_.metric + " " + report::in_words(*t.metric) : ""));
+  print(what + " " + how + (t.metric ? ": " + sweep_.metric.name + " " + report::in_words(*t.metric) : ""));
 }
 
 std::string Screen::counts() const {
@@ -68,7 +68,7 @@ std::string Screen::running(int trial, std::size_t place) const {
 std::vector<std::string> Screen::lines() const {
   std::vector<std::string> lines{counts()};
   if (const Trial* best = trials_.best()) {
-    lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.metric + " " +
+    lines.push_back("best: trial " + std::to_string(best->number) + "  " + sweep_.metric.name + " " +
                     report::in_words(*best->metric) + "  " + in_words(trials_.parameters(best->number)));
   }
   for (std::size_t i = 0; i < std::min(kMostRunning, running_.size()); ++i) {

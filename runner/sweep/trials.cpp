@@ -47,8 +47,7 @@ void Trials::take(const Event& event) {
     ++trial.failures;
   } else {
     trial.status = event.kind == "finished" ? Status::completed : Status::paused;
-    if (trial.metric)
-      search_.ended(event.trial, event.epochs, sweep_.greater_is_better ? -*trial.metric : *trial.metric);
+    if (trial.metric) search_.ended(event.trial, event.epochs, sweep_.metric.cost(*trial.metric));
   }
 }
 
@@ -61,7 +60,7 @@ std::vector<const Trial*> Trials::ranking() const {
   std::vector<const Trial*> ranked;
   for (const Trial& trial : all_) ranked.push_back(&trial);
   const auto place = [&](const Trial* t) {
-    const double metric = !t->metric ? 0 : sweep_.greater_is_better ? -*t->metric : *t->metric;
+    const double metric = t->metric ? sweep_.metric.cost(*t->metric) : 0;
     const bool at_end = t->status == Status::completed;
     return std::tuple(!t->metric, !at_end, at_end ? 0 : -t->epochs, metric, t->number);
   };

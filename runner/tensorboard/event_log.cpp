@@ -43,12 +43,13 @@ void EventLog::epoch(const record::EpochRecord& r, double seconds) {
   add({.kind = Point::Kind::epoch,
        .wall_time = wall_time_at_0_ + seconds,
        .step = r.step,
-       .values = {static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_accuracy}});
+       .values = {static_cast<double>(r.epoch)},
+       .metrics = r.metrics});
 }
 
-void EventLog::add(const Point& point) {
+void EventLog::add(Point point) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back(point);
+  waiting_.push_back(std::move(point));
 }
 
 void EventLog::finish(bool success) {

@@ -45,7 +45,7 @@ class EventLog final : public record::MetricsFollower {
   void finish(bool success);
 
  private:
-  void add(const Point& point);
+  void add(Point point);
   void write_in_background();
   void write(bool last);
   void encode_waiting();

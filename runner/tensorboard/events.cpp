@@ -1,7 +1,5 @@
 #include "tensorboard/events.h"
 
-#include <cmath>
-
 #include "tensorboard/event.pb.h"
 #include "tensorboard/tfrecord.h"
 
@@ -17,7 +15,17 @@ void append_event(std::string& file, const wire::Event& event) {
   append_record(file, bytes);
 }
 
-void add(wire::Summary& summary, const char* tag, double value) {
+// "val/loss" of val_loss, which TensorBoard shows together with val/accuracy; "epoch/train_loss" beside "train/loss",
+// which is of steps.
+std::string tag_of(const std::string& metric) {
+  for (const std::string kind : {"val", "test"}) {
+    if (metric.starts_with(kind + "_")) return kind + "/" + metric.substr(kind.size() + 1);
+  }
+  return "epoch/" + metric;
+}
+
+template <class Tag>
+void add(wire::Summary& summary, const Tag& tag, double value) {
   wire::Summary::Value& added = *summary.add_value();
   added.set_tag(tag);
   added.set_simple_value(static_cast<float>(value));
@@ -71,9 +79,7 @@ void append_point(std::string& file, const Point& point) {
     add(summary, "train/samples_per_second", v[2]);
   } else {
     add(summary, kEpoch, v[0]);
-    add(summary, "epoch/train_loss", v[1]);
-    if (!std::isnan(v[2])) add(summary, "val/loss", v[2]);
-    if (!std::isnan(v[3])) add(summary, "val/accuracy", v[3]);
+    for (const auto& [name, value] : point.metrics) add(summary, tag_of(name), value);
   }
   append_event(file, event);
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/value.h"
+#include "record/metrics/metric_values.h"
 
 namespace ddp::tensorboard {
 
@@ -15,9 +16,8 @@ struct Point {
   Kind kind = Kind::step;
   double wall_time = 0;  // seconds since 1970
   std::int64_t step = 0;
-  // Of a step: loss, lr, samples_per_second. Of an epoch: its number, train_loss, val_loss, val_accuracy; NaN: not
-  // measured.
-  std::array<double, 4> values = {};
+  std::array<double, 3> values = {};  // of a step: loss, lr, samples_per_second; of an epoch: its number
+  record::MetricValues metrics = {};  // of an epoch
 };
 
 // Each appends one record to what is to be written of an event file.

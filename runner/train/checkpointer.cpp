@@ -89,14 +89,14 @@ void Checkpointer::count_as_best(const checkpoint::State& state) {
   if (!failure_.empty()) best_saved_ = best_before_;
   best_before_ = best_saved_;
   if (state.reason == record::SaveReason::time) return;
-  if (record::is_better(p_.metric, state.metric, best_saved_)) best_saved_ = state.metric;
+  if (p_.metric.is_better(state.metric, best_saved_)) best_saved_ = state.metric;
 }
 
 bool Checkpointer::improves(double metric) {
   bool better = false;
   if (p_.rank == 0) {
     const bool failed = !busy() && !failure_.empty();
-    better = record::is_better(p_.metric, metric, failed ? best_before_ : best_saved_);
+    better = p_.metric.is_better(metric, failed ? best_before_ : best_saved_);
   }
   const at::Tensor mine = at::scalar_tensor(better ? 1.0 : 0.0, at::kDouble);
   return dist::all_gather(p_.group, mine).front().item<double>() != 0;

@@ -23,7 +23,7 @@ namespace ddp::train {
 struct CheckpointerParts {
   std::filesystem::path folder;  // checkpoints/ of the run
   config::Checkpoint options;
-  std::string metric;  // what best means: Experiment::best_metric()
+  config::Metric metric;  // what best means: Experiment::best_metric()
   int rank = 0;
   std::vector<std::string> devices;
   dist::Group group;

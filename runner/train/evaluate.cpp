@@ -1,60 +1,75 @@
 #include "train/evaluate.h"
 
+#include <cmath>
+
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 #include <torch/nn/module.h>
 
 #include "model/call.h"
 #include "train/batch_rows.h"
+#include "train/metrics/metric.h"
 
 namespace ddp::train {
 namespace {
 
-// The places of a row.
-enum Place { kSamples, kLoss, kCorrect, kHasClasses, kPlaces };
-
-std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch) {
+// A batch's row: how many samples, the sum of their losses, then of each metric how long its part is, and the part.
+std::vector<double> measure(const Evaluator& e, const NamedMetrics& metrics, const datasets::Batch& batch) {
   const at::Tensor output = model::call(e.model.module(), on_device(batch.inputs, e.device));
   const at::Tensor target = only_target(batch.targets).to(output.device());
   const auto samples = static_cast<double>(batch.samples());
-  std::vector<double> row(kPlaces, 0);
-  row[kSamples] = samples;
-  row[kLoss] = e.loss(output, target).item<double>() * samples;
-  if (!target.is_floating_point() && output.dim() == 2) {
-    row[kCorrect] = output.argmax(1).eq(target).sum().item<double>();
-    row[kHasClasses] = 1;
+  std::vector<double> row{samples, e.loss(output, target).item<double>() * samples};
+  for (const auto& [name, metric] : metrics) {
+    const at::Tensor part = metric->of_batch(output, target).cpu().contiguous();
+    row.push_back(static_cast<double>(part.numel()));
+    row.insert(row.end(), part.const_data_ptr<double>(), part.const_data_ptr<double>() + part.numel());
   }
   return row;
 }
 
-BatchRows measure_share(const Evaluator& e) {
+BatchRows measure_share(const Evaluator& e, const NamedMetrics& metrics) {
   data::EvaluationBatches batches(e.set);
   BatchRows rows;
   for (std::int64_t left = e.set.own_batches(); left > 0; --left) {
-    rows.push_back(measure(e, batches.next()));
+    rows.push_back(measure(e, metrics, batches.next()));
     e.batch_done();
   }
   return rows;
 }
 
+record::MetricValues values_of(const BatchRows& rows, const NamedMetrics& metrics) {
+  double samples = 0;
+  double loss = 0;
+  std::vector<std::vector<at::Tensor>> parts(metrics.size());
+  for (const std::vector<double>& row : rows) {
+    samples += row[0];
+    loss += row[1];
+    std::size_t place = 2;
+    for (auto& of_metric : parts) {
+      const auto size = static_cast<std::size_t>(row[place++]);
+      of_metric.push_back(at::tensor(at::ArrayRef<double>(row.data() + place, size), at::kDouble));
+      place += size;
+    }
+  }
+  record::MetricValues values{{.name = "loss", .value = loss / samples}};
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    values.push_back({.name = metrics[i].first, .value = metrics[i].second->value(parts[i])});
+  }
+  std::erase_if(values, [](const record::MetricValue& one) { return std::isnan(one.value); });
+  return values;
+}
+
 }  // namespace
 
-Evaluation evaluate(const Evaluator& e) {
+record::MetricValues evaluate(const Evaluator& e) {
   const at::NoGradGuard no_grad;
+  const NamedMetrics metrics = all_metrics();
   e.model.broadcast_buffers();
   auto module = e.model.module().ptr();
   module->eval();
-  const BatchRows own = measure_share(e);
+  const BatchRows own = measure_share(e, metrics);
   module->train();
-
-  std::vector<double> sums(kPlaces, 0);
-  bool classes = true;
-  for (const auto& row : rows_of_all_ranks(e.group, own)) {
-    for (int place = 0; place < kPlaces; ++place) sums[place] += row[place];
-    classes = classes && row[kHasClasses] != 0;
-  }
-  Evaluation evaluation{.loss = sums[kLoss] / sums[kSamples]};
-  if (classes) evaluation.accuracy = sums[kCorrect] / sums[kSamples];
-  return evaluation;
+  return values_of(rows_of_all_ranks(e.group, own), metrics);
 }
 
 }  // namespace ddp::train

@@ -1,19 +1,13 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 
 #include "data/evaluation.h"
 #include "dist/parallel/parallel.h"
+#include "record/metrics/metric_values.h"
 #include "train/loss/loss.h"
 
 namespace ddp::train {
-
-// NaN: not measured.
-struct Evaluation {
-  double loss = std::numeric_limits<double>::quiet_NaN();      // mean over samples
-  double accuracy = std::numeric_limits<double>::quiet_NaN();  // share of right classes, where targets are classes
-};
 
 // The parts of an evaluation, which outlive it.
 struct Evaluator {
@@ -27,7 +21,8 @@ struct Evaluator {
 
 // Measures the bare model in eval mode, after rank 0's buffers went to every rank. Each rank takes whole batches;
 // float64 sums of batches are added in the order of batches, so that the result has the same bits on any number of
-// ranks. Draws nothing. Collective; the result is the same on every rank.
-Evaluation evaluate(const Evaluator& evaluator);
+// ranks. Draws nothing. Returns "loss", the mean over samples, and by its name every registered metric that has a
+// meaning for the targets. Collective; the result is the same on every rank.
+record::MetricValues evaluate(const Evaluator& evaluator);
 
 }  // namespace ddp::train

@@ -22,7 +22,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())) {
-  state_.metric_name = p_.experiment.best_metric();
+  state_.judged_by = p_.experiment.best_metric();
   // That of the checkpoint it goes on from is no metric of the next one.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
   if (p_.recorder) saved_at_ = p_.recorder->seconds();
@@ -141,15 +141,13 @@ void Trainer::end_epoch() {
   const std::int64_t epoch = state_.epoch;
   const LossSum train{.sum = state_.loss_sum, .samples = state_.loss_samples};
   const bool validated = validation_is_due();
-  const Evaluation measured = validated ? validate() : Evaluation();
-  const record::EpochRecord ended{.epoch = epoch,
-                                  .step = state_.step,
-                                  .samples = train.samples,
-                                  .train_loss = train.mean(),
-                                  .val_loss = measured.loss,
-                                  .val_accuracy = measured.accuracy};
-  state_.metric = ended.metric(state_.metric_name);
-  if (p_.recorder) p_.recorder->epoch(ended, state_.metric_name);
+  record::EpochRecord ended{
+      .epoch = epoch, .step = state_.step, .samples = train.samples, .metrics = {{"train_loss", train.mean()}}};
+  if (validated) {
+    for (record::MetricValue& one : validate()) ended.metrics.push_back(std::move(one));
+  }
+  state_.metric = record::value_of(ended.metrics, state_.judged_by.name);
+  if (p_.recorder) p_.recorder->epoch(ended, state_.judged_by);
   if (epoch_finished()) {
     stopping_ = stopping_ || pausing();
     ++state_.epoch;
@@ -177,14 +175,16 @@ bool Trainer::validation_is_due() const {
   return p_.validation && (finished() || pausing() || (state_.epoch + 1) % p_.experiment.validation.every == 0);
 }
 
-Evaluation Trainer::validate() {
+record::MetricValues Trainer::validate() {
   enter(Phase::validating);
-  return evaluate({.model = p_.model,
-                   .group = p_.group,
-                   .loss = p_.loss,
-                   .set = *p_.validation,
-                   .device = p_.device,
-                   .batch_done = [this] { progress().note_activity(); }});
+  record::MetricValues measured = evaluate({.model = p_.model,
+                                            .group = p_.group,
+                                            .loss = p_.loss,
+                                            .set = *p_.validation,
+                                            .device = p_.device,
+                                            .batch_done = [this] { progress().note_activity(); }});
+  for (record::MetricValue& one : measured) one.name.insert(0, "val_");
+  return measured;
 }
 
 void Trainer::save(SaveReason reason) {

@@ -65,7 +65,8 @@ class Trainer {
   void give_up(int rank);
   void end_epoch();
   bool validation_is_due() const;
-  Evaluation validate();
+  // What was measured, as events name it: val_loss, val_accuracy, ….
+  record::MetricValues validate();
   // After the end of `epoch`, whose metric `state_` holds: why it is saved, if it is. `validated`: there was a
   // validation. Collective.
   std::optional<record::SaveReason> reason_to_save(std::int64_t epoch, bool validated);

@@ -24,7 +24,7 @@ State sample_state() {
   s.seconds = 0.1;
   s.loss_sum = 1.0 / 3;
   s.loss_samples = 64;
-  s.metric_name = "val_loss";
+  s.judged_by = {.name = "val_auroc", .direction = config::Direction::greater};
   s.metric = 0.7;
   s.config_hash = "d27eb70a10e34130";
   s.files = {{"model.safetensors", {.bytes = 244, .hash = "18542210dc119f80"}}};
@@ -48,6 +48,8 @@ TEST_CASE("a state comes back from its text whole and with the same bits") {
   CHECK(s.buckets == sample_state().buckets);
   CHECK(s.loss_sum == 1.0 / 3);
   CHECK(s.metric == 0.7);
+  CHECK(s.judged_by.name == "val_auroc");
+  CHECK(s.judged_by.direction == config::Direction::greater);
   CHECK((s.files == sample_state().files));
   CHECK(to_text(s) == to_text(sample_state()));
 }

@@ -97,6 +97,9 @@ Components make_components() {
   components.add("dataset", {.name = "digits", .options = describe<Digits>(), .traits = {{"loss", "cross_entropy"}}});
   components.add("loss", {.name = "mse", .options = {}});
   components.add("loss", {.name = "cross_entropy", .options = {}});
+  components.add("metric", {.name = "accuracy", .options = {}, .traits = {{"direction", "greater"}}});
+  components.add("metric", {.name = "error_rate", .options = {}, .traits = {{"direction", "less"}}});
+  components.add("metric", {.name = "auroc", .options = {}, .traits = {{"direction", "greater"}}});
   components.add("optimizer", {.name = "sgd", .options = describe<Sgd>()});
   components.add("optimizer", {.name = "adam", .options = describe<Adam>()});
   components.add("scheduler", {.name = "constant", .options = describe<None>()});

@@ -52,6 +52,19 @@ TEST_CASE("a dataset without an end needs steps") {
   CHECK(mistakes(endless + "steps = 3\n") == "");
 }
 
+TEST_CASE("checkpoints are judged by any registered metric, in its own direction") {
+  const std::string held_out = kModelAndDataset + "validation.split = 0.1\n";
+  const auto judged_by = [&](const std::string& metric) {
+    return load_text(held_out + "checkpoint.metric = \"" + metric + "\"\n").experiment.best_metric();
+  };
+  CHECK(judged_by("val_auroc").direction == Direction::greater);
+  CHECK(judged_by("val_accuracy").direction == Direction::greater);
+  CHECK(judged_by("val_error_rate").direction == Direction::less);
+  CHECK(judged_by("train_loss").direction == Direction::less);
+  CHECK(load_text(held_out).experiment.best_metric().name == "val_loss");
+  CHECK(contains(said("checkpoint.metric = \"val_aurc\""), "did you mean \"val_auroc\"?"));
+}
+
 TEST_CASE("a metric of held out samples needs some") {
   CHECK(
       contains(said("checkpoint.metric = \"val_loss\""), "x.toml:3:21: \"val_loss\" needs samples that are held out"));

@@ -18,6 +18,8 @@ TEST_CASE("the schema knows every key, its type, its default and its limits") {
   CHECK(split["exclusiveMaximum"] == true);
   CHECK(keys["parallel"]["enum"] == Value::array({"ddp", "data_parallel", "single"}));
   CHECK(keys["extends"]["type"] == "string");
+  const Value names = Value::array({"", "val_loss", "val_accuracy", "val_auroc", "val_error_rate", "train_loss"});
+  CHECK(keys["checkpoint"]["properties"]["metric"]["enum"] == names);
 }
 
 TEST_CASE("the schema knows short forms, and what excludes what") {

@@ -78,14 +78,17 @@ TEST_CASE("what varies is a list or a range, of a key that is known") {
 }
 
 TEST_CASE(
-    "a sweep's metric is the loss of what is held out where there is some, and less is better but of accuracies") {
+    "a sweep's metric is the loss of what is held out where there is some, and its component says what is better") {
   const std::string in = "[sweep.parameters]\nbatch_size = [1]\n";
-  CHECK(sweep_of(in).sweep.metric == "train_loss");
-  CHECK(sweep_of("validation.split = 0.1\n" + in).sweep.metric == "val_loss");
-  CHECK_FALSE(sweep_of(in).sweep.greater_is_better);
+  CHECK(sweep_of(in).sweep.metric.name == "train_loss");
+  CHECK(sweep_of("validation.split = 0.1\n" + in).sweep.metric.name == "val_loss");
+  CHECK(sweep_of(in).sweep.goal() == std::string("min"));
   const std::string accuracy = "validation.split = 0.1\n[sweep]\nmetric = \"val_accuracy\"\n";
-  CHECK(sweep_of(accuracy + in).sweep.greater_is_better);
-  CHECK_FALSE(sweep_of(accuracy + "goal = \"min\"\n" + in).sweep.greater_is_better);
+  CHECK(sweep_of(accuracy + in).sweep.goal() == std::string("max"));
+  CHECK(sweep_of(accuracy + "goal = \"min\"\n" + in).sweep.goal() == std::string("min"));
+  const std::string held_out = "validation.split = 0.1\n[sweep]\nmetric = ";
+  CHECK(sweep_of(held_out + "\"val_auroc\"\n" + in).sweep.metric.cost(0.75) == -0.75);
+  CHECK(sweep_of(held_out + "\"val_error_rate\"\n" + in).sweep.metric.cost(0.75) == 0.75);
   CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
   // No value that is allowed is an empty text.
   for (const char* key : {"metric", "goal"}) {

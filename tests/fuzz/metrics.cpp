@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "record/metrics/epoch_history.h"
-#include "record/metrics/metrics_log.h"
+#include "record/metrics/rewind.h"
 #include "report/read/history.h"
 #include "report/read/loss_curve.h"
 #include "report/read/turns.h"
@@ -25,8 +25,8 @@ std::string rewound(const std::filesystem::path& file, std::int64_t step, std::i
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ddp;
   const auto file = fuzz::scratch_file("metrics.jsonl", {reinterpret_cast<const char*>(data), size});
-  record::epoch_history(file, "train_loss");
-  record::epoch_history(file, "val_accuracy");
+  record::epoch_history(file, {.name = "train_loss"});
+  record::epoch_history(file, {.name = "val_accuracy", .direction = config::Direction::greater});
   const report::History history = report::read_history(file, 4);
   const std::string drawn = history.steps.to_json().dump() + history.epochs.to_json().dump();
   fuzz::require(drawn.size() < 64 << 10, "a report's curves are bounded");
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string once = fuzz::rewound(file, 3, 1);
   fuzz::require(once.size() <= size + 1, "rewinding adds nothing");
   fuzz::require(fuzz::rewound(file, 3, 1) == once, "rewinding twice is rewinding once");
-  record::epoch_history(file, "train_loss");
+  record::epoch_history(file, {.name = "train_loss"});
   fuzz::require(fuzz::rewound(file, 0, 0).size() <= once.size(), "rewinding further leaves no more");
   return 0;
 }

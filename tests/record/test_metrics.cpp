@@ -9,6 +9,7 @@
 #include "record/metrics/epoch_history.h"
 #include "record/metrics/json_line.h"
 #include "record/metrics/metrics_log.h"
+#include "record/metrics/rewind.h"
 #include "record/saves/return_point.h"
 #include "scratch.h"
 
@@ -116,14 +117,16 @@ TEST_CASE("the history of a run is its last epoch and its best") {
                 kStep1 + "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":3.0,\"val_accuracy\":0.5}\n" +
                     "{\"event\":\"epoch\",\"epoch\":1,\"step\":4,\"train_loss\":1.0,\"val_accuracy\":0.25}\n" +
                     "{\"event\":\"epoch\",\"epoch\":2,\"step\":6,\"train_loss\":2.0}\n" + "{\"event\":\"epoch\",\"ep");
-  const EpochHistory loss = epoch_history(scratch.folder() / "metrics.jsonl", "train_loss");
-  CHECK(loss.train_loss == 2.0);
-  CHECK(loss.val_accuracy == 0.25);
-  CHECK(std::isnan(loss.val_loss));
+  const config::Metric train_loss{.name = "train_loss"};
+  const config::Metric accuracy{.name = "val_accuracy", .direction = config::Direction::greater};
+  const EpochHistory loss = epoch_history(scratch.folder() / "metrics.jsonl", train_loss);
+  CHECK(value_of(loss.metrics, "train_loss") == 2.0);
+  CHECK(value_of(loss.metrics, "val_accuracy") == 0.25);
+  CHECK(std::isnan(value_of(loss.metrics, "val_loss")));
   CHECK(loss.best == 1.0);
   CHECK(loss.best_step == 4);
-  CHECK(epoch_history(scratch.folder() / "metrics.jsonl", "val_accuracy").best_step == 2);
-  CHECK(std::isnan(epoch_history(scratch.folder() / "gone", "train_loss").best));
+  CHECK(epoch_history(scratch.folder() / "metrics.jsonl", accuracy).best_step == 2);
+  CHECK(std::isnan(epoch_history(scratch.folder() / "gone", train_loss).best));
 }
 
 }  // namespace ddp::record

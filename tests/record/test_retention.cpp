@@ -13,14 +13,15 @@ namespace fs = std::filesystem;
 namespace {
 
 // A complete checkpoint of that step, as the index sees one. `reason`: "" is left out of its state.json.
-fs::path saved(const Scratch& scratch, int step, const std::string& val_loss, const std::string& reason = "") {
+fs::path saved(const Scratch& scratch, int step, const std::string& value, const std::string& reason = "",
+               const std::string& metric = "\"name\":\"val_loss\"") {
   const std::string digits = std::to_string(step);
   const std::string name = "step-" + std::string(8 - digits.size(), '0') + digits;
   scratch.write(name + "/state.json",
                 "{\"step\":" + digits +
                     ",\"epoch\":0,\"position\":0,\"offset\":0,\"world_size\":1,\"global_batch_size\":8,\"seconds\":1," +
-                    (reason.empty() ? "" : "\"reason\":\"" + reason + "\",") +
-                    "\"metric\":{\"name\":\"val_loss\",\"value\":" + val_loss + "}}");
+                    (reason.empty() ? "" : "\"reason\":\"" + reason + "\",") + "\"metric\":{" + metric +
+                    ",\"value\":" + value + "}}");
   scratch.write(name + "/COMPLETE", hash_hex_of(scratch.folder() / name / "state.json") + "\n");
   return scratch.folder() / name;
 }
@@ -65,8 +66,8 @@ TEST_CASE("a checkpoint saved because of the time is never the best one") {
   const fs::path regular = saved(scratch, 10, "0.5");
   saved(scratch, 20, "0.1", "time");
   CHECK(by_metric(complete_checkpoints(scratch.folder())) == std::vector<fs::path>{regular});
-  CHECK(best_saved(scratch.folder(), "val_loss")->step == 10);
-  CHECK_FALSE(best_saved(scratch.folder(), "val_accuracy"));
+  CHECK(best_saved(scratch.folder(), {.name = "val_loss"})->step == 10);
+  CHECK_FALSE(best_saved(scratch.folder(), {.name = "val_accuracy"}));
 }
 
 TEST_CASE("a checkpoint of a version that wrote no reason is a regular one, and one of an unknown reason is damaged") {
@@ -80,12 +81,35 @@ TEST_CASE("a checkpoint of a version that wrote no reason is a regular one, and 
 TEST_CASE("a value is better than another by the direction of its metric, and than none if it is a number") {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  CHECK(is_better("val_loss", 0.1, 0.2));
-  CHECK_FALSE(is_better("val_loss", 0.2, 0.2));
-  CHECK(is_better("val_accuracy", 0.2, 0.1));
-  CHECK(is_better("train_loss", 0.2, kNaN));
-  CHECK_FALSE(is_better("val_loss", kNaN, 0.2));
-  CHECK_FALSE(is_better("val_accuracy", kInfinity, kNaN));
+  const config::Metric loss{.name = "val_loss", .direction = config::Direction::less};
+  const config::Metric auroc{.name = "val_auroc", .direction = config::Direction::greater};
+  CHECK(loss.is_better(0.1, 0.2));
+  CHECK_FALSE(loss.is_better(0.2, 0.2));
+  CHECK(auroc.is_better(0.2, 0.1));
+  CHECK(loss.is_better(0.2, kNaN));
+  CHECK_FALSE(loss.is_better(kNaN, 0.2));
+  CHECK_FALSE(auroc.is_better(kInfinity, kNaN));
+}
+
+TEST_CASE("the best checkpoints are kept by the direction that they tell, also of a metric of an unknown name") {
+  for (const auto& [direction, best] : {std::pair{"greater", 20}, std::pair{"less", 30}}) {
+    const Scratch scratch;
+    const std::string metric = "\"direction\":\"" + std::string(direction) + "\",\"name\":\"val_auroc\"";
+    saved(scratch, 10, "0.5", "best", metric);
+    saved(scratch, 20, "0.9", "best", metric);
+    saved(scratch, 30, "0.2", "best", metric);
+    saved(scratch, 40, "0.6", "", metric);
+    retain(scratch.folder(), 1, 1);
+    CHECK(steps_in(scratch) == std::set<std::int64_t>{best, 40});
+  }
+}
+
+TEST_CASE("of a checkpoint that tells no direction, a loss is better when it is less, an accuracy when it is greater") {
+  const Scratch scratch;
+  CHECK(position_of(saved(scratch, 10, "0.5")).judged_by.direction == config::Direction::less);
+  const auto accuracy = position_of(saved(scratch, 20, "0.5", "", "\"name\":\"val_accuracy\""));
+  CHECK(accuracy.judged_by.direction == config::Direction::greater);
+  CHECK_THROWS(position_of(saved(scratch, 30, "0.5", "", R"("name":"val_loss","direction":"upwards")")));
 }
 
 TEST_CASE("a copied checkpoint is whole or is not there") {

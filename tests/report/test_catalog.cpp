@@ -49,7 +49,7 @@ TEST_CASE("a run's summary is read as it was written") {
   CHECK(run.ended == 1795295055);
   CHECK(run.epochs == 3);
   CHECK(run.steps == 96);
-  CHECK(run.final_metrics == std::map<std::string, double>{{"train_loss", 0.5}, {"val_loss", 0.25}});
+  CHECK(run.final_metrics == decltype(run.final_metrics){{"train_loss", 0.5}, {"val_loss", 0.25}});
   REQUIRE(run.best);
   CHECK(run.best->metric == "val_loss");
   CHECK(run.best->value == 0.125);

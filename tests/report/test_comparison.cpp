@@ -1,5 +1,6 @@
 #include "report/select/comparison.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "catch.h"
 #include "record/scratch.h"
 #include "report/read/turns.h"
+#include "report/text/listing.h"
 #include "words.h"
 
 namespace ddp::report {
@@ -55,6 +57,26 @@ TEST_CASE("two runs that are the same are said to be") {
   CHECK(read.at("version") == 1);
   CHECK(read.at("config").empty());
   CHECK(read.at("metrics").empty());
+}
+
+TEST_CASE("each metric that some run has is a column and a line, the losses first and the others by name") {
+  const Scratch s;
+  const std::string metrics = R"("val_loss":0.5,"val_auroc":0.75,"train_loss":0.25,"val_accuracy":0.625)";
+  std::vector<Row> rows{run(s, "a", "epochs = 2\n", metrics), run(s, "b", "epochs = 2\n", R"("val_loss":0.5)")};
+  std::ostringstream list;
+  print_list(rows, list, Terminal{.width = 200});
+  const std::string headers = list.str().substr(0, list.str().find('\n'));
+  std::vector<std::size_t> places;
+  for (const char* name : {"train_loss", "val_loss", "val_accuracy", "val_auroc", "age"}) {
+    places.push_back(headers.find(name));
+  }
+  CHECK(places.back() != std::string::npos);
+  CHECK(std::is_sorted(places.begin(), places.end()));
+  CHECK(contains(list.str(), "0.75"));
+  std::vector<std::string> lines;
+  for (const Line& line : compare(std::move(rows)).metrics) lines.push_back(line.first);
+  lines.resize(4);
+  CHECK(lines == std::vector<std::string>{"train_loss", "val_loss", "val_accuracy", "val_auroc"});
 }
 
 TEST_CASE("a difference of metrics is told with its sign and integers as integers") {

@@ -6,10 +6,12 @@
 #include "base/error.h"
 #include "catch.h"
 #include "record/metrics/json_line.h"
+#include "record/metrics/lines.h"
+#include "record/metrics/step_line.h"
 #include "record/scratch.h"
 #include "report/read/history.h"
-#include "report/read/lines.h"
-#include "report/read/step_line.h"
+#include "report/read/loss_curve.h"
+#include "report/read/turns.h"
 
 namespace ddp::report {
 namespace {
@@ -92,7 +94,7 @@ TEST_CASE("numbers at the ends of what a double holds are joined without overflo
 TEST_CASE("lines that are damaged, out of order or torn are passed over, and the others are there") {
   const std::string metrics = history_line(1, 1) + "{\"event\":\"step\",\"epoch\":0,\"st\n" + "\xff\xfe\n" + "[]\n" +
                               history_line(1, 7) + "{\"event\":\"step\",\"epoch\":-1,\"step\":2,\"loss\":1}\n" +
-                              std::string(3 * Lines::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
+                              std::string(3 * record::Lines::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
                               history_line(2, 2) + history_line(3, 3).substr(0, 60);
   const History history = history_of(metrics);
   CHECK(history.steps.to_json()["step"] == Value({1, 2}));
@@ -122,6 +124,39 @@ TEST_CASE("every number of an epoch's line is a curve, also one that this versio
   CHECK(history_of(line + "}\n").epochs.to_json()["columns"].size() == Curves::kMostColumns);
 }
 
+TEST_CASE("an event that this version does not know is one of the events, and no damaged line") {
+  const History history = history_of(history_line(1, 1) + "{\"event\":\"promotion\",\"epoch\":0,\"step\":1}\n");
+  CHECK(history.passed_over == 0);
+  REQUIRE(history.goings_on.newest.size() == 1);
+  CHECK(history.goings_on.newest.front()["event"] == "promotion");
+}
+
+TEST_CASE("steps whose keys stand in another order are on the curve") {
+  const std::string other = R"({"seconds":0.5,"lr":0.5,"loss":0.25,"step":2,"samples":4,"epoch":0,"event":"step"})";
+  const Value json = history_of(history_line(1, 0.5) + other + "\n" + history_line(3, 0.125)).steps.to_json();
+  CHECK(json["step"] == Value({1, 2, 3}));
+  CHECK(json["columns"]["loss"]["mean"] == Value({0.5, 0.25, 0.125}));
+  const record::Scratch scratch;
+  scratch.write("metrics.jsonl", other + "\n");
+  CHECK(loss_curve(scratch.folder() / "metrics.jsonl", 1).at(0).loss == 0.25);
+}
+
+TEST_CASE("restarts whose keys stand in another order are turns") {
+  const record::Scratch scratch;
+  scratch.write("metrics.jsonl", "{\"cause\":\"killed\",\"step\":5,\"epoch\":0,\"event\":\"restart\"}\n");
+  const auto turns = turns_of(scratch.folder() / "metrics.jsonl");
+  REQUIRE(turns.size() == 1);
+  CHECK(in_words(turns.front()) == "after step 5: killed");
+}
+
+TEST_CASE("a validation inside an epoch is a point of the curves per epoch, and the epoch's end another") {
+  const History history = history_of(
+      "{\"event\":\"validation\",\"epoch\":0,\"step\":1,\"val_loss\":2}\n"
+      "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":1,\"val_loss\":1}\n");
+  CHECK(history.epochs.to_json()["columns"]["val_loss"]["mean"] == Value({2, 1}));
+  CHECK(history.passed_over == 0);
+}
+
 TEST_CASE("of restarts and checkpoints without number the newest are kept, and all are counted") {
   std::string metrics;
   for (int i = 1; i <= 1000; ++i) {
@@ -140,22 +175,22 @@ TEST_CASE("of restarts and checkpoints without number the newest are kept, and a
 TEST_CASE("a step's line is read at once as it is written, and left to the reader of JSON otherwise") {
   std::string line = history_line(7, 0.1);
   line.pop_back();
-  const auto step = read_step_line(line);
+  const auto step = record::read_step_line(line);
   REQUIRE(step);
-  CHECK(step->place.step == 7);
+  CHECK(step->step == 7);
   CHECK(step->loss == 0.1);
-  CHECK(step->place.seconds == 1.75);
+  CHECK(step->seconds == 1.75);
   std::string lost = history_line(7, std::numeric_limits<double>::infinity());
   lost.pop_back();
-  REQUIRE(read_step_line(lost));
-  CHECK(std::isnan(read_step_line(lost)->loss));
-  for (std::size_t size = 0; size < line.size(); ++size) CHECK_FALSE(read_step_line(line.substr(0, size)));
-  CHECK_FALSE(read_step_line(line + "}"));
+  REQUIRE(record::read_step_line(lost));
+  CHECK(std::isnan(record::read_step_line(lost)->loss));
+  for (std::size_t size = 0; size < line.size(); ++size) CHECK_FALSE(record::read_step_line(line.substr(0, size)));
+  CHECK_FALSE(record::read_step_line(line + "}"));
   for (const char* bad : {"inf", "nan", "-", "\"1\"", "1e999", ""}) {
     const std::string text = "{\"event\":\"step\",\"epoch\":0,\"step\":1,\"loss\":" + std::string(bad) +
                              ",\"lr\":0,\"samples\":1,\"samples_per_second\":1,\"seconds\":1}";
     INFO(text);
-    CHECK_FALSE(read_step_line(text));
+    CHECK_FALSE(record::read_step_line(text));
   }
 }
 

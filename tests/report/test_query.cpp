@@ -96,6 +96,15 @@ TEST_CASE("rows that have no value to sort by come last, either way") {
   CHECK(Results().selected({.sort_by = "-val_loss"}) == "bb/1 a/1 b/1 a/2 ");
 }
 
+TEST_CASE("a metric that some run has is a key, and so is one that the query knows") {
+  Results r;
+  queried_run(r.scratch, "c/1", "completed", "5", "\"val_auroc\":0.75", "damaged = = 1\n");
+  CHECK(r.where("val_auroc>0.5") == "c/1 ");
+  CHECK(r.selected({.sort_by = "val_auroc", .limit = 1}) == "c/1 ");
+  CHECK(r.error_of({.sort_by = "val_accuracy"}).find("nothing here has the key \"val_accuracy\"") != std::string::npos);
+  CHECK(r.selected({.sort_by = "val_accuracy", .limit = 1, .metrics = {"val_accuracy"}}) == "a/1 ");
+}
+
 TEST_CASE("a mistyped key or status or condition is refused with the one that is meant") {
   Results r;
   CHECK(r.error_of({.sort_by = "vall_loss"}).find("did you mean \"val_loss\"?") != std::string::npos);

@@ -44,7 +44,7 @@ TEST_CASE("what was handed over is in the file when flush returns, whoever calls
     saving.join();
     log.flush();
     CHECK(points(scratch.folder() / "tensorboard") == kSteps);
-    log.epoch({.epoch = 0, .step = kSteps, .train_loss = 0.5}, 1);
+    log.epoch({.epoch = 0, .step = kSteps, .metrics = {{"train_loss", 0.5}}}, 1);
     log.finish(true);
   }
   CHECK(points(scratch.folder() / "tensorboard") == kSteps + 1);

@@ -43,7 +43,8 @@ std::string epoch_event(std::int64_t epoch, std::int64_t step) {
   append_point(event, {.kind = Point::Kind::epoch,
                        .wall_time = 1,
                        .step = step,
-                       .values = {static_cast<double>(epoch), 0.5, std::nan(""), std::nan("")}});
+                       .values = {static_cast<double>(epoch)},
+                       .metrics = {{"train_loss", 0.5}}});
   return event;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -9,6 +10,8 @@
 #include "base/safe_name.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
+#include "config/metric.h"
+#include "record/metrics/metric_values.h"
 #include "record/run_directory.h"
 #include "report/select/query.h"
 #include "report/text/listing.h"
@@ -52,11 +55,20 @@ report::Catalog read(const ListOptions& o) {
   return all;
 }
 
+// A metric that none of the runs has is a key too; which ones there are, components.json tells.
+bool asks_for_metric(const report::Query& query) {
+  const auto names_metric = [](const report::Condition& condition) { return record::is_metric_name(condition.key); };
+  const std::string& key = query.sort_by;
+  return record::is_metric_name(key.starts_with('-') ? key.substr(1) : key) ||
+         std::any_of(query.where.begin(), query.where.end(), names_metric);
+}
+
 int list(const ListOptions& o) {
   report::Query query = o.query;
   for (const std::string& text : o.where) {
     for (report::Condition& condition : report::parse_conditions(text)) query.where.push_back(std::move(condition));
   }
+  if (asks_for_metric(query)) query.metrics = config::metric_names(config::Components::installed());
   report::Catalog catalog = read(o);
   std::vector<std::string> problems = std::move(catalog.problems);
   const bool any = !catalog.runs.empty() || !catalog.sweeps.empty();

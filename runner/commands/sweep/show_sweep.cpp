@@ -39,12 +39,18 @@ Value to_json(const PreparedSweep& p, const std::string& folder) {
                       {"steps", trial.workload.length.steps},
                       {"seconds", seconds_of(trial)}});
   }
-  return {{"version", 1},           {"kind", "sweep"},
-          {"name", p.loaded->name}, {"method", sweep.method.name},
-          {"metric", sweep.metric}, {"goal", sweep.greater_is_better ? "max" : "min"},
-          {"at_once", p.at_once},   {"gpus", p.gpus.size()},
-          {"cores", p.cores},       {"seconds", seconds_of(p)},
-          {"results", folder},      {"trials", trials},
+  return {{"version", 1},
+          {"kind", "sweep"},
+          {"name", p.loaded->name},
+          {"method", sweep.method.name},
+          {"metric", sweep.metric.name},
+          {"goal", sweep.goal()},
+          {"at_once", p.at_once},
+          {"gpus", p.gpus.size()},
+          {"cores", p.cores},
+          {"seconds", seconds_of(p)},
+          {"results", folder},
+          {"trials", trials},
           {"warnings", p.warnings}};
 }
 
@@ -66,7 +72,8 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
   const std::string at_most = p.search->independent() ? "" : ", where none is stopped";
   report::Table facts;
   facts.row({"sweep", p.loaded->name + ", " + sweep.method.name + " for the " +
-                          (sweep.greater_is_better ? "greatest " : "least ") + sweep.metric});
+                          (sweep.metric.direction == config::Direction::greater ? "greatest " : "least ") +
+                          sweep.metric.name});
   facts.row({"trials", std::to_string(trials) + ", of up to " + report::counted(most_ranks, "rank") + ", " +
                            std::to_string(p.at_once) + " side by side"});
   facts.row({"devices", p.gpus.empty() ? report::counted(p.cores, "CPU core")

@@ -48,6 +48,7 @@ struct Option {
   Range range = {};                       // of a number, or of each number of a list
   std::vector<std::string> choices = {};  // of a text: the only values
   bool required = false;
+  bool names_metric = false;               // a text: supply_metrics() adds the names of metrics to `choices`
   bool path = false;                       // a file: relative to the experiment file that names it
   std::optional<std::size_t> length = {};  // of a list
   std::vector<Type> types = {};            // what the value may be; several where PyTorch takes an int or a list

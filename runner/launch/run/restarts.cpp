@@ -1,27 +1,15 @@
 #include "launch/run/restarts.h"
 
-#include <fcntl.h>
-
 #include "base/log.h"
 #include "launch/run/run_summary.h"
-#include "record/metrics/json_line.h"
+#include "record/metrics/event_lines.h"
+#include "record/metrics/metrics_log.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
 std::string count(int restarts) { return std::to_string(restarts) + (restarts == 1 ? " restart" : " restarts"); }
-
-// The ranks that write metrics.jsonl have ended.
-void append(const fs::path& metrics, const std::string& line) {
-  const FileDescriptor file(open(metrics.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!file) throw training_error("cannot open: " + errno_text(errno), metrics.string());
-  write_all(file.get(), line.data(), line.size(), metrics.string());
-}
-
-std::string name_of(const fs::path& checkpoint) {
-  return checkpoint.empty() ? "" : "checkpoints/" + checkpoint.filename().string();
-}
 
 }  // namespace
 
@@ -64,18 +52,17 @@ void Restarts::note(const record::Failure& failure) {
   ++used_;
   ++summary_.restarts;
   record::write_summary(forked_.run.directory, summary_);
-  append(forked_.run.directory.metrics(), record::JsonLine("restart")
-                                              .add("epoch", at.epoch)
-                                              .add("step", at.step)
-                                              .add("restart", std::int64_t{summary_.restarts})
-                                              .add("rank", std::int64_t{failure.rank})
-                                              .add("cause", std::string_view(failure.what))
-                                              .add("checkpoint", std::string_view(name_of(point_.checkpoint)))
-                                              .add("seconds", at.seconds)
-                                              .finish());
-  const std::string from = point_.checkpoint.empty()
-                               ? "the start: nothing is saved yet"
-                               : "after step " + std::to_string(at.step) + ", from " + name_of(point_.checkpoint);
+  const record::RestartRecord restart{.epoch = at.epoch,
+                                      .step = at.step,
+                                      .restart = summary_.restarts,
+                                      .rank = failure.rank,
+                                      .cause = failure.what,
+                                      .checkpoint = point_.checkpoint};
+  // The ranks that write metrics.jsonl have ended.
+  record::append_line(forked_.run.directory.metrics(), record::to_line(restart, at.seconds));
+  const std::string from = point_.checkpoint.empty() ? "the start: nothing is saved yet"
+                                                     : "after step " + std::to_string(at.step) + ", from " +
+                                                           record::name_in_run(point_.checkpoint);
   log::warn(in_words(failure, forked_.run.directory, summary_) + "\n  restart " + std::to_string(used_) + " of " +
             std::to_string(most_) + ": all ranks start again " + from);
 }

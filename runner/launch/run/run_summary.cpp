@@ -3,6 +3,7 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <map>
 
 #include "base/log.h"
 #include "base/shell_word.h"
@@ -17,10 +18,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLastLines = 8;
-
-void add_metric(config::Value& metrics, const char* name, double value) {
-  if (!std::isnan(value)) metrics[name] = value;
-}
 
 }  // namespace
 
@@ -50,14 +47,12 @@ record::Summary summary_of(const Plan& plan, const std::vector<std::string>& dev
 
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e) {
   const record::EpochHistory history = record::epoch_history(directory.metrics(), e.best_metric());
-  run.train_loss = history.train_loss;
-  run.val_loss = history.val_loss;
-  run.val_accuracy = history.val_accuracy;
+  for (const auto& [name, value] : history.metrics) run.metrics.set(name, value);
   run.best = history.best;
   run.best_step = history.best_step;
   // A fork has no lines of the epochs before the checkpoint that it began with.
   const auto saved = record::best_saved(directory.checkpoints(), e.best_metric());
-  if (!saved || !record::is_better(e.best_metric(), saved->value, run.best)) return;
+  if (!saved || !e.best_metric().is_better(saved->value, run.best)) return;
   run.best = saved->value;
   run.best_step = saved->step;
 }
@@ -90,11 +85,13 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   s.epochs = run.epochs_done;
   s.steps = run.step;
   s.seconds = run.seconds;
-  add_metric(s.final_metrics, "train_loss", run.train_loss);
-  add_metric(s.final_metrics, "val_loss", run.val_loss);
-  add_metric(s.final_metrics, "val_accuracy", run.val_accuracy);
+  std::map<std::string, double, record::MetricOrder> last;
+  for (const auto& [name, value] : run.metrics.values()) {
+    if (!std::isnan(value)) last[name] = value;
+  }
+  for (const auto& [name, value] : last) s.final_metrics[name] = value;
   if (std::isnan(run.best)) return;
-  s.best = {{"metric", e.best_metric()}, {"value", run.best.load()}, {"step", run.best_step.load()}};
+  s.best = {{"metric", e.best_metric().name}, {"value", run.best.load()}, {"step", run.best_step.load()}};
 }
 
 // USR2 is how a scheduler asks for what TERM does.

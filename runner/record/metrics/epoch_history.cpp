@@ -1,51 +1,30 @@
 #include "record/metrics/epoch_history.h"
 
-#include <fstream>
+#include <string>
 
-#include <nlohmann/json.hpp>
-
-#include "config/text/json_text.h"
-#include "record/saves/checkpoint_index.h"
+#include "base/error.h"
+#include "record/metrics/event_reader.h"
 
 namespace ddp::record {
-namespace {
 
-double number(const nlohmann::json& line, const std::string& key) {
-  const auto value = line.find(key);
-  return value != line.end() && value->is_number() ? value->get<double>() : EpochHistory::kNone;
-}
-
-// An epoch's line; null where it is none of ours.
-nlohmann::json read_line(const std::string& text) {
-  try {
-    auto line = config::parse_json(text);
-    config::count_member(line, "step");
-    return line;
-  } catch (const std::exception&) {
-    return nullptr;
-  }
-}
-
-}  // namespace
-
-EpochHistory epoch_history(const std::filesystem::path& metrics, const std::string& metric) {
+EpochHistory epoch_history(const std::filesystem::path& metrics, const config::Metric& judged_by) {
   EpochHistory history;
   std::error_code none;
   if (!std::filesystem::is_regular_file(metrics, none)) return history;
-  std::ifstream in(metrics);
-  for (std::string text; std::getline(in, text);) {
-    // Most lines are of steps: those are not parsed.
-    if (text.find("\"event\":\"epoch\"") == std::string::npos) continue;
-    const auto line = read_line(text);
-    if (line.is_null()) continue;
-    history.train_loss = number(line, "train_loss");
-    // Validation may be rarer than epochs: its last values stay.
-    if (line.contains("val_loss")) history.val_loss = number(line, "val_loss");
-    if (line.contains("val_accuracy")) history.val_accuracy = number(line, "val_accuracy");
-    const double value = number(line, metric);
-    if (!is_better(metric, value, history.best)) continue;
-    history.best = value;
-    history.best_step = config::count_member(line, "step");
+  try {
+    EventReader events(metrics, {EventKind::epoch, EventKind::validation});
+    while (const Event* event = events.next()) {
+      // Validation may be rarer than epochs: its last values stay.
+      for (const auto& [name, value] : event->numbers) {
+        if (is_metric_name(name)) set_value(history.metrics, std::string(name), value);
+      }
+      const double value = event->number(judged_by.name);
+      if (!judged_by.is_better(value, history.best)) continue;
+      history.best = value;
+      history.best_step = event->step;
+    }
+  } catch (const Error&) {
+    // What the run tells of its epochs from now on does not need those before.
   }
   return history;
 }

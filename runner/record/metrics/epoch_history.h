@@ -3,21 +3,22 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <string>
+
+#include "config/metric.h"
+#include "record/metrics/metric_values.h"
 
 namespace ddp::record {
 
-// What the epochs of a run had come to. NaN: not measured.
+// What the epochs and validations of a run came to.
 struct EpochHistory {
-  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  double train_loss = kNone;  // of the last epoch
-  double val_loss = kNone;
-  double val_accuracy = kNone;
-  double best = kNone;  // of all epochs, of one metric
+  MetricValues metrics;  // the last value of each
+  // Of all values of one metric; NaN: none was measured.
+  double best = std::numeric_limits<double>::quiet_NaN();
   std::int64_t best_step = 0;
 };
 
-// Read from the epoch lines of metrics.jsonl; `metric` is the one whose best value is wanted.
-EpochHistory epoch_history(const std::filesystem::path& metrics, const std::string& metric);
+// Read from metrics.jsonl; `judged_by` is the metric whose best value is wanted. A file that is not there, or cannot be
+// read, has no history.
+EpochHistory epoch_history(const std::filesystem::path& metrics, const config::Metric& judged_by);
 
 }  // namespace ddp::record

@@ -2,20 +2,11 @@
 
 #include <fcntl.h>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <fstream>
-#include <optional>
-#include <string_view>
-
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "config/text/json_text.h"
-#include "record/file/atomic_file.h"
 
 namespace ddp::record {
-
 namespace {
 
 // More lines than this are not kept in memory for a disk that takes none.
@@ -80,57 +71,9 @@ void MetricsLog::write_in_background() {
   }
 }
 
-namespace {
-
-// Takes `text` and the number behind it off the front of a line.
-std::optional<std::int64_t> take_number(std::string_view& line, std::string_view text) {
-  if (!line.starts_with(text)) return {};
-  line.remove_prefix(text.size());
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-  if (error != std::errc{}) return {};
-  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
-  return number;
-}
-
-// The step of a line as a step's is written; nothing where it is another, or none. Nearly all lines are of steps, there
-// may be millions, and a run that restarts waits for this: a look at the line takes a third of reading it.
-std::optional<std::int64_t> step_of_line(const std::string& line) {
-  std::string_view rest = line;
-  if (!take_number(rest, "{\"event\":\"step\",\"epoch\":")) return {};
-  const auto step = take_number(rest, ",\"step\":");
-  if (!step || (!rest.starts_with(',') && !rest.starts_with('}'))) return {};
-  return nlohmann::json::accept(line) ? step : std::nullopt;
-}
-
-// Does a line of metrics.jsonl belong to what a run has done up to there? What is no line of ours does not.
-bool belongs(const std::string& line, std::int64_t step, std::int64_t epoch) {
-  if (const auto of_step = step_of_line(line)) return *of_step <= step;
-  try {
-    const auto event = config::parse_json(line);
-    if (event.contains("step") && config::count_member(event, "step") > step) return false;
-    return config::text_member(event, "event") != "epoch" || config::count_member(event, "epoch") < epoch;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-}  // namespace
-
-void rewind_metrics(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) return;
-  if (error) throw usage_error("cannot be read: " + error.message(), file.string());
-  // Who opens a pipe waits.
-  if (!std::filesystem::is_regular_file(status)) throw usage_error("is not a regular file", file.string());
-  std::ifstream in(file);
-  std::string kept;
-  for (std::string line; std::getline(in, line);) {
-    if (belongs(line, step, epoch)) kept += line + '\n';
-  }
-  if (in.bad() || !in.eof()) throw usage_error("cannot be read", file.string());
-  write_atomically(file, kept);
+void append_line(const std::filesystem::path& file, const std::string& line) {
+  const FileDescriptor opened = open_to_append(file);
+  write_all(opened.get(), line.data(), line.size(), file.string());
 }
 
 }  // namespace ddp::record

@@ -42,8 +42,7 @@ class MetricsLog {
   std::thread writer_;
 };
 
-// Takes from metrics.jsonl what came after a checkpoint, and a line that was not finished, so that a run that
-// goes on from there has each step once: events after `step` go, and so do epoch lines of `epoch` and later.
-void rewind_metrics(const std::filesystem::path& file, std::int64_t step, std::int64_t epoch);
+// Appends one line with its newline, where no rank writes the file. Throws ddp::Error (training).
+void append_line(const std::filesystem::path& file, const std::string& line);
 
 }  // namespace ddp::record

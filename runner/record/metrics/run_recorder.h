@@ -3,55 +3,15 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
+#include "config/metric.h"
 #include "record/console.h"
 #include "record/metrics/metrics_log.h"
+#include "record/metrics/records.h"
 #include "record/progress_page.h"
-#include "record/saves/checkpoint_index.h"
 
 namespace ddp::record {
-
-// One optimizer step, as metrics.jsonl tells it.
-struct StepRecord {
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  double loss = 0;
-  double lr = 0;
-  std::int64_t samples = 0;  // of all ranks
-};
-
-// An epoch's end. NaN: not measured.
-struct EpochRecord {
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  std::int64_t samples = 0;  // of the whole epoch, all ranks
-  double train_loss = 0;
-  double val_loss = 0;
-  double val_accuracy = 0;
-
-  // The value of the metric of that name.
-  double metric(const std::string& name) const;
-};
-
-// A checkpoint that is there.
-struct SaveRecord {
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  std::filesystem::path folder;
-  double stall = 0;  // seconds that training waited for it
-  SaveReason reason = SaveReason::regular;
-};
-
-// From where a run goes on, and with what.
-struct ResumeRecord {
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  std::filesystem::path checkpoint;  // empty: from the start
-  int world_size = 1;
-  std::string changes;  // of the experiment, a JSON object; empty: none
-};
 
 // Who is told what metrics.jsonl tells, to keep it in another form. The first two are called on the training path:
 // they must not write.
@@ -74,8 +34,8 @@ class RunRecorder {
               double seconds, MetricsFollower* follower);
 
   void step(const StepRecord& record);
-  // `metric`: the one whose best value is kept.
-  void epoch(const EpochRecord& record, const std::string& metric);
+  // `judged_by`: the metric whose best value is kept.
+  void epoch(const EpochRecord& record, const config::Metric& judged_by);
   // A save gets on: its rank, which may have nothing else to do, does not hang.
   void saving() { page_.rank(0).note_activity(); }
   // A save has ended. These three and flush() may be called from another thread.
@@ -88,7 +48,7 @@ class RunRecorder {
   double seconds() const;
 
  private:
-  void keep_best(const std::string& metric, double value, std::int64_t step);
+  void keep_best(const config::Metric& metric, double value, std::int64_t step);
 
   using Clock = std::chrono::steady_clock;
 

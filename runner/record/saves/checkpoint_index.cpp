@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -63,6 +62,15 @@ SaveReason reason_member(const nlohmann::json& state) {
     if (text == to_string(reason)) return reason;
   }
   throw std::runtime_error(config::in_quotes(text) + " is no reason to save");
+}
+
+config::Metric metric_member(const nlohmann::json& state) {
+  const auto& metric = config::member(state, "metric");
+  const std::string name = config::text_member(metric, "name");
+  if (metric.contains("direction")) {
+    return {.name = name, .direction = config::read_direction(config::text_member(metric, "direction"))};
+  }
+  return {.name = name, .direction = name == "val_accuracy" ? config::Direction::greater : config::Direction::less};
 }
 
 bool is_complete(const fs::path& folder) {
@@ -155,7 +163,7 @@ Position position_of(const fs::path& checkpoint) {
                       .world_size = static_cast<int>(count_member(state, "world_size", INT_MAX)),
                       .global_batch_size = count_member(state, "global_batch_size"),
                       .seconds = config::number_member(state, "seconds"),
-                      .metric_name = config::text_member(metric, "name"),
+                      .judged_by = metric_member(state),
                       .metric = {},
                       .reason = reason_member(state),
                       .ended_by = state.contains("ended_by") ? config::text_member(state, "ended_by") : ""};
@@ -166,39 +174,32 @@ Position position_of(const fs::path& checkpoint) {
   }
 }
 
-std::vector<Ranked> by_metric(const std::vector<fs::path>& newest_first, const std::string& metric) {
+std::vector<Ranked> by_metric(const std::vector<fs::path>& newest_first, const config::Metric& metric) {
   std::vector<Ranked> ranked;
   for (const auto& folder : newest_first) {
     const Position position = position_of(folder);
-    if (position.reason == SaveReason::time || position.metric_name != metric || !position.metric) continue;
+    if (position.reason == SaveReason::time || position.judged_by.name != metric.name || !position.metric) continue;
     ranked.push_back({.folder = folder, .value = *position.metric, .step = position.step});
   }
   std::stable_sort(ranked.begin(), ranked.end(),
-                   [&](const Ranked& a, const Ranked& b) { return is_better(metric, a.value, b.value); });
+                   [&](const Ranked& a, const Ranked& b) { return metric.is_better(a.value, b.value); });
   return ranked;
 }
 
 std::vector<fs::path> by_metric(const std::vector<fs::path>& newest_first) {
   std::vector<fs::path> best_first;
   if (newest_first.empty()) return best_first;
-  for (const Ranked& one : by_metric(newest_first, position_of(newest_first.front()).metric_name)) {
+  for (const Ranked& one : by_metric(newest_first, position_of(newest_first.front()).judged_by)) {
     best_first.push_back(one.folder);
   }
   return best_first;
 }
 
-std::optional<Ranked> best_saved(const fs::path& checkpoints, const std::string& metric) {
+std::optional<Ranked> best_saved(const fs::path& checkpoints, const config::Metric& metric) {
   std::vector<fs::path> candidates = up_to_latest(checkpoints);
   std::erase_if(candidates, [](const fs::path& folder) { return !is_complete(folder); });
   const std::vector<Ranked> best_first = by_metric(candidates, metric);
   return best_first.empty() ? std::nullopt : std::optional(best_first.front());
-}
-
-bool greater_is_better(const std::string& metric) { return metric == "val_accuracy"; }
-
-bool is_better(const std::string& metric, double value, double other) {
-  if (!std::isfinite(value) || std::isnan(other)) return std::isfinite(value);
-  return greater_is_better(metric) ? value > other : value < other;
 }
 
 }  // namespace ddp::record

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "config/metric.h"
+
 namespace ddp::record {
 
 // Why a checkpoint was saved: the experiment file asks for it at that step, or the run ended there (regular); the
@@ -16,6 +18,10 @@ enum class SaveReason { regular, best, time };
 const char* to_string(SaveReason reason);
 // The member "reason" of a state.json; regular where there is none. Throws std::runtime_error where it is no reason.
 SaveReason reason_member(const nlohmann::json& state);
+
+// The metric that the member "metric" of a state.json names. Where it tells no direction, a version wrote it whose
+// metrics were losses and val_accuracy. Throws std::runtime_error where it is damaged.
+config::Metric metric_member(const nlohmann::json& state);
 
 // What can be told of checkpoints without torch: the parent picks the one that a run goes on from.
 
@@ -57,7 +63,7 @@ struct Position {
   int world_size = 1;
   std::int64_t global_batch_size = 0;  // samples of a step
   double seconds = 0;
-  std::string metric_name;
+  config::Metric judged_by = {};
   std::optional<double> metric;
   SaveReason reason = SaveReason::regular;
   std::string ended_by = {};  // why the run had ended; empty: it had not
@@ -66,13 +72,6 @@ struct Position {
 };
 // Throws ddp::Error (usage) where its state.json is damaged.
 Position position_of(const std::filesystem::path& checkpoint);
-
-// Is a greater value of this metric the better one?
-bool greater_is_better(const std::string& metric);
-
-// Is `value` a better one of this metric than `other`? A value that is not finite never is; any other one is better
-// than NaN.
-bool is_better(const std::string& metric, double value, double other);
 
 // A checkpoint with a value of a metric.
 struct Ranked {
@@ -83,12 +82,12 @@ struct Ranked {
 
 // Returns the checkpoints that have a value of this metric, best first; of equals, the newer first. Checkpoints that
 // were saved because of the time do not count: when they are saved changes nothing.
-std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_first, const std::string& metric);
+std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_first, const config::Metric& metric);
 
 // The same, by the metric of the newest of these checkpoints.
 std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
 
 // The best of the complete checkpoints that a run may go on from.
-std::optional<Ranked> best_saved(const std::filesystem::path& checkpoints, const std::string& metric);
+std::optional<Ranked> best_saved(const std::filesystem::path& checkpoints, const config::Metric& metric);
 
 }  // namespace ddp::record

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "record/file/atomic_file.h"
-#include "record/metrics/metrics_log.h"
+#include "record/metrics/rewind.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;

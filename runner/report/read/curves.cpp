@@ -42,7 +42,7 @@ std::size_t Curves::column(std::string_view name) {
   return index;
 }
 
-void Curves::add(const Place& place, std::span<const Entry> entries) {
+void Curves::add(const Place& place, std::span<const record::Event::Number> numbers) {
   if (points_.empty() || points_.back().rows == rows_per_point_) {
     if (points_.size() >= most_) halve();
     if (points_.empty() || points_.back().rows == rows_per_point_) points_.emplace_back();
@@ -51,12 +51,12 @@ void Curves::add(const Place& place, std::span<const Entry> entries) {
   point.place = last_ = place;
   ++point.rows;
   ++rows_;
-  for (const Entry& entry : entries) {
-    const std::size_t index = column(entry.column);
+  for (const auto& [name, value] : numbers) {
+    const std::size_t index = column(name);
     if (index >= kMostColumns) continue;
     if (point.cells.size() <= index) point.cells.resize(index + 1);
-    const bool finite = std::isfinite(entry.value);
-    point.cells[index].take(finite ? Cell{entry.value, entry.value, entry.value, 1, 0} : Cell{0, 0, 0, 0, 1});
+    const bool finite = std::isfinite(value);
+    point.cells[index].take(finite ? Cell{value, value, value, 1, 0} : Cell{0, 0, 0, 0, 1});
   }
 }
 

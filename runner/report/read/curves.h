@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "record/metrics/event_reader.h"
 
 namespace ddp::report {
 
@@ -25,13 +26,9 @@ class Curves {
 
   explicit Curves(std::size_t most) : most_(most) {}
 
-  // One number of a row. NaN: it was measured, and is not finite.
-  struct Entry {
-    std::string_view column;
-    double value;
-  };
-  // A row. Columns beyond kMostColumns are passed over.
-  void add(const Place& place, std::span<const Entry> entries);
+  // A row: a number for each column by its name. NaN: it was measured, and is not finite. Columns beyond kMostColumns
+  // are passed over.
+  void add(const Place& place, std::span<const record::Event::Number> numbers);
 
   std::int64_t rows() const { return rows_; }
   // The last place of all; nothing was measured before the first.

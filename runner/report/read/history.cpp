@@ -1,57 +1,25 @@
 #include "report/read/history.h"
 
-#include <cmath>
-#include <limits>
-#include <optional>
+#include <algorithm>
 #include <string>
+#include <utility>
 
-#include "config/text/json_text.h"
-#include "report/read/lines.h"
-#include "report/read/step_line.h"
+#include "record/metrics/event_reader.h"
+#include "record/summary.h"
 
 namespace ddp::report {
 namespace {
 
 using config::Value;
+using record::Event;
+using record::EventKind;
 
-constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
-
-std::int64_t count(const Value& line, const char* key) {
-  const auto found = line.find(key);
-  if (found == line.end()) throw std::runtime_error(std::string(key) + " is missing");
-  return config::as_count(*found);
-}
-
-// What is no number where one belongs counts as 0.
-double number(const Value& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-Place place_of(const Value& line) {
-  return {.epoch = count(line, "epoch"), .step = count(line, "step"), .seconds = number(line, "seconds")};
-}
-
-constexpr std::size_t kLongestName = 64;
-
-bool is_measured(const std::string& key, const Value& value) {
-  if (key.size() > kLongestName) return false;
-  return (value.is_number() || value.is_null()) && key != "epoch" && key != "step" && key != "seconds";
-}
-
-// Of a fork's first line, what record::Origin has.
-Value origin_in(const Value& given) {
-  Value origin = Value::object();
-  for (const char* key : {"run", "checkpoint"}) {
-    if (given.contains(key) && given[key].is_string()) origin[key] = given[key];
-  }
-  if (given.contains("step") && given["step"].is_number()) origin["step"] = given["step"];
-  return origin;
-}
+Place place_of(const Event& event) { return {.epoch = event.epoch, .step = event.step, .seconds = event.seconds}; }
 
 // The members of these names and kinds, and none else.
-Value happening(const Value& line, const Place& place) {
-  Value kept = {{"event", line["event"]}, {"epoch", place.epoch}, {"step", place.step}, {"seconds", place.seconds}};
+Value happening(const Event& event) {
+  const Value& line = event.members;
+  Value kept = {{"event", line["event"]}, {"epoch", event.epoch}, {"step", event.step}, {"seconds", event.seconds}};
   for (const char* key : {"path", "cause", "checkpoint", "reason"}) {
     if (line.contains(key) && line[key].is_string()) kept[key] = line[key];
   }
@@ -59,56 +27,49 @@ Value happening(const Value& line, const Place& place) {
     if (line.contains(key) && line[key].is_number()) kept[key] = line[key];
   }
   if (line.contains("changes") && line["changes"].is_object()) kept["changes"] = line["changes"];
-  if (line.contains("origin") && line["origin"].is_object()) kept["origin"] = origin_in(line["origin"]);
+  if (const auto origin = line.find("origin"); origin != line.end()) {
+    if (const auto read = record::read_origin(*origin)) kept["origin"] = record::to_json(*read);
+  }
   return kept;
 }
 
-class Reader {
+// Takes events in the order of the file.
+class Collector {
  public:
-  explicit Reader(History& history) : history_(history) {}
+  explicit Collector(History& history) : history_(history) {}
 
-  // False: the line is none of ours.
-  bool take(std::string_view text) try {
-    if (const auto step = read_step_line(text)) return take_step(*step);
-    const Value line = config::parse_value(text);
-    const Value event = line.is_object() && line.contains("event") ? line["event"] : Value();
-    if (event == "step" || event == "epoch") return take_numbers(line, event == "step");
-    if (event == "checkpoint") {
-      history_.checkpoints.add(happening(line, place_of(line)));
-    } else if (event == "restart" || event == "resume") {
-      history_.goings_on.add(happening(line, place_of(line)));
+  // False: the event is none of this run's.
+  bool take(const Event& event) {
+    switch (event.kind) {
+      case EventKind::step:
+        return is_next(history_.steps, event) && take_numbers(event, history_.steps);
+      case EventKind::validation:
+        return is_next(history_.epochs, event) && take_numbers(event, history_.epochs);
+      case EventKind::epoch:
+        return event.epoch > std::exchange(last_epoch_, std::max(last_epoch_, event.epoch)) &&
+               take_numbers(event, history_.epochs);
+      case EventKind::checkpoint:
+        history_.checkpoints.add(happening(event));
+        return true;
+      default:
+        history_.goings_on.add(happening(event));
+        return true;
     }
-    // Another event may be a later version's.
-    return event.is_string();
-  } catch (const std::exception&) {
-    return false;
   }
 
  private:
-  bool take_step(const StepLine& line) {
-    if (history_.steps.rows() > 0 && line.place.step <= history_.steps.last().step) return false;
-    const Curves::Entry entries[] = {
-        {"loss", line.loss}, {"lr", line.lr}, {"samples_per_second", line.samples_per_second}};
-    history_.steps.add(line.place, entries);
-    return true;
+  // Each step and each epoch is there once, in their order: what is not is somebody else's.
+  static bool is_next(const Curves& curves, const Event& event) {
+    return curves.rows() == 0 || event.step > curves.last().step;
   }
 
-  // Each step and each epoch is there once, in their order: what is not is somebody else's.
-  bool take_numbers(const Value& line, bool is_step) {
-    Curves& curves = is_step ? history_.steps : history_.epochs;
-    const Place place = place_of(line);
-    const Place& last = curves.last();
-    if (curves.rows() > 0 && (is_step ? place.step <= last.step : place.epoch <= last.epoch)) return false;
-    std::vector<Curves::Entry> entries;
-    for (const auto& [key, value] : line.items()) {
-      if (key == "samples" || !is_measured(key, value)) continue;
-      entries.push_back({key, value.is_null() ? kNotFinite : value.get<double>()});
-    }
-    curves.add(place, entries);
+  static bool take_numbers(const Event& event, Curves& curves) {
+    curves.add(place_of(event), event.numbers);
     return true;
   }
 
   History& history_;
+  std::int64_t last_epoch_ = -1;
 };
 
 }  // namespace
@@ -123,12 +84,12 @@ History read_history(const std::filesystem::path& metrics, std::size_t most_poin
   History history(most_points);
   std::error_code none;
   if (!std::filesystem::exists(metrics, none)) return history;
-  Lines lines(metrics);
-  Reader reader(history);
-  while (const auto line = lines.next()) {
-    if (!reader.take(*line)) ++history.passed_over;
+  record::EventReader events(metrics);
+  Collector collector(history);
+  while (const Event* event = events.next()) {
+    if (!collector.take(*event)) ++history.passed_over;
   }
-  history.passed_over += lines.passed_over();
+  history.passed_over += events.damaged();
   return history;
 }
 

@@ -23,8 +23,8 @@ struct History {
   explicit History(std::size_t most_points) : steps(most_points), epochs(most_points) {}
 
   Curves steps;                  // loss, lr, samples_per_second
-  Curves epochs;                 // every number of an epoch's line
-  Happenings goings_on;          // restart, resume
+  Curves epochs;                 // every number of an epoch's line, and of a validation's inside an epoch
+  Happenings goings_on;          // restart, resume, test, and those that this version does not know
   Happenings checkpoints;        // checkpoint
   std::int64_t passed_over = 0;  // lines that are none of ours
 };

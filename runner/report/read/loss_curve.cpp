@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "record/file/input_file.h"
-#include "report/read/step_line.h"
+#include "record/metrics/event_reader.h"
 
 namespace ddp::report {
 namespace {
@@ -19,12 +19,16 @@ struct Mean {
   double step = 0;
   double loss = 0;
   double lines = 0;
+  record::Event event = {};
 
   void add(std::string_view line) {
-    const auto read = read_step_line(line);
-    if (!read || !std::isfinite(read->loss)) return;
-    step += static_cast<double>(read->place.step);
-    loss += read->loss;
+    const auto kind = record::kind_in_front(line);
+    if (kind && *kind != record::EventKind::step) return;
+    if (!record::read_event(line, event) || event.kind != record::EventKind::step) return;
+    const double value = event.number("loss");
+    if (!std::isfinite(value)) return;
+    step += static_cast<double>(event.step);
+    loss += value;
     ++lines;
   }
 };

@@ -1,40 +1,47 @@
 #include "report/read/progress.h"
 
 #include <algorithm>
-#include <exception>
+#include <cmath>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
-#include "config/text/json_text.h"
 #include "record/file/input_file.h"
+#include "record/metrics/event_reader.h"
+#include "record/metrics/metric_values.h"
 #include "record/run_directory.h"
-#include "report/read/step_line.h"
 
 namespace ddp::report {
 namespace {
 
+using record::EventKind;
+
 constexpr std::uint64_t kEnd = 256 << 10;  // what is looked at: more than a thousand lines
 
-void take_epoch(RunView& run, std::string_view text) try {
-  const config::Value line = config::parse_value(text);
-  const std::int64_t epoch = config::as_count(line.at("epoch"), INT32_MAX);
-  run.steps = config::as_count(line.at("step"));
-  run.epochs = epoch + 1;
-  for (const char* name : {"train_loss", "val_loss", "val_accuracy"}) {
-    const auto metric = line.find(name);
-    if (metric != line.end() && metric->is_number()) run.final_metrics[name] = metric->get<double>();
+void take(RunView& run, const record::Event& event) {
+  if (!event.has_place) return;
+  const bool is_step = event.kind == EventKind::step;
+  run.epochs = event.epoch + (event.kind == EventKind::epoch ? 1 : 0);
+  run.steps = event.step;
+  if (is_step) {
+    run.seconds = event.seconds;
+    return;
   }
-} catch (const std::exception&) {  // damaged: no line of ours
+  for (const auto& [name, value] : event.numbers) {
+    if (record::is_metric_name(name) && std::isfinite(value)) run.final_metrics[std::string(name)] = value;
+  }
 }
 
-void take(RunView& run, std::string_view line) {
-  if (const auto step = read_step_line(line)) {
-    run.epochs = step->place.epoch;
-    run.steps = step->place.step;
-    run.seconds = step->place.seconds;
-  } else if (line.starts_with("{\"event\":\"epoch\",")) {
-    take_epoch(run, line);
-  }
+bool tells_progress(EventKind kind) {
+  return kind == EventKind::step || kind == EventKind::epoch || kind == EventKind::validation ||
+         kind == EventKind::test;
+}
+
+// Lines that begin as others do are passed by without being read.
+void take(RunView& run, std::string_view line, record::Event& event) {
+  const auto kind = record::kind_in_front(line);
+  if (kind && !tells_progress(*kind)) return;
+  if (record::read_event(line, event) && tells_progress(event.kind)) take(run, event);
 }
 
 }  // namespace
@@ -46,8 +53,9 @@ void add_progress(RunView& run) try {
   // The first line may be cut off, and the last one not whole yet.
   std::size_t begin = text.size() < file.size() ? text.find('\n') : 0;
   if (begin == std::string::npos) return;
+  record::Event event;
   for (std::size_t end = text.find('\n', begin); end != std::string::npos; end = text.find('\n', begin)) {
-    take(run, std::string_view(text).substr(begin, end - begin));
+    take(run, std::string_view(text).substr(begin, end - begin), event);
     begin = end + 1;
   }
 } catch (const Error&) {  // there is none yet

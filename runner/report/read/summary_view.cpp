@@ -163,9 +163,9 @@ RunView read_run(const fs::path& folder) {
   run.commit = text(git, "commit");
   run.dirty = member(git, "dirty") == true;
   run.restarts = count_of(json, "restarts");
-  if (const Value& origin = member(json, "origin"); origin.is_object()) {
-    run.origin = {
-        .run = text(origin, "run"), .checkpoint = text(origin, "checkpoint"), .step = count_of(origin, "step")};
+  run.origin = record::read_origin(member(json, "origin"));
+  if (run.origin) {
+    for (std::string* text : {&run.origin->run, &run.origin->checkpoint}) *text = config::printable(*text);
   }
   if (const Value& error = member(json, "error"); error.is_object()) {
     run.error = {.rank = static_cast<int>(to_count(member(error, "rank"), INT_MAX).value_or(-1)),

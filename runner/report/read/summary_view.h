@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "record/metrics/metric_values.h"
 #include "record/summary.h"
 
 namespace ddp::report {
@@ -34,7 +35,7 @@ struct Best {
 struct RunView : View {
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
-  std::map<std::string, double> final_metrics;  // train_loss, val_loss, val_accuracy: those there are
+  std::map<std::string, double, record::MetricOrder> final_metrics;  // those there are
   std::optional<Best> best;
   std::int64_t world_size = 0;
   std::vector<std::string> devices;

@@ -1,12 +1,9 @@
 #include "report/read/turns.h"
 
-#include <exception>
-#include <string_view>
-
 #include "base/error.h"
-#include "config/text/json_text.h"
 #include "config/text/source.h"
-#include "report/read/lines.h"
+#include "record/metrics/event_reader.h"
+#include "record/summary.h"
 #include "report/text/words.h"
 
 namespace ddp::report {
@@ -15,31 +12,24 @@ namespace {
 constexpr std::uintmax_t kLargestMetrics = std::uintmax_t{8} << 30;
 constexpr std::size_t kMost = 1000;
 
-std::string text_of(const config::Value& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-void add(std::vector<Turn>& turns, std::string_view text) try {
-  const config::Value line = config::parse_value(text);
+Turn turn_of(const record::Event& event) {
   Turn turn;
-  turn.event = text_of(line, "event");
-  if (turn.event != "restart" && turn.event != "resume") return;
-  turn.step = config::as_count(line.at("step"));
+  turn.event = event.text("event");
+  turn.step = event.step;
   // Of many lines, the first says what, the others where.
-  const std::string cause = text_of(line, "cause");
+  const std::string cause = event.text("cause");
   turn.cause = config::printable(cause.substr(0, cause.find('\n')));
+  const config::Value& line = event.members;
   if (const auto rank = line.find("rank"); rank != line.end() && rank->is_number_unsigned()) {
     turn.cause = "rank " + rank->dump() + ": " + turn.cause;
   }
   if (const auto changes = line.find("changes"); changes != line.end() && changes->is_object()) {
     turn.changes = *changes;
   }
-  if (const auto origin = line.find("origin"); origin != line.end() && origin->is_object()) {
-    turn.origin = config::printable(text_of(*origin, "run"));
+  if (const auto origin = line.find("origin"); origin != line.end()) {
+    if (const auto read = record::read_origin(*origin)) turn.origin = config::printable(read->run);
   }
-  turns.push_back(std::move(turn));
-} catch (const std::exception&) {  // damaged: no line of ours
+  return turn;
 }
 
 }  // namespace
@@ -50,9 +40,9 @@ std::vector<Turn> turns_of(const std::filesystem::path& metrics) {
   if (!std::filesystem::exists(metrics, none)) return turns;
   const std::uintmax_t size = std::filesystem::file_size(metrics, none);
   if (!none && size > kLargestMetrics) throw usage_error("is too large to look through for restarts", metrics.string());
-  Lines lines(metrics);
-  while (const auto line = lines.next()) {
-    if (line->starts_with("{\"event\":\"re") && turns.size() < kMost) add(turns, *line);
+  record::EventReader events(metrics, {record::EventKind::restart, record::EventKind::resume});
+  while (const record::Event* event = events.next()) {
+    if (turns.size() < kMost) turns.push_back(turn_of(*event));
   }
   return turns;
 }

@@ -52,17 +52,15 @@ void add_metric(std::vector<Line>& lines, const std::vector<Row>& runs, const st
 }
 
 std::vector<Line> metric_lines(const std::vector<Row>& runs) {
-  std::vector<std::string> names{"train_loss", "val_loss", "val_accuracy"};
   std::vector<std::string> of_best;
-  const auto add_once = [](std::vector<std::string>& all, const std::string& name) {
-    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
-  };
   for (const Row& run : runs) {
-    for (const auto& [name, value] : run.as_run()->final_metrics) add_once(names, name);
-    if (run.as_run()->best) add_once(of_best, run.as_run()->best->metric);
+    const auto& best = run.as_run()->best;
+    if (best && std::find(of_best.begin(), of_best.end(), best->metric) == of_best.end()) {
+      of_best.push_back(best->metric);
+    }
   }
   std::vector<Line> lines;
-  for (const std::string& name : names) add_metric(lines, runs, name);
+  for (const std::string& name : metrics_of(runs)) add_metric(lines, runs, name);
   for (const std::string& name : of_best) {
     lines.emplace_back("best " + name, of_each(runs, [&](const RunView& run) {
                          return run.best && run.best->metric == name ? Value(run.best->value) : Value();

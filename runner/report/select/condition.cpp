@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "config/text/source.h"
+#include "record/metrics/metric_values.h"
 #include "report/select/row.h"
 
 namespace ddp::report {
@@ -20,14 +21,14 @@ constexpr std::string_view kComparisonLetters = "<>=!";
 constexpr std::array<std::string_view, 7> kComparisons = {"<", "<=", ">", ">=", "=", "==", "!="};
 constexpr std::array<std::string_view, 6> kTextKeys = {"run", "kind", "name", "run_id", "status", "started"};
 
-bool is_number_key(const std::string& key) {
-  const auto& keys = row_keys();
-  return std::find(keys.begin(), keys.end(), key) != keys.end() &&
-         std::find(kTextKeys.begin(), kTextKeys.end(), key) == kTextKeys.end();
-}
-
 bool is_text_key(const std::string& key) {
   return std::find(kTextKeys.begin(), kTextKeys.end(), key) != kTextKeys.end();
+}
+
+bool is_number_key(const std::string& key) {
+  const std::vector<std::string> keys = row_keys({});
+  if (record::is_metric_name(key)) return true;
+  return std::find(keys.begin(), keys.end(), key) != keys.end() && !is_text_key(key);
 }
 
 std::optional<double> number_in(std::string_view word) {

@@ -62,7 +62,8 @@ void add_keys(const Value& table, const std::string& above, std::set<std::string
 }
 
 // Reads these keys of the rows' configurations. Throws where no configuration has one of them.
-void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, std::vector<std::string>& problems) {
+void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, const std::vector<std::string>& of_rows,
+                  std::vector<std::string>& problems) {
   std::set<std::string> known;
   add_keys(config::write(config::Experiment{}), "", known);
   for (Row& row : rows) try {
@@ -75,12 +76,12 @@ void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, s
     } catch (const Error& error) {
       problems.push_back(config::printable(error.where() + ": " + error.summary()));
     }
-  known.insert(row_keys().begin(), row_keys().end());
+  known.insert(of_rows.begin(), of_rows.end());
   for (const std::string& key : wanted) {
     if (known.contains(key)) continue;
     const std::string near = config::nearest(key, {known.begin(), known.end()});
     throw usage_error("nothing here has the key " + config::in_quotes(key), "",
-                      near.empty() ? config::suggestion(key, row_keys(), "keys") + ", and those of config.toml"
+                      near.empty() ? config::suggestion(key, of_rows, "keys") + ", and those of config.toml"
                                    : "did you mean \"" + near + "\"?");
   }
 }
@@ -102,12 +103,20 @@ void require_order(const std::vector<Row>& rows, const Condition& condition) {
                     "--where", "compare them with = or !=");
 }
 
-std::set<std::string> keys_of_config(const Query& query, const std::string& sort_key) {
+std::set<std::string> keys_of_config(const Query& query, const std::string& sort_key,
+                                     const std::vector<std::string>& of_rows) {
   std::set<std::string> keys;
   for (const Condition& condition : query.where) keys.insert(condition.key);
   keys.insert(sort_key);
-  std::erase_if(keys, [](const std::string& key) { return contains(row_keys(), key); });
+  std::erase_if(keys, [&](const std::string& key) { return contains(of_rows, key); });
   return keys;
+}
+
+// The keys that are no keys of config.toml.
+std::vector<std::string> keys_of(const std::vector<Row>& rows, const Query& query) {
+  std::set<std::string, record::MetricOrder> metrics(query.metrics.begin(), query.metrics.end());
+  for (std::string& name : metrics_of(rows)) metrics.insert(std::move(name));
+  return row_keys({metrics.begin(), metrics.end()});
 }
 
 void sort(std::vector<Row>& rows, const std::string& key, bool greatest_first) {
@@ -140,21 +149,22 @@ std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<s
   require_status(query.status);
   const bool greatest_first = query.sort_by.starts_with('-');
   const std::string sort_key = query.sort_by.substr(greatest_first ? 1 : 0);
+  const std::vector<std::string> of_rows = keys_of(rows, query);
   std::erase_if(rows, [&](const Row& row) {
     if (!query.status.empty() && row.view().status != query.status) return true;
     return !query.name.empty() && fnmatch(query.name.c_str(), row.view().name.c_str(), 0) != 0;
   });
   const auto keep = [&](bool of_config) {
     for (const Condition& condition : query.where) {
-      if (contains(row_keys(), condition.key) == of_config) continue;
+      if (contains(of_rows, condition.key) == of_config) continue;
       if (of_config) require_order(rows, condition);
       std::erase_if(rows, [&](const Row& row) { return !holds(condition, row); });
     }
   };
   // What the summaries tell first: it takes ten times longer to read a configuration.
   keep(/*of_config=*/false);
-  if (const auto wanted = keys_of_config(query, sort_key); !wanted.empty() && !rows.empty()) {
-    read_configs(rows, wanted, problems);
+  if (const auto wanted = keys_of_config(query, sort_key, of_rows); !wanted.empty() && !rows.empty()) {
+    read_configs(rows, wanted, of_rows, problems);
     keep(/*of_config=*/true);
   }
   sort(rows, sort_key, greatest_first);

@@ -1,6 +1,6 @@
 #include "report/select/row.h"
 
-#include <algorithm>
+#include <set>
 
 #include "config/text/source.h"
 #include "record/timestamp.h"
@@ -77,11 +77,23 @@ std::optional<double> metric_of(const Row& row, const std::string& name) {
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-const std::vector<std::string>& row_keys() {
-  static const std::vector<std::string> kKeys{"run",     "kind",   "name",  "run_id",     "status",   "started",
-                                              "seconds", "epochs", "steps", "train_loss", "val_loss", "val_accuracy",
-                                              "best",    "trials", "done",  "world_size", "restarts"};
-  return kKeys;
+std::vector<std::string> metrics_of(const std::vector<Row>& rows) {
+  std::set<std::string, record::MetricOrder> names;
+  for (const Row& row : rows) {
+    if (const SweepView* sweep = row.as_sweep()) {
+      if (!sweep->metric.empty()) names.insert(sweep->metric);
+    } else {
+      for (const auto& [name, value] : row.as_run()->final_metrics) names.insert(name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> row_keys(const std::vector<std::string>& metrics) {
+  std::vector<std::string> keys{"run", "kind", "name", "run_id", "status", "started", "seconds", "epochs", "steps"};
+  keys.insert(keys.end(), metrics.begin(), metrics.end());
+  keys.insert(keys.end(), {"best", "trials", "done", "world_size", "restarts"});
+  return keys;
 }
 
 config::Value value_of(const Row& row, const std::string& key) {

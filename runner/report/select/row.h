@@ -32,8 +32,11 @@ std::vector<Row> rows_of(Catalog catalog, const std::filesystem::path& results);
 // A metric as it was at the end; of a sweep, its metric as its best trial has it.
 std::optional<double> metric_of(const Row& row, const std::string& name);
 
-// What filters and sorting can ask for beside keys of config.toml.
-const std::vector<std::string>& row_keys();
+// The metrics that some of the rows have, in the order in which they are shown.
+std::vector<std::string> metrics_of(const std::vector<Row>& rows);
+
+// What filters and sorting can ask for beside keys of config.toml: these metrics among them.
+std::vector<std::string> row_keys(const std::vector<std::string>& metrics);
 // One of these, or of config.toml as far as `config` has it; null where the row has none.
 config::Value value_of(const Row& row, const std::string& key);
 

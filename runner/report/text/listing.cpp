@@ -46,22 +46,27 @@ std::string sweep_of(const std::vector<Row>& rows) {
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
   const std::string sweep = sweep_of(rows);
   if (!sweep.empty()) out << "trials of " << sweep << "\n";
-  Table table({{.header = sweep.empty() ? "run" : "trial"},
-               {.header = "status", .colour = colour_of_status},
-               {.header = "epochs", .right = true},
-               {.header = "train_loss", .right = true, .spare = 1},
-               {.header = "val_loss", .right = true},
-               {.header = "val_accuracy", .right = true, .spare = 3},
-               {.header = "time", .right = true, .spare = 4},
-               {.header = "age", .right = true, .spare = 2},
-               {.header = "loss", .spare = 5}});
+  const std::vector<std::string> metrics = metrics_of(rows);
+  std::vector<Column> columns{{.header = sweep.empty() ? "run" : "trial"},
+                              {.header = "status", .colour = colour_of_status},
+                              {.header = "epochs", .right = true}};
+  for (const std::string& name : metrics) {
+    columns.push_back({.header = name, .right = true, .spare = name == "val_loss" ? 0 : name == "train_loss" ? 1 : 3});
+  }
+  columns.push_back({.header = "time", .right = true, .spare = 4});
+  columns.push_back({.header = "age", .right = true, .spare = 2});
+  columns.push_back({.header = "loss", .spare = 5});
+  Table table(std::move(columns));
   const std::time_t now = std::time(nullptr);
   for (const Row& row : rows) {
     const bool with_curve = terminal.utf8 && rows.size() <= kRowsWithCurve;
-    table.row({sweep.empty() ? row.run : row.run.substr(row.run.rfind('/') + 1), row.view().status, progress_of(row),
-               in_words(metric_of(row, "train_loss")), in_words(metric_of(row, "val_loss")),
-               in_words(metric_of(row, "val_accuracy")), duration(row.view().seconds), age(row.view().started, now),
-               with_curve ? curve_of(row) : ""});
+    std::vector<std::string> cells{sweep.empty() ? row.run : row.run.substr(row.run.rfind('/') + 1), row.view().status,
+                                   progress_of(row)};
+    for (const std::string& name : metrics) cells.push_back(in_words(metric_of(row, name)));
+    cells.push_back(duration(row.view().seconds));
+    cells.push_back(age(row.view().started, now));
+    cells.push_back(with_curve ? curve_of(row) : "");
+    table.row(std::move(cells));
   }
   table.print(out, terminal);
 }

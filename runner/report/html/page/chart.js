@@ -1,10 +1,16 @@
 // A chart of curves over steps, epochs or time. It draws itself again when it gets wider or the reader chooses.
 
 const MARGIN = {left: 52, right: 14, top: 12, bottom: 34};
+// The outline of an event's mark at x, above the top of the plot.
+const MARKS = {
+  restart: (x, top) => `M${x - 4} ${top - 8}h8l-4 7z`,
+  resume: (x, top) => `M${x - 3} ${top - 9}v8l7 -4z`,
+  other: (x, top) => `M${x} ${top - 9}l4 4l-4 4l-4 -4z`,
+};
 const MANY = 10;  // more curves than that: only the one under the pointer is told
 
 class Chart {
-  // curves: a function that gives them; marks: restarts and resumes; fromZero: the axis begins at 0;
+  // curves: a function that gives them; marks: events of the run; fromZero: the axis begins at 0;
   // more: further controls; key: [[line class, text]...]
   constructor({
     title,
@@ -119,7 +125,7 @@ class Chart {
       if (!(x >= MARGIN.left && x <= this.width - MARGIN.right)) return svg("g", {});
       return svg("g", {class: `mark ${mark.event} ${mark.colour}`},
         svg("line", {x1: x, x2: x, y1: MARGIN.top, y2: this.height - MARGIN.bottom}), svg("path", {
-          d: mark.event === "restart" ? `M${x - 4} ${MARGIN.top - 8}h8l-4 7z` : `M${x - 3} ${MARGIN.top - 9}v8l7 -4z`
+          d: MARKS[mark.event](x, MARGIN.top)
         }),
         svg("title", {}, mark.text));
     });

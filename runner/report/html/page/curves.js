@@ -1,7 +1,5 @@
 // The curves of one or several runs, and what holds for all of them.
 
-const LOSSES = ["train_loss", "val_loss"];
-
 const runColour = (i) => `c${i % 8}`;
 
 // Runs beyond the palette's eight are dashed.
@@ -29,16 +27,20 @@ function marksOf(runs) {
       ...place,
       run: i,
       colour: runs.length > 1 ? `owned ${runColour(i)}` : "",
-      event: event.event,
+      event: markKind(event),
       text: `${runs.length > 1 ? `${run.label}: ` : ""}${happened(event)}`
     };
   }));
 }
 
+// What has a mark of its own; other events share one.
+const markKind = (event) => ["restart", "resume"].includes(event.event) ? event.event : "other";
+
 function happened(event) {
   const where = event.step > 0 ? `after step ${count(event.step)}` : "from the start";
   if (event.event === "resume")
     return `resumed ${where}${isNumber(event.world_size) ? `, ${plural(event.world_size, "rank")}` : ""}`;
+  if (event.event !== "restart") return `${event.event} ${where}`;
   return `restarted ${where}: ${(event.cause ?? "no cause is on record").split("\n")[0]}`;
 }
 
@@ -63,7 +65,7 @@ function ranksBefore(resume) {
 // One epoch is no curve: its values stand elsewhere on the page.
 function epochColumns(runs) {
   if (!runs.some((run) => run.per_epoch.rows > 1)) return [];
-  return [...new Set(runs.flatMap((run) => Object.keys(run.per_epoch.columns)))].filter(
+  return inMetricOrder(runs.flatMap((run) => Object.keys(run.per_epoch.columns))).filter(
     (c) => c !== "samples_per_second");
 }
 
@@ -184,5 +186,6 @@ function markKey(runs, marks) {
   return el("p", {class: "note marks"},
     some("restart") ? entry("mark restart", "M1 1h8l-4 7z", "ranks failed and were started again") : null,
     some("resume") ? entry("mark resume", "M2 1v8l7 -4z", "resumed") : null,
+    some("other") ? entry("mark other", "M5 1l4 4l-4 4l-4 -4z", "another event") : null,
     bestKnown ? entry("ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "the best") : null);
 }

@@ -2,6 +2,8 @@
 
 const MISSING = "–";
 
+const LOSSES = ["train_loss", "val_loss"];
+
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 const count = (value) => (isNumber(value) ? value.toLocaleString("en-US", {maximumFractionDigits: 0}) : MISSING);
@@ -51,14 +53,22 @@ function shown(value) {
 // The same, with no more digits than one reads: 0.03444, not 0.034436041935044244.
 const brief = (value) => (isNumber(value) && !Number.isInteger(value) ? number(value, 4) : shown(value));
 
-const METRICS = {
-  loss: "Loss",
-  train_loss: "Training loss",
-  val_loss: "Validation loss",
-  val_accuracy: "Validation accuracy",
-  lr: "Learning rate",
-  samples_per_second: "Throughput",
-};
-const metricName = (name) => Object.hasOwn(METRICS, name) ? METRICS[name] : name;
+const TITLES = {loss: "Loss", lr: "Learning rate", samples_per_second: "Throughput"};
+const MEASURED = {train: "Training", val: "Validation", test: "Test"};
+
+// "Validation accuracy" for val_accuracy; what is no metric's name stays as it is.
+function metricName(name) {
+  if (Object.hasOwn(TITLES, name)) return TITLES[name];
+  const at = name.indexOf("_");
+  const kind = name.slice(0, Math.max(at, 0));
+  return Object.hasOwn(MEASURED, kind) ? `${MEASURED[kind]} ${name.slice(at + 1).replaceAll("_", " ")}` : name;
+}
+
+// Metrics in the order in which they are shown: losses first, then the others by name. Each once.
+function inMetricOrder(names) {
+  const place = (name) => LOSSES.includes(name) ? LOSSES.indexOf(name) : LOSSES.length;
+  const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+  return [...new Set(names)].sort((a, b) => place(a) - place(b) || byName(a, b));
+}
 
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;

@@ -49,7 +49,7 @@ function middle(values) {
 
 // Several runs: a row each, with their colours.
 function runTable(runs) {
-  const metrics = [...new Set(runs.flatMap((run) => Object.keys(run.final)))];
+  const metrics = inMetricOrder(runs.flatMap((run) => Object.keys(run.final)));
   const columns = [
     {
       name: "run",

@@ -1,11 +1,11 @@
-#include "report/read/step_line.h"
+#include "record/metrics/step_line.h"
 
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-namespace ddp::report {
+namespace ddp::record {
 namespace {
 
 // Takes what stands at the front of a line; once something else stands there, nothing more is taken.
@@ -56,16 +56,16 @@ std::optional<StepLine> read_step_line(std::string_view line) {
   StepLine step;
   std::int64_t samples = 0;
   Front front(line);
-  front.text(R"({"event":"step","epoch":)").count(step.place.epoch);
-  front.text(R"(,"step":)").count(step.place.step);
+  front.text(R"({"event":"step","epoch":)").count(step.epoch);
+  front.text(R"(,"step":)").count(step.step);
   front.text(R"(,"loss":)").number(step.loss);
   front.text(R"(,"lr":)").number(step.lr);
   front.text(R"(,"samples":)").count(samples);
   front.text(R"(,"samples_per_second":)").number(step.samples_per_second);
-  front.text(R"(,"seconds":)").number(step.place.seconds);
+  front.text(R"(,"seconds":)").number(step.seconds);
   if (!front.ended("}", R"(,"finite":false})")) return {};
-  if (!std::isfinite(step.place.seconds)) step.place.seconds = 0;
+  if (!std::isfinite(step.seconds)) step.seconds = 0;
   return step;
 }
 
-}  // namespace ddp::report
+}  // namespace ddp::record

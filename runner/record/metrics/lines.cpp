@@ -1,12 +1,11 @@
-#include "report/read/lines.h"
+#include "record/metrics/lines.h"
 
 #include <algorithm>
 
-namespace ddp::report {
+namespace ddp::record {
 namespace {
 
 constexpr std::uint64_t kBlock = 256 << 10;
-static_assert(kBlock > Lines::kLongest);
 
 }  // namespace
 
@@ -16,7 +15,7 @@ std::optional<std::string_view> Lines::next() {
     if (end != std::string::npos) {
       const std::string_view line(block_.data() + begin_, end - begin_);
       begin_ = end + 1;
-      if (!std::exchange(inside_long_line_, false) && line.size() <= kLongest) return line;
+      if (!std::exchange(inside_long_line_, false) && line.size() <= longest_) return line;
       ++passed_over_;
     } else if (!fill()) {
       return {};
@@ -28,7 +27,7 @@ std::optional<std::string_view> Lines::next() {
 bool Lines::fill() {
   block_.erase(0, begin_);
   begin_ = 0;
-  if (block_.size() > kLongest) {
+  if (block_.size() > longest_) {
     inside_long_line_ = true;
     block_.clear();
   }
@@ -41,4 +40,4 @@ bool Lines::fill() {
   return true;
 }
 
-}  // namespace ddp::report
+}  // namespace ddp::record

@@ -1,0 +1,62 @@
+#include "record/metrics/event_lines.h"
+
+#include "record/metrics/json_line.h"
+
+namespace ddp::record {
+
+std::string to_line(const StepRecord& r, double samples_per_second, double seconds) {
+  return JsonLine("step")
+      .add("epoch", r.epoch)
+      .add("step", r.step)
+      .add("loss", r.loss)
+      .add("lr", r.lr)
+      .add("samples", r.samples)
+      .add("samples_per_second", samples_per_second)
+      .add("seconds", seconds)
+      .finish();
+}
+
+std::string to_line(const EpochRecord& r, double samples_per_second, double seconds) {
+  JsonLine line("epoch");
+  line.add("epoch", r.epoch).add("step", r.step);
+  for (const auto& [name, value] : r.metrics) line.add(name, value);
+  return line.add("samples", r.samples).add("samples_per_second", samples_per_second).add("seconds", seconds).finish();
+}
+
+std::string to_line(const SaveRecord& r, double seconds) {
+  JsonLine line("checkpoint");
+  line.add("epoch", r.epoch).add("step", r.step).add("path", std::string_view(name_in_run(r.folder)));
+  if (r.reason != SaveReason::regular) line.add("reason", std::string_view(to_string(r.reason)));
+  return line.add("stall", r.stall).add("seconds", seconds).finish();
+}
+
+std::string to_line(const ResumeRecord& r, double seconds) {
+  JsonLine line("resume");
+  line.add("epoch", r.epoch)
+      .add("step", r.step)
+      .add("checkpoint", std::string_view(name_in_run(r.checkpoint)))
+      .add("world_size", std::int64_t{r.world_size})
+      .add_json("changes", r.changes.empty() ? "{}" : r.changes);
+  if (r.origin) {
+    line.add_json("origin", to_json(*r.origin).dump(-1, ' ', false, config::Value::error_handler_t::replace));
+  }
+  return line.add("seconds", seconds).finish();
+}
+
+std::string to_line(const RestartRecord& r, double seconds) {
+  return JsonLine("restart")
+      .add("epoch", r.epoch)
+      .add("step", r.step)
+      .add("restart", std::int64_t{r.restart})
+      .add("rank", std::int64_t{r.rank})
+      .add("cause", std::string_view(r.cause))
+      .add("checkpoint", std::string_view(name_in_run(r.checkpoint)))
+      .add("seconds", seconds)
+      .finish();
+}
+
+std::string name_in_run(const std::filesystem::path& checkpoint) {
+  return checkpoint.empty() ? "" : "checkpoints/" + checkpoint.filename().string();
+}
+
+}  // namespace ddp::record
