@@ -18,7 +18,7 @@ class Keys {
   Keys(const config::Components& components, const config::Experiment& chosen, bool of_sweep)
       : components_(components), top_(config::describe<config::Experiment>()) {
     chosen_ = config::write(chosen);
-    config::supply_metrics(top_, components);
+    config::supply_names(top_, components);
     if (of_sweep) {
       top_.push_back({.name = "sweep", .doc = "what is tried", .section = config::sweep_options(components)});
     }

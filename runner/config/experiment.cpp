@@ -70,7 +70,7 @@ void Checkpoint::fields(Fields& f) {
   f({.name = "metric",
      .doc = "what best means; a loss is better when it is less, a metric as it says itself",
      .choices = {""},
-     .names_metric = true},
+     .names_kind = "metric"},
     metric);
   f({.name = "rehearse", .doc = "before training: save, wait, load on every rank, and delete it after one step"},
     rehearse);
@@ -117,9 +117,9 @@ void Experiment::fields(Fields& f) {
   f({.name = "devices_per_rank", .doc = "devices of each rank's group (default 1)", .range = between(1, 64)},
     devices_per_rank);
   f({.name = "parallel",
-     .doc = "ddp: one process a rank; data_parallel: one process that splits each batch over the pool; single: one "
-            "process without either",
-     .choices = {"ddp", "data_parallel", "single"}},
+     .doc = "how ranks share the work: ddp: one process a rank; data_parallel: one process that splits each batch over "
+            "the pool; single: one process without either",
+     .names_kind = "parallel"},
     parallel);
   f({.name = "grace", .doc = "seconds a run that is asked to stop has to save and end", .range = up_to(1e7)}, grace);
   f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);

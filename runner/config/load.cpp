@@ -58,7 +58,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   root.entries.erase("sweep");  // load_sweep reads it
   supply_loss(root, components, problems);
   std::vector<Option> options = describe<Experiment>();
-  supply_metrics(options, components);
+  supply_names(options, components);
   Value values = Checker(options, components, problems).check(root);
   if (!root.find("name")) values["name"] = file.stem().string();
   loaded.experiment = read<Experiment>(values);

@@ -37,11 +37,14 @@ Direction direction_of(const std::string& name, const Components& components) {
   return spec == nullptr ? Direction::less : read_direction(spec->traits.at("direction").get<std::string>());
 }
 
-void supply_metrics(std::vector<Option>& options, const Components& components) {
+void supply_names(std::vector<Option>& options, const Components& components) {
   for (Option& option : options) {
-    supply_metrics(option.section, components);
-    if (!option.names_metric) continue;
-    for (std::string& name : metric_names(components)) option.choices.push_back(std::move(name));
+    supply_names(option.section, components);
+    if (option.names_kind == "metric") {
+      for (std::string& name : metric_names(components)) option.choices.push_back(std::move(name));
+    } else if (!option.names_kind.empty()) {
+      for (const auto& [name, spec] : components.of(option.names_kind)) option.choices.push_back(name);
+    }
   }
 }
 

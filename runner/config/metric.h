@@ -33,7 +33,8 @@ std::vector<std::string> metric_names(const Components& components);
 // "direction" of the component NAME decides.
 Direction direction_of(const std::string& name, const Components& components);
 
-// Adds to the choices of the options that name a metric, also in sections, the names of those there are.
-void supply_metrics(std::vector<Option>& options, const Components& components);
+// Adds the names that exist to the choices of the options that name a component of a kind, also in sections. An option
+// of kind "metric" names a metric as events do.
+void supply_names(std::vector<Option>& options, const Components& components);
 
 }  // namespace ddp::config

@@ -23,7 +23,7 @@ struct SweepOptions {
     f({.name = "method", .doc = "how the values of a trial are chosen"}, method);
     f({.name = "metric",
        .doc = "what trials are compared by; default: val_loss where there is validation, else train_loss",
-       .names_metric = true},
+       .names_kind = "metric"},
       metric);
     f({.name = "goal",
        .doc = "which is better; default: min of a loss, of a metric as it says itself",
@@ -40,7 +40,7 @@ struct SweepOptions {
 std::vector<Option> common_options(const Components& components) {
   std::vector<Option> options = describe<SweepOptions>();
   for (const auto& [name, spec] : components.of("method")) options.front().choices.push_back(name);
-  supply_metrics(options, components);
+  supply_names(options, components);
   return options;
 }
 
@@ -130,7 +130,7 @@ class SweepReader {
     }
     if (!table->is_table()) return;  // the check has told
     std::vector<Option> options = describe<Experiment>();
-    supply_metrics(options, components_);
+    supply_names(options, components_);
     loaded.sweep.parameters = read_parameters(*table, options, components_, problems_);
     if (loaded.sweep.parameters.size() > kMostParameters) {
       problems_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters");

@@ -88,7 +88,7 @@ TEST_CASE("a value of the wrong type, out of range, not finite or not a choice i
   CHECK(contains(said("optimizer.lr = -inf"), "not -inf"));
   CHECK(contains(said("validation.split = 1.0"), "\"validation.split\" must be a number from 0 to below 1, not 1.0"));
   CHECK(contains(said("distributed.timeout = 0"), "a number above 0 to 10000000, not 0"));
-  CHECK(contains(said("parallel = \"dpp\""), "one of \"ddp\", \"data_parallel\", \"single\", not the text \"dpp\""));
+  CHECK(contains(said("parallel = \"dpp\""), "one of \"data_parallel\", \"ddp\", \"single\", not the text \"dpp\""));
   CHECK(contains(said("parallel = \"dpp\""), "did you mean \"ddp\"?"));
   CHECK(contains(said("loader = 3"), "\"loader\" must be a table, not 3"));
   CHECK(contains(said("optimizer = 3"), "\"optimizer\" must be a name or a table with a name, not 3"));

@@ -16,7 +16,7 @@ TEST_CASE("the schema knows every key, its type, its default and its limits") {
   const Value& split = keys["validation"]["properties"]["split"];
   CHECK(split["maximum"] == 1);
   CHECK(split["exclusiveMaximum"] == true);
-  CHECK(keys["parallel"]["enum"] == Value::array({"ddp", "data_parallel", "single"}));
+  CHECK(keys["parallel"]["enum"] == Value::array({"data_parallel", "ddp", "single"}));
   CHECK(keys["extends"]["type"] == "string");
   const Value names = Value::array({"", "val_loss", "val_accuracy", "val_auroc", "val_error_rate", "train_loss"});
   CHECK(keys["checkpoint"]["properties"]["metric"]["enum"] == names);

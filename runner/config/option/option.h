@@ -48,7 +48,7 @@ struct Option {
   Range range = {};                       // of a number, or of each number of a list
   std::vector<std::string> choices = {};  // of a text: the only values
   bool required = false;
-  bool names_metric = false;               // a text: supply_metrics() adds the names of metrics to `choices`
+  std::string names_kind = {};             // a text: supply_names() adds the names of this kind to `choices`
   bool path = false;                       // a file: relative to the experiment file that names it
   std::optional<std::size_t> length = {};  // of a list
   std::vector<Type> types = {};            // what the value may be; several where PyTorch takes an int or a list

@@ -134,7 +134,7 @@ Value sweep(const Components& components) {
 Value schema(const Components& components) {
   Value schema = {{"$schema", "http://json-schema.org/draft-04/schema#"}, {"title", "an experiment of ddp-exp"}};
   std::vector<Option> options = describe<Experiment>();
-  supply_metrics(options, components);
+  supply_names(options, components);
   schema.update(table(options, components));
   schema["properties"]["extends"] = {{"type", "string"},
                                      {"description", "another experiment file, whose keys hold where this gives none"}};
