@@ -64,7 +64,7 @@ def gather(world, folder):
     epochs, whole = {}, answers[0]["whole_epochs"]
     for ranks in zip(*(answer["steps"] for answer in answers)):
         epoch, lr = ranks[0][0], ranks[0][3]
-        summed, samples = in_rank_order(rank[1] for rank in ranks), sum(rank[2] for rank in ranks)
+        summed, samples = in_order(rank[1] for rank in ranks), sum(rank[2] for rank in ranks)
         result.losses.append(summed / samples)
         result.samples.append(samples)
         result.rates.append(lr)
@@ -73,13 +73,15 @@ def gather(world, folder):
         of_epoch[1] += samples
     result.train_losses = {epoch: summed / samples for epoch, (summed, samples) in epochs.items() if epoch < whole}
     for ranks in zip(*(answer["evaluations"] for answer in answers)):
-        epoch, samples = ranks[0][0], sum(rank[3] for rank in ranks)
-        result.validation_losses[epoch] = in_rank_order(rank[1] for rank in ranks) / samples
-        if ranks[0][2] is not None:
-            result.accuracies[epoch] = sum(rank[2] for rank in ranks) / samples
+        epoch = ranks[0][0]
+        batches = sorted(batch for rank in ranks for batch in rank[1])
+        samples = sum(batch[3] for batch in batches)
+        result.validation_losses[epoch] = in_order(batch[1] for batch in batches) / samples
+        if batches[0][2] is not None:
+            result.accuracies[epoch] = sum(batch[2] for batch in batches) / samples
     return result
 
 
-def in_rank_order(losses):
+def in_order(losses):
     """Plain addition: from Python 3.12 on, sum() compensates its rounding."""
     return functools.reduce(operator.add, losses)

@@ -134,20 +134,20 @@ class Trainer:
 
     @torch.no_grad()
     def evaluate(self, epoch):
-        """The bare module on this rank's share of the held-out samples: each of them once, over all ranks."""
+        """The bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod world."""
         if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
             for buffer in self.module.buffers():
                 dist.broadcast(buffer, src=0)
         self.module.eval()
-        share = Subset(self.validation_set, range(self.rank, len(self.validation_set), self.world))
         # A generator of its own: evaluation must not move the one that training draws from.
-        loader = DataLoader(share, batch_size=self.batch_size, generator=torch.Generator())
+        loader = DataLoader(self.validation_set, batch_size=self.batch_size, generator=torch.Generator())
         classes = not torch.as_tensor(self.validation_set[0][1]).is_floating_point()
-        summed, correct = 0.0, 0 if classes else None
-        for x, y in loader:
+        batches = []
+        for index, (x, y) in enumerate(loader):
+            if index % self.world != self.rank:
+                continue
             output = self.module(x)
-            summed += self.loss(output, y).item() * len(x)
-            if classes:
-                correct += (output.argmax(dim=1) == y).sum().item()
-        self.evaluations.append([epoch, summed, correct, len(share)])
+            correct = (output.argmax(dim=1) == y).sum().item() if classes else None
+            batches.append([index, self.loss(output, y).item() * len(x), correct, len(x)])
+        self.evaluations.append([epoch, batches])
         self.module.train()
