@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@
 
 namespace ddp::commands {
 namespace {
+
+std::multimap<int, AddVerb>& verbs() {
+  static std::multimap<int, AddVerb> by_place;
+  return by_place;
+}
 
 // CLI11 has exit codes of its own; ours is 2 for every wrong command line, 0 for --help.
 int explain(const CLI::App& app, const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 2; }
@@ -41,6 +47,11 @@ void accept_results_everywhere(const CLI::App& app, std::string& unused) {
 
 }  // namespace
 
+bool register_verb(int place, AddVerb add) {
+  verbs().emplace(place, add);
+  return true;
+}
+
 int run_command(int argc, char** argv) {
   // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
   // cannot save.
@@ -52,23 +63,7 @@ int run_command(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "ddp-exp " + launch::build_id() + ", LibTorch " + launch::kLibTorchVersion);
   int exit_code = 0;
-  add_run(app, exit_code);
-  add_resume(app, exit_code);
-  add_fork(app, exit_code);
-  add_sweep(app, exit_code);
-  add_plan(app, exit_code);
-  add_validate(app, exit_code);
-  add_list(app, exit_code);
-  add_show(app, exit_code);
-  add_compare(app, exit_code);
-  add_diff(app, exit_code);
-  add_models(app, exit_code);
-  add_datasets(app, exit_code);
-  add_schema(app, exit_code);
-  add_report(app, exit_code);
-  add_slurm(app, exit_code);
-  add_comm(app, exit_code);
-  add_completion(app, exit_code);
+  for (const auto& [place, add] : verbs()) add(app, exit_code);
   std::string unused_results;
   accept_results_everywhere(app, unused_results);
   try {

@@ -23,8 +23,6 @@ std::vector<std::string> sort_keys(const std::vector<std::string>& words) {
   return report::row_keys(config::metric_names(config::Components::installed()));
 }
 
-}  // namespace
-
 void add_completion(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("completion", "print a script that completes the command line of a shell");
   auto shell = std::make_shared<std::string>();
@@ -34,6 +32,10 @@ void add_completion(CLI::App& app, int& exit_code) {
     exit_code = 0;
   });
 }
+
+const bool completion_registered = register_verb(170, add_completion);
+
+}  // namespace
 
 void complete(const CLI::App& app, const std::vector<std::string>& words) {
   const completion::Choices choices = {

@@ -60,10 +60,14 @@ void add_list(CLI::App& app, int& exit_code, const std::string& verb_name, const
   });
 }
 
-}  // namespace
-
 void add_models(CLI::App& app, int& exit_code) { add_list(app, exit_code, "models", "model"); }
 
+const bool models_registered = register_verb(110, add_models);
+
 void add_datasets(CLI::App& app, int& exit_code) { add_list(app, exit_code, "datasets", "dataset"); }
+
+const bool datasets_registered = register_verb(120, add_datasets);
+
+}  // namespace
 
 }  // namespace ddp::commands

@@ -63,6 +63,8 @@ std::vector<std::string> schema_names() {
   return names;
 }
 
+namespace {
+
 void add_schema(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("schema", "print the JSON Schema of experiment files, or of what is written");
   auto what = std::make_shared<std::string>(kExperiment);
@@ -80,5 +82,9 @@ void add_schema(CLI::App& app, int& exit_code) {
     exit_code = 0;
   });
 }
+
+const bool schema_registered = register_verb(130, add_schema);
+
+}  // namespace
 
 }  // namespace ddp::commands

@@ -112,8 +112,6 @@ int comm(const CommFlags& f) {
               [&](launch::Nodes& nodes) { return comm_here(f, loaded, request, launch, nodes); });
 }
 
-}  // namespace
-
 void add_comm(CLI::App& app, int& exit_code) {
   auto f = std::make_shared<CommFlags>();
   CLI::App* verb = app.add_subcommand("comm", "time and check collectives between devices and machines");
@@ -142,5 +140,9 @@ void add_comm(CLI::App& app, int& exit_code) {
   add_launch_flags(*verb, f->launch);
   verb->callback([f, &exit_code] { exit_code = comm(*f); });
 }
+
+const bool comm_registered = register_verb(160, add_comm);
+
+}  // namespace
 
 }  // namespace ddp::commands

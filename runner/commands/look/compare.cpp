@@ -69,8 +69,6 @@ CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::share
   return verb;
 }
 
-}  // namespace
-
 void add_compare(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* verb = add(app, "compare", "show runs side by side: what differs, metrics, loss curves", options);
@@ -81,6 +79,8 @@ void add_compare(CLI::App& app, int& exit_code) {
   });
 }
 
+const bool compare_registered = register_verb(90, add_compare);
+
 void add_diff(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* verb = add(app, "diff", "show in what two runs differ", options);
@@ -90,5 +90,9 @@ void add_diff(CLI::App& app, int& exit_code) {
     exit_code = 0;
   });
 }
+
+const bool diff_registered = register_verb(100, add_diff);
+
+}  // namespace
 
 }  // namespace ddp::commands

@@ -85,8 +85,6 @@ int list(const ListOptions& o) {
   return 0;
 }
 
-}  // namespace
-
 void add_list(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, the newest first");
   auto options = std::make_shared<ListOptions>();
@@ -104,5 +102,9 @@ void add_list(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", options->json, "print them as JSON");
   verb->callback([options, &exit_code] { exit_code = list(*options); });
 }
+
+const bool list_registered = register_verb(70, add_list);
+
+}  // namespace
 
 }  // namespace ddp::commands

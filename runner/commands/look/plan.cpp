@@ -15,6 +15,8 @@
 
 namespace ddp::commands {
 
+namespace {
+
 void add_plan(CLI::App& app, int& exit_code) {
   struct Options {
     std::string file;
@@ -45,5 +47,9 @@ void add_plan(CLI::App& app, int& exit_code) {
     show_plan(prepared, o->results, o->json);
   });
 }
+
+const bool plan_registered = register_verb(50, add_plan);
+
+}  // namespace
 
 }  // namespace ddp::commands

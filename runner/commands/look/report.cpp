@@ -75,6 +75,8 @@ fs::path write_sweep_report(const fs::path& sweep) {
   return file;
 }
 
+namespace {
+
 void add_report(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "write a page about a run, several runs or a sweep: report.html");
@@ -87,5 +89,9 @@ void add_report(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", options->json, "print what the page shows as JSON; the page is written with --output only");
   verb->callback([options, &exit_code] { exit_code = report(*options); });
 }
+
+const bool report_registered = register_verb(140, add_report);
+
+}  // namespace
 
 }  // namespace ddp::commands

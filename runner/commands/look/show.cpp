@@ -10,6 +10,8 @@
 
 namespace ddp::commands {
 
+namespace {
+
 void add_show(CLI::App& app, int& exit_code) {
   struct Options {
     std::string run;
@@ -31,5 +33,9 @@ void add_show(CLI::App& app, int& exit_code) {
     exit_code = 0;
   });
 }
+
+const bool show_registered = register_verb(80, add_show);
+
+}  // namespace
 
 }  // namespace ddp::commands

@@ -95,8 +95,6 @@ int validate(const ValidateOptions& options) {
   return all_good ? 0 : 2;
 }
 
-}  // namespace
-
 void add_validate(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* verb = app.add_subcommand("validate", "check experiment files and tell every mistake at once");
@@ -105,5 +103,9 @@ void add_validate(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", options->json, "print the result of every file as JSON");
   verb->callback([options, &exit_code] { exit_code = validate(*options); });
 }
+
+const bool validate_registered = register_verb(60, add_validate);
+
+}  // namespace
 
 }  // namespace ddp::commands

@@ -26,8 +26,6 @@ int slurm(SlurmOptions& o) {
   return write_job(o);
 }
 
-}  // namespace
-
 void add_slurm(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<SlurmOptions>();
   launch::SlurmJob& job = o->job;
@@ -46,5 +44,9 @@ void add_slurm(CLI::App& app, int& exit_code) {
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->callback([o, &exit_code] { exit_code = slurm(*o); });
 }
+
+const bool slurm_registered = register_verb(150, add_slurm);
+
+}  // namespace
 
 }  // namespace ddp::commands

@@ -195,6 +195,8 @@ void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
       ->check(CLI::Range(1, 4096));
 }
 
+namespace {
+
 void add_sweep(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<SweepOptions>();
   CLI::App* verb = app.add_subcommand("sweep", "train every trial of a file's [sweep], and rank them");
@@ -213,5 +215,9 @@ void add_sweep(CLI::App& app, int& exit_code) {
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = sweep(*o); });
 }
+
+const bool sweep_registered = register_verb(40, add_sweep);
+
+}  // namespace
 
 }  // namespace ddp::commands

@@ -157,8 +157,6 @@ int fork_run(const ForkOptions& o) {
                  [&](const launch::Part& part) { return begin_fork(fork, part); });
 }
 
-}  // namespace
-
 void add_fork(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ForkOptions>();
   CLI::App* verb = app.add_subcommand("fork", "begin a new run with the whole state of another run's checkpoint");
@@ -173,5 +171,9 @@ void add_fork(CLI::App& app, int& exit_code) {
   add_max_restarts(*verb, o->flags);
   verb->callback([o, &exit_code] { exit_code = fork_run(*o); });
 }
+
+const bool fork_registered = register_verb(30, add_fork);
+
+}  // namespace
 
 }  // namespace ddp::commands

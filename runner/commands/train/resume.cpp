@@ -121,6 +121,8 @@ int resume_run(const Resumption& r, const launch::Part& part) {
                        part);
 }
 
+namespace {
+
 void add_resume(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
   CLI::App* verb = app.add_subcommand("resume", "go on with a run or a sweep");
@@ -134,5 +136,9 @@ void add_resume(CLI::App& app, int& exit_code) {
   add_verbosity(*verb);
   verb->callback([o, &exit_code] { exit_code = resume(*o); });
 }
+
+const bool resume_registered = register_verb(20, add_resume);
+
+}  // namespace
 
 }  // namespace ddp::commands

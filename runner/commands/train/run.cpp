@@ -76,8 +76,6 @@ int run(const RunOptions& o) {
                  [&](const launch::Part& part) { return begin_run(o, std::move(loaded), part); });
 }
 
-}  // namespace
-
 void add_run(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "train an experiment");
@@ -93,5 +91,9 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
   verb->callback([o, &exit_code] { exit_code = run(*o); });
 }
+
+const bool run_registered = register_verb(10, add_run);
+
+}  // namespace
 
 }  // namespace ddp::commands
