@@ -87,7 +87,9 @@ TEST_CASE("a rank that the kernel kills because memory ran out is told from one 
   INFO(ended.err);
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "rank 1 (cpu): killed by SIGKILL after step "));
-  CHECK(contains(ended.err, ", by the kernel's OOM killer (cgroup memory.oom_control: oom_kill went from 0 to 1)"));
+  CHECK(contains(
+      ended.err,
+      ", by the kernel's OOM killer (cgroup memory.oom_control: oom_kill went from 0 to "));  // the kernel may kill two
 }
 
 TEST_CASE("that the kernel has killed a rank is no more than asked where nothing tells it") {

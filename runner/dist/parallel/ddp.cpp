@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <limits>
-#include <sstream>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <ATen/core/grad_mode.h>
@@ -103,38 +103,35 @@ class Ddp : public Parallel {
   Buckets rebuilt_buckets() override;
 
  private:
-  void make_engine(Buckets buckets, const std::vector<at::Tensor>& reduced,
-                   const c10::intrusive_ptr<c10d::ProcessGroup>& group);
+  void make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGroup>& group);
   void prepare(const at::Tensor& output);
 
   const Group group_;
   const config::Distributed options_;
   Engine engine_;
-  Buckets given_buckets_;
+  std::vector<at::Tensor> reduced_;      // the parameters that the reducer knows by their place here
   bool previous_forward_synced_ = true;  // Python's rule: initially yes
 };
 
 void Ddp::start(const Buckets& buckets) {
-  const auto reduced = reduced_parameters(parameters());
+  reduced_ = reduced_parameters(parameters());
   const auto group = c10::intrusive_ptr<c10d::ProcessGroup>::reclaim_copy(group_.get());
-  c10d::verify_params_across_processes(group, reduced, std::nullopt);
+  c10d::verify_params_across_processes(group, reduced_, std::nullopt);
   broadcast_from_rank_0(group_, detached(parameters(), this->buffers()));
-  given_buckets_ = buckets;
-  make_engine(buckets, reduced, group);
+  make_engine(buckets, group);
 }
 
-void Ddp::make_engine(Buckets buckets, const std::vector<at::Tensor>& reduced,
-                      const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
+void Ddp::make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
   // Python: int(bucket_cap_mb * 1024 * 1024); the first bucket is 1 MiB unless the user set a cap.
   const std::int64_t cap = options_.bucket_cap_mb ? std::int64_t(*options_.bucket_cap_mb * kMiB) : kDefaultCap;
   const std::int64_t first_cap = options_.bucket_cap_mb ? cap : c10d::kDefaultFirstBucketBytes;
-  if (buckets.empty()) buckets = initial_buckets(reduced, options_, cap, first_cap);
-  require_each_once(buckets, reduced.size());
+  if (buckets.empty()) buckets = initial_buckets(reduced_, options_, cap, first_cap);
+  require_each_once(buckets, reduced_.size());
   engine_.arena = arena_of(group_);
-  if (engine_.arena) engine_.arena->reserve(room_for_buckets(reduced));
+  if (engine_.arena) engine_.arena->reserve(room_for_buckets(reduced_));
   const SharedArena::Use in_arena(engine_.arena);
   engine_.reducer = std::make_shared<c10d::Reducer>(
-      reduced, std::move(buckets), group, std::vector<bool>(reduced.size(), false), cap,
+      reduced_, std::move(buckets), group, std::vector<bool>(reduced_.size(), false), cap,
       options_.find_unused_parameters, options_.gradients_are_views(), std::unordered_map<std::size_t, std::string>{},
       first_cap, /*skip_all_reduce_unused_params=*/false,
       /*use_python_reducer=*/false, std::vector<std::int64_t>{});
@@ -178,21 +175,18 @@ void Ddp::broadcast_buffers() {
 }
 
 Buckets Ddp::rebuilt_buckets() {
-  Buckets buckets;
-  // The reducer rebuilds in the forward of the second step, and its logger tells of it in that of the third: a
-  // checkpoint may come earlier.
+  // The reducer rebuilds in the forward of the second step: a checkpoint may come earlier.
   engine_.rebuild_buckets();
-  engine_.logger->set_runtime_stats_and_log();
-  // The reducer itself has no public accessor for its buckets. Its logger's text "0 1, 2 3" is two buckets of two
-  // parameters.
-  std::istringstream text(engine_.logger->get_ddp_logging_data().strs_map["rebuilt_per_bucket_param_indices"]);
-  for (std::string bucket; std::getline(text, bucket, ',');) {
-    std::istringstream indices(bucket);
-    std::vector<std::size_t> list;
-    for (std::size_t index; indices >> index;) list.push_back(index);
-    if (!list.empty()) buckets.push_back(std::move(list));
+  std::unordered_map<const void*, std::size_t> index_of;
+  for (const at::Tensor& parameter : reduced_) index_of.emplace(parameter.unsafeGetTensorImpl(), index_of.size());
+  Buckets buckets;
+  for (const auto& bucket : engine_.reducer->get_grad_buckets(/*return_zero_tensors=*/false)) {
+    auto& indices = buckets.emplace_back();
+    for (const at::Tensor& parameter : bucket.getParameters()) {
+      indices.push_back(index_of.at(parameter.unsafeGetTensorImpl()));
+    }
   }
-  return buckets.empty() ? given_buckets_ : buckets;
+  return buckets;
 }
 
 const bool ddp_registered = parallels().add<NoParallelOptions>(

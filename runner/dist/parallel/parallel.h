@@ -71,8 +71,8 @@ class Parallel {
   const NamedTensors& parameters() const { return parameters_; }
   const NamedTensors& buffers() const { return buffers_; }
 
-  // The buckets in which gradients travel, once they are rebuilt; before the first step, those that start() was given.
-  // A run that goes on needs them: three and more ranks would else sum in another order. Collective.
+  // The buckets in which gradients travel, by the places of parameters that need a gradient; empty: there are none. A
+  // run that goes on needs them: three and more ranks would else sum in another order. Collective.
   virtual Buckets rebuilt_buckets() { return {}; }
 
  protected:
