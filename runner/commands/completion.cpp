@@ -16,7 +16,7 @@
 namespace ddp::commands {
 namespace {
 
-// What list sorts by; read only where it is asked for.
+// The key that `list` sorts by; read only where it is asked for.
 std::vector<std::string> sort_keys(const std::vector<std::string>& words) {
   const auto sorts = [](const std::string& word) { return word.starts_with("--sort"); };
   if (std::none_of(words.begin(), words.end(), sorts)) return {};

@@ -85,7 +85,7 @@ struct Experiment {
   Log log;
   void fields(Fields& f);
 
-  // What checkpoints are judged by: checkpoint.metric, or what it stands for when it is not given.
+  // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
   // Takes the direction of that metric from its component; load() calls it.
   void resolve_metric(const Components& components);

@@ -67,8 +67,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
     loaded.model_devices = model->traits.value("devices", std::int64_t{1});
   }
   if (const Spec* parallel = components.find("parallel", loaded.experiment.parallel)) {
-    loaded.strategy.one_process = parallel->traits.value("ranks", "one") == "one";
-    loaded.strategy.all_devices = parallel->traits.value("devices", "") == "all";
+    loaded.strategy = strategy_of(parallel->traits);
   }
   check_rules(root, loaded.experiment, components, problems);
   return loaded;

@@ -8,16 +8,10 @@
 #include "base/error.h"
 #include "config/components.h"
 #include "config/experiment.h"
+#include "config/strategy.h"
 #include "config/text/source.h"
 
 namespace ddp::config {
-
-// The facts about a way to share work among ranks (`parallel`) that a plan needs; the traits of dist::Parallel say
-// them.
-struct Strategy {
-  bool one_process = false;  // there is one rank, which talks to none
-  bool all_devices = false;  // that rank has all devices of the pool, with a whole model on each
-};
 
 // An experiment together with where each of its keys was written, for errors that only a later check finds.
 class Loaded {

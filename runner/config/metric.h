@@ -8,14 +8,14 @@
 
 namespace ddp::config {
 
-// Which of two values of a metric is the better one.
+// The direction in which a metric gets better.
 enum class Direction { less, greater };
 // "less" or "greater".
 const char* to_string(Direction direction);
 // The reverse. Throws std::runtime_error where the text is neither.
 Direction read_direction(const std::string& text);
 
-// What checkpoints and trials are judged by: a metric's name in events, such as val_loss, and its direction.
+// A metric that judges checkpoints and trials: its name in events, such as val_loss, and its direction.
 struct Metric {
   std::string name;
   Direction direction = Direction::less;

@@ -52,7 +52,7 @@ void tell_failure(const Task& task, const RequestFailure& failure) {
   const std::string what = failure.error.what();
   if (task.logs_failure) log::error(what);
   record::RankProgress& progress = task.progress->rank(task.rank);
-  // What is refused today is refused tomorrow.
+  // A refusal would come again.
   if (failure.error.fault() == Fault::usage) progress.hopeless = true;
   std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
   progress.peer_lost = failure.peer == dist::PeerTrouble::lost;

@@ -8,7 +8,7 @@
 
 namespace ddp::rank {
 
-// What only tensors can tell of an experiment.
+// The facts about an experiment that only tensors can tell.
 struct Probe {
   std::vector<std::string> warnings = {};
   std::int64_t parameters = 0;

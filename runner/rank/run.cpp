@@ -247,7 +247,7 @@ void train(Parts& p) {
   run_to_end(trainer, p);
 }
 
-// What one rank does from its fork to its end. Throws where it cannot go on.
+// Trains as one rank, from its fork to its end. Throws where it cannot go on.
 void run(const TrainRequest& request, const Task& t, const TakeReply&) {
   log::detail("Running " + t.experiment->model.name + " on " + t.device_names);
   // Everything that draws from the generator comes after this, in a Python script's order: data, model, training.

@@ -5,8 +5,8 @@
 
 namespace ddp::rank {
 
-// What the rank library can do. A verb is one file, which registers a function of its request struct, the task, and the
-// taker of its replies:
+// The verbs that the rank library can serve. A verb is one file, which registers a function of its request struct, the
+// task, and the taker of its replies:
 //
 //   const bool train_registered = verbs().add<TrainRequest>(TrainRequest::kVerb, "trains as one rank", train);
 //

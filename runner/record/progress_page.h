@@ -84,7 +84,7 @@ class MetricTable {
   static constexpr std::size_t kMost = 64;
   static constexpr std::size_t kLongestName = 63;
 
-  // What does not fit, by its number or the length of its name, is told in metrics.jsonl alone.
+  // A metric that does not fit, by its number or the length of its name, is in metrics.jsonl alone.
   void set(const std::string& name, double value);
   // In the order in which they came.
   MetricValues values() const;

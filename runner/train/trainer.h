@@ -65,7 +65,7 @@ class Trainer {
   void give_up(int rank);
   void end_epoch();
   bool validation_is_due() const;
-  // What was measured, as events name it: val_loss, val_accuracy, ….
+  // The measured values under their names in events: val_loss, val_accuracy, ….
   record::MetricValues validate();
   // After the end of `epoch`, whose metric `state_` holds: why it is saved, if it is. `validated`: there was a
   // validation. Collective.

@@ -86,7 +86,7 @@ fetch_pytorch() {
   export DDP_PYTHON="$python" DDP_PYTHONPATH="$libtorch:$python_layer"
 }
 
-# What tests look at the results with. Exports DDP_PYTHON and DDP_TOOLS, for: PYTHONPATH=$DDP_TOOLS $DDP_PYTHON …
+# Fetches the tools with which tests look at results. Exports DDP_PYTHON and DDP_TOOLS, for: PYTHONPATH=$DDP_TOOLS $DDP_PYTHON …
 fetch_tools() {
   fetch_python
   fetch_packages tools 200 "TensorBoard and validators, for the tests: 27 MB"

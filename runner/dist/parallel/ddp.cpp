@@ -24,7 +24,7 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::int64_t kDefaultCap = 25 << 20;
 
-// What DDP reduces: parameters that need a gradient, each once.
+// Returns the parameters that DDP reduces: those that need a gradient, each once.
 std::vector<at::Tensor> reduced_parameters(const NamedTensors& parameters) {
   std::vector<at::Tensor> list;
   std::unordered_set<const void*> seen;

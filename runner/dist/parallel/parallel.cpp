@@ -4,6 +4,7 @@
 
 #include <torch/nn/module.h>
 
+#include "config/strategy.h"
 #include "model/weights.h"
 
 namespace ddp::dist {
@@ -13,9 +14,9 @@ ParallelRegistry& parallels() {
   return instance;
 }
 
-bool joins_group(const std::string& strategy) { return parallels().traits(strategy).value("ranks", "one") == "many"; }
+bool joins_group(const std::string& strategy) { return !config::strategy_of(parallels().traits(strategy)).one_process; }
 
-bool copies_model(const std::string& strategy) { return parallels().traits(strategy).value("devices", "") == "all"; }
+bool copies_model(const std::string& strategy) { return config::strategy_of(parallels().traits(strategy)).all_devices; }
 
 Parallel::Parallel(torch::nn::AnyModule module)
     : module_(std::move(module)),

@@ -15,7 +15,7 @@ void* load(const std::filesystem::path& file, const std::string& remedy) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library != nullptr) return library;
   const std::string why = dlerror();
-  // What cannot be mapped is there, and whole.
+  // A library that cannot be mapped is whole: the process lacks memory for it.
   const bool lacks_memory = why.find("map") != std::string::npos || why.find("memory") != std::string::npos;
   const bool lacks_libtorch = why.find("libtorch_cpu.so: cannot open") != std::string::npos;
   throw usage_error("cannot be loaded: " + why, file.filename().string(),

@@ -6,7 +6,7 @@
 
 namespace ddp::launch {
 
-// What a run's weights come from; both empty: from its seed.
+// The source of a run's weights; both empty: its seed.
 struct Start {
   std::filesystem::path resume_from;  // a complete checkpoint, to go on from
   std::filesystem::path init_from;    // a .safetensors file, for the weights alone

@@ -7,9 +7,9 @@
 
 namespace ddp::launch {
 
-// What only tensors can tell of an experiment, and of what it goes on from: from a throw-away child, or, where the same
-// was tried before, from the cache. `timed`: also about how long a step takes, which is measured each time. Throws
-// ddp::Error (usage) where the experiment cannot be trained.
+// Returns the facts about an experiment, and its start, that only tensors can tell. A throw-away child finds them, or
+// the cache has them from an earlier try. `timed`: also about how long a step takes, which is measured each time.
+// Throws ddp::Error (usage) where the experiment cannot be trained.
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, bool timed = false);
 
 }  // namespace ddp::launch

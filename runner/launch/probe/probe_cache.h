@@ -7,7 +7,7 @@
 #include "launch/plan/start.h"
 #include "rank/probe.h"
 
-// What was found about experiments that were tried before: a file each in the folder "probes" of the cache folder.
+// The replies about experiments that were tried before: a file each in the folder "probes" of the cache folder.
 // Nothing depends on it but the time that a start takes: an entry that is missing, damaged or not to be written is no
 // error.
 namespace ddp::launch {
@@ -17,7 +17,7 @@ namespace ddp::launch {
 // named, because a folder that it reads holds too many files.
 std::string probe_key(const Plan& plan, const Start& start);
 
-// What the try of this key found; nothing: it is not known.
+// Returns the reply that was kept under this key; nothing where there is none.
 std::optional<rank::Probe> find_probe(const std::string& key);
 
 // Keeps what it found. The oldest entries go where there are more than 200.

@@ -18,7 +18,7 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// What a signal handler can reach: the page's flag, and which signal it was.
+// The variables that a signal handler reaches: the page's flag, and which signal it was.
 std::atomic<bool>* stop_flag = nullptr;
 volatile std::sig_atomic_t stop_signal = 0;
 StopSignals stop_signals;
@@ -50,7 +50,7 @@ void hear_signals(record::ProgressPage& page, double seconds_to_end) {
   for (const int signal : kStopSignals) sigaction(signal, &action, nullptr);
 }
 
-// What rank 0 writes about the run, and its record of it.
+// The run directory that rank 0 writes, and its summary.
 struct WrittenRun {
   OpenRun run;
   record::Summary summary;

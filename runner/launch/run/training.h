@@ -16,7 +16,7 @@
 
 namespace ddp::launch {
 
-// What this process is of a launch: node 0, whose ranks it forks, or one rank that torchrun or srun started. Other
+// The part of this process in a launch: node 0, whose ranks it forks, or one rank that torchrun or srun started. Other
 // nodes do what node 0 says (launch/cluster/guest.h).
 struct Part {
   const Launch& launch;

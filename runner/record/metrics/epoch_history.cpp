@@ -24,7 +24,7 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const config::M
       history.best_step = event->step;
     }
   } catch (const Error&) {
-    // What the run tells of its epochs from now on does not need those before.
+    // The run's later lines about epochs do not need the earlier ones.
   }
   return history;
 }

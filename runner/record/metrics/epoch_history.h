@@ -9,7 +9,7 @@
 
 namespace ddp::record {
 
-// What the epochs and validations of a run came to.
+// The results of the epochs and validations of a run.
 struct EpochHistory {
   MetricValues metrics;  // the last value of each
   // Of all values of one metric; NaN: none was measured.

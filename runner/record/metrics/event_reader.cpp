@@ -52,7 +52,7 @@ void take_place(Event& event) {
   event.epoch = epoch == none ? 0 : config::as_count(*epoch);
   event.step = step == none ? 0 : config::as_count(*step);
   event.has_place = epoch != none && step != none;
-  // What is no number where one belongs counts as 0.
+  // Another type than a number counts as 0.
   event.seconds = seconds != none && seconds->is_number() ? seconds->get<double>() : 0;
 }
 

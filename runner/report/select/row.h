@@ -35,7 +35,7 @@ std::optional<double> metric_of(const Row& row, const std::string& name);
 // The metrics that some of the rows have, in the order in which they are shown.
 std::vector<std::string> metrics_of(const std::vector<Row>& rows);
 
-// What filters and sorting can ask for beside keys of config.toml: these metrics among them.
+// The keys that filters and sorting accept beside those of config.toml: these metrics among them.
 std::vector<std::string> row_keys(const std::vector<std::string>& metrics);
 // One of these, or of config.toml as far as `config` has it; null where the row has none.
 config::Value value_of(const Row& row, const std::string& key);

@@ -9,8 +9,8 @@ MetricRegistry& metrics() {
 
 NamedMetrics all_metrics() {
   NamedMetrics all;
-  for (const config::Spec& spec : metrics().specs()) {
-    all.emplace_back(spec.name, metrics().build(spec.name, config::Value::object()));
+  for (const std::string& name : metrics().names()) {
+    all.emplace_back(name, metrics().build(name, config::Value::object()));
   }
   return all;
 }

@@ -11,7 +11,7 @@
 
 namespace ddp::train {
 
-// What a model's outputs are worth, measured batch by batch.
+// A measure of a model's outputs, taken batch by batch.
 class Metric {
  public:
   virtual ~Metric() = default;

@@ -33,7 +33,7 @@ function marksOf(runs) {
   }));
 }
 
-// What has a mark of its own; other events share one.
+// Events with a mark of their own; other events share one.
 const markKind = (event) => ["restart", "resume"].includes(event.event) ? event.event : "other";
 
 function happened(event) {
