@@ -6,6 +6,11 @@ import sys
 
 import allreduce
 import building
+import data_gpt
+import data_memory
+import data_predict
+import data_tables
+import data_tokens
 import listing
 import loader
 import machines
@@ -16,7 +21,7 @@ import step
 import sweep
 from sides import RANKS, ROOT
 
-BENCHES = {
+MODULES = {
     "start": start,
     "step": step,
     "loader": loader,
@@ -28,24 +33,45 @@ BENCHES = {
     "list": listing,
     "build": building,
 }
+BENCHES = {name: module.tables for name, module in MODULES.items()}
+# They also run with tiny files, for a test.
+DATA = {
+    "data-csv": data_tables.csv_tables,
+    "data-parquet": data_tables.parquet_tables,
+    "data-tokens": data_tokens.tables,
+    "data-memory": data_memory.tables,
+    "data-predict": data_predict.tables,
+    "data-gpt": data_gpt.tables,
+}
+
+
+def names_of(words):
+    """The benches that these words name; "data" names all of those of data."""
+    return [name for word in words or [*BENCHES, "data"] for name in (DATA if word == "data" else [word])]
 
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench", description="ddp-exp side by side with torchrun + DDP")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure (all): {', '.join(BENCHES)}")
+    words = f"what to measure (all): {', '.join([*BENCHES, 'data', *DATA])}"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=words)
     parser.add_argument("--repeat", type=int, default=5, help="rounds; the median counts (5)")
+    parser.add_argument("--small", action="store_true", help="of data: tiny files, to see that all of it runs")
+    parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench"), help="a folder (build/bench)")
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(BENCHES)
+    names = names_of(arguments.names)
+    unknown = set(names) - set(BENCHES) - set(DATA)
     if unknown or arguments.repeat < 1:
         parser.error(f"unknown: {', '.join(unknown)}" if unknown else "--repeat wants at least one round")
+    if arguments.small and not set(names) <= set(DATA):
+        parser.error("--small is of data alone")
 
     print(f"{RANKS} CPU ranks with one thread each, the same LibTorch, the peer over Gloo; medians of", end=" ")
     print(f"{arguments.repeat} rounds in turn on {len(os.sched_getaffinity(0))} cores", flush=True)
-    for name in arguments.names or BENCHES:
-        for table in BENCHES[name].tables():
-            table.measure(arguments.repeat)
+    for name in names:
+        for table in DATA[name](arguments.small) if name in DATA else BENCHES[name]():
+            table.measure(arguments.repeat, warm_up=not arguments.small)
             table.print()
-            table.save(os.path.join(ROOT, "build", "bench"))
+            table.save(arguments.output)
     return 0
 
 

@@ -132,24 +132,33 @@ def start_ddp_exp(program, experiment, steps, ranks=RANKS):
             raise RuntimeError(f"{' '.join(command)} exited with {process.returncode}:\n{rest}")
 
 
+def torchrun(ranks, script, *arguments):
+    """The command that runs a script of this folder on so many ranks."""
+    return [
+        os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
+        os.path.join(HERE, script), *map(str, arguments)]  # fmt: skip
+
+
+def torchrun_environment(scratch):
+    """torchrun leaves a folder of its own behind, in `scratch`."""
+    environment = dict(os.environ, TMPDIR=scratch)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment | {
+        "PYTHONPATH": os.environ["DDP_PYTHONPATH"],
+        # Compiled modules are kept between runs, as in an installed PyTorch, but out of the shared cache.
+        "PYTHONPYCACHEPREFIX": os.path.join(ROOT, "build", "bench", "pycache"),
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+
+
 class Peer:
     """peer.py under torchrun. Its lines on stdout can be read as they come; leaving the block waits for its end."""
 
     def __init__(self, experiment, data, steps, *save, ranks=RANKS):
-        # torchrun leaves a folder of its own behind.
         self.scratch = tempfile.TemporaryDirectory(prefix="ddp-exp-bench-")
-        environment = dict(os.environ, TMPDIR=self.scratch.name)
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        environment |= {
-            "PYTHONPATH": os.environ["DDP_PYTHONPATH"],
-            # Compiled modules are kept between runs, as in an installed PyTorch, but out of the shared cache.
-            "PYTHONPYCACHEPREFIX": os.path.join(ROOT, "build", "bench", "pycache"),
-            "OMP_NUM_THREADS": "1",
-            "GLOO_SOCKET_IFNAME": "lo",
-        }
-        command = [
-            os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
-            os.path.join(HERE, "peer.py"), experiment, data, str(steps), str(unsteady(steps)), *map(str, save)]  # fmt: skip
+        command = torchrun(ranks, "peer.py", experiment, data, steps, unsteady(steps), *save)
+        environment = torchrun_environment(self.scratch.name)
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True

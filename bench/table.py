@@ -20,17 +20,17 @@ class Table:
     best_of: int = 1  # calls of each row in a round, in turn, of which the best counts
     values: dict = field(default_factory=dict)
 
-    def measure(self, repeat):
+    def measure(self, repeat, warm_up=True):
         """One round that nobody counts (disk caches, compiled modules), then `repeat` rounds over all rows."""
         self.values = {row: [] for row in self.rows}
-        if self.once:
+        if self.once and warm_up:
             for row, call in self.rows.items():
                 first = call()
                 self.values[row].append(call() if first < 30 else first)
             return
-        for one in range(repeat + 1):
+        for one in range(repeat + warm_up):
             for row, value in self.round().items():
-                if one > 0:
+                if one >= warm_up:
                     self.values[row].append(value)
 
     def round(self):
@@ -45,9 +45,13 @@ class Table:
 
     def print(self):
         print(f"\n{self.title}: {self.better} is better")
-        print(f"{'':{WIDTH}}{'median':>10}{'min':>10}{'max':>10}" + (f"{'ddp-exp is':>16}" if self.peers else ""))
+        timed = all(hasattr(value, "cpu") for values in self.values.values() for value in values)
+        heads = ["median", "min", "max", *(["CPU s"] if timed else [])]
+        print(f"{'':{WIDTH}}" + "".join(f"{head:>10}" for head in heads) + (f"{'ddp-exp is':>16}" if self.peers else ""))
         for number, (row, values) in enumerate(self.values.items()):
             shown = "".join(f"{f(values):>10.4g}" for f in (statistics.median, min, max))
+            if timed:
+                shown += f"{statistics.median(value.cpu for value in values):>10.4g}"
             print(f"  {row:{WIDTH - 2}}{shown}" + (f"{self.ratio(row):>9.2f}x better" if number and self.peers else ""), flush=True)
 
     def save(self, folder):
@@ -59,6 +63,7 @@ class Table:
             "cores": len(os.sched_getaffinity(0)),
             "rows": [
                 {"what": row, "median": statistics.median(values), "ratio": self.ratio(row), "values": values}
+                | {"cpu": [value.cpu for value in values if hasattr(value, "cpu")]}
                 for row, values in self.values.items()
             ],
         }

@@ -16,6 +16,13 @@ namespace {
 constexpr std::int64_t kPixels = 64;
 constexpr std::size_t kLargestFile = 64u << 20;
 
+// Their pixels are the features of a sample.
+class Digits final : public InMemory {
+ public:
+  using InMemory::InMemory;
+  config::Value describe() const override { return {{"image", {8, 8}}}; }
+};
+
 struct DigitsOptions {
   std::string path;
   void fields(config::Fields& f) {
@@ -88,16 +95,17 @@ std::unique_ptr<Dataset> parse(const std::string& text, const std::string& path)
     if (row[kPixels] > 9) throw usage_error("is not the digits dataset", path);
     targets.mutable_data_ptr<std::int64_t>()[r] = static_cast<std::int64_t>(row[kPixels]);
   }
-  return std::make_unique<InMemory>(inputs, targets);
+  return std::make_unique<Digits>(inputs, targets);
 }
 
-const bool digits_registered =
-    registry().add<DigitsOptions>("digits", "scikit-learn's 1797 handwritten digits: 64 values 0..1, class 0..9",
-                                  [](const DigitsOptions& o, const Context&) {
-                                    const std::string path = o.path.empty() ? default_path() : o.path;
-                                    return parse(unzip(path), path);
-                                  },
-                                  {{"loss", "cross_entropy"}, {"default_files", {kFetched, kBeside}}});
+const bool digits_registered = registry().add<DigitsOptions>(
+    "digits", "scikit-learn's 1797 handwritten digits: 64 values 0..1, class 0..9",
+    [](const DigitsOptions& o, const Context& context) -> std::unique_ptr<Dataset> {
+      if (!context.held.empty()) return std::make_unique<Digits>(context.held);
+      const std::string path = o.path.empty() ? default_path() : o.path;
+      return parse(unzip(path), path);
+    },
+    {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "path"}, {"default_files", {kFetched, kBeside}}});
 
 }  // namespace
 }  // namespace ddp::datasets

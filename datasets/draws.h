@@ -4,16 +4,24 @@
 
 #include <ATen/core/PhiloxRNGEngine.h>
 
+#include "datasets/place.h"
+
 namespace ddp::datasets {
 
-// Random numbers that belong to one sample in one epoch: Philox4x32-10 (Salmon et al. 2011), keyed by the seed, with
-// epoch and sample in its counter. They are the same on any rank, in any thread, and after a resume at any step. The
-// global generator stays as it is.
+// Random numbers that belong to one sample in one epoch, or at one place of a run: Philox4x32-10 (Salmon et al. 2011),
+// keyed by the seed, with epoch or place and sample in its counter. They are the same on any rank, in any thread, and
+// after a resume at any step. The global generator stays as it is.
 class Draws {
  public:
   // `epoch` is below 2^32.
   Draws(std::uint64_t seed, std::int64_t epoch, std::int64_t sample)
       : philox_(seed, static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(epoch) << 32) {}
+  // `sample`, of the micro-batch, is below 2^24. No place has the numbers of an epoch: those have no highest bit.
+  Draws(std::uint64_t seed, const Place& place, std::int64_t sample)
+      : philox_(seed,
+                std::uint64_t{1} << 63 | static_cast<std::uint64_t>(place.micro_batch) << 40 |
+                    static_cast<std::uint64_t>(place.rank) << 24 | static_cast<std::uint64_t>(sample),
+                static_cast<std::uint64_t>(place.step) << 32) {}
 
   // Returns 32 random bits.
   std::uint32_t bits() { return philox_(); }

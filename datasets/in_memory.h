@@ -1,25 +1,70 @@
 #pragma once
 
+#include <utility>
+
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/max.h>
+#include <nlohmann/json.hpp>
 
 #include "datasets/dataset.h"
 
 namespace ddp::datasets {
 
-// Two contiguous tensors [n, …] and [n, …] that hold all samples.
+// Contiguous tensors [n, …] that hold all samples.
 class InMemory : public MapDataset {
  public:
-  InMemory(at::Tensor inputs, at::Tensor targets) : inputs_(std::move(inputs)), targets_(std::move(targets)) {}
+  InMemory(NamedTensors inputs, NamedTensors targets) : inputs_(std::move(inputs)), targets_(std::move(targets)) {}
+  InMemory(at::Tensor input, at::Tensor target)
+      : InMemory(NamedTensors{{"input", std::move(input)}}, NamedTensors{{"target", std::move(target)}}) {}
+  // Takes what held() of a dataset like this one returned.
+  explicit InMemory(const NamedTensors& held) {
+    for (const auto& [name, tensor] : held) {
+      if (name.starts_with(kInputs)) inputs_.emplace_back(name.substr(std::char_traits<char>::length(kInputs)), tensor);
+      if (name.starts_with(kTargets)) {
+        targets_.emplace_back(name.substr(std::char_traits<char>::length(kTargets)), tensor);
+      }
+    }
+  }
 
-  std::int64_t size() const override { return inputs_.size(0); }
+  std::int64_t size() const override { return inputs_.front().second.size(0); }
   bool in_memory() const override { return true; }
+
   Batch gather(const at::Tensor& indices, std::int64_t) const override {
-    return {at::index_select(inputs_, 0, indices), at::index_select(targets_, 0, indices)};
+    return {rows_of(inputs_, indices), rows_of(targets_, indices)};
+  }
+
+  // The only target where it is one class a sample.
+  at::Tensor classes() const override {
+    if (targets_.size() != 1) return {};
+    const at::Tensor& target = targets_.front().second;
+    return target.scalar_type() == at::kLong && target.dim() == 1 ? target : at::Tensor();
+  }
+
+  config::Value facts() const override {
+    const at::Tensor of = classes();
+    if (!of.defined() || of.numel() == 0) return config::Value::object();
+    return {{"num_classes", of.max().item<std::int64_t>() + 1}};
+  }
+
+  NamedTensors held() const override {
+    NamedTensors all;
+    for (const auto& [name, tensor] : inputs_) all.emplace_back(kInputs + name, tensor);
+    for (const auto& [name, tensor] : targets_) all.emplace_back(kTargets + name, tensor);
+    return all;
   }
 
  private:
-  at::Tensor inputs_;
-  at::Tensor targets_;
+  static constexpr const char* kInputs = "inputs.";
+  static constexpr const char* kTargets = "targets.";
+
+  static NamedTensors rows_of(const NamedTensors& tensors, const at::Tensor& indices) {
+    NamedTensors rows;
+    for (const auto& [name, tensor] : tensors) rows.emplace_back(name, at::index_select(tensor, 0, indices));
+    return rows;
+  }
+
+  NamedTensors inputs_;
+  NamedTensors targets_;
 };
 
 }  // namespace ddp::datasets

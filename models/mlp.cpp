@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
 
@@ -9,16 +11,22 @@ namespace ddp::models {
 namespace {
 
 struct MlpOptions {
-  std::int64_t in_features = 0;
+  std::optional<std::int64_t> in_features;
   std::vector<std::int64_t> hidden;
-  std::int64_t out_features = 0;
+  std::optional<std::int64_t> out_features;
   std::string activation = "relu";
   double dropout = 0;
   void fields(config::Fields& f) {
-    f({.name = "in_features", .doc = "values of a sample", .range = config::at_least(1), .required = true},
+    f({.name = "in_features",
+       .doc = "values of a sample; default: what the data have",
+       .range = config::at_least(1),
+       .from_data = "in_features"},
       in_features);
     f({.name = "hidden", .doc = "widths of the hidden layers", .range = config::at_least(1), .required = true}, hidden);
-    f({.name = "out_features", .doc = "values of its prediction", .range = config::at_least(1), .required = true},
+    f({.name = "out_features",
+       .doc = "values of its prediction; default: classes or target columns of the data",
+       .range = config::at_least(1),
+       .from_data = "out_features"},
       out_features);
     f({.name = "activation", .doc = "behind each hidden layer", .choices = activation_names()}, activation);
     f({.name = "dropout", .doc = "share of values dropped behind each activation", .range = config::from_below(0, 1)},
@@ -28,14 +36,14 @@ struct MlpOptions {
 
 torch::nn::AnyModule make_mlp(const MlpOptions& o, const Placement&) {
   auto chain = std::make_shared<ChainImpl>();
-  std::int64_t width = o.in_features;
+  std::int64_t width = o.in_features.value();
   for (const std::int64_t hidden : o.hidden) {
     chain->append(torch::nn::AnyModule(torch::nn::Linear(width, hidden)));
     chain->append(make_activation(o.activation));
     if (o.dropout > 0) chain->append(torch::nn::AnyModule(torch::nn::Dropout(o.dropout)));
     width = hidden;
   }
-  chain->append(torch::nn::AnyModule(torch::nn::Linear(width, o.out_features)));
+  chain->append(torch::nn::AnyModule(torch::nn::Linear(width, o.out_features.value())));
   return torch::nn::AnyModule(chain);
 }
 

@@ -8,12 +8,11 @@
 #include <cstring>
 
 #include <ATen/ops/from_blob.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "base/pages.h"
-#include "record/file/hash.h"
+#include "format/safetensors.h"
 
 namespace ddp::checkpoint {
 namespace fs = std::filesystem;
@@ -24,24 +23,6 @@ constexpr std::uint64_t kPiece = 8u << 20;
 // Below this the page cache costs nothing that one could measure.
 constexpr std::uint64_t kWorthDirect = 1u << 20;
 
-// The prefix and the JSON header.
-std::string head_of(const NamedTensors& tensors) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  header["__metadata__"] = {{"format", "pt"}};  // what Python's save_file writes for torch tensors
-  std::uint64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
-    header[name] = {{"dtype", dtype_name(tensor.scalar_type())},
-                    {"shape", tensor.sizes().vec()},
-                    {"data_offsets", {offset, offset + tensor.nbytes()}}};
-    offset += tensor.nbytes();
-  }
-  std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // data starts at a multiple of 8
-  std::string head;
-  for (int byte = 0; byte < 8; ++byte) head += static_cast<char>(text.size() >> (8 * byte) & 0xff);
-  return head + text;
-}
-
 // What a file holds: its head, then all tensors.
 struct Layout {
   NamedTensors tensors;
@@ -50,7 +31,7 @@ struct Layout {
 
   Layout(const NamedTensors& steady, const NamedTensors& changing) : tensors(steady) {
     tensors.insert(tensors.end(), changing.begin(), changing.end());
-    head = head_of(tensors);
+    head = format::safetensors_head(tensors);
     size = head.size();
     for (const auto& [name, tensor] : tensors) size += tensor.nbytes();
   }
@@ -144,7 +125,7 @@ void SafetensorsImage::finish() {
   for (std::size_t copied; (copied = copied_) < pieces_.size();) copied_.wait(copied);
 }
 
-Digest SafetensorsImage::write(const fs::path& file, const std::function<void()>& moved) const {
+record::Digest SafetensorsImage::write(const fs::path& file, const std::function<void()>& moved) const {
   FileDescriptor out = create(file, size_);
   write_pages(out, data_, in_pages(size_), file.string(), moved);
   if (ftruncate(out.get(), static_cast<off_t>(size_)) != 0 || fsync(out.get()) != 0) {

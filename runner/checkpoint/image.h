@@ -7,14 +7,13 @@
 #include <functional>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "model/named_tensors.h"
+#include "record/file/hash.h"
 
 namespace ddp::checkpoint {
 
-// A safetensors file as it will lie on disk (8-byte little-endian header length, JSON header, raw data;
-// https://github.com/huggingface/safetensors: what Python reads with safetensors.torch.load_file), in memory that stays
-// from one save to the next. Tensors are copied in while training only reads them; another thread writes them while
-// training changes them.
+// A safetensors file as it will lie on disk (format/safetensors.h), in memory that stays from one save to the next.
+// Tensors are copied in while training only reads them; another thread writes them while training changes them.
 class SafetensorsImage {
  public:
   SafetensorsImage() = default;
@@ -32,7 +31,7 @@ class SafetensorsImage {
   // Copies what is left. Several threads may call it, and share the work; each returns when all is there.
   void finish();
   // Writes the file, fsynced; calls `moved` after each piece. Throws ddp::Error (training).
-  Digest write(
+  record::Digest write(
       const std::filesystem::path& file, const std::function<void()>& moved = [] {}) const;
 
  private:

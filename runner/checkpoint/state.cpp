@@ -80,6 +80,7 @@ State state_of(const nlohmann::json& json) {
     s.files[file] = {.bytes = static_cast<std::uint64_t>(count_member(digest, "bytes")),
                      .hash = config::text_member(digest, "xxh3")};
   }
+  s.data = record::data_member(json);
   s.rng = texts_of_ranks(list_member(json, "rng"), s.world_size);
   for (const auto& device : list_member(json, "gpu_rng")) s.gpu_rng.push_back(texts_of_ranks(device, s.world_size));
   return s;
@@ -113,6 +114,7 @@ std::string to_text(const State& s) {
       {"rng", s.rng},
       {"gpu_rng", s.gpu_rng},
   };
+  if (s.data) json["data"] = record::to_value(*s.data);
   if (!s.ended_by.empty()) json["ended_by"] = s.ended_by;
   if (s.reason != record::SaveReason::regular) json["reason"] = record::to_string(s.reason);
   return json.dump(1) + "\n";

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
 #include "dist/parallel/buckets.h"
+#include "record/file/hash.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::checkpoint {
 
@@ -35,7 +37,9 @@ struct State {
   record::SaveReason reason = record::SaveReason::regular;
   std::string ended_by;  // why the run has ended here, record::kAllSteps or a rule's name; empty: it has not
   std::string config_hash;
-  std::map<std::string, Digest> files;
+  std::map<std::string, record::Digest> files;
+  // The files of the data, as they were before they were read; nothing: an older version wrote the state.
+  std::optional<std::vector<record::DataFile>> data = std::vector<record::DataFile>{};
 };
 
 std::string to_text(const State& state);

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "format/safetensors.h"
 #include "record/file/atomic_file.h"
 #include "record/file/hash.h"
 #include "record/saves/checkpoint_index.h"
@@ -53,6 +54,10 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   for (const auto& [name, image] : snapshot.images) {
     state.files[name + kEnding] = image.write(unfinished.path() / (name + kEnding), moved);
   }
+  for (const auto& [name, text] : snapshot.documents) {
+    record::write_atomically(unfinished.path() / name, text);
+    state.files[name] = {.bytes = text.size(), .hash = record::hash_hex(text)};
+  }
   const std::string text = to_text(state);
   record::write_atomically(unfinished.path() / "state.json", text);
   record::write_atomically(unfinished.path() / record::kComplete, record::hash_hex(text) + "\n");
@@ -73,10 +78,14 @@ Checkpoint load(const fs::path& folder) {
     throw training_error(damage, folder.string());
   }
   const fs::path state = folder / "state.json";
-  Checkpoint checkpoint{.state = parse_state(record::read_text(state), state.string()), .tensors = {}};
+  Checkpoint checkpoint{.state = parse_state(record::read_text(state), state.string()), .tensors = {}, .documents = {}};
   for (const auto& [file, digest] : checkpoint.state.files) {
     const fs::path name = file;
-    if (name.extension() == kEnding) checkpoint.tensors[name.stem().string()] = read_safetensors(folder / name);
+    if (name.extension() == kEnding) {
+      checkpoint.tensors[name.stem().string()] = format::read_safetensors(folder / name);
+    } else {
+      checkpoint.documents[file] = record::read_text(folder / name);
+    }
   }
   return checkpoint;
 }

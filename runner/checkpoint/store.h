@@ -12,6 +12,8 @@ namespace ddp::checkpoint {
 // The states that every checkpoint has; a checkpoint keeps any number of others.
 inline constexpr const char* kModel = "model";          // Python's state_dict()
 inline constexpr const char* kOptimizer = "optimizer";  // "state.<parameter>.<what>"
+// The file with the result of the fit on the training data, where anything was fitted.
+inline constexpr const char* kPreprocessing = "preprocessing.json";
 
 // The tensors of one named state. `steady` ones stay as they are until the optimizer's next step.
 struct StateTensors {
@@ -23,6 +25,7 @@ struct StateTensors {
 struct Checkpoint {
   State state;
   std::map<std::string, NamedTensors> tensors;
+  std::map<std::string, std::string> documents;  // texts, by file name
 
   // Returns those of a state; none where the checkpoint has no such state.
   const NamedTensors& of(const std::string& name) const;
@@ -32,6 +35,7 @@ struct Checkpoint {
 struct Snapshot {
   State state;
   std::map<std::string, SafetensorsImage> images;  // by the states' names
+  std::map<std::string, std::string> documents;    // texts, by file name
 
   // Finishes the images. Several threads may call it.
   void finish() {

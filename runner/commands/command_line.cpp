@@ -15,6 +15,7 @@
 #include "config/check/phrases.h"
 #include "config/text/source.h"
 #include "launch/library/version.h"
+#include "launch/run/stopped.h"
 
 namespace ddp::commands {
 namespace {
@@ -76,6 +77,9 @@ int run_command(int argc, char** argv) {
     return exit_code;
   } catch (const CLI::ParseError& error) {
     return explain(app, error);
+  } catch (const launch::Stopped& stopped) {
+    log::error(stopped.what());
+    return stopped.code();
   } catch (const Error& error) {
     log::error(error.what());
     return error.exit_code();

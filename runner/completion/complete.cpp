@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -18,7 +19,9 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-const std::set<std::string> kOfRuns = {"resume", "fork", "show", "compare", "diff", "report", "list"};
+const std::set<std::string> kOfRuns = {"resume", "fork", "show",    "compare",  "diff",  "report",
+                                       "list",   "eval", "predict", "generate", "export"};
+const std::vector<std::string_view> kOfTables = {".csv", ".tsv", ".gz", ".parquet", ".feather", ".jsonl"};
 const std::set<std::string> kOfFiles = {"run", "plan", "validate", "sweep", "slurm"};
 
 const CLI::Option* option_named(const CLI::App& verb, const std::string& name) {
@@ -119,7 +122,7 @@ Candidates value_of(const std::string& option, const std::string& verb, const Gi
   }
   if (option == "--results") return folders(typed);
   if (option == "--init-from") return files(typed, {".safetensors"});
-  if (option == "--output") return files(typed, {".html", ".sbatch"});
+  if (option == "--output") return files(typed, {".html", ".sbatch", ".csv", ".npy"});
   if (option == "--name") return starting(folder_names(given.results()), typed);
   Candidates found;
   if (option != "--from" || given.arguments.empty()) return found;
@@ -130,6 +133,8 @@ Candidates value_of(const std::string& option, const std::string& verb, const Gi
 }
 
 Candidates argument(const std::string& verb, const Given& given, const std::string& typed, const Choices& choices) {
+  if (verb == "predict" && !given.arguments.empty()) return files(typed, kOfTables);
+  if (verb == "export" && !given.arguments.empty()) return files(typed, {".safetensors"});
   if (kOfRuns.contains(verb)) return runs(given.results(), typed);
   if (kOfFiles.contains(verb)) return files(typed, {".toml"});
   const auto words = choices.find(verb);

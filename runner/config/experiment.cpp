@@ -1,5 +1,8 @@
 #include "config/experiment.h"
 
+#include <charconv>
+#include <string_view>
+
 namespace ddp::config {
 namespace {
 
@@ -32,20 +35,62 @@ void Loader::fields(Fields& f) {
   f({.name = "shuffle", .doc = "a new order in every epoch"}, shuffle);
   f({.name = "drop_last", .doc = "drop the samples that do not divide over the ranks, instead of repeating some"},
     drop_last);
+  f({.name = "drop_last_batch", .doc = "drop the last batch of an epoch on each rank where it is not whole"},
+    drop_last_batch);
   f({.name = "workers", .doc = "threads a rank that fetch batches ahead of training", .range = between(0, 256)},
     workers);
   f({.name = "sampler_seed", .doc = "the order in epoch e is drawn from sampler_seed + e", .range = at_least(0)},
     sampler_seed);
 }
 
-void Validation::fields(Fields& f) {
-  f({.name = "split", .doc = "the share of the dataset that is held out", .range = from_below(0, 1)}, split);
-  f({.name = "seed", .doc = "which samples are held out", .range = at_least(0)}, seed);
-  f({.name = "every", .doc = "epochs from one validation to the next", .range = between(1, kMost)}, every);
+namespace {
+
+void add_share(Fields& f, HeldOut& h) {
+  f({.name = "dataset",
+     .doc = "data of their own, in place of split: the keys that replace those of [dataset]",
+     .component_kind = "dataset"},
+    h.dataset);
+  f({.name = "split", .doc = "the share of the dataset that is held out", .range = from_below(0, 1)}, h.split);
+  f({.name = "stratify", .doc = "the share holds in each class"}, h.stratify);
+  f({.name = "by", .doc = "rows with an equal value in this column are held out together"}, h.by);
+}
+
+void add_batch_size(Fields& f, HeldOut& h) {
   f({.name = "batch_size",
      .doc = "samples of a batch; default: batch_size of the run's start",
      .range = between(1, kMost)},
-    batch_size);
+    h.batch_size);
+}
+
+}  // namespace
+
+void Validation::fields(Fields& f) {
+  add_share(f, *this);
+  f({.name = "seed", .doc = "which samples are held out, for a test too", .range = at_least(0)}, seed);
+  f({.name = "every",
+     .doc = "epochs from one validation to the next, or steps: \"250 steps\"",
+     .range = between(1, kMost),
+     .types = {Type::integer, Type::text}},
+    every);
+  add_batch_size(f, *this);
+}
+
+Period Validation::period() const {
+  if (every.is_number_integer()) return {.epochs = every.get<std::int64_t>()};
+  return {.steps = steps_in(every.get<std::string>()).value_or(1)};
+}
+
+void Test::fields(Fields& f) {
+  add_share(f, *this);
+  add_batch_size(f, *this);
+}
+
+std::optional<std::int64_t> steps_in(const std::string& text) {
+  std::int64_t steps = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), steps);
+  const std::string_view unit(rest, text.data() + text.size() - rest);
+  if (error != std::errc{} || steps < 1 || steps > kMost || (unit != " steps" && unit != " step")) return {};
+  return steps;
 }
 
 void Checkpoint::fields(Fields& f) {
@@ -124,13 +169,14 @@ void Experiment::fields(Fields& f) {
   f({.name = "grace", .doc = "seconds a run that is asked to stop has to save and end", .range = up_to(1e7)}, grace);
   f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);
   f.section({.name = "loader", .doc = "how samples become batches"}, loader);
-  f.section({.name = "validation", .doc = "samples held out to measure on"}, validation);
+  f.section({.name = "validation", .doc = "data to measure on during training"}, validation);
+  f.section({.name = "test", .doc = "data to measure on once, at the end"}, test);
   f.section({.name = "checkpoint", .doc = "what is saved, and when"}, checkpoint);
   f.section({.name = "log", .doc = "what is written down"}, log);
 }
 
 Metric Experiment::best_metric() const {
-  const std::string by_default = validation.split > 0 ? "val_loss" : "train_loss";
+  const std::string by_default = validation.exists() ? "val_loss" : "train_loss";
   return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
 }
 

@@ -25,16 +25,40 @@ struct Distributed {
 struct Loader {
   bool shuffle = true;
   bool drop_last = false;
+  bool drop_last_batch = false;
   std::int64_t workers = 2;
   std::int64_t sampler_seed = 0;
   void fields(Fields& f);
 };
 
-struct Validation {
+// Samples to measure on: a share of the dataset, or data of their own.
+struct HeldOut {
+  Component dataset;  // no name: there are none
   double split = 0;
-  std::int64_t seed = 0;
-  std::int64_t every = 1;
+  bool stratify = false;  // the share holds in each class
+  std::string by;         // a column whose equal values stay together; empty: none
   std::optional<std::int64_t> batch_size;
+
+  bool exists() const { return split > 0 || !dataset.name.empty(); }
+};
+
+// A number of epochs, or of steps: the other one is 0.
+struct Period {
+  std::int64_t epochs = 0;
+  std::int64_t steps = 0;
+};
+
+struct Validation : HeldOut {
+  std::int64_t seed = 0;
+  Value every = 1;
+
+  // `every` as it was checked: epochs, or "250 steps".
+  Period period() const;
+  void fields(Fields& f);
+};
+
+// Data that are measured once, when the run has ended.
+struct Test : HeldOut {
   void fields(Fields& f);
 };
 
@@ -54,6 +78,9 @@ struct Log {
   bool tensorboard = true;
   void fields(Fields& f);
 };
+
+// Reads "250 steps"; nothing where it is something else.
+std::optional<std::int64_t> steps_in(const std::string& text);
 
 // An experiment file as plain structs; its fields' defaults are the file's defaults.
 struct Experiment {
@@ -81,6 +108,7 @@ struct Experiment {
   Distributed distributed;
   Loader loader;
   Validation validation;
+  Test test;
   Checkpoint checkpoint;
   Log log;
   void fields(Fields& f);

@@ -14,8 +14,9 @@ std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last) 
   return drop_last || size % world_size == 0 ? whole : whole + 1;
 }
 
-std::int64_t micro_batches_of_rank(std::int64_t size, int world_size, std::int64_t batch_size, bool drop_last) {
-  return (samples_of_rank(size, world_size, drop_last) + batch_size - 1) / batch_size;
+std::int64_t micro_batches_of_rank(std::int64_t size, int world_size, std::int64_t batch_size, const Loader& loader) {
+  const std::int64_t samples = samples_of_rank(size, world_size, loader.drop_last);
+  return (loader.drop_last_batch ? samples : samples + batch_size - 1) / batch_size;
 }
 
 EpochPlace EpochPlace::taken_over(int new_world_size, std::int64_t new_batch_size) const {

@@ -20,8 +20,9 @@ std::int64_t held_out(std::int64_t size, double split);
 // Samples that each rank sees in an epoch: DistributedSampler's.
 std::int64_t samples_of_rank(std::int64_t size, int world_size, bool drop_last);
 
-// Micro-batches of a rank in an epoch of `size` samples.
-std::int64_t micro_batches_of_rank(std::int64_t size, int world_size, std::int64_t batch_size, bool drop_last);
+// Micro-batches of a rank in an epoch of `size` samples: those of DataLoader over DistributedSampler, where [loader]
+// drop_last_batch is DataLoader's drop_last.
+std::int64_t micro_batches_of_rank(std::int64_t size, int world_size, std::int64_t batch_size, const Loader& loader);
 
 // A place inside an epoch, as the ranks count that have come there.
 struct EpochPlace {

@@ -36,6 +36,20 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
   loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
 }
 
+// Data of their own for validation or test inherit the keys of [dataset] that they do not replace; with another name
+// nothing.
+void inherit_dataset(Node& root, const std::string& section) {
+  const Node* dataset = root.find("dataset");
+  const auto held_out = root.entries.find(section);
+  if (!dataset || held_out == root.entries.end()) return;
+  const auto own = held_out->second.entries.find("dataset");
+  if (own == held_out->second.entries.end() || !own->second.is_table() || !dataset->is_table()) return;
+  const Node* name = own->second.find("name");
+  const Node* inherited = dataset->find("name");
+  if (name && inherited && name->text() != inherited->text()) return;
+  for (const auto& [key, value] : dataset->entries) own->second.entries.try_emplace(key, value);
+}
+
 }  // namespace
 
 Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
@@ -57,6 +71,8 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   note_places(root, "", loaded.places);
   root.entries.erase("sweep");  // load_sweep reads it
   supply_loss(root, components, problems);
+  inherit_dataset(root, "validation");
+  inherit_dataset(root, "test");
   std::vector<Option> options = describe<Experiment>();
   supply_names(options, components);
   Value values = Checker(options, components, problems).check(root);
@@ -68,6 +84,13 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   }
   if (const Spec* parallel = components.find("parallel", loaded.experiment.parallel)) {
     loaded.strategy = strategy_of(parallel->traits);
+  }
+  const Experiment& e = loaded.experiment;
+  for (const Component* dataset : {&e.dataset, &e.validation.dataset, &e.test.dataset}) {
+    const Spec* spec = components.find("dataset", dataset->name);
+    if (!spec) continue;
+    if (dataset == &e.dataset) loaded.holds_data = spec->traits.value("held", false);
+    loaded.reads_tables = loaded.reads_tables || spec->traits.value("library", "") == "tables";
   }
   check_rules(root, loaded.experiment, components, problems);
   return loaded;

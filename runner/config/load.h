@@ -30,6 +30,8 @@ class Loaded {
   std::string file;
   std::int64_t model_devices = 1;  // how many devices of a rank the model can use
   Strategy strategy = {};
+  bool holds_data = false;    // the dataset keeps tensors in memory that ranks can share
+  bool reads_tables = false;  // a dataset needs libddp_tables.so
 };
 
 // Reads an experiment file, what it extends, and the --set assignments, and checks all of it against the

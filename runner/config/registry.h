@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,10 +11,16 @@
 
 namespace ddp::config {
 
+// A line of a source file. std::source_location is missing in clang 14, which builds the fuzz targets.
+struct SourceLine {
+  const char* file = "";
+  int line = 0;
+};
+
 // Ends the process with exit code 2 and a message that names both files. Components register themselves while libraries
 // are loaded, where nobody can catch an exception.
-[[noreturn]] void refuse_second_registration(const std::string& kind, const std::string& name,
-                                             const std::source_location& first, const std::source_location& second);
+[[noreturn]] void refuse_second_registration(const std::string& kind, const std::string& name, const SourceLine& first,
+                                             const SourceLine& second);
 
 // The components of one kind that registered themselves: a model's file holds
 //
@@ -33,7 +38,7 @@ class Registry {
   // Options is a struct with defaults and `void fields(Fields&)`. Returns true; a name that is taken ends the process.
   template <class Options, class Make>
   bool add(const std::string& name, const std::string& doc, Make make, Value traits = Value::object(),
-           const std::source_location& where = std::source_location::current()) {
+           const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     // Described when asked, not now: options may tell of other components, which may not have registered yet.
     auto spec = [name, doc, traits] {
       return Spec{.name = name, .doc = doc, .options = describe<Options>(), .traits = traits};
@@ -41,6 +46,7 @@ class Registry {
     Build build = [make](const Value& options, Context... context) {
       return make(read<Options>(options), std::forward<Context>(context)...);
     };
+    const SourceLine where{.file = file, .line = line};
     Entry made{.spec = std::move(spec), .traits = std::move(traits), .build = std::move(build), .where = where};
     const auto [entry, is_new] = entries_.emplace(name, std::move(made));
     if (!is_new) refuse_second_registration(kind_, name, entry->second.where, where);
@@ -75,7 +81,7 @@ class Registry {
     std::function<Spec()> spec;
     Value traits;
     Build build;
-    std::source_location where;
+    SourceLine where;
   };
 
   const Entry& entry(const std::string& name) const {

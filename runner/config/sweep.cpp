@@ -4,6 +4,7 @@
 
 #include "config/check/check.h"
 #include "config/check/check_root.h"
+#include "config/check/rules.h"
 #include "config/compose/compose.h"
 #include "config/text/to_toml.h"
 
@@ -106,8 +107,7 @@ class SweepReader {
   }
 
   void read_goal(const Node& section, const SweepOptions& common, LoadedSweep& loaded) {
-    const Node* split = loaded.base_.at_path("validation.split");
-    const bool validates = split && split->scalar != 0;
+    const bool validates = has_validation(loaded.base_);
     Metric& metric = loaded.sweep.metric;
     metric.name = !common.metric.empty() ? common.metric : validates ? "val_loss" : "train_loss";
     metric.direction = direction_of(metric.name, components_);

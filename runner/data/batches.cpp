@@ -4,10 +4,7 @@
 #include <future>
 #include <system_error>
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/randperm.h>
-#include <ATen/ops/sort.h>
 
 #include "config/length.h"
 #include "data/prefetch.h"
@@ -25,7 +22,7 @@ datasets::Batch pinned(datasets::Batch batch, bool pin) {
   return batch;
 }
 
-// Batches of samples in the sampler's order; the last one of an epoch may be short.
+// Batches of samples in the sampler's order; the last one of an epoch may be short, unless it is dropped.
 class SampledBatches : public Batches {
  public:
   SampledBatches(const datasets::MapDataset& dataset, at::Tensor samples, const Sharding& sharding,
@@ -34,6 +31,7 @@ class SampledBatches : public Batches {
         samples_(std::move(samples)),
         all_(samples_.size(0) == dataset.size()),
         batch_size_(sharding.batch_size),
+        options_(options),
         pin_memory_(sharding.pin_memory),
         workers_(dataset.in_memory() ? 0 : options.workers),
         sampler_{.size = samples_.size(0),
@@ -44,7 +42,8 @@ class SampledBatches : public Batches {
                  .seed = options.sampler_seed} {}
 
   std::int64_t per_epoch(std::int64_t done) const override {
-    return (sampler_.length(done) + batch_size_ - 1) / batch_size_;
+    const std::int64_t left = std::max<std::int64_t>(0, sampler_.size - done);
+    return config::micro_batches_of_rank(left, sampler_.world_size, batch_size_, options_);
   }
 
   void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) override {
@@ -89,6 +88,7 @@ class SampledBatches : public Batches {
   const at::Tensor samples_;
   const bool all_;  // of the dataset's
   const std::int64_t batch_size_;
+  const config::Loader options_;
   const bool pin_memory_;
   const std::int64_t workers_;
   const DistributedSampler sampler_;
@@ -117,20 +117,43 @@ class DrawnBatches : public Batches {
   const bool pin_memory_;
 };
 
-}  // namespace
+// Batches without end that belong to a place in the run: a run that goes on draws them again.
+class PlacedBatches : public Batches {
+ public:
+  PlacedBatches(const datasets::PlacedDataset& dataset, const Sharding& sharding)
+      : dataset_(dataset),
+        batch_size_(sharding.batch_size),
+        pin_memory_(sharding.pin_memory),
+        place_{.rank = sharding.rank} {}
 
-Split split(std::int64_t size, const config::Validation& options) {
-  const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(options.seed));
-  const at::Tensor order = at::randperm(size, generator, at::TensorOptions().dtype(at::kLong));
-  const std::int64_t held_out = config::held_out(size, options.split);
-  return {.train = std::get<0>(order.narrow(0, held_out, size - held_out).sort()),
-          .validation = order.narrow(0, 0, held_out).contiguous()};
-}
+  std::int64_t per_epoch(std::int64_t) const override { return 0; }
+  void start_epoch(std::int64_t, std::int64_t, std::int64_t, bool) override {}
+  void start_step(std::int64_t step) override {
+    place_.step = step;
+    place_.micro_batch = 0;
+  }
+  datasets::Batch next() override {
+    datasets::Batch batch = dataset_.draw(batch_size_, place_);
+    ++place_.micro_batch;
+    return pinned(std::move(batch), pin_memory_);
+  }
+
+ private:
+  const datasets::PlacedDataset& dataset_;
+  const std::int64_t batch_size_;
+  const bool pin_memory_;
+  datasets::Place place_;
+};
+
+}  // namespace
 
 std::unique_ptr<Batches> make_batches(const datasets::Dataset& dataset, const at::Tensor& train_samples,
                                       const Sharding& sharding, const config::Loader& options) {
   if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) {
     return std::make_unique<DrawnBatches>(*drawn, sharding);
+  }
+  if (const auto* placed = dynamic_cast<const datasets::PlacedDataset*>(&dataset)) {
+    return std::make_unique<PlacedBatches>(*placed, sharding);
   }
   return std::make_unique<SampledBatches>(dynamic_cast<const datasets::MapDataset&>(dataset), train_samples, sharding,
                                           options);

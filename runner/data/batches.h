@@ -19,6 +19,8 @@ class Batches {
   // The next call of next() gives micro-batch `position` of the epoch, or of what is left of it. A new epoch draws one
   // number from the global generator, as making a DataLoader iterator does in Python. `last`: no epoch comes after it.
   virtual void start_epoch(std::int64_t epoch, std::int64_t position, std::int64_t done, bool last) = 0;
+  // The next call of next() gives the first micro-batch of this step of the run.
+  virtual void start_step(std::int64_t step) { static_cast<void>(step); }
   virtual datasets::Batch next() = 0;
 };
 
@@ -28,14 +30,6 @@ struct Sharding {
   std::int64_t batch_size = 32;
   bool pin_memory = false;  // in page-locked memory, from which a GPU copies while the CPU goes on
 };
-
-// The samples of a MapDataset that a run trains on and those it holds out: of randperm(n) from a generator
-// with that seed, the first floor(split * n) are held out; the others train, in their order in the dataset.
-struct Split {
-  at::Tensor train;       // int64 [n - held out], ascending
-  at::Tensor validation;  // int64 [held out]
-};
-Split split(std::int64_t size, const config::Validation& options);
 
 // Batches of a dataset's training samples; of what it draws, where it has no samples of its own. The dataset
 // must outlive them.

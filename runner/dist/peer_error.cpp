@@ -5,6 +5,8 @@
 
 #include <c10/util/Exception.h>
 
+#include "base/block_pipe.h"
+
 namespace ddp::dist {
 namespace {
 
@@ -27,6 +29,7 @@ PeerTrouble trouble_in_text(std::string_view text) {
 
 PeerTrouble peer_trouble(const std::exception& error) {
   if (dynamic_cast<const PeerLost*>(&error) != nullptr) return PeerTrouble::lost;
+  if (dynamic_cast<const OtherEndGone*>(&error) != nullptr) return PeerTrouble::lost;
   if (dynamic_cast<const PeerLate*>(&error) != nullptr) return PeerTrouble::late;
   if (dynamic_cast<const Error*>(&error) != nullptr) return PeerTrouble::none;
   const auto* torch = dynamic_cast<const c10::Error*>(&error);

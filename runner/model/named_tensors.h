@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,16 @@ NamedTensors named(const OrderedDict& tensors) {
   NamedTensors list;
   list.reserve(tensors.size());
   for (const auto& item : tensors) list.emplace_back(item.key(), item.value());
+  return list;
+}
+
+// Returns each tensor once, under its first name: a tied parameter has several.
+inline NamedTensors each_once(const NamedTensors& tensors) {
+  NamedTensors list;
+  std::unordered_set<const void*> seen;
+  for (const auto& [name, tensor] : tensors) {
+    if (seen.insert(tensor.unsafeGetTensorImpl()).second) list.emplace_back(name, tensor);
+  }
   return list;
 }
 

@@ -6,19 +6,20 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
 #include "checkpoint/store.h"
-#include "data/batches.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
+#include "format/safetensors.h"
 #include "model/call.h"
 #include "model/weights.h"
 #include "models/model.h"
+#include "rank/data.h"
 #include "rank/verb.h"
 #include "train/checkpointer.h"
+#include "train/loss/classes.h"
 #include "train/loss/loss.h"
 #include "train/optim/optimizer.h"
 
@@ -34,16 +35,11 @@ std::int64_t bytes_of(const NamedTensors& tensors) {
 // Samples that show whether model, data and loss fit. Two, because normalisation needs more than one.
 constexpr std::int64_t kTried = 2;
 
-// The first samples of a batch as training will see it: all of them where it is timed. A dataset that draws has to draw
-// a whole one.
-datasets::Batch first_batch(const datasets::Dataset& dataset, const config::Experiment& e, bool timed, Probe& probe) {
+// Some samples as training will see them: a batch where it is timed. A dataset that draws has to draw a whole one.
+datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool timed) {
   const std::int64_t most = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
-  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(&dataset)) {
-    return drawn->draw(*e.batch_size).first(most);
-  }
-  const auto& map = dynamic_cast<const datasets::MapDataset&>(dataset);
-  probe.samples = map.size();
-  return map.gather(at::arange(std::min(most, map.size()), at::kLong), /*epoch=*/0);
+  if (train.map() == nullptr) return data::first_samples(train, *e.batch_size).first(most);
+  return data::first_samples(train, most);
 }
 
 // "[2, 20] and [2, 4]"
@@ -70,7 +66,7 @@ void try_saved(const Task& t, torch::nn::Module& model, train::Optimizer& optimi
     model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
     optimizer.load(saved.of(checkpoint::kOptimizer));
   } else if (!t.init_from.empty()) {
-    model::load_weights(checkpoint::read_safetensors(t.init_from), model, t.init_from.string());
+    model::load_weights(format::read_safetensors(t.init_from), model, t.init_from.string());
   }
 }
 
@@ -85,12 +81,14 @@ double time_of_step(torch::nn::AnyModule& model, const config::Experiment& e, co
 void measure_model(const Task& t, bool timed, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
-  const auto dataset = datasets::registry().build(e.dataset.name, e.dataset.options,
-                                                  datasets::Context{.seed = static_cast<std::uint64_t>(e.seed)});
+  const data::Sets sets = build_sets(t);
+  probe.train_samples = sets.train.size();
+  probe.validation_samples = sets.validation.size();
+  probe.test_samples = sets.test.size();
   const bool copied = dist::copies_model(e.parallel) && t.devices.size() > 1;
   const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : t.devices.size(), c10::kCPU)};
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
-  const auto parameters = named(model.ptr()->named_parameters());
+  const auto parameters = each_once(named(model.ptr()->named_parameters()));
   const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
   for (const auto& [name, tensor] : parameters) probe.parameters += tensor.numel();
@@ -101,7 +99,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   if (copied) dist::require_cloneable(*model.ptr());
   try_saved(t, *model.ptr(), *optimizer);
 
-  const datasets::Batch batch = first_batch(*dataset, e, timed, probe);
+  const datasets::Batch batch = first_batch(sets.train, e, timed);
   const at::NoGradGuard no_grad;
   const at::Tensor output = forward(model, e, batch.inputs);
   try {
@@ -112,7 +110,8 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
                       "loss");
   }
   if (timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);
-  if (e.loss.name == "cross_entropy" && output.dim() > 1 && output.size(1) == 1) {
+  const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
+  if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
     probe.warnings.push_back(
         "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
         "model as many outputs as there are classes");

@@ -15,8 +15,10 @@ struct Probe {
   std::int64_t parameter_bytes = 0;
   std::int64_t buffer_bytes = 0;
   std::int64_t optimizer_bytes = 0;
-  std::int64_t samples = 0;  // of the whole dataset; 0: endless
-  double step_seconds = 0;   // about what a step takes; 0: it was not asked for
+  std::int64_t train_samples = 0;  // 0: endless
+  std::int64_t validation_samples = 0;
+  std::int64_t test_samples = 0;
+  double step_seconds = 0;  // about what a step takes; 0: it was not asked for
 
   void fields(config::Fields& f) {
     f({.name = "warnings"}, warnings);
@@ -24,7 +26,9 @@ struct Probe {
     f({.name = "parameter_bytes"}, parameter_bytes);
     f({.name = "buffer_bytes"}, buffer_bytes);
     f({.name = "optimizer_bytes"}, optimizer_bytes);
-    f({.name = "samples"}, samples);
+    f({.name = "train_samples"}, train_samples);
+    f({.name = "validation_samples"}, validation_samples);
+    f({.name = "test_samples"}, test_samples);
     f({.name = "step_seconds"}, step_seconds);
   }
 };

@@ -8,7 +8,10 @@
 #include "checkpoint/everywhere.h"
 #include "config/difference.h"
 #include "dist/parallel/parallel.h"
+#include "format/safetensors.h"
 #include "models/model.h"
+#include "rank/data.h"
+#include "rank/model.h"
 #include "rank/process.h"
 #include "rank/train.h"
 #include "rank/verb.h"
@@ -19,72 +22,6 @@
 
 namespace ddp::rank {
 namespace {
-
-std::vector<c10::Device> devices_of(const Task& t) { return {t.devices.begin(), t.devices.end()}; }
-
-struct Data {
-  std::unique_ptr<datasets::Dataset> dataset;
-  std::unique_ptr<data::Batches> batches;
-  std::optional<data::EvaluationSet> validation;
-};
-
-Data build_data(const Task& t) {
-  const auto& e = *t.experiment;
-  const datasets::Context context{.role = datasets::Role::train,
-                                  .rank = t.rank,
-                                  .world_size = t.world_size,
-                                  .seed = static_cast<std::uint64_t>(e.seed)};
-  Data d{.dataset = datasets::registry().build(e.dataset.name, e.dataset.options, context),
-         .batches = {},
-         .validation = {}};
-  data::Split parts;
-  if (const auto* map = dynamic_cast<const datasets::MapDataset*>(d.dataset.get())) {
-    parts = data::split(map->size(), e.validation);
-    if (parts.validation.numel() > 0) {
-      d.validation = {.dataset = map,
-                      .samples = parts.validation,
-                      .batch_size = e.validation.batch_size.value_or(*e.batch_size),
-                      .rank = t.rank,
-                      .world_size = t.world_size,
-                      .workers = e.loader.workers};
-    }
-  }
-  d.batches = data::make_batches(*d.dataset, parts.train,
-                                 {.rank = t.rank,
-                                  .world_size = t.world_size,
-                                  .batch_size = *e.batch_size,
-                                  .pin_memory = first_device(t).is_cuda()},
-                                 e.loader);
-  return d;
-}
-
-torch::nn::AnyModule build_model(const Task& t) {
-  const auto& e = *t.experiment;
-  models::Placement placement{.devices = devices_of(t)};
-  // Copied to the others whenever it is used.
-  if (dist::copies_model(e.parallel)) placement.devices.resize(1, c10::kCPU);
-  torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
-  if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
-  return model;
-}
-
-// The model as it starts, shared among the ranks: fresh weights, or those of a file, or those of the checkpoint that it
-// goes on from.
-std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group& group,
-                                               const checkpoint::Checkpoint* saved) {
-  const auto& e = *t.experiment;
-  auto parallel = dist::parallels().build(
-      e.parallel, config::Value::object(),
-      {.module = build_model(t), .group = group, .devices = devices_of(t), .options = e.distributed});
-  if (saved != nullptr) {
-    parallel->load(saved->of(checkpoint::kModel), t.resume_from.string());
-  } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {
-    // Where another rank does not see the file, rank 0's weights reach it as those of every start do.
-    parallel->load(checkpoint::read_safetensors(t.init_from), t.init_from.string());
-  }
-  parallel->start(saved != nullptr ? saved->state.buckets : dist::Buckets{});
-  return parallel;
-}
 
 // Ranks that were not forked by one parent may have been given different things. Rank 0's checkpoint is the one.
 std::filesystem::path agree(const Task& t, const dist::Group& control) {
@@ -106,7 +43,7 @@ std::filesystem::path agree(const Task& t, const dist::Group& control) {
 
 // The state of a run that begins, or that was begun by other ranks or in other micro-batches: what was seen of its
 // epoch stays seen, and what is left of its order is dealt out anew.
-void take_over(checkpoint::State& state, const Task& t) {
+void take_over(checkpoint::State& state, const Task& t, const TrainRequest& request) {
   const auto& e = *t.experiment;
   const config::EpochPlace then{.position = state.position,
                                 .offset = state.offset,
@@ -119,6 +56,7 @@ void take_over(checkpoint::State& state, const Task& t) {
   state.batch_size = now.batch_size;
   state.global_batch_size = *e.batch_size * t.world_size * e.accumulate;
   state.config_hash = t.config_hash;
+  state.data = record::data_member({{"data", request.data_files}});
 }
 
 // "CPU0", "GPU3": the word of the seeds for the device of a rank.
@@ -166,6 +104,11 @@ void start_records(Parts& p, const record::RunDirectory& directory) {
                      p.events ? &*p.events : nullptr);
 }
 
+std::map<std::string, std::string> documents_of(const data::Sets& sets) {
+  if (sets.preprocessing.is_null()) return {};
+  return {{checkpoint::kPreprocessing, sets.preprocessing.dump(2) + "\n"}};
+}
+
 // Model, optimizer and state, new or as saved. What was loaded is gone when this returns.
 void start(Parts& p) {
   const Task& t = p.task;
@@ -189,9 +132,10 @@ void start(Parts& p) {
       .model = *p.model,
       .states = train::states_of(
           {.experiment = e, .rank = t.rank, .group = p.groups.main, .model = *p.model, .optimizer = *p.optimizer}),
+      .documents = documents_of(p.data.sets),
       .recorder = p.recorder ? &*p.recorder : nullptr});
   if (saved) p.checkpointer->restore(*saved);
-  take_over(p.state, t);
+  take_over(p.state, t, p.request);
 }
 
 void run_to_end(train::Trainer& trainer, Parts& p) {
@@ -239,6 +183,7 @@ void train(Parts& p) {
                           .until_epoch = p.request.until_epoch,
                           .batches = *p.data.batches,
                           .validation = p.data.validation,
+                          .test = p.data.test,
                           .checkpointer = *p.checkpointer,
                           .page = *t.progress,
                           .console = record::Console(t.console),

@@ -6,6 +6,7 @@
 
 #include "base/meeting_place.h"
 #include "config/experiment.h"
+#include "config/value.h"
 #include "record/progress_page.h"
 
 namespace ddp::rank {
@@ -24,6 +25,9 @@ struct Task {
   std::filesystem::path run_directory = {};
   std::filesystem::path resume_from = {};  // the complete checkpoint to go on from; empty: from the start
   std::filesystem::path init_from = {};    // a .safetensors file to take weights from
+  std::filesystem::path held_data = {};    // the file of a HoldRequest, for the ranks of this machine; empty: none
+  // The result of the fit when a checkpoint was trained, for verbs that use it; null: the data are fitted.
+  config::Value preprocessing = nullptr;
   MeetingPlace meeting = {};
   int console = -1;  // a pipe: whole lines for the parent to show
   record::ProgressPage* progress = nullptr;

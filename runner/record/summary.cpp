@@ -45,6 +45,7 @@ void write_summary(const RunDirectory& run, const Summary& s) {
       {"steps", s.steps},
       {"final", s.final_metrics},
       {"best", s.best},
+      {"test", s.test.empty() ? config::Value(nullptr) : s.test},
       {"seconds", s.seconds},
       {"world_size", s.world_size},
       {"devices", s.devices},

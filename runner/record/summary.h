@@ -36,6 +36,7 @@ struct Summary {
   std::int64_t steps = 0;
   config::Value final_metrics = config::Value::object();  // those there are, by name
   config::Value best = config::Value::object();           // metric, value, step
+  config::Value test = config::Value::object();           // those of the test, by name; empty: there was none
   double seconds = 0;
   int world_size = 0;
   std::vector<std::string> devices;

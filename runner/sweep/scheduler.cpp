@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <utility>
 
 #include "base/log.h"
 #include "base/shell_word.h"
@@ -108,9 +109,12 @@ void Scheduler::start(const search::Move& move, Share share) {
         .until_epoch = move.epochs,
         .parameters = trials_.parameters(move.trial)});
   const auto directory = record::RunDirectory::trial(plan_.directory.path(), move.trial);
-  running.process = launch::fork_child(
-      {.descriptors = running.share.descriptors(), .log = trial_log(directory).string(), .supervises = true},
-      [&] { return train_trial(plan_, move, std::move(running.share), progress); });
+  std::vector<int> kept = running.share.descriptors();
+  const std::vector<int> of_data = plan_.data.descriptors();
+  kept.insert(kept.end(), of_data.begin(), of_data.end());
+  running.process =
+      launch::fork_child({.descriptors = std::move(kept), .log = trial_log(directory).string(), .supervises = true},
+                         [&] { return train_trial(plan_, move, std::move(running.share), progress); });
   running.share.locks.clear();  // they are the trial's now
   running_.push_back(std::move(running));
 }

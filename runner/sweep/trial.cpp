@@ -1,8 +1,10 @@
 #include "sweep/trial.h"
 
 #include "base/log.h"
+#include "base/shell_word.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/training.h"
+#include "record/saves/data_files.h"
 #include "record/saves/return_point.h"
 #include "report/read/summary_view.h"
 
@@ -35,6 +37,10 @@ std::string last_words(const record::RunDirectory& trial) {
 
 }  // namespace
 
+std::string with_changed_data(const record::RunDirectory& sweep) {
+  return "ddp-exp resume " + path_word(sweep.path()) + " --data-changed";
+}
+
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 
 int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress) {
@@ -54,13 +60,19 @@ int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialP
     global_batch_size = point.position.global_batch_size;
   }
   const launch::Launch launch;
-  const launch::Plan plan = launch::make_plan(loaded, sweep.gpus, launch, global_batch_size);
+  launch::Plan plan = launch::make_plan(loaded, sweep.gpus, launch, global_batch_size);
   const bool there = move.epochs > 0 && point.position.epoch >= move.epochs;
   if (!point.checkpoint.empty() && (there || launch::has_ended(plan.experiment, point.position))) {
     launch::settle(plan, directory, point.position);
     return 0;
   }
+  if (!point.checkpoint.empty() && !sweep.data_changed) {
+    record::require_same_data(point.checkpoint, record::data_files(plan.experiment), {},
+                              with_changed_data(sweep.directory));
+  }
+  const auto data = sweep.data.hold(sweep.library, loaded, plan);
   const auto open = [&] {
+    if (!point.checkpoint.empty()) record::accept_data(point.checkpoint, data->files());
     if (begun) record::go_back(directory, point);
     launch::OpenRun run{.directory = directory,
                         .lock = std::move(lock),
@@ -72,6 +84,7 @@ int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialP
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
   return launch::train({.plan = plan,
                         .library = sweep.library,
+                        .data = *data,
                         .open = open,
                         .until_epoch = move.epochs,
                         .device_locks = std::move(share.locks),

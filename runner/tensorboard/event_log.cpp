@@ -47,6 +47,14 @@ void EventLog::epoch(const record::EpochRecord& r, double seconds) {
        .metrics = r.metrics});
 }
 
+void EventLog::validation(const record::ValidationRecord& r, double seconds) {
+  add({.kind = Point::Kind::validation,
+       .wall_time = wall_time_at_0_ + seconds,
+       .step = r.step,
+       .values = {},
+       .metrics = r.metrics});
+}
+
 void EventLog::add(Point point) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(point));

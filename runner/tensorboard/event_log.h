@@ -40,6 +40,7 @@ class EventLog final : public record::MetricsFollower {
 
   void step(const record::StepRecord& record, double samples_per_second, double seconds) override;
   void epoch(const record::EpochRecord& record, double seconds) override;
+  void validation(const record::ValidationRecord& record, double seconds) override;
   void flush() override { write(/*last=*/false); }
   // How the run ended: the last of it.
   void finish(bool success);

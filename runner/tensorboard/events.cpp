@@ -78,7 +78,7 @@ void append_point(std::string& file, const Point& point) {
     add(summary, "train/lr", v[1]);
     add(summary, "train/samples_per_second", v[2]);
   } else {
-    add(summary, kEpoch, v[0]);
+    if (point.kind == Point::Kind::epoch) add(summary, kEpoch, v[0]);
     for (const auto& [name, value] : point.metrics) add(summary, tag_of(name), value);
   }
   append_event(file, event);

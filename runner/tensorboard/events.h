@@ -10,14 +10,14 @@
 
 namespace ddp::tensorboard {
 
-// One step or one epoch's end, as it waits to be written.
+// One step, one epoch's end or one validation inside an epoch, as it waits to be written.
 struct Point {
-  enum class Kind { step, epoch };
+  enum class Kind { step, epoch, validation };
   Kind kind = Kind::step;
   double wall_time = 0;  // seconds since 1970
   std::int64_t step = 0;
   std::array<double, 3> values = {};  // of a step: loss, lr, samples_per_second; of an epoch: its number
-  record::MetricValues metrics = {};  // of an epoch
+  record::MetricValues metrics = {};  // of an epoch or a validation
 };
 
 // Each appends one record to what is to be written of an event file.

@@ -52,6 +52,7 @@ void Checkpointer::complete(checkpoint::State& state) const {
 
 void Checkpointer::begin_snapshot(checkpoint::State state) {
   snapshot_.state = std::move(state);
+  snapshot_.documents = p_.documents;
   for (const auto& [name, saved] : p_.states) {
     const checkpoint::StateTensors tensors = saved->tensors();
     snapshot_.images[name].begin(tensors.steady, tensors.changing);
@@ -100,6 +101,16 @@ bool Checkpointer::improves(double metric) {
   }
   const at::Tensor mine = at::scalar_tensor(better ? 1.0 : 0.0, at::kDouble);
   return dist::all_gather(p_.group, mine).front().item<double>() != 0;
+}
+
+checkpoint::Checkpoint Checkpointer::best() const {
+  std::string folder;
+  if (p_.rank == 0 || p_.control == nullptr) {
+    const auto newest_first = record::complete_checkpoints(p_.folder);
+    const auto best_first = record::by_metric(newest_first, p_.metric);
+    folder = best_first.empty() ? newest_first.front().string() : best_first.front().folder.string();
+  }
+  return checkpoint::load_everywhere(dist::broadcast_text(p_.control, folder), p_.rank, p_.control);
 }
 
 bool Checkpointer::busy() const {

@@ -30,6 +30,7 @@ struct CheckpointerParts {
   dist::Group control;  // where rank 0 alone sees the folder; else null
   dist::Parallel& model;
   std::map<std::string, std::unique_ptr<SavedState>> states;  // by name: those that this run has
+  std::map<std::string, std::string> documents;               // texts that each checkpoint holds, by file name
   record::RunRecorder* recorder = nullptr;                    // on rank 0
 };
 
@@ -55,6 +56,8 @@ class Checkpointer {
   // Would a checkpoint with this value of the metric be the best one that is saved? Rank 0's answer on every rank,
   // since rank 0 alone knows which saves have failed. Collective.
   bool improves(double metric);
+  // Returns the best checkpoint by the metric, or the newest one where none has a value of it. Collective.
+  checkpoint::Checkpoint best() const;
   // Is something being saved, or being got ready? For rank 0.
   bool busy() const;
 

@@ -34,6 +34,7 @@ void Trainer::run() {
   if (given_up_) return;
   save(SaveReason::regular);
   p_.checkpointer.finish();
+  if (finished() && p_.test) test();
   if (p_.recorder) p_.page.run().ended = finished();
   enter(Phase::finished);
 }
@@ -47,6 +48,7 @@ void Trainer::run_epoch() {
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
     if (given_up_) return;
+    if (validation_is_due() && !epoch_finished() && !finished()) validate_inside_epoch();
     if (std::exchange(first_step_, false)) {
       p_.checkpointer.first_step_done();
       if (saves_on_the_way()) p_.checkpointer.get_ready();
@@ -65,6 +67,7 @@ void Trainer::run_step() {
   const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
   const double lr = p_.scheduler(state_.step);
   p_.model.zero_grad();
+  p_.batches.start_step(state_.step);
   for (std::int64_t i = 0; i + 1 < of_step; ++i) {
     const dist::Parallel::NoSync no_sync(p_.model);
     run_micro_batch(of_step, /*last=*/false);
@@ -144,7 +147,7 @@ void Trainer::end_epoch() {
   record::EpochRecord ended{
       .epoch = epoch, .step = state_.step, .samples = train.samples, .metrics = {{"train_loss", train.mean()}}};
   if (validated) {
-    for (record::MetricValue& one : validate()) ended.metrics.push_back(std::move(one));
+    for (record::MetricValue& one : measure(*p_.validation, "val_")) ended.metrics.push_back(std::move(one));
   }
   state_.metric = record::value_of(ended.metrics, state_.judged_by.name);
   if (p_.recorder) p_.recorder->epoch(ended, state_.judged_by);
@@ -172,19 +175,44 @@ std::optional<SaveReason> Trainer::reason_to_save(std::int64_t epoch, bool valid
 }
 
 bool Trainer::validation_is_due() const {
-  return p_.validation && (finished() || pausing() || (state_.epoch + 1) % p_.experiment.validation.every == 0);
+  if (!p_.validation) return false;
+  const config::Period every = p_.experiment.validation.period();
+  if (every.steps > 0 && state_.step % every.steps == 0) return true;
+  if (!epoch_finished() && !finished()) return false;
+  return finished() || pausing() || (every.epochs > 0 && (state_.epoch + 1) % every.epochs == 0);
 }
 
-record::MetricValues Trainer::validate() {
+void Trainer::validate_inside_epoch() {
+  const record::ValidationRecord measured{
+      .epoch = state_.epoch, .step = state_.step, .metrics = measure(*p_.validation, "val_")};
+  state_.metric = record::value_of(measured.metrics, state_.judged_by.name);
+  if (p_.recorder) p_.recorder->validation(measured, state_.judged_by);
+  if (save_is_due_after_step()) {
+    save(SaveReason::regular);
+  } else if (p_.experiment.checkpoint.keep_best > 0 && p_.checkpointer.improves(state_.metric)) {
+    save(SaveReason::best);
+  }
+  state_.metric = std::numeric_limits<double>::quiet_NaN();
+}
+
+record::MetricValues Trainer::measure(const data::EvaluationSet& set, const char* prefix) {
   enter(Phase::validating);
-  record::MetricValues measured = evaluate({.model = p_.model,
-                                            .group = p_.group,
-                                            .loss = p_.loss,
-                                            .set = *p_.validation,
-                                            .device = p_.device,
-                                            .batch_done = [this] { progress().note_activity(); }});
-  for (record::MetricValue& one : measured) one.name.insert(0, "val_");
+  record::MetricValues measured = evaluate(
+      {.model = p_.model, .group = p_.group, .loss = p_.loss, .set = set, .device = p_.device, .batch_done = [this] {
+         progress().note_activity();
+       }});
+  for (record::MetricValue& one : measured) one.name.insert(0, prefix);
   return measured;
+}
+
+void Trainer::test() {
+  // Rank 0 has written the last checkpoint.
+  dist::barrier(p_.group);
+  const checkpoint::Checkpoint best = p_.checkpointer.best();
+  p_.model.load(best.of(checkpoint::kModel), "the best checkpoint");
+  const record::TestRecord measured{
+      .epoch = best.state.epoch, .step = best.state.step, .metrics = measure(*p_.test, "test_")};
+  if (p_.recorder) p_.recorder->test(measured);
 }
 
 void Trainer::save(SaveReason reason) {
@@ -202,7 +230,9 @@ bool Trainer::save_is_due_after_step() const {
 
 bool Trainer::saves_on_the_way() const {
   const config::Checkpoint& c = p_.experiment.checkpoint;
-  const bool best = p_.validation && c.keep_best > 0 && p_.length.epochs > p_.experiment.validation.every;
+  const config::Period every = p_.experiment.validation.period();
+  const bool validates = every.steps > 0 ? p_.length.steps > every.steps : p_.length.epochs > every.epochs;
+  const bool best = p_.validation && c.keep_best > 0 && validates;
   return best || c.save_every > 0 || c.save_every_steps;
 }
 

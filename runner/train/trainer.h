@@ -37,6 +37,7 @@ struct TrainerParts {
   std::int64_t until_epoch = 0;  // it stops when so many are done; 0: at the end
   data::Batches& batches;
   std::optional<data::EvaluationSet> validation;
+  std::optional<data::EvaluationSet> test;
   Checkpointer& checkpointer;
   record::ProgressPage& page;
   record::Console console;
@@ -65,8 +66,12 @@ class Trainer {
   void give_up(int rank);
   void end_epoch();
   bool validation_is_due() const;
-  // The measured values under their names in events: val_loss, val_accuracy, ….
-  record::MetricValues validate();
+  // Measures after a step that does not end its epoch, and saves where that is the best so far. Collective.
+  void validate_inside_epoch();
+  // Returns the measured values under their names in events: val_loss, val_accuracy, …. Collective.
+  record::MetricValues measure(const data::EvaluationSet& set, const char* prefix);
+  // Measures the test set once, at the end, with the best checkpoint's weights. Collective.
+  void test();
   // After the end of `epoch`, whose metric `state_` holds: why it is saved, if it is. `validated`: there was a
   // validation. Collective.
   std::optional<record::SaveReason> reason_to_save(std::int64_t epoch, bool validated);

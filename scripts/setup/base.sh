@@ -13,7 +13,9 @@ if [[ -n "${DDP_LIBTORCH:-}" ]]; then libtorch=$(realpath -m "$DDP_LIBTORCH"); f
 if [[ -n "${DDP_WHEELS:-}" ]]; then DDP_WHEELS=$(realpath -m "$DDP_WHEELS"); fi
 # Set by fetch_python and fetch_packages, to a folder of packages for this Python.
 python_layer="" packages_layer=""
-digits="$cache/data/digits.csv.gz"
+sample_data="$cache/data"
+sample_tables=(iris.csv breast_cancer.parquet diabetes.csv)
+arrow="$cache/arrow-26.0.1"
 build="$root/build/release"
 requirements="$root/scripts/requirements"
 # The system's Python, not the first one in PATH: it is the one that the packages below install, and the wheels that

@@ -8,20 +8,29 @@ use_build() {
   stamp="$build/.set-up"
   # Written when cmake has ended well, with what it was told.
   configured="$build/.configured"
+  # There once somebody asked for the readers of tables in this build: then every later build has them too.
+  with_tables="$build/.with-tables"
 }
 use_build "$build"
 
-# What the stamp says for a build of this checkout, with this LibTorch, with or without the GPU libraries.
-stamp_text() { printf '%s\n%s\ncuda=%s' "$root" "$libtorch" "$1"; }
+# stamp_text CUDA TABLES: what the stamp says for a build of this checkout, with this LibTorch, with or without the GPU
+# libraries and the readers of tables.
+stamp_text() { printf '%s\n%s\ncuda=%s tables=%s' "$root" "$libtorch" "$1" "$2"; }
 
-# up_to_date CUDA: the program of the last call is still the right one. It runs before every run of the program, so it
+# up_to_date CUDA TABLES: the program of the last call is still the right one. It runs before every run of the program, so it
 # costs milliseconds: two or three files to look for, and one `find` over the sources. Status change times, unlike
 # modification times, also tell of files that were copied here with their old dates, and a folder's tells of deletions.
 up_to_date() {
-  local text changed
-  [[ -e "$stamp" && -x "$build/bin/ddp-exp" && -e "$libtorch/torch/lib/libtorch_cpu.so" && -e "$digits" ]] || return 1
+  local text parts changed
+  [[ -e "$stamp" && -x "$build/bin/ddp-exp" && -e "$libtorch/torch/lib/libtorch_cpu.so" ]] || return 1
+  sample_data_complete || return 1
   text=$(<"$stamp")
-  [[ "$text" == "$(stamp_text 1)" ]] || { [[ "$1" == 0 && "$text" == "$(stamp_text 0)" ]] || return 1; }
+  [[ "${text%$'\n'*}" == "$root"$'\n'"$libtorch" ]] || return 1
+  parts=${text##*$'\n'}
+  [[ "$1" == 0 || "$parts" == *cuda=1* ]] || return 1
+  if [[ "$2" == 1 || "$parts" == *tables=1* ]]; then
+    [[ "$parts" == *tables=1* && -e "$build/bin/libddp_tables.so" && -e "$arrow/pyarrow/libarrow.so.2600" ]] || return 1
+  fi
   changed=$(cd "$root" && find CMakeLists.txt CMakePresets.json cmake runner models datasets scripts/requirements \
     scripts/setup -cnewer "$stamp" -print -quit 2>&1)
   [[ -z "$changed" ]]
@@ -29,15 +38,19 @@ up_to_date() {
 
 # build_program PRESET TARGET...
 build_program() {
-  local preset=$1 cuda=0
+  local preset=$1 cuda=0 tables=0
   shift
+  if [[ -e "$with_tables" ]]; then
+    fetch_tables
+    tables=1
+  fi
   [[ -e "$(marker "$libtorch" cuda)" || -n "${DDP_LIBTORCH:-}" ]] && cuda=1
   lock "$root/build/.lock"
   mkdir -p "$build"
   touch "$build/.set-up.new"
-  configure "$preset" "$cuda"
+  configure "$preset" "$cuda" "$tables"
   compile "$@"
-  stamp_text "$cuda" >"$build/.set-up.text"
+  stamp_text "$cuda" "$tables" >"$build/.set-up.text"
   # The content of now with the time of before the build, in place by one rename.
   touch -r "$build/.set-up.new" "$build/.set-up.text"
   mv "$build/.set-up.text" "$stamp"
@@ -45,20 +58,28 @@ build_program() {
   unlock
 }
 
-# configure PRESET CUDA. Ninja itself runs cmake again when CMake's files or the list of sources change. It is run from
-# here the first time, when LibTorch has moved or has got its GPU libraries, and when the tests are first wanted.
+# ask_for_tables: from here on every build of $build has libddp_tables.so.
+ask_for_tables() {
+  mkdir -p "$build"
+  touch "$with_tables"
+}
+
+# configure PRESET CUDA TABLES. Ninja itself runs cmake again when CMake's files or the list of sources change. It is run from
+# here the first time, when LibTorch has moved or has got its GPU libraries, and when tables or the tests are first
+# wanted.
 configure() {
-  local text before="" log="$build/configure.log" fresh=()
-  text=$(stamp_text "$2")
+  local text before="" log="$build/configure.log" fresh=() folder=""
+  text=$(stamp_text "$2" "$3")
   if [[ -e "$configured" ]]; then before=$(<"$configured"); fi
   if [[ "$before" == "$text" ]] && { [[ "$1" != test ]] || grep -q '^DDP_TESTS:.*=ON' "$build/CMakeCache.txt"; }; then
     return
   fi
   # A cmake that was interrupted, or that ran in a checkout that has moved since, has left nothing to go on from.
   if [[ "${before%%$'\n'*}" != "$root" ]]; then fresh=(--fresh); fi
+  if (($3)); then folder=$arrow; fi
   say "configuring (cmake), in $build"
   rm -f "$configured"
-  if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "-DDDP_LIBTORCH=$libtorch" "-DDDP_NCCL=$2" \
+  if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "-DDDP_LIBTORCH=$libtorch" "-DDDP_NCCL=$2" "-DDDP_ARROW=$folder" \
     -U 'DDP_CUDA_*' -U DDP_NCCL_INCLUDE </dev/null >"$log" 2>&1); then
     cat "$log" >&2
     fail 1 "cmake failed"

@@ -4,7 +4,9 @@
 #   cuda       into the same folder        what a GPU needs, and what Python's `import torch` loads
 #   python     $cache/python-<version>     the other packages that the parity tests import
 #   tools      $cache/tools-<version>      what tests look at the results with
+#   data       $cache/data-<version>       pandas and scikit-learn, which tables are compared with
 #   peers      $cache/peers-<version>      what sweeps are measured beside
+#   tables     $arrow                      Arrow C++, for experiments that name a table
 # shellcheck shell=bash
 
 marker() { printf '%s/.complete-%s' "$1" "$2"; }
@@ -93,21 +95,65 @@ fetch_tools() {
   export DDP_PYTHON="$python" DDP_TOOLS="$packages_layer:$python_layer"
 }
 
+# pandas, scikit-learn and the whole pyarrow, which tests compare tables with. Adds them to DDP_PYTHONPATH.
+fetch_data() {
+  fetch_pytorch
+  fetch_packages data 1000 "pandas and scikit-learn, for the tests: 120 MB"
+  export DDP_PYTHONPATH="$packages_layer:$DDP_PYTHONPATH"
+}
+
 # What ddp-exp's sweeps are measured beside. Exports DDP_PEERS, for: PYTHONPATH=$DDP_PEERS:$DDP_PYTHONPATH …
 fetch_peers() {
   fetch_packages peers 2000 "Ray Tune and Optuna, to measure beside: 160 MB"
   export DDP_PEERS="$packages_layer"
 }
 
-fetch_digits() {
-  if [[ -e "$digits" ]]; then return; fi
+# sample_data_in FOLDER NAME...: these files are there.
+sample_data_in() {
+  local name
+  for name in "${@:2}"; do [[ -e "$1/$name" ]] || return 1; done
+}
+
+sample_data_complete() {
+  sample_data_in "$sample_data" digits.csv.gz "${sample_tables[@]}" && sample_data_in "$root/data" "${sample_tables[@]}"
+}
+
+# What experiments/ trains on: the digits stay in the cache, the tables are copied into data/ of the checkout, where
+# experiment files name them.
+fetch_sample_data() {
+  if sample_data_complete; then return; fi
   lock "$cache/lock"
-  if [[ ! -e "$digits" ]]; then
-    begin_layer 100 "fetching the handwritten digits: 10 MB, once, into $digits"
+  if ! sample_data_in "$sample_data" digits.csv.gz "${sample_tables[@]}"; then
+    begin_layer 100 "fetching the data of the experiments: 10 MB, once, into $sample_data"
     download digits
-    unpack_wheels sklearn/datasets/data/digits.csv.gz
-    mkdir -p "$(dirname "$digits")"
-    mv "$work/tree/sklearn/datasets/data/digits.csv.gz" "$digits"
+    unpack_wheels 'sklearn/datasets/data/*.csv*'
+    mkdir -p "$work/tables" "$sample_data"
+    "$python" -I "$root/scripts/setup/sample_tables.py" "$work/tree/sklearn/datasets/data" "$work/tables"
+    mv "$work/tree/sklearn/datasets/data/digits.csv.gz" "$work/tables"/* "$sample_data"
+    end_layer
+  fi
+  mkdir -p "$root/data"
+  # A file that a user has changed stays.
+  local name
+  for name in "${sample_tables[@]}"; do
+    [[ -e "$root/data/$name" ]] && continue
+    cp "$sample_data/$name" "$root/data/$name.tmp"
+    mv "$root/data/$name.tmp" "$root/data/$name"
+  done
+  unlock
+}
+
+# What libddp_tables.so is built with and needs: the headers and two libraries of the wheel.
+fetch_tables() {
+  if layer_complete "$arrow" tables; then return; fi
+  lock "$cache/lock"
+  if ! layer_complete "$arrow" tables; then
+    begin_layer 200 "fetching Arrow 26.0.1, which reads tables: 55 MB, once, into $arrow"
+    download tables
+    unpack_wheels 'pyarrow/include/*' 'pyarrow/libarrow.so.*' 'pyarrow/libparquet.so.*'
+    cksum <"$requirements/tables.txt" >"$(marker "$work/tree" tables)"
+    if [[ -e "$arrow" ]]; then mv "$arrow" "$work/old"; fi
+    mv "$work/tree" "$arrow"
     end_layer
   fi
   unlock
@@ -153,7 +199,7 @@ download_into() {
   rm -rf "$work/pip"
 }
 
-# unpack_wheels [MEMBER]: $work/wheels into $work/tree, all of it or one file. Each wheel is deleted as it is done.
+# unpack_wheels [PATTERN...]: $work/wheels into $work/tree, all of it or the files that match. Each wheel is deleted as it is done.
 unpack_wheels() { "$python" -I "$root/scripts/setup/wheels.py" unpack "$work/wheels" "$work/tree" "$@"; }
 
 check_given_libtorch() {

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
-  catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev python3 python3-pip ca-certificates git)
+  catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev libpcre2-dev python3 python3-pip ca-certificates git)
 
 # For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. What cannot be installed is done
 # without: those tests are skipped, and say so.
@@ -61,7 +61,7 @@ find_missing_programs() {
   for program in g++ cmake ninja pkg-config protoc python3 git; do
     command -v "$program" >/dev/null || missing+=("$program")
   done
-  for module in tomlplusplus spdlog nlohmann_json libxxhash protobuf-lite zlib; do
+  for module in tomlplusplus spdlog nlohmann_json libxxhash protobuf-lite libpcre2-8 zlib; do
     pkg-config --exists "$module" 2>/dev/null || missing+=("$module")
   done
   "$python" -I -m pip --version >/dev/null 2>&1 || missing+=("pip for $python")

@@ -1,18 +1,20 @@
 """Unpacks wheels, and merges one unpacked folder into another.
 
-    wheels.py unpack WHEELS TREE [MEMBER]   every wheel of a folder into TREE; each is deleted when it is done
-    wheels.py merge TREE TARGET             moves every file of TREE into TARGET, each by one rename
+    wheels.py unpack WHEELS TREE [PATTERN...]   every wheel of a folder into TREE, or the files that match one of the
+                                                patterns; each wheel is deleted when it is done
+    wheels.py merge TREE TARGET                 moves every file of TREE into TARGET, each by one rename
 
 pip would do the first too, but it compiles and records what is only linked here, in twice the time and space.
 """
 
+import fnmatch
 import os
 import pathlib
 import sys
 import zipfile
 
 
-def unpack(wheels, tree, member=None):
+def unpack(wheels, tree, *patterns):
     files = sorted(pathlib.Path(wheels).glob("*.whl"))
     sizes = {file: file.stat().st_size for file in files}
     total, done = sum(sizes.values()), 0
@@ -22,7 +24,7 @@ def unpack(wheels, tree, member=None):
             report(f"unpacking {file.name.split('-')[0]}: {sizes[file] / 1e6:.0f} MB, {100 * done / total:.0f} % done")
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
-                if member is None or info.filename == member:
+                if not patterns or any(fnmatch.fnmatchcase(info.filename, pattern) for pattern in patterns):
                     extract(archive, info, tree)
         file.unlink()
         done += sizes[file]

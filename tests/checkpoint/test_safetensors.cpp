@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "checkpoint/image.h"
+#include "format/safetensors.h"
 #include "record/file/hash.h"
 
 namespace ddp::checkpoint {
@@ -42,7 +43,7 @@ class ScratchFile {
   fs::path folder_;
 };
 
-Digest write_safetensors(const fs::path& file, const NamedTensors& tensors) {
+record::Digest write_image(const fs::path& file, const NamedTensors& tensors) {
   SafetensorsImage image;
   image.begin(tensors);
   image.finish();
@@ -68,7 +69,7 @@ std::int64_t resident() {
 bool is_refused(const ScratchFile& file, const std::string& bytes) {
   file.write(bytes);
   try {
-    read_safetensors(file.path());
+    format::read_safetensors(file.path());
     return false;
   } catch (const Error& error) {
     return std::string(error.what()).find("x.safetensors") != std::string::npos;
@@ -90,10 +91,10 @@ NamedTensors sample() {
 TEST_CASE("tensors of every kind come back from a safetensors file bit for bit") {
   const ScratchFile file;
   const NamedTensors written = sample();
-  const Digest digest_written = write_safetensors(file.path(), written);
+  const record::Digest digest_written = write_image(file.path(), written);
   CHECK(digest_written.bytes == fs::file_size(file.path()));
   CHECK(digest_written.hash == record::hash_hex_of(file.path()));
-  const NamedTensors read = read_safetensors(file.path());
+  const NamedTensors read = format::read_safetensors(file.path());
   REQUIRE(read.size() == written.size());
   for (const auto& [name, tensor] : written) {
     INFO(name);
@@ -105,6 +106,34 @@ TEST_CASE("tensors of every kind come back from a safetensors file bit for bit")
   }
 }
 
+TEST_CASE("what is mapped or written without an image is the same") {
+  const ScratchFile file;
+  write_image(file.path(), sample());
+  const std::string by_image = file.read();
+  format::write_safetensors(file.path(), sample());
+  CHECK(file.read().size() == by_image.size());
+  const NamedTensors read = format::read_safetensors(file.path());
+  const NamedTensors mapped = format::map_safetensors(file.path());
+  REQUIRE(mapped.size() == read.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    INFO(read[i].first);
+    CHECK(mapped[i].first == read[i].first);
+    CHECK(mapped[i].second.scalar_type() == read[i].second.scalar_type());
+    CHECK(at::equal(mapped[i].second, read[i].second));
+  }
+}
+
+TEST_CASE("a mapped tensor takes no memory before it is read, and outlives the name of its file") {
+  const ScratchFile file;
+  const at::Tensor tensor = at::randn({8'000'000});
+  format::write_safetensors(file.path(), {{"x", tensor}});
+  const std::int64_t before = resident();
+  const at::Tensor mapped = format::map_safetensors(file.path()).at(0).second;
+  CHECK(resident() - before < static_cast<std::int64_t>(tensor.nbytes()) / 10);
+  fs::remove(file.path());
+  CHECK(at::equal(mapped, tensor));
+}
+
 TEST_CASE("an image that held more before is written as it is now") {
   const ScratchFile file;
   SafetensorsImage image;
@@ -112,10 +141,10 @@ TEST_CASE("an image that held more before is written as it is now") {
     const at::Tensor tensor = at::randn({size});
     image.begin({{"x", tensor}});
     image.finish();
-    const Digest written = image.write(file.path());
+    const record::Digest written = image.write(file.path());
     CHECK(written.bytes == fs::file_size(file.path()));
     CHECK(written.hash == record::hash_hex_of(file.path()));
-    CHECK(at::equal(read_safetensors(file.path()).at(0).second, tensor));
+    CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, tensor));
   }
 }
 
@@ -132,7 +161,7 @@ TEST_CASE("memory that was reserved for an image is there before anything is cop
   image.finish();
   CHECK(resident() - reserved < bytes / 10);
   image.write(file.path());
-  CHECK(at::equal(read_safetensors(file.path()).at(0).second, tensor));
+  CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, tensor));
 }
 
 TEST_CASE("a tensor that changes after it was taken is written as it was") {
@@ -143,19 +172,19 @@ TEST_CASE("a tensor that changes after it was taken is written as it was") {
   image.finish();
   tensor.fill_(-1);
   image.write(file.path());
-  CHECK(at::equal(read_safetensors(file.path()).at(0).second, at::arange(7, at::kFloat)));
+  CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, at::arange(7, at::kFloat)));
 }
 
 TEST_CASE("a strided tensor is written as its values stand") {
   const ScratchFile file;
   const at::Tensor strided = at::arange(6, at::kFloat).view({2, 3}).t();
-  write_safetensors(file.path(), {{"x", strided}});
-  CHECK(at::equal(read_safetensors(file.path()).at(0).second, strided));
+  write_image(file.path(), {{"x", strided}});
+  CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, strided));
 }
 
 TEST_CASE("data starts at a multiple of 8 bytes and the header says what Python expects") {
   const ScratchFile file;
-  write_safetensors(file.path(), {{"x", at::arange(2, at::kFloat)}});
+  write_image(file.path(), {{"x", at::arange(2, at::kFloat)}});
   const std::string bytes = file.read();
   const std::string header =
       "{\"__metadata__\":{\"format\":\"pt\"},\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
@@ -165,7 +194,7 @@ TEST_CASE("data starts at a multiple of 8 bytes and the header says what Python 
 
 TEST_CASE("a safetensors file that is cut off anywhere is refused") {
   const ScratchFile file;
-  write_safetensors(file.path(), sample());
+  write_image(file.path(), sample());
   const std::string whole = file.read();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     INFO(size << " of " << whole.size() << " bytes");
@@ -175,7 +204,7 @@ TEST_CASE("a safetensors file that is cut off anywhere is refused") {
 
 TEST_CASE("flipped bits in a safetensors header give an error or tensors but never a crash") {
   const ScratchFile file;
-  write_safetensors(file.path(), sample());
+  write_image(file.path(), sample());
   const std::string whole = file.read();
   std::uint64_t header = 0;
   std::memcpy(&header, whole.data(), 8);
@@ -189,7 +218,7 @@ TEST_CASE("flipped bits in a safetensors header give an error or tensors but nev
     file.write(bytes);
     try {
       std::uint64_t size = 0;
-      for (const auto& [name, tensor] : read_safetensors(file.path())) size += tensor.nbytes();
+      for (const auto& [name, tensor] : format::read_safetensors(file.path())) size += tensor.nbytes();
       CHECK(size <= bytes.size());
     } catch (const Error&) {
       ++refused;

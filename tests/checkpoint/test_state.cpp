@@ -27,6 +27,7 @@ State sample_state() {
   s.judged_by = {.name = "val_auroc", .direction = config::Direction::greater};
   s.metric = 0.7;
   s.config_hash = "d27eb70a10e34130";
+  s.data = {{.key = "dataset.path", .path = "/data/people.csv", .bytes = 12, .modified = 1700000000123456789}};
   s.files = {{"model.safetensors", {.bytes = 244, .hash = "18542210dc119f80"}}};
   return s;
 }
@@ -51,6 +52,7 @@ TEST_CASE("a state comes back from its text whole and with the same bits") {
   CHECK(s.judged_by.name == "val_auroc");
   CHECK(s.judged_by.direction == config::Direction::greater);
   CHECK((s.files == sample_state().files));
+  CHECK((s.data == sample_state().data));
   CHECK(to_text(s) == to_text(sample_state()));
 }
 

@@ -29,6 +29,14 @@ LINES = {
     "ddp-exp resume basic/mi": "ddp-exp resume basic/mine ",
     "ddp-exp resume basic --from la": "ddp-exp resume basic --from latest ",
     "ddp-exp resume basic --from 3": "ddp-exp resume basic --from 32 ",
+    "ddp-exp eval bas": "ddp-exp eval basic ",
+    "ddp-exp eval basic --set loader.w": "ddp-exp eval basic --set loader.workers=",
+    "ddp-exp predict bas": "ddp-exp predict basic ",
+    "ddp-exp predict basic peo": "ddp-exp predict basic people.csv ",
+    "ddp-exp predict basic people.csv -o ans": "ddp-exp predict basic people.csv -o answers.csv ",
+    "ddp-exp generate bas": "ddp-exp generate basic ",
+    "ddp-exp generate basic --temp": "ddp-exp generate basic --temperature ",
+    "ddp-exp export basic wei": "ddp-exp export basic weights.safetensors ",
     "ddp-exp completion fi": "ddp-exp completion fish ",
     "ddp-exp schema summ": "ddp-exp schema summary ",
 }  # fmt: skip
@@ -46,7 +54,8 @@ with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
     shutil.copytree(SOURCE / "experiments", "experiments")
     basic = pathlib.Path("experiments/basic.toml").read_text()
     pathlib.Path("my own.toml").write_text('name = "mine"\n' + basic)
-    pathlib.Path("notes.txt").touch()
+    for file in ("notes.txt", "people.csv", "answers.csv", "weights.safetensors"):
+        pathlib.Path(file).touch()
     pathlib.Path("scripts").symlink_to(SOURCE / "scripts")
     subprocess.run([PROGRAM, "run", "experiments/basic.toml", "--set", "epochs=1", "--run-id", "mine"], check=True,
                    capture_output=True)  # fmt: skip

@@ -30,9 +30,12 @@ TEST_CASE("a run that begins takes over no samples") {
 }
 
 TEST_CASE("the last micro-batch of an epoch may be short") {
-  CHECK(micro_batches_of_rank(101, 2, 8, /*drop_last=*/false) == 7);
-  CHECK(micro_batches_of_rank(96, 2, 8, /*drop_last=*/false) == 6);
-  CHECK(micro_batches_of_rank(97, 2, 48, /*drop_last=*/true) == 1);
+  CHECK(micro_batches_of_rank(101, 2, 8, {}) == 7);
+  CHECK(micro_batches_of_rank(96, 2, 8, {}) == 6);
+  CHECK(micro_batches_of_rank(97, 2, 48, {.drop_last = true}) == 1);
+  CHECK(micro_batches_of_rank(97, 2, 48, {.drop_last_batch = true}) == 1);
+  CHECK(micro_batches_of_rank(97, 2, 49, {.drop_last_batch = true}) == 1);
+  CHECK(micro_batches_of_rank(97, 2, 49, {.drop_last = true, .drop_last_batch = true}) == 0);
 }
 
 }  // namespace ddp::config

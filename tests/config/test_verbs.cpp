@@ -79,6 +79,18 @@ TEST_CASE("validate finds files that the experiment names and that are not there
   CHECK(count(swept, "there is no such file") == 2);
 }
 
+TEST_CASE("validate takes a glob for the files that it matches") {
+  const Scratch scratch;
+  scratch.write("x-1.npy", "");
+  scratch.write("y.npy", "");
+  scratch.write("x.toml",
+                "model = \"linear\"\nloss = \"mse\"\n[dataset]\nname = \"npy\"\ninputs = \"x-*.npy\"\n"
+                "targets = [\"y.npy\"]\n");
+  CHECK(run("validate x.toml").exit_code == 0);
+  const std::string missing = run("validate x.toml --set 'dataset.inputs=\"z-*.npy\"'", "2>&1").out;
+  CHECK(contains(missing, "there is no such file: " + (scratch.folder() / "z-*.npy").string()));
+}
+
 TEST_CASE("validate warns of settings that the file alone shows to have no effect") {
   const Scratch scratch;
   scratch.write("x.toml", kModelAndDataset +

@@ -65,6 +65,33 @@ TEST_CASE("draws are those of Philox4x32-10 with seed, epoch and sample in the p
   CHECK(uniform.uniform() == static_cast<double>(0x6627e8d5e169c58d >> 11) * 0x1p-53);
 }
 
+TEST_CASE("draws of a place are Philox's with step, micro-batch, rank and sample in its counter") {
+  // Counter 0, step, sample with the low bits of the rank, micro-batch with the highest bit: so no epoch has them.
+  const datasets::Place place{.step = 3, .micro_batch = 5, .rank = 7};
+  at::philox_engine philox(9, std::uint64_t{1} << 63 | std::uint64_t{5} << 40 | 7 << 24 | 11, std::uint64_t{3} << 32);
+  datasets::Draws draws(9, place, 11);
+  for (int i = 0; i < 9; ++i) CHECK(draws.bits() == philox());
+}
+
+TEST_CASE("neighbours of a place draw other numbers") {
+  const auto first = [](std::int64_t step, std::int64_t micro_batch, int rank, std::int64_t sample) {
+    return datasets::Draws(1, {.step = step, .micro_batch = micro_batch, .rank = rank}, sample).bits();
+  };
+  std::set<std::uint32_t> seen;
+  int places = 0;
+  for (const std::int64_t step : {0, 1, 2, 1 << 24}) {
+    for (const std::int64_t micro_batch : {0, 1, 2, 1 << 20}) {
+      for (const int rank : {0, 1, 2, 1 << 15}) {
+        for (const std::int64_t sample : {0, 1, 2, 1 << 20}) {
+          seen.insert(first(step, micro_batch, rank, sample));
+          ++places;
+        }
+      }
+    }
+  }
+  CHECK(seen.size() == static_cast<std::size_t>(places));
+}
+
 TEST_CASE("every number below n is drawn") {
   datasets::Draws draws(1, 2, 3);
   std::set<std::uint64_t> seen;

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shlex
 import shutil
@@ -25,15 +26,47 @@ def run(command, folder, **environment):
     return done.stdout
 
 
+def write_people(file, count, with_target):
+    """A table as "Your own data" tells of: who is older than 40, and comes often, buys; in Bonn a little earlier."""
+    draw = random.Random(count)
+    lines = ["age,city,visits" + ",bought" * with_target]
+    for _ in range(count):
+        age, city, visits = draw.randint(18, 80), draw.choice(["Aachen", "Bonn", "Celle"]), draw.randint(0, 9)
+        bought = "yes" if age + 5 * visits + 10 * (city == "Bonn") > 70 else "no"
+        lines.append(f"{age},{city},{visits}" + f",{bought}" * with_target)
+    file.write_text("\n".join(lines) + "\n")
+
+
+def bring_data(folder):
+    """The tables, and the experiment as it stands there."""
+    columns = re.search(r"`people.csv` has the columns (\w+), (\w+), (\w+) and (\w+)", README).groups()
+    write_people(folder / "people.csv", 400, with_target=True)
+    write_people(folder / "strangers.csv", 50, with_target=False)
+    assert (folder / "people.csv").read_text().startswith(",".join(columns) + "\n"), columns
+    experiment = next(block for block in blocks("toml") if "people.csv" in block)
+    assert len(experiment.splitlines()) <= 8, experiment
+    (folder / "people.toml").write_text(experiment)
+
+
+def answers_fit(folder):
+    people = json.loads((folder / "results/people/latest/summary.json").read_text())
+    assert people["final"]["val_accuracy"] > 0.9, people["final"]
+    header, *answers = (folder / "answers.csv").read_text().splitlines()
+    assert header == "prediction,probability_no,probability_yes" and len(answers) == 50, (header, len(answers))
+    assert {answer.split(",")[0] for answer in answers} == {"no", "yes"}, answers
+
+
 def commands_work(folder):
     """In a folder that looks like the checkout, so that results/ is not written there."""
-    for name in ("scripts", "experiments"):
+    for name in ("scripts", "experiments", "data"):
         (folder / name).symlink_to(SOURCE / name)
+    bring_data(folder)
     commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
     assert len(commands) >= 8, commands
     for command in commands:
         run(shlex.split(command), folder)
         print("works:", command)
+    answers_fit(folder)
     basic = json.loads((folder / "results/basic/latest/summary.json").read_text())
     assert (basic["status"], basic["epochs"]) == ("completed", 12), basic
     digits = json.loads((folder / "results/digits/latest/summary.json").read_text())

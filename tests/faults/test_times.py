@@ -95,7 +95,7 @@ def stopped_rank(folder):
     timeout, gdb_patience, times = 5, 30, {}
     for what, environment in {"without gdb": {"PATH": str(folder)}, "with gdb": {}}.items():
         for backend in ("shm", "gloo"):
-            running = Running(folder, f"{what[:4].strip()}{backend}", backend=backend, environment=environment,
+            running = Running(folder, f"{what.split()[0]}-{backend}", backend=backend, environment=environment,
                               distributed__timeout=timeout)  # fmt: skip
             running.strike(1, signal.SIGSTOP)
             times.setdefault(f"{what}, after a timeout of {timeout} s", []).append(running.ended_after("parent"))

@@ -168,7 +168,8 @@ TEST_CASE("steps of an epoch follow from samples and ranks and batch and accumul
   loaded.experiment.epochs = 3;
   loaded.experiment.validation.split = 0.1;
   rank::Probe probe;
-  probe.samples = 101;
+  probe.train_samples = 91;
+  probe.validation_samples = 10;
   Workload w = workload_of(loaded, make_plan(loaded, {}), probe);
   CHECK(w.validation_samples == 10);
   CHECK(w.train_samples == 91);
@@ -178,7 +179,8 @@ TEST_CASE("steps of an epoch follow from samples and ranks and batch and accumul
   w = workload_of(loaded, make_plan(loaded, {}), probe);
   CHECK(w.length.steps_per_epoch == 2);
   loaded.experiment.loader.drop_last = true;
-  probe.samples = 1;
+  probe.train_samples = 1;
+  probe.validation_samples = 0;
   loaded.experiment.validation.split = 0;
   const std::string said = refusal([&] { workload_of(loaded, make_plan(loaded, {}), probe); });
   CHECK(said.find("drops everything") != std::string::npos);

@@ -52,12 +52,12 @@ std::string content_of(const fs::path& file) {
 
 TEST_CASE("what was found is found again under its key alone") {
   const CacheFolder cache;
-  keep_probe("a", {.warnings = {"careful"}, .parameters = 12, .samples = 5});
+  keep_probe("a", {.warnings = {"careful"}, .parameters = 12, .train_samples = 5});
   const auto found = find_probe("a");
   REQUIRE(found);
   CHECK(found->warnings == std::vector<std::string>{"careful"});
   CHECK(found->parameters == 12);
-  CHECK(found->samples == 5);
+  CHECK(found->train_samples == 5);
   CHECK_FALSE(find_probe("b"));
   keep_probe("", {.parameters = 1});
   CHECK_FALSE(find_probe(""));

@@ -5,9 +5,13 @@ import gzip
 import math
 import os
 
+import numpy as np
 import torch
+from safetensors.numpy import load_file
 from torch import nn
 from torch.utils.data import Dataset
+
+from gpt import Gpt
 
 ACTIVATIONS = {
     "relu": nn.ReLU,
@@ -95,6 +99,7 @@ MODELS = {
     "linear": linear,
     "mlp": mlp,
     "sequential": sequential,
+    "gpt": Gpt,
 }
 
 
@@ -142,6 +147,45 @@ class Digits(Dataset):
         return self.x[index], self.y[index]
 
 
+class Arrays(Dataset):
+    """Row i of each of NumPy's arrays, converted as people write it; one target, and one input or a list of them."""
+
+    def __init__(self, inputs, targets, scale=None):
+        self.inputs = inputs if isinstance(inputs, list) else [inputs]
+        self.y, self.scale = targets, scale
+        assert all(len(x) == len(self.y) for x in self.inputs)
+
+    def __len__(self):
+        return len(self.y)
+
+    def __getitem__(self, index):
+        inputs = [self.scaled(x[index]) for x in self.inputs]
+        return inputs if len(inputs) > 1 else inputs[0], self.row(self.y[index])
+
+    def scaled(self, x):
+        return self.row(x) if self.scale is None else self.row(x).float() * self.scale
+
+    @staticmethod
+    def row(array):
+        kind = np.float32 if np.issubdtype(array.dtype, np.floating) else np.int64
+        return torch.as_tensor(np.array(array, dtype=kind))
+
+
+def npy(inputs, targets, **options):
+    return Arrays(np.load(inputs, mmap_mode="r"), np.load(targets, mmap_mode="r"), **options)
+
+
+def npz(path, inputs, targets, **options):
+    with np.load(path) as file:
+        chosen = [file[name] for name in inputs] if isinstance(inputs, list) else file[inputs]
+        return Arrays(chosen, file[targets], **options)
+
+
+def safetensors(path, inputs, targets, **options):
+    tensors = load_file(path)
+    return Arrays(tensors[inputs], tensors[targets], **options)
+
+
 class RandomBatch:
     """Not a Dataset: the tutorial's one step draws its inputs, then its labels, where it needs them."""
 
@@ -153,9 +197,25 @@ class RandomBatch:
         return x, torch.randn(batch_size, self.targets)
 
 
-DATASETS = {"random_pairs": RandomPairs, "random_batch": RandomBatch, "counting": Counting, "digits": Digits}
+DATASETS = {
+    "random_pairs": RandomPairs,
+    "random_batch": RandomBatch,
+    "counting": Counting,
+    "digits": Digits,
+    "npy": npy,
+    "npz": npz,
+    "safetensors": safetensors,
+}
 
-LOSSES = {"mse": nn.functional.mse_loss, "cross_entropy": nn.functional.cross_entropy}
+
+def cross_entropy(output, target, **options):
+    """Of a text as nanoGPT calls it, with every place of every sample."""
+    if output.dim() == 3:
+        output, target = output.view(-1, output.size(-1)), target.view(-1)
+    return nn.functional.cross_entropy(output, target, **options)
+
+
+LOSSES = {"mse": nn.functional.mse_loss, "cross_entropy": cross_entropy}
 
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 

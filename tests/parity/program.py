@@ -32,9 +32,11 @@ def complete(experiment, world, backend):
 
 
 def call(*arguments):
+    """Returns what the program printed on stdout. Fails where it does not exit with 0."""
     done = subprocess.run([os.environ["DDP_EXP"], *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"ddp-exp {' '.join(arguments)} exited with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def read_run(run):
@@ -53,6 +55,8 @@ def read_run(run):
                 result.validation_losses[epoch] = event["val_loss"]
             if "val_accuracy" in event:
                 result.accuracies[epoch] = event["val_accuracy"]
+        elif event["event"] == "test":
+            result.tested = {key: value for key, value in event.items() if key.startswith("test_")}
     return result
 
 

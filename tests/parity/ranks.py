@@ -74,12 +74,25 @@ def gather(world, folder):
     result.train_losses = {epoch: summed / samples for epoch, (summed, samples) in epochs.items() if epoch < whole}
     for ranks in zip(*(answer["evaluations"] for answer in answers)):
         epoch = ranks[0][0]
-        batches = sorted(batch for rank in ranks for batch in rank[1])
-        samples = sum(batch[3] for batch in batches)
-        result.validation_losses[epoch] = in_order(batch[1] for batch in batches) / samples
-        if batches[0][2] is not None:
-            result.accuracies[epoch] = sum(batch[2] for batch in batches) / samples
+        measured = metrics_of(rank[1] for rank in ranks)
+        result.validation_losses[epoch] = measured["loss"]
+        if "accuracy" in measured:
+            result.accuracies[epoch] = measured["accuracy"]
+    if answers[0]["tested"] is not None:
+        result.tested = {
+            f"test_{name}": value for name, value in metrics_of(answer["tested"] for answer in answers).items()
+        }
     return result
+
+
+def metrics_of(ranks):
+    """The metrics of all ranks' batches; see Trainer.measure."""
+    batches = sorted(batch for rank in ranks for batch in rank)
+    samples = sum(batch[3] for batch in batches)
+    measured = {"loss": in_order(batch[1] for batch in batches) / samples}
+    if batches[0][2] is not None:
+        measured["accuracy"] = sum(batch[2] for batch in batches) / sum(batch[4] for batch in batches)
+    return measured
 
 
 def in_order(losses):

@@ -4,9 +4,12 @@ It reads the same keys as an experiment file, and knows nothing else of ddp-exp.
 """
 
 import contextlib
+import copy
+import functools
 import itertools
 import json
 import math
+import operator
 import os
 
 import torch
@@ -16,6 +19,8 @@ from torch.utils.data import DataLoader, Subset
 from torch.utils.data.distributed import DistributedSampler
 
 import safetensors.torch
+import tables
+import text
 from components import DATASETS, LOSSES, MODELS, RandomBatch, learning_rate, make_optimizer, named
 from data_parallel import DataParallel
 
@@ -33,7 +38,8 @@ def train(experiment, rank, world, folder):
     trainer = Trainer(experiment, rank, world)
     trainer.run()
     if rank == 0:
-        safetensors.torch.save_file(trainer.module.state_dict(), os.path.join(folder, "model.safetensors"))
+        tensors = {name: tensor.clone() for name, tensor in trainer.module.state_dict().items()}  # tied ones too
+        safetensors.torch.save_file(tensors, os.path.join(folder, "model.safetensors"))
     with open(os.path.join(folder, f"rank-{rank}.json"), "w") as file:
         json.dump(trainer.answer(), file)
     dist.barrier()  # no rank leaves while another still reads from it
@@ -51,6 +57,12 @@ def split(dataset, validation):
     return Subset(dataset, sorted(order[held_out:])), Subset(dataset, order[:held_out])
 
 
+def answer_of(model, x):
+    """The output that the loss takes. DataLoader makes a list of several inputs; a model may return a dict."""
+    output = model(*x) if isinstance(x, list) else model(x)
+    return output["logits"] if isinstance(output, dict) else output
+
+
 class Trainer:
     def __init__(self, experiment, rank, world):
         self.experiment, self.rank, self.world = experiment, rank, world
@@ -58,10 +70,12 @@ class Trainer:
         self.accumulate = experiment.get("accumulate", 1)
         self.steps = []  # [epoch, loss summed over this rank's samples, samples, lr] of each step
         self.epochs = 0  # whole ones
-        self.evaluations = []  # [epoch, summed loss, correct (None without classes), samples] of this rank
+        self.evaluations = []  # [epoch, batches] of this rank; see measure()
+        self.tested = None  # batches of this rank
+        self.best = None  # (val_loss, weights)
 
         torch.manual_seed(experiment.get("seed", 42))
-        self.train_set, self.validation_set = self.load_data(experiment)
+        self.train_set, self.validation_set, self.test_set = self.load_data(experiment)
         self.module = named(MODELS, experiment["model"])
         self.model = self.module
         if experiment.get("parallel") == "data_parallel":
@@ -75,19 +89,33 @@ class Trainer:
         self.lr = self.optimizer.param_groups[0]["lr"]
 
     def load_data(self, experiment):
+        validation = experiment.get("validation", {})
+        if experiment["dataset"]["name"] in ("csv", "parquet", "jsonl"):
+            train_set, validation_set, test_set = tables.load(experiment)
+            return self.load_samples(experiment, train_set), validation_set, test_set
+        if experiment["dataset"]["name"] in ("text", "tokens"):
+            train_set, validation_set = text.load(experiment["dataset"], validation, experiment.get("seed", 42))
+            if isinstance(train_set, text.Offsets):
+                self.total = experiment["steps"]
+                return train_set, validation_set, None
+            return self.load_samples(experiment, train_set), validation_set, None
         dataset = named(DATASETS, experiment["dataset"])
         if isinstance(dataset, RandomBatch):
             self.total = experiment["steps"]
-            return dataset, None
-        train_set, validation_set = split(dataset, experiment.get("validation", {}))
-        options = {"shuffle": True, "drop_last": False, "sampler_seed": 0} | experiment.get("loader", {})
+            return dataset, None, None
+        train_set, validation_set = split(dataset, validation)
+        return self.load_samples(experiment, train_set), validation_set, None
+
+    def load_samples(self, experiment, train_set):
+        options = {"shuffle": True, "drop_last": False, "drop_last_batch": False, "sampler_seed": 0} | experiment.get("loader", {})
         self.sampler = DistributedSampler(
             train_set, num_replicas=self.world, rank=self.rank, shuffle=options["shuffle"],
             seed=options["sampler_seed"], drop_last=options["drop_last"])  # fmt: skip
-        self.loader = DataLoader(train_set, batch_size=self.batch_size, sampler=self.sampler)
+        self.loader = DataLoader(
+            train_set, batch_size=self.batch_size, sampler=self.sampler, drop_last=options["drop_last_batch"])  # fmt: skip
         per_epoch = math.ceil(len(self.loader) / self.accumulate)
         self.total = experiment["steps"] if "steps" in experiment else experiment.get("epochs", 1) * per_epoch
-        return train_set, validation_set
+        return train_set
 
     def run(self):
         every = self.experiment.get("validation", {}).get("every", 1)
@@ -95,14 +123,27 @@ class Trainer:
             self.epochs += 1
             if self.validation_set and self.epochs % every == 0:
                 self.evaluate(self.epochs - 1)
+        if self.validation_set and isinstance(self.train_set, text.Offsets):
+            self.evaluate(0)  # it has no epochs: at its end
+        if self.test_set:
+            last = copy.deepcopy(self.module.state_dict())
+            if self.best:
+                self.module.load_state_dict(self.best[1])
+            self.tested = self.measure(self.test_set)
+            self.module.load_state_dict(last)
 
     def answer(self):
-        return {"steps": self.steps, "whole_epochs": self.epochs, "evaluations": self.evaluations}
+        return {
+            "steps": self.steps, "whole_epochs": self.epochs, "evaluations": self.evaluations, "tested": self.tested
+        }  # fmt: skip
 
     def batches(self, epoch):
         """(how many batches this epoch has, an iterator over them)"""
         if isinstance(self.train_set, RandomBatch):
             return math.inf, (self.train_set.draw(self.batch_size) for _ in itertools.count())
+        if isinstance(self.train_set, text.Offsets):
+            places = ((step, i) for step in itertools.count() for i in range(self.accumulate))
+            return math.inf, (self.train_set.draw(self.batch_size, *place, self.rank) for place in places)
         self.sampler.set_epoch(epoch)
         return len(self.loader), iter(self.loader)
 
@@ -125,29 +166,43 @@ class Trainer:
             x, y = next(batches)
             local = number < micro_batches - 1 and isinstance(self.model, DistributedDataParallel)
             with self.model.no_sync() if local else contextlib.nullcontext():
-                loss = self.loss(self.model(x), y)
+                loss = self.loss(answer_of(self.model, x), y)
                 (loss / micro_batches).backward()
-            summed += loss.item() * len(x)
-            samples += len(x)
+            summed += loss.item() * len(y)
+            samples += len(y)
         self.optimizer.step()
         self.steps.append([epoch, summed, samples, lr])
 
-    @torch.no_grad()
     def evaluate(self, epoch):
-        """The bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod world."""
+        batches = self.measure(self.validation_set)
+        self.evaluations.append([epoch, batches])
+        if not self.test_set:
+            return
+        everyone = [None] * self.world
+        dist.all_gather_object(everyone, batches)
+        losses = [batch[1] for batch in sorted(batch for rank in everyone for batch in rank)]
+        loss = functools.reduce(operator.add, losses) / len(self.validation_set)
+        if self.best is None or loss < self.best[0]:
+            self.best = loss, copy.deepcopy(self.module.state_dict())
+
+    @torch.no_grad()
+    def measure(self, held_out):
+        """The bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod world.
+
+        Returns [batch, summed loss, correct (None without classes), samples, targets] of each."""
         if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
             for buffer in self.module.buffers():
                 dist.broadcast(buffer, src=0)
         self.module.eval()
         # A generator of its own: evaluation must not move the one that training draws from.
-        loader = DataLoader(self.validation_set, batch_size=self.batch_size, generator=torch.Generator())
-        classes = not torch.as_tensor(self.validation_set[0][1]).is_floating_point()
+        loader = DataLoader(held_out, batch_size=self.batch_size, generator=torch.Generator())
+        classes = not torch.as_tensor(held_out[0][1]).is_floating_point()
         batches = []
         for index, (x, y) in enumerate(loader):
             if index % self.world != self.rank:
                 continue
-            output = self.module(x)
-            correct = (output.argmax(dim=1) == y).sum().item() if classes else None
-            batches.append([index, self.loss(output, y).item() * len(x), correct, len(x)])
-        self.evaluations.append([epoch, batches])
+            output = answer_of(self.module, x)
+            correct = (output.argmax(dim=output.dim() - 1) == y).sum().item() if classes else None
+            batches.append([index, self.loss(output, y).item() * len(y), correct, len(y), y.numel()])
         self.module.train()
+        return batches

@@ -15,6 +15,7 @@ class Result:
     train_losses: dict = field(default_factory=dict)  # by epoch, of whole epochs
     validation_losses: dict = field(default_factory=dict)
     accuracies: dict = field(default_factory=dict)  # only where targets are classes
+    tested: dict = field(default_factory=dict)  # test_loss and test_accuracy, where there is a test
 
 
 def differences(ours, reference):
@@ -30,6 +31,7 @@ def differences(ours, reference):
         *epoch_differences("train_loss", train_losses, reference.train_losses, 1e-12),
         *epoch_differences("val_loss", ours.validation_losses, reference.validation_losses, 0),
         *epoch_differences("val_accuracy", ours.accuracies, reference.accuracies, 0),
+        *(f"test: {ours.tested} instead of {reference.tested}" for _ in [0] if ours.tested != reference.tested),
     ]
 
 

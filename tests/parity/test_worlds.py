@@ -24,6 +24,8 @@ OVER_25_MIB = {
 TOY = {"model": {"name": "toy"}, "dataset": {"name": "random_batch"}}
 DROPOUT = {"name": "mlp", "in_features": 20, "hidden": [24], "out_features": 4, "dropout": 0.2}
 
+WHOLE_BATCHES = {"drop_last_batch": True}
+
 WORLDS = [
     line
     for world in (1, 2, 3, 4)
@@ -31,6 +33,7 @@ WORLDS = [
         case(f"{world} ranks, sizes that divide", world=world),
         case(f"{world} ranks, 97 samples", world=world, dataset=pairs(97)),
         case(f"{world} ranks, 97 samples, drop_last", world=world, dataset=pairs(97), loader={"drop_last": True}),
+        case(f"{world} ranks, 97 samples, drop_last_batch", world=world, dataset=pairs(97), loader=WHOLE_BATCHES),
         case(f"{world} ranks, 97 samples, accumulate 3", world=world, dataset=pairs(97), accumulate=3, model=DROPOUT),
         case(f"{world} ranks, more than 1 MiB", world=world, **OVER_1_MIB),
         case(f"{world} ranks, random_batch", world=world, **TOY, steps=10),
@@ -39,6 +42,10 @@ WORLDS = [
 
 CASES = [
     *WORLDS,
+    case("no short batch, and what does not divide is dropped", world=3, dataset=pairs(97),
+         loader={"drop_last": True, "drop_last_batch": True}),
+    case("no short batch, accumulate and a left-over", world=2, dataset=pairs(100), accumulate=4, model=DROPOUT,
+         loader=WHOLE_BATCHES),
     case("fewer samples than ranks", world=4, dataset=pairs(3)),
     case("fewer samples than ranks, repeated twice", world=4, dataset=pairs(1)),
     case("a batch larger than the dataset", world=2, dataset=pairs(10), batch_size=64),

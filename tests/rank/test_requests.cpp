@@ -57,11 +57,11 @@ TEST_CASE("a verb's reply comes as JSON") {
 }
 
 TEST_CASE("requests and replies come back from JSON as they were") {
-  const Probe probe{.warnings = {"one", "two"}, .parameters = 7, .samples = 3, .step_seconds = 0.1};
+  const Probe probe{.warnings = {"one", "two"}, .parameters = 7, .train_samples = 3, .step_seconds = 0.1};
   const auto same = config::read<Probe>(config::Value::parse(config::write(probe).dump()));
   CHECK(same.warnings == probe.warnings);
   CHECK(same.parameters == 7);
-  CHECK(same.samples == 3);
+  CHECK(same.train_samples == 3);
   CHECK(same.step_seconds == 0.1);
 
   // A wrong value of a collective may be no number.

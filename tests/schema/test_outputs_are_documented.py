@@ -33,6 +33,20 @@ metric = "val_loss"
 [sweep.parameters]
 "optimizer.lr" = [0.01, 0.001, 1e30]
 """
+TEXT = """
+dataset = { name = "text", path = "a.txt", block_size = 8 }
+model = { name = "gpt", n_layer = 1, n_head = 1, n_embd = 4 }
+device_pool = ["cpu"]
+batch_size = 4
+validation = { split = 0.2 }
+"""
+TABLE = """
+dataset = { name = "csv", path = "a.csv", target = "kind", categories = ["colour"] }
+model = { name = "mlp", hidden = [4] }
+loss = "cross_entropy"
+device_pool = ["cpu"]
+batch_size = 4
+"""
 
 
 def program(*words, code=0, **more):
@@ -106,9 +120,13 @@ def begin(*words):
     return subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
+def make_text_run():
+    program("run", "text.toml", "--run-id", "run")
+
+
 def make_runs():
     """Completed, resumed with changes, saved because of the time, forked, restarted, failed, interrupted."""
-    program("run", "small.toml", "--run-id", "done")
+    program("run", "small.toml", "--run-id", "done", "--set", "test.split=0.1", "--set", 'validation.every="3 steps"')
     program("resume", "small/done", "--set", "epochs=6", "--set", "optimizer.lr=0.002")
     program("run", "small.toml", "--run-id", "timed", "--set", "epochs=40", "--set", "checkpoint.save_every_minutes=1e-6")
     program("fork", "small/done", "--from", "best", "--run-id", "forked", "--set", "epochs=8")
@@ -144,7 +162,7 @@ def check_files():
             for line in alike[:2] + alike[-2:]:
                 SCHEMAS.require("metrics", line)
     assert statuses == {"completed", "failed", "interrupted"}, statuses
-    assert events >= {"step", "step, not finite", "epoch", "checkpoint", "restart", "resume", "checkpoint, best",
+    assert events >= {"step", "step, not finite", "epoch", "checkpoint", "restart", "resume", "checkpoint, best", "validation", "test",
                       "checkpoint, time", "resume, of a fork"}, events  # fmt: skip
 
 
@@ -152,7 +170,7 @@ def check_outputs():
     """Of each verb that has --json."""
     (FOLDER / "bad.toml").write_text("modle = 1")
     commands = {
-        "plan": [["small.toml"], ["swept.toml"]],
+        "plan": [["small.toml"], ["swept.toml"], ["text.toml"], *TABLES],
         "models": [[]],
         "datasets": [[]],
         "validate": [["small.toml"], ["bad.toml", "small.toml"]],
@@ -162,6 +180,8 @@ def check_outputs():
         "show": [["small/done"], ["small/timed"], ["small/forked"], ["small/failed"], ["small/restarted"], ["swept/run"], ["swept/run/trials/002"]],
         "compare": [["small/done", "small/failed", "small/restarted"], ["swept/run/trials/000", "swept/run"]],
         "diff": [["small/done", "small/restarted"]],
+        "eval": [["small/done"], ["small/done", "--from", "latest", "--set", "dataset.size=50"]],
+        "generate": [["text/run", "--prompt", "e", "--tokens", "3"]],
         "report": [["small/done"], ["small/done", "small/failed", "small/restarted"], ["small/timed", "small/forked"],
                    ["swept/run"]],
     }  # fmt: skip
@@ -192,8 +212,14 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
     SCHEMAS = Schemas()
     (FOLDER / "small.toml").write_text(EXPERIMENT)
     (FOLDER / "swept.toml").write_text(SWEEP)
+    (FOLDER / "a.txt").write_text("some text\n" * 50)
+    (FOLDER / "text.toml").write_text(TEXT)
+    (FOLDER / "a.csv").write_text("size,colour,kind\n" + "1,red,a\n2,blue,b\n" * 10)
+    (FOLDER / "table.toml").write_text(TABLE)
+    TABLES = [["table.toml"]] if pathlib.Path(PROGRAM).with_name("libddp_tables.so").exists() else []
     VERBS = re.findall(r"^  ([a-z]+) ", program("--help").split("Subcommands:")[1], re.M)
     make_runs()
+    make_text_run()
     check_files()
     check_sweep()
     check_outputs()

@@ -29,15 +29,17 @@ expect() {
 
 expect_text() { grep -qF -- "$2" "$1" || die "'$2' is missing in:" "$(cat "$1")"; }
 
-# wheel NAME VERSION LAYER FILE...: a wheel that holds these files, pinned in a layer's list.
+# wheel NAME VERSION LAYER FILE...: a wheel that holds these files, pinned in a layer's list. What $scratch/contents has
+# under a file's name is its content.
 wheel() {
   local file=$scratch/wheels/${1//-/_}-$2-py3-none-any.whl
-  /usr/bin/python3 -I - "$file" "${1//-/_}-$2.dist-info" "$1" "$2" "${@:4}" <<'PYTHON'
-import sys, zipfile
-path, info, name, version, *files = sys.argv[1:]
+  /usr/bin/python3 -I - "$file" "${1//-/_}-$2.dist-info" "$1" "$2" "$scratch/contents" "${@:4}" <<'PYTHON'
+import pathlib, sys, zipfile
+path, info, name, version, contents, *files = sys.argv[1:]
 with zipfile.ZipFile(path, "w") as wheel:
     for file in files:
-        wheel.writestr(file, f"__version__ = '{version}'\n")
+        given = pathlib.Path(contents, file)
+        wheel.writestr(file, given.read_bytes() if given.exists() else f"__version__ = '{version}'\n")
     wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     wheel.writestr(f"{info}/RECORD", "")
@@ -56,7 +58,16 @@ make_checkout() {
   wheel nvidia-nccl 2.28.9 cuda nvidia/nccl/lib/libnccl.so.2 nvidia/cu13/lib/libcublas.so.13
   wheel numpy 2.4.6 python numpy/__init__.py
   wheel tensorboard 2.21.0 tools tensorboard/__init__.py
-  wheel scikit-learn 1.7.2 digits sklearn/datasets/data/digits.csv.gz
+  wheel pandas 3.1.1 data pandas/__init__.py
+  local data=sklearn/datasets/data
+  mkdir -p "$scratch/contents/$data"
+  printf '2,4,setosa,virginica\n5.1,3.5,1.4,0.2,0\n5.9,3.0,5.1,1.8,1\n' >"$scratch/contents/$data/iris.csv"
+  printf '1,30,malignant,benign\n%s1\n' "$(printf '0.5,%.0s' {1..30})" >"$scratch/contents/$data/breast_cancer.csv"
+  printf '59 2 32.1 101.0 157 93.2 38.0 4.0 4.8598 87\n' | gzip >"$scratch/contents/$data/diabetes_data_raw.csv.gz"
+  printf '1.51e+02\n' | gzip >"$scratch/contents/$data/diabetes_target.csv.gz"
+  wheel scikit-learn 1.7.2 digits "$data"/{digits.csv.gz,iris.csv,breast_cancer.csv,diabetes_data_raw.csv.gz,diabetes_target.csv.gz}
+  wheel pyarrow 26.0.1 tables pyarrow/include/arrow/api.h pyarrow/libarrow.so.2600 pyarrow/libparquet.so.2600 \
+    pyarrow/lib.cpython-311-x86_64-linux-gnu.so
   cat >"$checkout/models/model.txt" <<<"linear"
   # The program: it says what it is made of and how it was called.
   cat >"$checkout/cmake/program.sh" <<'PROGRAM'
@@ -72,6 +83,7 @@ echo "compiler ran"
 sed "s/MODELS/$(cat "$2"/models/*.txt | tr '\n' ' ')/" "$2/cmake/program.sh" >"$1"
 chmod +x "$1"
 BUILD
+  cat >"$checkout/cmake/tables.sh" <<<'library=$1; shift; cat "$@" >"$library"'
   cat >"$checkout/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(ddp-exp LANGUAGES NONE)
@@ -83,6 +95,13 @@ file(GLOB models CONFIGURE_DEPENDS models/*.txt)
 add_custom_command(OUTPUT bin/ddp-exp COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/build.sh bin/ddp-exp ${CMAKE_SOURCE_DIR} ${models}
   DEPENDS ${models} cmake/build.sh cmake/program.sh)
 add_custom_target(program ALL DEPENDS bin/ddp-exp)
+file(REMOVE "${CMAKE_BINARY_DIR}/bin/libddp_tables.so")
+if(DDP_ARROW)
+  file(GLOB tables CONFIGURE_DEPENDS runner/*.txt)
+  add_custom_command(OUTPUT bin/libddp_tables.so COMMAND sh ${CMAKE_SOURCE_DIR}/cmake/tables.sh bin/libddp_tables.so
+    ${DDP_ARROW}/pyarrow/include/arrow/api.h ${tables} DEPENDS ${tables})
+  add_custom_target(tables ALL DEPENDS bin/libddp_tables.so)
+endif()
 CMAKE
 }
 

@@ -10,6 +10,10 @@ expect_text "$err" "fetching LibTorch 2.11.0"
 expect_text "$err" "$cache/libtorch-2.11.0"
 expect_text "$err" "compiler ran"
 expect "the digits are there" test -s "$cache/data/digits.csv.gz"
+printf '%s\n' sepal_length,sepal_width,petal_length,petal_width,species 5.1,3.5,1.4,0.2,setosa 5.9,3.0,5.1,1.8,virginica |
+  cmp - "$checkout/data/iris.csv" || die "iris.csv is no plain table"
+expect "the others have names, too" grep -q worst_radius "$checkout/data/breast_cancer.parquet"
+expect "the target is the last column of diabetes.csv" grep -q ',87,151$' "$checkout/data/diabetes.csv"
 expect "nothing but what is used stays" test -z "$(find "$cache" -name '*.whl' -o -name 'tmp.*')"
 
 ddp_exp run "two words" '' '*'

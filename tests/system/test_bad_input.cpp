@@ -72,6 +72,10 @@ TEST_CASE("what only tensors can tell ends with exit 2 before any run directory 
             "true }\n"
             "device_pool = [\"cpu\", \"cpu\"]\n",
             "drops everything: 1 samples for 2 ranks"},
+           {"drop_last_batch drops all",
+            "model = \"linear\"\ndataset = { name = \"random_pairs\", size = 9 }\nbatch_size = 6\n"
+            "loader = { drop_last_batch = true }\ndevice_pool = [\"cpu\", \"cpu\"]\n",
+            "drops everything: a rank has 5 samples, and a batch takes 6"},
            {"the data is not there", "model = \"linear\"\ndataset = { name = \"digits\", path = \"" + digits + "\" }\n",
             "no-digits-here.csv.gz"},
        }) {

@@ -143,25 +143,24 @@ TEST_CASE("what was asked to stop is not started again") {
 
 TEST_CASE("what the ranks refuse when they start again is not tried once more") {
   const Workspace w;
-  std::string rows;
-  for (int row = 0; row < 64; ++row) {
-    for (int pixel = 0; pixel < 64; ++pixel) rows += std::to_string((row + pixel) % 17) + ",";
-    rows += std::to_string(row % 10) + "\n";
-  }
-  w.write("digits.csv", rows);
-  w.write("small.toml",
-          "model = { name = \"linear\", in_features = 64, out_features = 10 }\ndevice_pool = [\"cpu\", \"cpu\"]\n"
-          "threads = 1\ndataset = { name = \"digits\", path = \"digits.csv\" }\nepochs = 1000000\n");
-  const auto process = w.start({"run", "small.toml", "--max-restarts", "5"});
+  w.write("small.toml", kSmall);
+  const Outcome first = w.run({"run", "small.toml", "--name", "first", "--set", "epochs=1"});
+  REQUIRE(first.code == 0);
+  const fs::path weights = w.folder() / "weights.safetensors";
+  fs::copy_file(first.run.path() / "checkpoints/latest/model.safetensors", weights);
+  // It has no checkpoint to go back to: a restart takes the weights of the file again.
+  const auto process = w.start({"run", "small.toml", "--max-restarts", "5", "--set", "epochs=1000000", "--set",
+                                "checkpoint.save_every=0", "--set", "checkpoint.save_every_minutes=0", "--set",
+                                "init_from=\"weights.safetensors\""});
   const RunFolder run = w.running(*process, "small", 2);
   REQUIRE(process->wait_for_ranks(2));
-  fs::remove(w.folder() / "digits.csv");
+  fs::remove(weights);
   kill(process->ranks().at(1), SIGKILL);
   const Outcome ended = w.finish(*process);
   INFO(ended.err);
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "restart 1 of 5"));
-  CHECK(contains(ended.err, "the digits dataset is not there"));
+  CHECK(contains(ended.err, "weights.safetensors"));
   CHECK(run.summary().at("restarts") == 1);
 }
 

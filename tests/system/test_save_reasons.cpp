@@ -109,6 +109,15 @@ TEST_CASE("a step that is saved for several reasons is saved once, and the stron
   const FinishedRun f(kValidated, {"checkpoint.save_every_steps=6", kAlways});
   CHECK(saved_for(f.run, "best").empty());
   CHECK(saved_for(f.run, "") == std::vector<std::int64_t>{6, 12, 18, 24});
+  // Inside an epoch, too; and what is saved there was judged there.
+  const FinishedRun inside(kValidated, {"checkpoint.save_every_steps=3", "validation.every=\"3 steps\"", "epochs=2",
+                                        "checkpoint.keep_last=10"});
+  CHECK(saved_for(inside.run, "best").empty());
+  CHECK(saved_for(inside.run, "") == std::vector<std::int64_t>{3, 6, 9, 12});
+  for (const auto& [step, reason] : kept_in(inside.run)) {
+    INFO(step);
+    CHECK(json_of(inside.run.checkpoint(step) / "state.json").at("metric").at("value").is_number());
+  }
   const FinishedRun both(kValidated, {kAlways});
   std::set<std::int64_t> steps;
   for (const auto& line : both.run.events("checkpoint"))

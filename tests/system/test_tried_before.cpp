@@ -93,7 +93,6 @@ TEST_CASE("a data file that has changed is tried again and refused where it is d
     const Outcome first = p.plan(data);
     INFO(first.err);
     REQUIRE(first.code == 0);
-    REQUIRE(p.plan_without_child(data).out == first.out);
     p.w.write(file, digits(60));
     const Outcome more = p.plan(data);
     CHECK(more.code == 0);

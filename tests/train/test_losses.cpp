@@ -38,6 +38,19 @@ TEST_CASE("each loss has PyTorch's value and gradient, bit for bit") {
   }
 }
 
+TEST_CASE("cross_entropy takes the outputs of a text with the classes last, also where torch's form would fit too") {
+  const Loss loss = losses().build("cross_entropy", Json::object());
+  for (const std::int64_t classes : {3, 5}) {
+    const at::Tensor output = ramp({2, 3, classes});
+    const at::Tensor target = at::tensor({0, 2, 1, 1, 2, 0}, at::kLong).view({2, 3});
+    CHECK(same_bits(loss(output, target), loss(output.reshape({6, classes}), target.flatten())));
+  }
+  // Torch's form, classes in the second dimension, where the shapes say so.
+  const at::Tensor output = ramp({2, 4, 3});
+  const at::Tensor target = at::tensor({0, 2, 1, 1, 2, 0}, at::kLong).view({2, 3});
+  CHECK(nearly_same(loss(output, target), loss(output.transpose(1, 2).reshape({6, 4}), target.flatten())));
+}
+
 TEST_CASE("outputs and targets that do not fit are refused with both shapes and what the loss needs") {
   CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4})), "values of shape [4, 2] for targets of shape [4]"));
   CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4, 1})), "mse needs them equal"));

@@ -70,6 +70,13 @@ TEST_CASE("the accuracy of outputs with more dimensions counts each position") {
   CHECK(accuracy->value({part}) == 2.0 / 3.0);
 }
 
+TEST_CASE("the accuracy of a text takes the classes from the last dimension") {
+  const auto accuracy = metrics().build("accuracy", config::Value::object());
+  // One sample, two positions, two classes: the first position is right.
+  const at::Tensor part = accuracy->of_batch(outputs({0, 1, 1, 0}, {1, 2, 2}), classes({1, 1}, {1, 2}));
+  CHECK(accuracy->value({part}) == 0.5);
+}
+
 TEST_CASE("targets that are no classes have no accuracy") {
   const auto accuracy = metrics().build("accuracy", config::Value::object());
   const at::Tensor part = accuracy->of_batch(outputs({1, 2}, {2, 1}), outputs({1, 2}, {2, 1}));

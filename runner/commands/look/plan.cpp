@@ -1,17 +1,21 @@
+#include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "base/log.h"
+#include "base/error.h"
 #include "commands/commands.h"
+#include "commands/look/preview.h"
 #include "commands/look/show_plan.h"
 #include "commands/sets.h"
 #include "commands/sweep/show_sweep.h"
 #include "commands/sweep/sweep.h"
 #include "commands/train/launch_flags.h"
 #include "commands/train/prepare.h"
+#include "launch/held/describe.h"
 
 namespace ddp::commands {
 
@@ -24,27 +28,38 @@ void add_plan(CLI::App& app, int& exit_code) {
     launch::LaunchFlags flags;
     std::optional<int> jobs;  // of a sweep
     std::string results = "results";
+    std::string preview;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("plan", "show ranks, devices, steps and memory, or the trials of a sweep; train nothing");
+  CLI::App* verb = app.add_subcommand(
+      "plan", "show data, ranks, devices, steps and memory, or the trials of a sweep; train nothing");
   verb->add_option("FILE", o->file, "the experiment")->required();
   add_sets(*verb, o->sets);
   add_launch_flags(*verb, o->flags);
   add_jobs(*verb, o->jobs);
   verb->add_option("--results", o->results, "the results root that it would be trained into")->capture_default_str();
+  verb->add_option("--preview", o->preview, "also write a page that shows the data before and after preprocessing")
+      ->type_name("FILE.html");
   verb->add_flag("--json", o->json, "as JSON");
   verb->callback([o, &exit_code] {
     exit_code = 0;
+    if (!o->preview.empty()) require_page_name(o->preview);
     if (config::has_sweep(o->file, o->sets)) {
+      if (!o->preview.empty()) {
+        throw usage_error("is a sweep, and a page shows the data of one experiment", o->file,
+                          "leave --preview out, or plan the experiment that the sweep extends");
+      }
       show_sweep(prepare_sweep(o->file, o->sets, o->jobs, /*timed=*/true), o->results, o->json);
       return;
     }
     config::Loaded loaded = config::load(o->file, o->sets, config::Components::installed());
     launch::Launch launch = launch::choose_launch(o->flags);
     const Prepared prepared = prepare(std::move(loaded), launch);
-    show_plan(prepared, o->results, o->json);
+    const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
+    if (!o->preview.empty()) write_preview(o->preview, prepared, data);
+    show_plan(prepared, data, o->results, o->json);
+    if (!o->preview.empty() && !o->json) std::cout << "preview      " << o->preview << "\n";
   });
 }
 

@@ -4,6 +4,8 @@
 #include <iostream>
 #include <tuple>
 
+#include "commands/look/show_data.h"
+#include "config/components.h"
 #include "config/text/source.h"
 
 namespace ddp::commands {
@@ -22,6 +24,19 @@ std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) 
   return probe.parameter_bytes + probe.buffer_bytes + probe.optimizer_bytes + own;
 }
 
+// The options of the model that the data can tell, as they are: given or found.
+config::Value sizes_from_data(const config::Experiment& e) {
+  config::Value sizes = config::Value::object();
+  const auto components = config::Components::installed();
+  const config::Spec* model = components.find("model", e.model.name);
+  if (model == nullptr) return sizes;
+  for (const config::Option& option : model->options) {
+    const auto size = e.model.options.find(option.name);
+    if (!option.from_data.empty() && size != e.model.options.end()) sizes[option.name] = *size;
+  }
+  return sizes;
+}
+
 std::string readable(std::int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
@@ -32,7 +47,7 @@ std::string readable(std::int64_t bytes) {
   return text;
 }
 
-config::Value to_json(const Prepared& prepared, const std::string& folder) {
+config::Value to_json(const Prepared& prepared, const config::Value& data, const std::string& folder) {
   const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
   const auto& e = plan.experiment;
   config::Value ranks = config::Value::array();
@@ -49,6 +64,7 @@ config::Value to_json(const Prepared& prepared, const std::string& folder) {
           {"global_batch_size", *e.batch_size * plan.world_size() * e.accumulate},
           {"train_samples", w.train_samples},
           {"validation_samples", w.validation_samples},
+          {"test_samples", probe.test_samples},
           {"steps_per_epoch", w.length.steps_per_epoch},
           {"steps", w.length.steps},
           {"epochs", w.length.epochs},
@@ -56,6 +72,9 @@ config::Value to_json(const Prepared& prepared, const std::string& folder) {
           {"parameter_bytes", probe.parameter_bytes},
           {"bytes_per_rank", bytes_per_rank(plan, probe)},
           {"snapshot_bytes", snapshot_bytes(plan, probe)},
+          {"model", e.model.name},
+          {"sizes", sizes_from_data(e)},
+          {"data", data},
           {"results", folder},
           {"warnings", prepared.warnings}};
 }
@@ -64,20 +83,26 @@ void row(const char* label, const std::string& value) { std::printf("%-12s %s\n"
 
 }  // namespace
 
-void show_plan(const Prepared& prepared, const std::filesystem::path& results, bool json) {
+void show_plan(const Prepared& prepared, const config::Value& data, const std::filesystem::path& results, bool json) {
   const auto& [plan, w, probe] = std::tie(prepared.plan, prepared.workload, prepared.probe);
   const auto& e = plan.experiment;
   const std::string folder = config::printable((results / e.name).string());
   if (json) {
-    std::cout << to_json(prepared, folder).dump(2, ' ', false, config::Value::error_handler_t::replace) << std::endl;
+    std::cout << to_json(prepared, data, folder).dump(2, ' ', false, config::Value::error_handler_t::replace)
+              << std::endl;
     return;
   }
   const auto text = [](std::int64_t number) { return std::to_string(number); };
   row("experiment", e.name);
-  row("model", e.model.name + ", " + text(probe.parameters) + " parameters (" + readable(probe.parameter_bytes) + ")");
-  row("dataset", e.dataset.name + (w.train_samples == 0 ? ", drawn without end"
-                                                        : ", " + text(w.train_samples) + " samples to train on, " +
-                                                              text(w.validation_samples) + " held out"));
+  std::string sizes;
+  const config::Value found = sizes_from_data(e);
+  for (const auto& [option, size] : found.items()) sizes += option + " " + size.dump() + ", ";
+  row("model",
+      e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" + readable(probe.parameter_bytes) + ")");
+  row("dataset",
+      e.dataset.name + (w.train_samples == 0 ? ", drawn without end"
+                                             : ", " + text(w.train_samples) + " samples to train on, " +
+                                                   text(w.validation_samples + probe.test_samples) + " held out"));
   row("batch", text(*e.batch_size) + " a rank x " + text(plan.world_size()) + " ranks x " + text(e.accumulate) +
                    " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples a step");
   row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " an epoch, " + text(w.length.epochs) +
@@ -90,6 +115,8 @@ void show_plan(const Prepared& prepared, const std::filesystem::path& results, b
   int rank = plan.first_rank;
   for (const auto& devices : plan.device_names()) row("", "rank " + text(rank++) + ": " + devices);
   row("results", folder);
+  std::fflush(stdout);
+  show_data(data, std::cout, report::terminal_of_stdout());
 }
 
 }  // namespace ddp::commands

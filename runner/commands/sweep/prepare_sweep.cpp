@@ -6,6 +6,7 @@
 #include "base/cores.h"
 #include "commands/look/looking.h"
 #include "commands/train/prepare.h"
+#include "launch/library/tables.h"
 #include "launch/plan/ineffective.h"
 
 namespace ddp::commands {
@@ -32,22 +33,46 @@ sweep::Need need_of(const config::Loaded& loaded, const launch::Plan& plan) {
 // Trials that differ in nothing that one batch can tell are tried once.
 class Tries {
  public:
-  Tries(const launch::RankLibrary& library, bool timed) : library_(library), timed_(timed) {}
+  Tries(const launch::RankLibrary& library, launch::DataShelf& shelf, bool timed)
+      : library_(library), shelf_(shelf), timed_(timed) {}
 
-  const rank::Probe& probe(const config::Loaded& loaded, const launch::Plan& plan) {
+  const rank::Probe& probe(const config::Loaded& loaded, launch::Plan& plan) {
     const auto& e = plan.experiment;
-    const Value kind = {e.model.name,   e.model.options,  e.dataset.name, e.dataset.options,          e.loss.name,
-                        e.loss.options, e.optimizer.name, e.parallel,     plan.groups.front().size(), e.init_from};
+    const Value kind = {e.model.name,
+                        e.model.options,
+                        e.dataset.name,
+                        e.dataset.options,
+                        e.validation.dataset.options,
+                        e.test.dataset.options,
+                        e.validation.split,
+                        e.test.split,
+                        e.loss.name,
+                        e.loss.options,
+                        e.optimizer.name,
+                        e.parallel,
+                        plan.groups.front().size(),
+                        e.init_from};
     const auto [known, is_new] = known_.try_emplace(kind.dump(-1, ' ', false, Value::error_handler_t::replace));
     if (is_new) {
-      known->second =
-          try_model(library_, loaded, plan, {.resume_from = {}, .init_from = launch::weights_of(loaded)}, timed_);
+      const auto data = read(loaded, plan);
+      known->second = try_model(library_, loaded, plan, {.resume_from = {}, .init_from = launch::weights_of(loaded)},
+                                *data, timed_);
+    } else if (!timed_ && shelf_.wants(plan)) {
+      read(loaded, plan);
     }
     return known->second;
   }
 
  private:
+  std::shared_ptr<const launch::HeldData> read(const config::Loaded& loaded, launch::Plan& plan) {
+    if (plan.reads_tables) launch::obtain_tables();
+    auto data = read_data(library_, loaded, plan, shelf_);
+    shelf_.keep(plan, data);
+    return data;
+  }
+
   const launch::RankLibrary& library_;
+  launch::DataShelf& shelf_;
   const bool timed_;
   std::map<std::string, rank::Probe> known_;
 };
@@ -109,7 +134,8 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
   share_machine(p, jobs);
   const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });
   p.library = std::make_unique<launch::RankLibrary>(gpus);
-  Tries tries(*p.library, timed);
+  for (const launch::Plan& plan : plans) p.data.expect(plan);
+  Tries tries(*p.library, p.data, timed);
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const rank::Probe& probe = tries.probe(trials[i], plans[i]);
     p.trials[i].workload = launch::workload_of(trials[i], plans[i], probe);

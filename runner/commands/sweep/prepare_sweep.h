@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/sweep.h"
+#include "launch/held/shelf.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "search/search.h"
@@ -29,6 +30,7 @@ struct PreparedSweep {
   std::unique_ptr<launch::RankLibrary> library;
   std::vector<PlannedTrial> trials;
   std::vector<std::string> warnings;  // each once, though several trials have it
+  launch::DataShelf data;             // what several trials train on
   int cores = 1;                      // entries of the pool for CPU ranks
   int at_once = 1;                    // most trials side by side
 };

@@ -17,6 +17,8 @@
 #include "commands/train/output.h"
 #include "config/difference.h"
 #include "launch/run/git_state.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/data_files.h"
 #include "report/text/run_page.h"
 #include "sweep/scheduler.h"
 
@@ -49,21 +51,37 @@ void show_results(const record::RunDirectory& directory) {
   }
 }
 
+// Refuses to go on where a trial that is to go on has other data now than its checkpoint.
+void require_same_data(const sweep::Trials& trials, const record::RunDirectory& directory) {
+  for (const sweep::Trial& trial : trials.all()) {
+    if (trial.status != sweep::Status::running && trial.status != sweep::Status::interrupted) continue;
+    const record::RunDirectory run(directory.path() / record::RunDirectory::trial_folder(trial.number));
+    const fs::path checkpoint = run.begun() ? record::latest_checkpoint(run.checkpoints()) : fs::path();
+    if (checkpoint.empty()) continue;
+    const auto loaded = config::load(run.config(), {}, config::Components::installed());
+    record::require_same_data(checkpoint, record::data_files(loaded.experiment), {},
+                              sweep::with_changed_data(directory));
+  }
+}
+
 int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
-               std::optional<int> only = {}) {
+               std::optional<int> only = {}, bool data_changed = false) {
   sweep::Plan plan{.loaded = *p.loaded,
                    .search = *p.search,
                    .library = *p.library,
+                   .data = p.data,
                    .gpus = p.gpus,
                    .needs = {},
                    .at_once = p.at_once,
                    .cores = p.cores,
                    .only = only,
                    .directory = directory,
+                   .data_changed = data_changed,
                    .git = std::move(git)};
   for (const PlannedTrial& trial : p.trials) plan.needs.push_back(trial.need);
   sweep::Trials trials(p.loaded->sweep, *p.search);
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
+  if (!only && !data_changed) require_same_data(trials, directory);
   print_folder(directory.path());
   const int code = sweep::Scheduler(plan, trials).run();
   // One of the jobs of an array has nothing to show yet.
@@ -183,11 +201,11 @@ int sweep(SweepOptions& o) {
 
 }  // namespace
 
-int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs) {
+int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
   const FileDescriptor lock = directory.lock();
   launch::GitState git(paths::working_folder());
   const PreparedSweep prepared = prepare_sweep(directory.sweep(), {}, jobs);
-  return run_trials(prepared, directory, git.result());
+  return run_trials(prepared, directory, git.result(), {}, data_changed);
 }
 
 void add_jobs(CLI::App& verb, std::optional<int>& jobs) {

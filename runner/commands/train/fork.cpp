@@ -17,6 +17,7 @@
 #include "commands/train/resume.h"
 #include "launch/run/fork_files.h"
 #include "launch/run/training.h"
+#include "record/saves/data_files.h"
 #include "report/select/row.h"
 
 namespace ddp::commands {
@@ -29,6 +30,7 @@ struct ForkOptions {
   std::string name;
   std::string results = "results";
   std::string from = "latest";
+  bool data_changed = false;
   std::string run_id;
   launch::LaunchFlags flags;
 };
@@ -116,6 +118,7 @@ launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& la
                           .changes = point.told_changes(),
                           .launch_id = launch.id},
                          point.prepared.plan, run.directory());
+  record::accept_data(copy, point.prepared.data.files());
   log::info("a fork of " + origin_name + " after step " + std::to_string(point.position.step) + ", from " + checkpoint);
   return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
 }
@@ -124,13 +127,14 @@ int begin_fork(const NewFork& fork, const launch::Part& part) {
   const ForkOptions& o = fork.options;
   if (const auto begun = begun_run(o.results, o.run_id, fork.name, part.launch)) {
     if (part.launch.leads()) require_fork_of(*begun, fork.origin_name);
-    return resume_run({.directory = *begun, .sets = o.sets}, part);
+    return resume_run({.directory = *begun, .sets = o.sets, .data_changed = o.data_changed}, part);
   }
   const ResumePoint point = fork.find_point(part.launch);
   std::optional<NewRun> run;
   return launch::train(
       {.plan = point.prepared.plan,
        .library = *point.prepared.library,
+       .data = point.prepared.data,
        .open = [&] { return fork.open(point, part.launch, run.emplace(o.results, fork.name, o.run_id)); },
        .experiment_folder = paths::working_folder(),
        .begun = [](const auto& directory) { print_folder(directory.path()); }},
@@ -140,8 +144,9 @@ int begin_fork(const NewFork& fork, const launch::Part& part) {
 int fork_run(const ForkOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   launch::Launch launch = launch::choose_launch(o.flags);
-  const config::Value terms =
-      launch::terms_of(launch, "fork", {{"run", o.run}, {"set", o.sets}, {"name", o.name}, {"from", o.from}});
+  const config::Value terms = launch::terms_of(
+      launch, "fork",
+      {{"run", o.run}, {"set", o.sets}, {"name", o.name}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the origin's folder.
   if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
   const auto directory = record::RunDirectory::find(o.results, o.run);
@@ -149,10 +154,11 @@ int fork_run(const ForkOptions& o) {
   const std::vector<std::string> sets = fork_sets(o, directory);
   const auto loaded = config::load(directory.config(), sets, config::Components::installed());
   launch::apply_init_method(loaded, launch);
-  const NewFork fork{.options = o,
-                     .origin = {.directory = directory, .sets = sets, .from = o.from},
-                     .origin_name = name_of_origin(directory.path(), o.results),
-                     .name = loaded.experiment.name};
+  const NewFork fork{
+      .options = o,
+      .origin = {.directory = directory, .sets = sets, .from = o.from, .verb = "fork", .data_changed = o.data_changed},
+      .origin_name = name_of_origin(directory.path(), o.results),
+      .name = loaded.experiment.name};
   return as_part(launch, terms, patience_of(loaded.experiment),
                  [&](const launch::Part& part) { return begin_fork(fork, part); });
 }
@@ -164,6 +170,7 @@ void add_fork(CLI::App& app, int& exit_code) {
   add_sets(*verb, o->sets);
   verb->add_option("--name", o->name, "the new run's folder under the results root; otherwise as the other's");
   verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  add_data_changed(*verb, o->data_changed);
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->add_option("--run-id", o->run_id, "create this run, or go on with it");
   add_verbosity(*verb);

@@ -60,9 +60,11 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   std::optional<Prepared> prepared;
   return take_part(launch, terms, patience, [&](const std::string& work) {
     prepared.emplace(prepare(load_text(work), launch));
-    return launch::Job{.plan = prepared->plan, .as_rank = [&](const rank::Task& task) {
-                         return prepared->library->serve(task, rank::TrainRequest{});
-                       }};
+    return launch::Job{
+        .plan = prepared->plan,
+        .as_rank = [&](const rank::Task& task) { return prepared->library->serve(task, rank::TrainRequest{}); },
+        .task = {.held_data = prepared->data.file()},
+        .kept = prepared->data.kept()};
   });
 }
 

@@ -1,6 +1,8 @@
 #include "commands/train/prepare.h"
 
 #include "base/log.h"
+#include "launch/held/hold.h"
+#include "launch/library/tables.h"
 #include "launch/plan/ineffective.h"
 #include "launch/probe/probe.h"
 
@@ -19,20 +21,33 @@ Error at_its_line(const config::Loaded& loaded, const Error& error) {
 }  // namespace
 
 rank::Probe try_model(const launch::RankLibrary& library, const config::Loaded& loaded, const launch::Plan& plan,
-                      const launch::Start& start, bool timed) {
-  try {
-    return launch::probe(library, plan, start, timed);
-  } catch (const Error& error) {
-    throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
-  }
+                      const launch::Start& start, const launch::HeldData& data, bool timed) try {
+  return launch::probe(library, plan, start, data, timed);
+} catch (const Error& error) {
+  throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
+}
+
+launch::HeldData read_data(const launch::RankLibrary& library, const config::Loaded& loaded, launch::Plan& plan,
+                           bool one_rank, const launch::DataUse& use) try {
+  return launch::hold_data(library, loaded, plan, one_rank, use);
+} catch (const Error& error) {
+  throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
+}
+
+std::shared_ptr<const launch::HeldData> read_data(const launch::RankLibrary& library, const config::Loaded& loaded,
+                                                  launch::Plan& plan, const launch::DataShelf& shelf) try {
+  return shelf.hold(library, loaded, plan);
+} catch (const Error& error) {
+  throw error.fault() == Fault::usage ? at_its_line(loaded, error) : error;
 }
 
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::path& resume_from,
-                 std::optional<std::int64_t> global_batch_size) {
+                 std::optional<std::int64_t> global_batch_size, const launch::DataUse& use) {
   Prepared p{.loaded = std::move(loaded),
              .plan = {},
              .start = {},
              .library = nullptr,
+             .data = {},
              .probe = {},
              .workload = {},
              .warnings = {}};
@@ -42,10 +57,13 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
     p.start = {.resume_from = resume_from,
                .init_from = resume_from.empty() ? launch::weights_of(p.loaded) : fs::path()};
   }
+  if (p.plan.reads_tables) launch::obtain_tables();
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
-  p.probe = try_model(*p.library, p.loaded, p.plan, p.start);
+  p.data = read_data(*p.library, p.loaded, p.plan, launch.one_rank(), use);
+  p.probe = try_model(*p.library, p.loaded, p.plan, p.start, p.data);
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
-  p.warnings = p.probe.warnings;
+  p.warnings = p.data.facts().value("warnings", std::vector<std::string>());
+  p.warnings.insert(p.warnings.end(), p.probe.warnings.begin(), p.probe.warnings.end());
   const auto ineffective = launch::without_effect(p.loaded, p.plan, p.workload);
   p.warnings.insert(p.warnings.end(), ineffective.begin(), ineffective.end());
   if (launch.leads()) {

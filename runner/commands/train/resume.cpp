@@ -15,6 +15,7 @@
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
 #include "launch/run/launched_rank.h"
+#include "record/saves/data_files.h"
 #include "record/saves/retention.h"
 
 namespace ddp::commands {
@@ -26,6 +27,7 @@ struct ResumeOptions {
   std::vector<std::string> sets;
   std::string results = "results";
   std::string from = "latest";
+  bool data_changed = false;
   launch::LaunchFlags flags;
   std::optional<int> jobs;  // of a sweep
 };
@@ -43,16 +45,19 @@ int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions&
         directory.path().string(),
         "begin another one with them: ddp-exp sweep FILE --set …, where FILE may be " + path_word(directory.sweep()));
   }
-  return resume_sweep(directory, o.jobs);
+  return resume_sweep(directory, o.jobs, o.data_changed);
 }
 
 int resume(const ResumeOptions& o) {
   launch::Launch launch = launch::choose_launch(o.flags);
-  const config::Value terms = launch::terms_of(launch, "resume", {{"run", o.run}, {"set", o.sets}, {"from", o.from}});
+  const config::Value terms = launch::terms_of(
+      launch, "resume", {{"run", o.run}, {"set", o.sets}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the run's folder.
   if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
-  const Resumption resumption{
-      .directory = record::RunDirectory::find(o.results, o.run), .sets = o.sets, .from = o.from};
+  const Resumption resumption{.directory = record::RunDirectory::find(o.results, o.run),
+                              .sets = o.sets,
+                              .from = o.from,
+                              .data_changed = o.data_changed};
   if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
   const auto loaded = config::load(resumption.directory.config(), o.sets, config::Components::installed());
   launch::apply_init_method(loaded, launch);
@@ -89,6 +94,10 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
   return launch::find_launched(fs::path(results) / name, launch.id);
 }
 
+void add_data_changed(CLI::App& verb, bool& data_changed) {
+  verb.add_flag("--data-changed", data_changed, "go on with files of data that have changed since the checkpoint");
+}
+
 int resume_run(const Resumption& r, const launch::Part& part) {
   FileDescriptor lock;
   if (part.launch.leads()) lock = r.directory.lock();
@@ -106,6 +115,7 @@ int resume_run(const Resumption& r, const launch::Part& part) {
   }
   const auto go_back = [&] {
     tell_what_goes(r, point);
+    if (!point.checkpoint.empty()) record::accept_data(point.checkpoint, point.prepared.data.files());
     record::go_back(r.directory, point.return_point());
     return launch::OpenRun{.directory = r.directory,
                            .lock = std::move(lock),
@@ -115,6 +125,7 @@ int resume_run(const Resumption& r, const launch::Part& part) {
   };
   return launch::train({.plan = point.prepared.plan,
                         .library = *point.prepared.library,
+                        .data = point.prepared.data,
                         .open = go_back,
                         .experiment_folder = paths::working_folder(),
                         .begun = print_once},
@@ -130,6 +141,7 @@ void add_resume(CLI::App& app, int& exit_code) {
   add_sets(*verb, o->sets);
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  add_data_changed(*verb, o->data_changed);
   add_jobs(*verb, o->jobs);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);

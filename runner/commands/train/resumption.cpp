@@ -5,17 +5,18 @@
 
 #include "base/log.h"
 #include "base/shell_word.h"
+#include "config/check/files.h"
 #include "config/difference.h"
+#include "config/length.h"
 #include "launch/run/training.h"
+#include "record/saves/data_files.h"
 #include "record/summary.h"
 #include "report/read/progress.h"
 #include "schedule/change.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
-namespace {
 
-// The checkpoint that `--from` names; empty: there is none yet, and the run starts over.
 fs::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from) {
   const auto newest_first = record::complete_checkpoints(directory.checkpoints());
   if (from == "latest") return record::newest_whole(directory.checkpoints());
@@ -33,15 +34,23 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
                     "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));
 }
 
+namespace {
+
 // Inside an epoch, what decides which samples come next must stay: some would be skipped or seen twice.
 std::map<std::string, config::Value> order_of(const config::Experiment& e) {
   return {{"dataset", e.dataset.options},
           {"dataset.name", e.dataset.name},
           {"loader.shuffle", e.loader.shuffle},
           {"loader.drop_last", e.loader.drop_last},
+          {"loader.drop_last_batch", e.loader.drop_last_batch},
           {"loader.sampler_seed", e.loader.sampler_seed},
           {"validation.split", e.validation.split},
-          {"validation.seed", e.validation.seed}};
+          {"validation.stratify", e.validation.stratify},
+          {"validation.by", e.validation.by},
+          {"validation.seed", e.validation.seed},
+          {"test.split", e.test.split},
+          {"test.stratify", e.test.stratify},
+          {"test.by", e.test.by}};
 }
 
 void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
@@ -58,12 +67,29 @@ void require_same_order(const Prepared& now, const config::Experiment& before, c
       "keep the " + std::to_string(position.global_batch_size) + " samples of a step (leave batch_size out)" + kRemedy);
 }
 
+// Other ranks may have to share what is less than a batch for each of them, all of which drop_last_batch drops.
+void require_batch_left(const Prepared& now, const config::Experiment& before, const record::Position& at) {
+  const auto& e = now.plan.experiment;
+  if (!e.loader.drop_last_batch || now.workload.train_samples == 0 || !before.batch_size) return;
+  const config::EpochPlace place =
+      config::EpochPlace{
+          .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = *before.batch_size}
+          .taken_over(now.plan.world_size(), *e.batch_size);
+  const std::int64_t left = std::max<std::int64_t>(0, now.workload.train_samples - place.offset);
+  if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
+  throw now.loaded.error(
+      "loader.drop_last_batch",
+      "the checkpoint is inside an epoch of which " + std::to_string(left) +
+          " samples are left: less than a batch for each rank, which would be dropped",
+      "go on with " + std::to_string(at.world_size) + " ranks, or go back to an epoch's end with --from");
+}
+
 // Counts the steps of the whole run as ranks do that go on from `at`. `batch_then` is the batch size before `at`.
 std::int64_t steps_in_all(const config::Experiment& e, int world_size, std::int64_t samples, const record::Position& at,
                           std::int64_t batch_then) {
   if (samples == 0) return config::length_of(e, 0).steps;
   const auto batches = [&](std::int64_t left) {
-    return config::micro_batches_of_rank(left, world_size, *e.batch_size, e.loader.drop_last);
+    return config::micro_batches_of_rank(left, world_size, *e.batch_size, e.loader);
   };
   const config::EpochPlace then{
       .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = batch_then};
@@ -91,6 +117,41 @@ bool sets_batch_size(const std::vector<std::string>& sets) {
   return std::any_of(sets.begin(), sets.end(), [](const std::string& set) {
     return set.starts_with("batch_size=") || set.starts_with("global_batch_size=");
   });
+}
+
+// The options that name files of data and that were set, themselves or with their section.
+std::vector<std::string> set_data_keys(const config::Experiment& before, const config::Experiment& now) {
+  const config::Value changes = config::differences(config::write(before), config::write(now));
+  std::vector<std::string> keys;
+  for (const auto& file : config::named_files(now, config::Components::installed())) {
+    const std::string section = file.key.substr(0, file.key.rfind('.'));
+    const bool set = changes.contains(file.key) || changes.contains(section) || changes.contains(section + ".name");
+    if (set) keys.push_back(file.key);
+  }
+  // Options that are left out now.
+  for (const auto& [key, values] : changes.items()) keys.push_back(key);
+  return keys;
+}
+
+// A run that has ended is not trained further: its data do not matter.
+void check_data(const Resumption& r, const fs::path& checkpoint, const config::Loaded& loaded,
+                const config::Experiment& before, const record::Position& position) {
+  if (launch::has_ended(loaded.experiment, position)) return;
+  record::require_same_data(checkpoint, record::data_files(loaded.experiment), set_data_keys(before, loaded.experiment),
+                            std::string("ddp-exp ") + r.verb + " " + path_word(r.directory.path()) + " --data-changed");
+}
+
+// Returns the means, categories and classes that a run was trained with: a run that goes on keeps them, also where its
+// data have changed. Null: they are fitted, because options of the data were set anew, or because ranks that other
+// processes start do not see the checkpoint.
+config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint, const config::Experiment& before,
+                       const config::Experiment& now) {
+  if (checkpoint.empty() || launch.one_rank() || launch.nodes > 1) return nullptr;
+  const config::Value changes = config::differences(config::write(before), config::write(now));
+  const bool refits = std::any_of(changes.items().begin(), changes.items().end(), [](const auto& change) {
+    return change.key().starts_with("dataset") || change.key().starts_with("loss");
+  });
+  return refits ? config::Value(nullptr) : record::fitted_to_data(checkpoint);
 }
 
 // "step-00000092, step-00000138": those after this step, oldest first.
@@ -147,8 +208,14 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
     point.position = record::position_of(checkpoint);
     if (!sets_batch_size(r.sets)) global_batch_size = point.position.global_batch_size;
   }
-  point.prepared = prepare(std::move(loaded), launch, checkpoint, global_batch_size);
-  if (point.position.inside_epoch()) require_same_order(point.prepared, before, point.position);
+  const bool compares = launch.leads() && !r.data_changed && !checkpoint.empty();
+  if (compares) check_data(r, checkpoint, loaded, before, point.position);
+  const launch::DataUse use{.preprocessing = kept_fit(launch, checkpoint, before, loaded.experiment)};
+  point.prepared = prepare(std::move(loaded), launch, checkpoint, global_batch_size, use);
+  if (point.position.inside_epoch()) {
+    require_same_order(point.prepared, before, point.position);
+    require_batch_left(point.prepared, before, point.position);
+  }
   const launch::Plan& plan = point.prepared.plan;
   point.changes = config::differences(config::write(before), config::write(plan.experiment));
   point.lr_change = lr_change_of(point, before);

@@ -15,6 +15,8 @@ struct Resumption {
   record::RunDirectory directory;
   std::vector<std::string> sets = {};
   std::string from = "latest";
+  const char* verb = "resume";  // that goes on: it takes --data-changed
+  bool data_changed = false;    // changed data are taken as they are
 };
 
 // What it goes on with, and from where.
@@ -34,6 +36,10 @@ struct ResumePoint {
 // Before a run goes back to a checkpoint that `--from` names: says which checkpoints and which lines of metrics.jsonl
 // go, and how a fork keeps them. Silent where none go.
 void tell_what_goes(const Resumption& resumption, const ResumePoint& point);
+
+// The checkpoint that `--from` names: latest, best or a step; empty: there is none yet. Throws ddp::Error (usage) where
+// the run has no such checkpoint.
+std::filesystem::path choose_checkpoint(const record::RunDirectory& directory, const std::string& from);
 
 // Throws ddp::Error (usage) where the run cannot go on from there, or not with what was set.
 ResumePoint find_resume_point(const Resumption& resumption, const launch::Launch& launch);

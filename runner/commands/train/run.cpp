@@ -14,6 +14,7 @@
 #include "commands/train/output.h"
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
+#include "launch/held/describe.h"
 #include "launch/run/training.h"
 
 namespace ddp::commands {
@@ -46,6 +47,7 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Part& pa
   const Prepared prepared = prepare(std::move(loaded), part.launch);
   return launch::train({.plan = prepared.plan,
                         .library = *prepared.library,
+                        .data = prepared.data,
                         .open = [&] { return create_run(o, prepared); },
                         .experiment_folder = paths::absolute(o.file).parent_path(),
                         .begun = [](const auto& directory) { print_folder(directory.path()); }},
@@ -63,7 +65,8 @@ int run(const RunOptions& o) {
     log::info("it has a [sweep]: `run` trains the file once, as it stands; `sweep` its trials");
   if (o.dry_run) {
     const Prepared prepared = prepare(std::move(loaded), launch);
-    show_plan(prepared, o.results, /*json=*/false);
+    const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
+    show_plan(prepared, data, o.results, /*json=*/false);
     return 0;
   }
   launch::apply_init_method(loaded, launch);

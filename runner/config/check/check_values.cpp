@@ -26,7 +26,8 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
     const auto text = node.scalar.get<std::string>();
     const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end();
     if (!option.choices.empty() && !known) return misfit(node, option, path);
-    return option.path ? Value(absolute_path(node, text)) : node.scalar;
+    const bool is_word = std::find(option.words.begin(), option.words.end(), text) != option.words.end();
+    return option.path && !is_word ? Value(absolute_path(node, text)) : node.scalar;
   }
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !contains(option.range, number)) return misfit(node, option, path);

@@ -1,19 +1,38 @@
 #include "config/check/files.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+
+#include "base/glob.h"
 
 namespace ddp::config {
 namespace {
 
+// A component that was chosen, by the key of its section.
 using Chosen = std::pair<const char*, const Component*>;
+
+const Spec* spec_of(const Chosen& chosen, const Components& components) {
+  const std::string_view key = chosen.first;
+  const std::size_t dot = key.rfind('.');
+  return components.find(std::string(key.substr(dot == key.npos ? 0 : dot + 1)), chosen.second->name);
+}
 
 std::vector<Chosen> chosen_of(const Experiment& e) {
   return {{"model", &e.model},
           {"dataset", &e.dataset},
+          {"validation.dataset", &e.validation.dataset},
+          {"test.dataset", &e.test.dataset},
           {"loss", &e.loss},
           {"optimizer", &e.optimizer},
           {"scheduler", &e.scheduler}};
+}
+
+// A glob stands for the files that match it, or for itself where none does.
+std::vector<std::string> files_at(const std::string& path) {
+  std::vector<std::string> paths = matching_paths(path);
+  return paths.empty() ? std::vector{path} : paths;
 }
 
 // Adds the values of those options that are paths. `section` is "dataset.", or "" for top-level keys.
@@ -23,8 +42,11 @@ void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options
     const auto value = values.find(option.name);
     if (!option.path || value == values.end()) continue;
     for (const Value& name : value->is_array() ? *value : Value::array({*value})) {
-      if (name.is_string() && !name.get_ref<const std::string&>().empty()) {
-        files.push_back({.key = section + option.name, .path = name.get<std::string>()});
+      if (!name.is_string() || name.get_ref<const std::string&>().empty()) continue;
+      const auto text = name.get<std::string>();
+      if (std::find(option.words.begin(), option.words.end(), text) != option.words.end()) continue;
+      for (std::string& path : files_at(text)) {
+        files.push_back({.key = section + option.name, .path = std::move(path)});
       }
     }
   }
@@ -35,9 +57,9 @@ void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options
 std::vector<NamedFile> named_files(const Experiment& e, const Components& components) {
   std::vector<NamedFile> files;
   add_named(files, describe<Experiment>(), write(e), "");
-  for (const auto& [kind, component] : chosen_of(e)) {
-    if (const Spec* spec = components.find(kind, component->name)) {
-      add_named(files, spec->options, component->options, std::string(kind) + ".");
+  for (const Chosen& chosen : chosen_of(e)) {
+    if (const Spec* spec = spec_of(chosen, components)) {
+      add_named(files, spec->options, chosen.second->options, std::string(chosen.first) + ".");
     }
   }
   return files;
@@ -45,8 +67,8 @@ std::vector<NamedFile> named_files(const Experiment& e, const Components& compon
 
 std::vector<std::string> default_files(const Experiment& e, const Components& components) {
   std::vector<std::string> files;
-  for (const auto& [kind, component] : chosen_of(e)) {
-    const Spec* spec = components.find(kind, component->name);
+  for (const Chosen& chosen : chosen_of(e)) {
+    const Spec* spec = spec_of(chosen, components);
     if (!spec) continue;
     for (const Value& name : spec->traits.value("default_files", Value::array())) {
       if (name.is_string()) files.push_back(name.get<std::string>());

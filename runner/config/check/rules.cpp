@@ -42,22 +42,80 @@ void check_needs(const Node& root, const Component& dataset, const Components& c
   }
 }
 
+// A dataset's {"endless", {"sampling": "random"}}: it has no epochs where its option has this value.
+void check_endless(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
+  const Component& dataset = experiment.dataset;
+  const Spec* spec = components.find("dataset", dataset.name);
+  if (!spec) return;
+  const Value endless = spec->traits.value("endless", Value::object());
+  for (const auto& [option, value] : endless.items()) {
+    const Node* given = root.at_path("dataset." + option);
+    if (!given || given->scalar != value) continue;
+    const std::string why = option + " = " + value.dump() + " has no epochs";
+    if (!experiment.steps) {
+      const Node* epochs = root.find("epochs");
+      problems.add(epochs ? epochs->place : given->place, why, "give steps = …, without epochs");
+    }
+    const Node* saved = root.at_path("checkpoint.save_every");
+    if (saved && experiment.checkpoint.save_every > 0) {
+      problems.add(saved->place, why + ", and save_every counts them", "give save_every_steps = …");
+    }
+    // 1 is the default, which config.toml writes out: such a run validates at its end.
+    const Node* every = root.at_path("validation.every");
+    if (every && experiment.validation.period().epochs > 1) {
+      problems.add(every->place, why + ", and validation.every counts them", "give every = \"250 steps\"");
+    }
+  }
+}
+
 void check_metric(const Node& root, const Experiment& experiment, Problems& problems) {
   const Node* metric = root.at_path("checkpoint.metric");
   if (!metric || !experiment.checkpoint.metric.starts_with("val_")) return;
-  const Node* split = root.at_path("validation.split");
-  if (split && split->scalar != 0) return;  // some, or a mistake that the check has told
+  if (has_validation(root)) return;
   problems.add(metric->place, "\"" + experiment.checkpoint.metric + "\" needs samples that are held out",
                "give validation.split, such as 0.1");
 }
 
+void check_held_out(const Node& root, const std::string& section, const HeldOut& held_out, Problems& problems) {
+  const Node* split = root.at_path(section + ".split");
+  const Node* dataset = root.at_path(section + ".dataset");
+  const Node* by = root.at_path(section + ".by");
+  if (split && dataset && held_out.split > 0) {
+    problems.add(before(split->key, dataset->key) ? dataset->key : split->key,
+                 "\"split\" and \"dataset\" are both given in [" + section + "]",
+                 "give one of them: a share of [dataset], or data of their own");
+  }
+  if (by && held_out.stratify && !held_out.by.empty()) {
+    problems.add(by->key, "\"stratify\" and \"by\" are both given in [" + section + "]",
+                 "give one of them: a class cannot keep its share where rows stay together");
+  }
+}
+
+void check_period(const Node& root, Problems& problems) {
+  const Node* every = root.at_path("validation.every");
+  const auto text = every ? every->text() : std::nullopt;
+  if (text && !steps_in(*text)) {
+    problems.add(every->place, "\"validation.every\" must be epochs or steps, not the text " + in_quotes(*text),
+                 "give a whole number of epochs, or a text such as \"250 steps\"");
+  }
+}
+
 }  // namespace
+
+bool has_validation(const Node& root) {
+  const Node* split = root.at_path("validation.split");
+  return (split && split->scalar != 0) || root.at_path("validation.dataset");
+}
 
 void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   check_alternatives(root, problems);
   check_name(root, experiment.name, problems);
   check_needs(root, experiment.dataset, components, problems);
+  check_endless(root, experiment, components, problems);
   check_metric(root, experiment, problems);
+  check_held_out(root, "validation", experiment.validation, problems);
+  check_held_out(root, "test", experiment.test, problems);
+  check_period(root, problems);
   if (const Node* pool = root.find("device_pool")) check_device_pool(*pool, problems);
 }
 

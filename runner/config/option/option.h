@@ -48,8 +48,10 @@ struct Option {
   Range range = {};                       // of a number, or of each number of a list
   std::vector<std::string> choices = {};  // of a text: the only values
   bool required = false;
-  std::string names_kind = {};             // a text: supply_names() adds the names of this kind to `choices`
-  bool path = false;                       // a file: relative to the experiment file that names it
+  std::string from_data = {};   // of a model: the fact of the data that gives its value where the file leaves it out
+  std::string names_kind = {};  // a text: supply_names() adds the names of this kind to `choices`
+  bool path = false;            // a file: relative to the experiment file that names it
+  std::vector<std::string> words = {};     // of a path: texts that are none
   std::optional<std::size_t> length = {};  // of a list
   std::vector<Type> types = {};            // what the value may be; several where PyTorch takes an int or a list
   std::optional<Type> item = {};           // of a list: what each of its values is

@@ -45,7 +45,9 @@ Value option_to_json(const Option& option) {
   if (const Value range = range_to_json(option.range); !range.empty()) json["range"] = range;
   if (!option.choices.empty()) json["choices"] = option.choices;
   if (option.required) json["required"] = true;
+  if (!option.from_data.empty()) json["from_data"] = option.from_data;
   if (option.path) json["path"] = true;
+  if (!option.words.empty()) json["words"] = option.words;
   if (option.length) json["length"] = *option.length;
   if (!option.default_value.is_null()) json["default"] = option.default_value;
   for (const Spec& variant : option.variants) json["variants"].push_back(to_json(variant));
@@ -63,7 +65,9 @@ Option option_from_json(const Value& json) {
   option.range = range_from_json(json.value("range", Value::object()));
   option.choices = json.value("choices", std::vector<std::string>());
   option.required = json.value("required", false);
+  option.from_data = json.value("from_data", "");
   option.path = json.value("path", false);
+  option.words = json.value("words", std::vector<std::string>());
   if (json.contains("length")) option.length = json["length"].get<std::size_t>();
   option.default_value = json.value("default", Value());
   for (const Value& variant : json.value("variants", Value::array())) {

@@ -20,7 +20,8 @@ bool copies_model(const std::string& strategy) { return config::strategy_of(para
 
 Parallel::Parallel(torch::nn::AnyModule module)
     : module_(std::move(module)),
-      parameters_(named(module_.ptr()->named_parameters())),
+      all_names_(named(module_.ptr()->named_parameters())),
+      parameters_(each_once(all_names_)),
       buffers_(named(module_.ptr()->named_buffers())) {}
 
 void Parallel::load(const NamedTensors& weights, const std::string& where) {

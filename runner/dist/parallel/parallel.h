@@ -67,8 +67,10 @@ class Parallel {
 
   // The bare model, for evaluation.
   torch::nn::AnyModule& module() { return module_; }
-  // As in Python's state_dict: names, and their order.
+  // As in Python's named_parameters(): each once, under its first name, in their order.
   const NamedTensors& parameters() const { return parameters_; }
+  // As in Python's state_dict(): of a tied parameter, each of its names.
+  const NamedTensors& parameters_by_all_names() const { return all_names_; }
   const NamedTensors& buffers() const { return buffers_; }
 
   // The buckets in which gradients travel, by the places of parameters that need a gradient; empty: there are none. A
@@ -80,6 +82,7 @@ class Parallel {
 
  private:
   torch::nn::AnyModule module_;
+  NamedTensors all_names_;
   NamedTensors parameters_;
   NamedTensors buffers_;
   bool sync_ = true;

@@ -90,6 +90,8 @@ void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervis
                              .port = start.at("store_port").get<std::uint16_t>(),
                              .own_address = own_ip_towards({.ip = welcome_.node_0, .port = 1})};
   const GroupMemory memory = memory_for(plan);
+  std::vector<int> kept = memory.kept();
+  kept.insert(kept.end(), job.kept.begin(), job.kept.end());
   for (int r = 0; r < plan.ranks_here(); ++r) {
     Pipe output = make_pipe(/*reads_wait=*/false);
     // Rank 0 says what they go on from.
@@ -97,7 +99,7 @@ void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervis
     task.meeting = memory.at(meeting);
     task.together = false;
     outputs_.push_back({.rank = task.rank, .from = std::move(output.from)});
-    supervisor.start(task.rank, {.descriptor = output.to.get(), .name = "on node 0"}, memory.kept(), [&](int console) {
+    supervisor.start(task.rank, {.descriptor = output.to.get(), .name = "on node 0"}, kept, [&](int console) {
       task.console = console;
       return job.as_rank(task);
     });

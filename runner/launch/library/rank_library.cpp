@@ -60,8 +60,8 @@ RankLibrary::RankLibrary(bool gpus) {
   if (gpus) load(program_folder() / "libddp_nccl.so", how_to_mend(true));
 }
 
-config::Value RankLibrary::ask(const std::string& act, rank::Request request) const {
-  const std::string answer = ask_child(act, [&](int pipe) {
+config::Value RankLibrary::ask(const std::string& act, rank::Request request, std::vector<int> kept) const {
+  const std::string answer = ask_child(act, std::move(kept), [&](int pipe) {
     const auto write = [pipe](const char* kind, const config::Value& value) {
       const std::string text =
           config::Value{{kind, value}}.dump(-1, ' ', false, config::Value::error_handler_t::replace);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/option/option.h"
 #include "rank/request.h"
@@ -21,16 +23,18 @@ class RankLibrary {
     return call({.verb = Request::kVerb, .options = config::write(request), .task = task, .reply = reply});
   }
 
-  // Has a throw-away child serve a request that gets one reply. `act` says what for ("trying model and data"). Throws
+  // Has a throw-away child serve a request that gets one reply. `act` says what for ("trying model and data"). `kept`
+  // are descriptors that stay open in it. Throws
   // ddp::Error: (usage) where the request is refused, (training) where the child does not end well.
   template <class Request>
-  typename Request::Reply ask(const std::string& act, const rank::Task& task, const Request& request) const {
+  typename Request::Reply ask(const std::string& act, const rank::Task& task, const Request& request,
+                              std::vector<int> kept = {}) const {
     return config::read<typename Request::Reply>(
-        ask(act, {.verb = Request::kVerb, .options = config::write(request), .task = task}));
+        ask(act, {.verb = Request::kVerb, .options = config::write(request), .task = task}, std::move(kept)));
   }
 
   // The same for a request as it crosses to the library.
-  config::Value ask(const std::string& act, rank::Request request) const;
+  config::Value ask(const std::string& act, rank::Request request, std::vector<int> kept) const;
 
  private:
   int call(const rank::Request& request) const { return entry_(&request); }

@@ -73,7 +73,7 @@ bool has_nvidia_driver() {
 std::vector<Gpu> visible_gpus() {
   std::vector<Gpu> gpus;
   if (!has_nvidia_driver()) return gpus;
-  const std::string answer = ask_child("counting the GPUs", [](int pipe) {
+  const std::string answer = ask_child("counting the GPUs", {}, [](int pipe) {
     const std::string json = Driver().devices().dump();
     write_all(pipe, json.data(), json.size(), "pipe");
   });

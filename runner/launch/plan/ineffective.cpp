@@ -32,26 +32,36 @@ void add_of_saves(const Experiment& e, std::int64_t steps, Ineffective& found) {
             "use a smaller number");
 }
 
+void add_of_held_out(const std::string& section, const config::HeldOut& h, Ineffective& found) {
+  const std::string remedy = "give " + section + ".split too";
+  if (!h.exists() && h.batch_size) {
+    found.add(section + ".batch_size", "has no effect: nothing is held out to measure on", remedy);
+  }
+  if (h.split > 0) return;
+  constexpr const char* kNoShare = "has no effect: no share of the dataset is held out";
+  if (h.stratify) found.add(section + ".stratify", kNoShare, remedy);
+  if (!h.by.empty()) found.add(section + ".by", kNoShare, remedy);
+}
+
 // A run's config.toml gives every key. So a key counts only where its value is not the default.
 void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const Experiment& e = loaded.experiment;
   const Experiment defaults;
   const auto& v = e.validation;
-  if (v.split == 0 && v.every != defaults.validation.every) {
-    found.add("validation.every", "has no effect: nothing is held out to validate on", "give validation.split too");
+  if (!v.exists()) {
+    constexpr const char* kWhy = "has no effect: nothing is held out to validate on";
+    constexpr const char* kRemedy = "give validation.split too";
+    if (v.every != defaults.validation.every) found.add("validation.every", kWhy, kRemedy);
+    if (v.seed != defaults.validation.seed && e.test.split == 0) found.add("validation.seed", kWhy, kRemedy);
   }
-  if (v.split == 0 && v.seed != defaults.validation.seed) {
-    found.add("validation.seed", "has no effect: nothing is held out to validate on", "give validation.split too");
-  }
-  if (v.split == 0 && v.batch_size) {
-    found.add("validation.batch_size", "has no effect: nothing is held out to validate on",
-              "give validation.split too");
-  }
+  add_of_held_out("validation", v, found);
+  add_of_held_out("test", e.test, found);
   if (!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed) {
     found.add("loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples",
               "use shuffle = true, or leave sampler_seed out");
   }
-  if (v.split > 0 && e.epochs && v.every > *e.epochs && *e.epochs > 1) {
+  const config::Period period = v.period();
+  if (v.exists() && e.epochs && period.epochs > *e.epochs && *e.epochs > 1) {
     found.add("validation.every",
               "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates at its end alone",
               "use a smaller number");

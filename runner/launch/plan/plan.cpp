@@ -129,7 +129,12 @@ std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(
 
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,
                std::optional<std::int64_t> global_batch_size) {
-  Plan plan{.experiment = loaded.experiment, .strategy = loaded.strategy, .groups = {}, .gpus = std::move(gpus)};
+  Plan plan{.experiment = loaded.experiment,
+            .strategy = loaded.strategy,
+            .reads_tables = loaded.reads_tables,
+            .holds_data = loaded.holds_data,
+            .groups = {},
+            .gpus = std::move(gpus)};
   plan.groups = device_groups(loaded, plan.gpus, launch.ranks_here);
   plan.first_rank = launch.one_rank() ? launch.rank - launch.local_rank : launch.node_rank * plan.ranks_here();
   plan.all_ranks = launch.one_rank() ? launch.world_size : launch.nodes * plan.ranks_here();
@@ -141,19 +146,42 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   e.distributed.backend = resolve_backend(loaded, plan, launch);
   e.batch_size = resolve_batch_size(loaded, plan, global_batch_size);
   e.global_batch_size.reset();
-  if (e.validation.split > 0 && !e.validation.batch_size) e.validation.batch_size = e.batch_size;
+  if (e.validation.exists() && !e.validation.batch_size) e.validation.batch_size = e.batch_size;
+  if (e.test.exists() && !e.test.batch_size) e.test.batch_size = e.batch_size;
   if (!e.threads) e.threads = std::max(1, usable_cores() / plan.ranks_here());
   if (!e.epochs && !e.steps) e.epochs = 1;
   return plan;
 }
 
+namespace {
+
+// Throws where a share of the samples is none. `samples`: all that there are; 0: they are drawn without end.
+void require_held_out(const config::Loaded& loaded, const std::string& section, const config::HeldOut& options,
+                      std::int64_t held_out, std::int64_t samples) {
+  if (!options.exists() || held_out > 0) return;
+  if (!options.dataset.name.empty()) {
+    throw loaded.error(section + ".dataset", "holds no samples to measure on", "give data that have some");
+  }
+  throw loaded.error(
+      section + ".split",
+      "holds nothing out of the " + std::to_string(samples) + " samples of \"" + loaded.experiment.dataset.name + "\"",
+      samples == 0 ? "batches that are drawn without end cannot be held out: leave split out"
+                   : "use a greater split, or leave it out");
+}
+
+}  // namespace
+
 Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
   const auto& e = plan.experiment;
-  Workload w;
+  Workload w{.train_samples = probe.train_samples,
+             .validation_samples = probe.validation_samples,
+             .test_samples = probe.test_samples,
+             .length = {}};
+  const std::int64_t samples = w.train_samples + w.validation_samples + w.test_samples;
+  require_held_out(loaded, "validation", e.validation, w.validation_samples, samples);
+  require_held_out(loaded, "test", e.test, w.test_samples, samples);
   std::int64_t per_epoch = 0;
-  if (probe.samples > 0) {
-    w.validation_samples = config::held_out(probe.samples, e.validation.split);
-    w.train_samples = probe.samples - w.validation_samples;
+  if (w.train_samples > 0) {
     const std::int64_t ranks = plan.world_size();
     if (e.loader.drop_last && w.train_samples < ranks) {
       throw loaded.error(
@@ -161,14 +189,14 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
           "drops everything: " + std::to_string(w.train_samples) + " samples for " + std::to_string(ranks) + " ranks",
           "use fewer ranks, or drop_last = false");
     }
-    per_epoch = config::micro_batches_of_rank(w.train_samples, plan.world_size(), *e.batch_size, e.loader.drop_last);
-  }
-  if (e.validation.split > 0 && w.validation_samples == 0) {
-    throw loaded.error(
-        "validation.split",
-        "holds nothing out of the " + std::to_string(probe.samples) + " samples of \"" + e.dataset.name + "\"",
-        probe.samples == 0 ? "batches that are drawn without end cannot be held out: leave split out"
-                           : "use a greater split, or leave it out");
+    per_epoch = config::micro_batches_of_rank(w.train_samples, plan.world_size(), *e.batch_size, e.loader);
+    if (per_epoch == 0) {
+      const std::int64_t of_rank = config::samples_of_rank(w.train_samples, plan.world_size(), e.loader.drop_last);
+      throw loaded.error("loader.drop_last_batch",
+                         "drops everything: a rank has " + std::to_string(of_rank) + " samples, and a batch takes " +
+                             std::to_string(*e.batch_size),
+                         "use a smaller batch_size, fewer ranks, or drop_last_batch = false");
+    }
   }
   w.length = config::length_of(e, per_epoch);
   return w;

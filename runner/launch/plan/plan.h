@@ -16,6 +16,8 @@ namespace ddp::launch {
 struct Plan {
   config::Experiment experiment;  // backend, threads, batch_size and device_pool are set
   config::Strategy strategy;
+  bool reads_tables = false;                     // a dataset needs libddp_tables.so
+  bool holds_data = false;                       // the dataset keeps tensors in memory that ranks can share
   std::vector<std::vector<std::string>> groups;  // by rank of this machine: "cpu" or "cuda:3", the first one leads
   std::vector<Gpu> gpus;                         // of this machine
   int first_rank = 0;                            // of this machine
@@ -43,6 +45,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
 struct Workload {
   std::int64_t train_samples = 0;  // 0: endless
   std::int64_t validation_samples = 0;
+  std::int64_t test_samples = 0;
   config::Length length;
 };
 

@@ -4,7 +4,7 @@
 
 namespace ddp::launch {
 
-rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, bool timed) {
+rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data, bool timed) {
   // Files are looked at before they are tried: one that changes meanwhile is tried again.
   const std::string key = timed ? "" : probe_key(plan, start);
   if (const auto known = find_probe(key)) return *known;
@@ -13,7 +13,8 @@ rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& sta
   task.devices = plan.groups.front();
   task.resume_from = start.resume_from;
   task.init_from = start.init_from;
-  const auto found = library.ask("trying model and data", task, rank::ProbeRequest{.timed = timed});
+  task.held_data = data.file();
+  const auto found = library.ask("trying model and data", task, rank::ProbeRequest{.timed = timed}, data.kept());
   keep_probe(key, found);
   return found;
 }

@@ -1,7 +1,6 @@
 #include "launch/probe/probe_cache.h"
 
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -9,8 +8,8 @@
 
 #include "base/installation.h"
 #include "base/paths.h"
-#include "config/check/files.h"
 #include "launch/library/version.h"
+#include "launch/probe/file_states.h"
 #include "record/file/atomic_file.h"
 #include "record/file/hash.h"
 
@@ -21,39 +20,7 @@ namespace {
 using config::Value;
 
 constexpr std::size_t kMostEntries = 200;
-constexpr int kMostFiles = 1000;               // of one experiment, whose state a key holds
 constexpr std::uint64_t kMostBytes = 1 << 20;  // of an entry
-
-// The state of files, by which a change of their content shows.
-class FileStates {
- public:
-  void add(const fs::path& path) {
-    add_one(path);
-    std::error_code error;
-    if (!fs::is_directory(path, error)) return;
-    fs::recursive_directory_iterator entry(path, fs::directory_options::skip_permission_denied, error);
-    for (const fs::recursive_directory_iterator end; !error && entry != end && !too_many(); entry.increment(error)) {
-      add_one(entry->path());
-    }
-  }
-
-  bool too_many() const { return states_.size() > kMostFiles; }
-  const Value& states() const { return states_; }
-
- private:
-  void add_one(const fs::path& path) {
-    struct stat s {};
-    const bool there = stat(path.c_str(), &s) == 0;
-    Value state = Value::array({path.string()});
-    if (there) {
-      state.insert(state.end(), {s.st_dev, s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_ctim.tv_sec,
-                                 s.st_ctim.tv_nsec});
-    }
-    states_.push_back(std::move(state));
-  }
-
-  Value states_ = Value::array();
-};
 
 std::uint64_t memory_limit() {
   rlimit limit{};
@@ -85,23 +52,19 @@ void remove_oldest(const fs::path& folder) {
 }  // namespace
 
 std::string probe_key(const Plan& plan, const Start& start) {
-  const auto components = config::Components::installed();
-  FileStates files;
-  for (const auto& file : config::named_files(plan.experiment, components)) files.add(file.path);
-  for (const auto& file : config::default_files(plan.experiment, components)) {
-    for (const fs::path& place : default_places(file)) files.add(place);
-  }
+  std::vector<fs::path> origins;
   for (const fs::path& origin : {start.resume_from, start.init_from}) {
-    if (!origin.empty()) files.add(origin);
+    if (!origin.empty()) origins.push_back(origin);
   }
-  if (files.too_many()) return "";
+  const auto states = file_states(plan.experiment, origins);
+  if (!states) return "";
   Value experiment = config::write(plan.experiment);
   experiment.erase("name");
   return record::hash_hex(text_of({build_id(), experiment, plan.groups.front(), start.resume_from.string(),
-                                   start.init_from.string(), files.states(), memory_limit()}));
+                                   start.init_from.string(), *states, memory_limit()}));
 }
 
-std::optional<rank::Probe> find_probe(const std::string& key) try {
+std::optional<Value> find_reply(const std::string& key) try {
   const fs::path entry = entry_of(key);
   if (entry.empty()) return {};
   const std::string text = record::read_text(entry, kMostBytes);
@@ -109,20 +72,30 @@ std::optional<rank::Probe> find_probe(const std::string& key) try {
   if (end == std::string::npos || record::hash_hex(text.substr(end + 1)) != text.substr(0, end)) return {};
   const Value value = Value::parse(text.substr(end + 1), nullptr, /*allow_exceptions=*/false);
   if (!value.is_object()) return {};
-  return config::read<rank::Probe>(value);
+  return value;
 } catch (const Error&) {
   return {};
 }
 
-void keep_probe(const std::string& key, const rank::Probe& probe) try {
+void keep_reply(const std::string& key, const Value& reply) try {
   const fs::path entry = entry_of(key);
   if (entry.empty()) return;
-  const std::string text = text_of(config::write(probe));
+  const std::string text = text_of(reply);
   paths::make_folders(entry.parent_path());
   record::write_atomically(entry, record::hash_hex(text) + "\n" + text);
   remove_oldest(entry.parent_path());
 } catch (const Error&) {
   return;
 }
+
+std::optional<rank::Probe> find_probe(const std::string& key) try {
+  const auto reply = find_reply(key);
+  if (!reply) return {};
+  return config::read<rank::Probe>(*reply);
+} catch (const Error&) {
+  return {};
+}
+
+void keep_probe(const std::string& key, const rank::Probe& probe) { keep_reply(key, config::write(probe)); }
 
 }  // namespace ddp::launch

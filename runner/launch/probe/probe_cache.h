@@ -17,10 +17,15 @@ namespace ddp::launch {
 // named, because a folder that it reads holds too many files.
 std::string probe_key(const Plan& plan, const Start& start);
 
-// Returns the reply that was kept under this key; nothing where there is none.
+// Returns the reply that was kept under this key, a JSON object; nothing where there is none.
+std::optional<config::Value> find_reply(const std::string& key);
+
+// Keeps a reply. The oldest entries go where there are more than 200.
+void keep_reply(const std::string& key, const config::Value& reply);
+
+// The same for the reply of a probe.
 std::optional<rank::Probe> find_probe(const std::string& key);
 
-// Keeps what it found. The oldest entries go where there are more than 200.
 void keep_probe(const std::string& key, const rank::Probe& probe);
 
 }  // namespace ddp::launch

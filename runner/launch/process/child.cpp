@@ -107,11 +107,12 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
   return child;
 }
 
-std::string ask_child(const std::string& what, const std::function<void(int pipe)>& body) {
+std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body) {
   Pipe pipe = make_pipe();
   // What it says, to be told only where it fails.
   const FileDescriptor said(memfd_create("said", MFD_CLOEXEC));
-  const Child child = fork_child({.descriptors = {pipe.to.get()}, .output = said.get()}, [&] {
+  kept.push_back(pipe.to.get());
+  const Child child = fork_child({.descriptors = std::move(kept), .output = said.get()}, [&] {
     body(pipe.to.get());
     return 0;
   });

@@ -31,8 +31,9 @@ struct ChildSetup {
 // ddp::Error (training).
 Child fork_child(const ChildSetup& setup, const std::function<int()>& body);
 
-// Runs `body` in a throw-away child and returns what it wrote to the descriptor it was given. Throws
+// Runs `body` in a throw-away child, in which the descriptors `kept` stay open, and returns what it wrote to the
+// descriptor it was given. Throws
 // ddp::Error (training) where the child does not end with 0; `what` says what it was for.
-std::string ask_child(const std::string& what, const std::function<void(int pipe)>& body);
+std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body);
 
 }  // namespace ddp::launch

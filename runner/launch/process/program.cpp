@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -13,13 +14,16 @@ extern char** environ;
 
 namespace ddp::launch {
 
-Program::Program(const std::vector<std::string>& command) {
-  Pipe pipe = make_pipe();
+pid_t spawn(const std::vector<std::string>& command, int out, int err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe.to.get(), 1);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (err < 0) {
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  } else if (err != STDERR_FILENO) {
+    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  }
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   std::vector<char*> words;
   for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -30,9 +34,17 @@ Program::Program(const std::vector<std::string>& command) {
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  if (posix_spawnp(&pid_, words.front(), &actions, &attributes, words.data(), environ) != 0) pid_ = -1;
+  pid_t pid = -1;
+  const int error = posix_spawnp(&pid, words.front(), &actions, &attributes, words.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
+  errno = error;
+  return error == 0 ? pid : -1;
+}
+
+Program::Program(const std::vector<std::string>& command) {
+  Pipe pipe = make_pipe();
+  pid_ = spawn(command, pipe.to.get(), /*err=*/-1);
   output_ = std::move(pipe.from);
 }
 

@@ -9,6 +9,10 @@
 
 namespace ddp::launch {
 
+// Starts a program that reads nothing, hears all signals, and writes to these descriptors; `err` -1: what it says there
+// is lost. Returns its process; -1 where it cannot be started, with errno.
+pid_t spawn(const std::vector<std::string>& command, int out, int err);
+
 // A program that is asked something while ranks train: what it prints is read as it comes, and it is ended with this.
 class Program {
  public:

@@ -15,21 +15,25 @@ namespace {
 // A rank's output is its log.
 Job job_of(const ForkedRun& f, bool resumed) {
   // The lock is kept on purpose: it frees when the last writer of the run is dead.
-  std::vector<int> kept{f.run.lock.get()};
+  std::vector<int> kept = f.training.data.kept();
+  kept.push_back(f.run.lock.get());
   for (const FileDescriptor& lock : f.device_locks) kept.push_back(lock.get());
-  const rank::TrainRequest request{
-      .resumed = resumed, .changes = resumed ? f.run.changes : "", .until_epoch = f.training.until_epoch};
+  const rank::TrainRequest request{.resumed = resumed,
+                                   .changes = resumed ? f.run.changes : "",
+                                   .data_files = record::to_value(f.training.data.files()),
+                                   .until_epoch = f.training.until_epoch};
   return {.plan = f.training.plan,
           .as_rank = [&f, request](const rank::Task& task) { return f.training.library.serve(task, request); },
           .task = {.run_directory = f.run.directory.path(),
                    .resume_from = f.run.start.resume_from,
-                   .init_from = f.run.start.init_from},
+                   .init_from = f.run.start.init_from,
+                   .held_data = f.training.data.file()},
+          .kept = std::move(kept),
           .output =
               [&f](int rank) {
                 const std::string log = f.run.directory.log(rank).string();
                 return RankOutput{.log = log, .name = log};
-              },
-          .kept = std::move(kept)};
+              }};
 }
 
 // Groups of ranks, one after the other, until one has ended well or is not to be started again.

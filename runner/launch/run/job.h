@@ -17,10 +17,10 @@ struct Job {
   std::function<int(const rank::Task&)> as_rank;  // in a process of its own; returns that process's exit code
   bool saves = true;                              // a first request to stop is for the ranks to hear
   rank::Task task = {};                           // what is the same for all ranks of this machine
+  std::vector<int> kept = {};                     // descriptors that stay open in every rank of this machine
 
   // For node 0:
   std::function<RankOutput(int rank)> output = {};  // of any rank, also of another node's
-  std::vector<int> kept = {};                       // descriptors that stay open in every rank
 };
 
 // The task of a rank of this machine, as `same` for all ranks. How it meets the others is left open.

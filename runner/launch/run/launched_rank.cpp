@@ -20,15 +20,15 @@ namespace {
 
 // The variables that a signal handler reaches: the page's flag, and which signal it was.
 std::atomic<bool>* stop_flag = nullptr;
-volatile std::sig_atomic_t stop_signal = 0;
+volatile std::sig_atomic_t heard_signal = 0;
 StopSignals stop_signals;
 
 unsigned grace = 0;  // seconds
 
 void hear(int signal) {
   if (stop_signals.at_once(signal)) _exit(128 + signal);
-  if (stop_signal == 0) {
-    stop_signal = signal;
+  if (heard_signal == 0) {
+    heard_signal = signal;
     alarm(grace);
   }
   stop_flag->store(true);
@@ -37,7 +37,7 @@ void hear(int signal) {
 void end_after_grace(int) {
   constexpr char kWord[] = "error: not saved and ended within the time that `grace` gives: ending at once\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
-  _exit(exit_code_of(stop_signal));
+  _exit(exit_code_of(heard_signal));
 }
 
 void hear_signals(record::ProgressPage& page, double seconds_to_end) {
@@ -81,7 +81,7 @@ int end_run(WrittenRun& w, const Plan& plan, record::ProgressPage& page, int cod
   w.summary.git = w.git->result();
   add_progress(w.summary, page.run(), plan.experiment);
   // Where this rank has heard no signal, and the run has ended early, another one has.
-  const int signal = stop_signal != 0 ? stop_signal : SIGTERM;
+  const int signal = heard_signal != 0 ? heard_signal : SIGTERM;
   return conclude(w.run.directory, w.summary, page.run(), failure_of(w, page.rank(0), code), signal).exit_code;
 }
 
@@ -90,7 +90,7 @@ int end_run(WrittenRun& w, const Plan& plan, record::ProgressPage& page, int cod
 int train_launched(const Training& t, const Launch& launch) {
   record::ProgressPage page(t.plan.world_size());
   std::optional<WrittenRun> written;
-  rank::TrainRequest request{.until_epoch = t.until_epoch};
+  rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
   rank::Task same;
   if (launch.rank == 0) {
     const OpenRun& run = written.emplace(begin_run(t, launch, page.run())).run;
@@ -100,6 +100,7 @@ int train_launched(const Training& t, const Launch& launch) {
     same.resume_from = run.start.resume_from;
     same.init_from = run.start.init_from;
   }
+  same.held_data = t.data.file();
   FileDescriptor listener;
   rank::Task task = task_of(t.plan, launch.local_rank, page, same);
   task.meeting = launched_meeting_place(launch, listener);
@@ -108,7 +109,7 @@ int train_launched(const Training& t, const Launch& launch) {
   hear_signals(page, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);
   if (written) return end_run(*written, t.plan, page, code);
-  return code != 0 ? code : stop_signal != 0 ? exit_code_of(stop_signal) : 0;
+  return code != 0 ? code : heard_signal != 0 ? exit_code_of(heard_signal) : 0;
 }
 
 std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {

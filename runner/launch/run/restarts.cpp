@@ -1,9 +1,12 @@
 #include "launch/run/restarts.h"
 
+#include "base/error.h"
 #include "base/log.h"
+#include "base/shell_word.h"
 #include "launch/run/run_summary.h"
 #include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
+#include "record/saves/data_files.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -35,6 +38,7 @@ bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
   if (point_.checkpoint.empty() && !opened.start.resume_from.empty()) {
     throw training_error("the checkpoints that it went on from are gone", opened.directory.checkpoints().string());
   }
+  require_same_data();
   record::go_back(opened.directory, point_);
   opened.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
   // The old place goes first: the new one may be the same.
@@ -45,6 +49,17 @@ bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
 } catch (const Error& error) {
   outcome.failure->what += "\n  and the ranks cannot be started again: " + std::string(error.what());
   return false;
+}
+
+// Data that were read into memory before the first start are still there, whatever has become of their files.
+void Restarts::require_same_data() const {
+  const Training& t = forked_.training;
+  if (t.plan.holds_data || point_.checkpoint.empty()) return;
+  const auto changed = record::data_difference(t.data.files(), record::data_files(t.plan.experiment));
+  if (changed.path.empty()) return;
+  throw training_error(changed.what, changed.path,
+                       "put the data back that the run was trained on, or go on with these: ddp-exp resume " +
+                           path_word(forked_.run.directory.path()) + " --data-changed");
 }
 
 void Restarts::note(const record::Failure& failure) {

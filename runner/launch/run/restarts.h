@@ -25,6 +25,8 @@ class Restarts {
   const record::ReturnPoint& point() const { return point_; }
 
  private:
+  // Throws ddp::Error (training) where the files of the data have changed since the run began.
+  void require_same_data() const;
   void note(const record::Failure& failure);
 
   ForkedRun& forked_;

@@ -89,7 +89,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   for (const auto& [name, value] : run.metrics.values()) {
     if (!std::isnan(value)) last[name] = value;
   }
-  for (const auto& [name, value] : last) s.final_metrics[name] = value;
+  for (const auto& [name, value] : last) (name.starts_with("test_") ? s.test : s.final_metrics)[name] = value;
   if (std::isnan(run.best)) return;
   s.best = {{"metric", e.best_metric().name}, {"value", run.best.load()}, {"step", run.best_step.load()}};
 }

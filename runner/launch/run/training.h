@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/cluster/nodes.h"
+#include "launch/held/held_data.h"
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "launch/plan/start.h"
@@ -36,6 +37,7 @@ struct OpenRun {
 struct Training {
   const Plan& plan;
   const RankLibrary& library;
+  const HeldData& data;
   // Opens the directory. Is called once, in the process that writes the run, as soon as all nodes are ready; until then
   // nothing is written.
   std::function<OpenRun()> open;

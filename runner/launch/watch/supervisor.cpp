@@ -108,8 +108,8 @@ void Supervisor::stop(int signal, bool at_once) {
   }
   if (!first) return;
   page_.stop_requested() = true;
-  using Clock = std::chrono::steady_clock;
-  end_of_grace_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(grace_);
+  end_of_grace_ =
+      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(grace_);
   print_("stopping after this step, then saving (once more: at once, without saving)");
 }
 

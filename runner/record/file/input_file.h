@@ -16,6 +16,8 @@ class InputFile {
 
   // As it was when it was opened.
   std::uint64_t size() const { return size_; }
+  // It stays open for as long as this lives.
+  int descriptor() const { return file_.get(); }
   // These bytes of it. Throws ddp::Error (training) where they cannot be had.
   void read(std::uint64_t offset, void* data, std::size_t size) const;
 

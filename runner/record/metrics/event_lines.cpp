@@ -23,6 +23,26 @@ std::string to_line(const EpochRecord& r, double samples_per_second, double seco
   return line.add("samples", r.samples).add("samples_per_second", samples_per_second).add("seconds", seconds).finish();
 }
 
+namespace {
+
+std::string measured_line(const char* event, std::int64_t epoch, std::int64_t step, const MetricValues& metrics,
+                          double seconds) {
+  JsonLine line(event);
+  line.add("epoch", epoch).add("step", step);
+  for (const auto& [name, value] : metrics) line.add(name, value);
+  return line.add("seconds", seconds).finish();
+}
+
+}  // namespace
+
+std::string to_line(const ValidationRecord& r, double seconds) {
+  return measured_line("validation", r.epoch, r.step, r.metrics, seconds);
+}
+
+std::string to_line(const TestRecord& r, double seconds) {
+  return measured_line("test", r.epoch, r.step, r.metrics, seconds);
+}
+
 std::string to_line(const SaveRecord& r, double seconds) {
   JsonLine line("checkpoint");
   line.add("epoch", r.epoch).add("step", r.step).add("path", std::string_view(name_in_run(r.folder)));

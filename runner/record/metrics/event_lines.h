@@ -11,6 +11,8 @@ namespace ddp::record {
 // event_reader.h reads them.
 std::string to_line(const StepRecord& record, double samples_per_second, double seconds);
 std::string to_line(const EpochRecord& record, double samples_per_second, double seconds);
+std::string to_line(const ValidationRecord& record, double seconds);
+std::string to_line(const TestRecord& record, double seconds);
 std::string to_line(const SaveRecord& record, double seconds);
 std::string to_line(const ResumeRecord& record, double seconds);
 std::string to_line(const RestartRecord& record, double seconds);

@@ -28,6 +28,20 @@ struct EpochRecord {
   MetricValues metrics;      // what was measured: train_loss first
 };
 
+// A validation inside an epoch.
+struct ValidationRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  MetricValues metrics;  // val_loss first
+};
+
+// The test at the end of a run, with the weights of this step.
+struct TestRecord {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  MetricValues metrics;  // test_loss first
+};
+
 // A checkpoint that is there.
 struct SaveRecord {
   std::int64_t epoch = 0;

@@ -12,8 +12,9 @@ namespace {
 // Lines that are longer than this are damaged: the longest are those of a resume that changed many keys.
 constexpr std::size_t kLongestKept = 16 << 20;
 
-// Does it belong to what a run has done up to there?
+// Does it belong to what a run has done up to there? A run that goes on is tested again.
 bool belongs(const Event& event, std::int64_t step, std::int64_t epoch) {
+  if (event.kind == EventKind::test) return false;
   return event.step <= step && (event.kind != EventKind::epoch || event.epoch < epoch);
 }
 

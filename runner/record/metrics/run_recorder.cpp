@@ -60,11 +60,7 @@ void RunRecorder::step(const StepRecord& r) {
 void RunRecorder::epoch(const EpochRecord& r, const config::Metric& judged_by) {
   const double now = seconds();
   const double per_second = rate(epoch_samples_, now - epoch_started_);
-  std::string text = "Epoch " + std::to_string(r.epoch) + " done";
-  for (const auto& [name, value] : r.metrics) {
-    page_.run().metrics.set(name, value);
-    text += labelled(name, value);
-  }
+  const std::string text = "Epoch " + std::to_string(r.epoch) + " done" + note(r.metrics);
   log_.append(to_line(r, per_second, now));
   if (follower_ != nullptr) follower_->epoch(r, now);
   keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
@@ -73,6 +69,28 @@ void RunRecorder::epoch(const EpochRecord& r, const config::Metric& judged_by) {
   console_.line(text + tail);
   epoch_started_ = now;
   epoch_samples_ = 0;
+}
+
+void RunRecorder::validation(const ValidationRecord& r, const config::Metric& judged_by) {
+  const double now = seconds();
+  log_.append(to_line(r, now));
+  if (follower_ != nullptr) follower_->validation(r, now);
+  keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
+  console_.line("Step " + std::to_string(r.step) + note(r.metrics));
+}
+
+void RunRecorder::test(const TestRecord& r) {
+  log_.append(to_line(r, seconds()));
+  console_.line("Test of step " + std::to_string(r.step) + note(r.metrics));
+}
+
+std::string RunRecorder::note(const MetricValues& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics) {
+    page_.run().metrics.set(name, value);
+    text += labelled(name, value);
+  }
+  return text;
 }
 
 void RunRecorder::flush() {

@@ -13,7 +13,7 @@
 
 namespace ddp::record {
 
-// Who is told what metrics.jsonl tells, to keep it in another form. The first two are called on the training path:
+// Who is told what metrics.jsonl tells, to keep it in another form. The first three are called on the training path:
 // they must not write.
 class MetricsFollower {
  public:
@@ -21,6 +21,7 @@ class MetricsFollower {
   // `seconds`: training time of the run so far.
   virtual void step(const StepRecord& record, double samples_per_second, double seconds) = 0;
   virtual void epoch(const EpochRecord& record, double seconds) = 0;
+  virtual void validation(const ValidationRecord& record, double seconds) = 0;
   // Returns once all of it is in its file, or cannot be written. Any thread.
   virtual void flush() = 0;
 };
@@ -36,6 +37,8 @@ class RunRecorder {
   void step(const StepRecord& record);
   // `judged_by`: the metric whose best value is kept.
   void epoch(const EpochRecord& record, const config::Metric& judged_by);
+  void validation(const ValidationRecord& record, const config::Metric& judged_by);
+  void test(const TestRecord& record);
   // A save gets on: its rank, which may have nothing else to do, does not hang.
   void saving() { page_.rank(0).note_activity(); }
   // A save has ended. These three and flush() may be called from another thread.
@@ -48,6 +51,8 @@ class RunRecorder {
   double seconds() const;
 
  private:
+  // Puts the metrics on the page; returns them in words.
+  std::string note(const MetricValues& metrics);
   void keep_best(const config::Metric& metric, double value, std::int64_t step);
 
   using Clock = std::chrono::steady_clock;

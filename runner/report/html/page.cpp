@@ -48,6 +48,14 @@ std::string escaped(const config::Value& data) {
   return text;
 }
 
+std::string all_styles() {
+  std::string style;
+  for (const EmbeddedFile& file : kPageFiles) {
+    if (file.name.ends_with(".css")) style.append(file.text) += '\n';
+  }
+  return style;
+}
+
 // What nobody who wrote the data could know: only style and script that bear it count.
 std::string new_nonce() {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -63,7 +71,7 @@ std::string page(const config::Value& data) {
   const std::string json = escaped(data);
   const std::string nonce = new_nonce();
   const std::string script = all_scripts();
-  const std::string_view style = page_file("report.css");
+  const std::string style = all_styles();
   const std::array<std::pair<std::string_view, std::string_view>, 4> parts = {
       {{"@nonce@", nonce}, {"@style@", style}, {"@data@", json}, {"@script@", script}}};
   std::string text;

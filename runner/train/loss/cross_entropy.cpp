@@ -1,6 +1,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 
 #include "base/error.h"
+#include "train/loss/classes.h"
 #include "train/loss/loss.h"
 
 namespace ddp::train {
@@ -16,7 +17,8 @@ struct CrossEntropyOptions {
 
 void check(const at::Tensor& output, const at::Tensor& target) {
   const std::string remedy =
-      "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes]";
+      "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes], or outputs "
+      "[n, t, classes] with class indices [n, t]";
   const bool indices = !target.is_floating_point();
   const bool fits =
       output.dim() >= 2 && (indices ? target.dim() == output.dim() - 1 : target.sizes() == output.sizes());
@@ -29,7 +31,8 @@ void check(const at::Tensor& output, const at::Tensor& target) {
 
 const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(
     "cross_entropy", "cross-entropy of class indices, or of probabilities", [](const CrossEntropyOptions& o) -> Loss {
-      return [smoothing = o.label_smoothing](const at::Tensor& output, const at::Tensor& target) {
+      return [smoothing = o.label_smoothing](const at::Tensor& all_outputs, const at::Tensor& all_targets) {
+        const auto [output, target] = by_class(all_outputs, all_targets);
         check(output, target);
         return at::cross_entropy_loss(output, target, {}, at::Reduction::Mean, -100, smoothing);
       };

@@ -10,7 +10,7 @@
 namespace ddp::train {
 
 // A loss: from outputs [n, …], or [n, classes, …] as torch has them, and targets to one number, the mean over the
-// batch.
+// batch. Of a text, cross_entropy takes outputs [n, t, classes] with targets [n, t] (classes.h).
 using Loss = std::function<at::Tensor(const at::Tensor& output, const at::Tensor& target)>;
 
 using LossRegistry = config::Registry<Loss>;

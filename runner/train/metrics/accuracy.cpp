@@ -2,6 +2,7 @@
 
 #include <ATen/ops/tensor.h>
 
+#include "train/loss/classes.h"
 #include "train/metrics/metric.h"
 
 namespace ddp::train {
@@ -11,11 +12,13 @@ struct AccuracyOptions {
   void fields(config::Fields&) {}
 };
 
-// The share of right classes, of outputs [n, classes, …] and class indices [n, …]. The class that is predicted is the
-// one with the greatest output; of equals, the lowest. The part of a batch: right ones, and how many there are.
+// The share of right classes, of outputs [n, classes, …] and class indices [n, …], or of those of a text. The class
+// that is predicted is the one with the greatest output; of equals, the lowest. The part of a batch: right ones, and
+// how many there are.
 class Accuracy final : public Metric {
  public:
-  at::Tensor of_batch(const at::Tensor& output, const at::Tensor& target) const override {
+  at::Tensor of_batch(const at::Tensor& outputs, const at::Tensor& targets) const override {
+    const auto [output, target] = by_class(outputs, targets);
     if (target.is_floating_point() || output.dim() < 2 || target.dim() != output.dim() - 1) {
       return at::tensor(at::ArrayRef<double>(), at::kDouble);
     }

@@ -9,7 +9,7 @@ class ModelState : public SavedState {
   explicit ModelState(const StateParts& parts) : model_(parts.model) {}
 
   checkpoint::StateTensors tensors() const override {
-    return {.steady = model_.parameters(), .changing = model_.buffers()};
+    return {.steady = model_.parameters_by_all_names(), .changing = model_.buffers()};
   }
   // The weights went into the model before the ranks started: they have to be there when rank 0 shares them.
   void restore(const NamedTensors&, const checkpoint::State&) override {}

@@ -34,9 +34,9 @@ def version_of(build):
     return re.search(r"^CMAKE_PROJECT_VERSION:STATIC=(.+)$", cache, re.M).group(1)
 
 
-def libtorch_version():
-    wanted = (HERE.parents[1] / "requirements/libtorch.txt").read_text()
-    return re.search(r"^torch==(\S+)", wanted, re.M).group(1)
+def pinned_version(package, layer):
+    wanted = (HERE.parents[1] / f"requirements/{layer}.txt").read_text()
+    return re.search(rf"^{package}==(\S+)", wanted, re.M).group(1)
 
 
 def install(build, stage):
@@ -71,7 +71,8 @@ def platform_tag():
 
 def main(build, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    version, torch = version_of(build), libtorch_version()
+    version, torch = version_of(build), pinned_version("torch", "libtorch")
+    arrow = pinned_version("pyarrow", "tables")
     with tempfile.TemporaryDirectory() as scratch:
         stage = pathlib.Path(scratch)
         install(build, stage)
@@ -80,7 +81,7 @@ def main(build, folder):
             licenses.collect(stage / "lib/ddp-exp", stage / "share/doc/ddp-exp/licenses")
         except LookupError as error:
             fail(str(error))
-        made = [wheel.write(stage, folder, version, torch, platform_tag()),
+        made = [wheel.write(stage, folder, version, torch, arrow, platform_tag()),
                 archive.write(stage, folder, version, torch)]
     for file in made:
         size = file.stat().st_size

@@ -16,7 +16,7 @@ LAUNCHER = pathlib.Path(__file__).with_name("launcher.sh")
 README = pathlib.Path(__file__).with_name("wheel.md")
 
 
-def metadata(version, torch):
+def metadata(version, torch, arrow):
     return f"""\
 Metadata-Version: 2.1
 Name: ddp-exp
@@ -26,6 +26,8 @@ Requires-Python: >=3.10
 Requires-Dist: torch=={torch}
 Provides-Extra: digits
 Requires-Dist: scikit-learn>=1.7; extra == "digits"
+Provides-Extra: tables
+Requires-Dist: pyarrow=={arrow}; extra == "tables"
 Description-Content-Type: text/markdown
 
 """ + README.read_text()
@@ -36,7 +38,7 @@ def record_line(path, content):
     return f"{path},sha256={digest},{len(content)}\n"
 
 
-def write(stage, folder, version, torch, platform_tag):
+def write(stage, folder, version, torch, arrow, platform_tag):
     """From a folder that cmake installed into. Returns the wheel's path."""
     tag = f"py3-none-{platform_tag}"
     info, data = f"ddp_exp-{version}.dist-info", f"ddp_exp-{version}.data"
@@ -45,7 +47,7 @@ def write(stage, folder, version, torch, platform_tag):
     contents |= {f"{data}/data/share/{path}": (file.read_bytes(), 0o644)
                  for path, file in entries.files(stage / "share")}
     contents[f"{data}/scripts/ddp-exp"] = (LAUNCHER.read_bytes(), 0o755)
-    contents[f"{info}/METADATA"] = (metadata(version, torch).encode(), 0o644)
+    contents[f"{info}/METADATA"] = (metadata(version, torch, arrow).encode(), 0o644)
     contents[f"{info}/WHEEL"] = (
         f"Wheel-Version: 1.0\nGenerator: ddp-exp\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(), 0o644)
     record = "".join(record_line(path, content) for path, (content, _) in sorted(contents.items()))

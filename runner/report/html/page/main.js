@@ -36,9 +36,10 @@ function withoutPrototype(_, value) {
 
 function start() {
   const data = JSON.parse(document.getElementById("data").textContent, withoutPrototype);
-  data.runs.forEach(prepare);
+  data.runs?.forEach(prepare);
+  const kinds = {sweep: sweepPage, runs: runsPage, preview: previewPage};
   const page = document.getElementById("page");
-  page.append(themeButton(), ...[data.kind === "sweep" ? sweepPage(data) : runsPage(data)].flat(3).filter(Boolean),
+  page.append(themeButton(), ...[kinds[data.kind](data)].flat(3).filter(Boolean),
     problemsBox(data.problems) ?? "", el("footer", {}, `written ${moment(data.written)} by ${data.program}`));
 }
 

@@ -1,0 +1,141 @@
+#include "datasets/arrays.h"
+
+#include <algorithm>
+
+#include <ATen/ops/max.h>
+#include <ATen/ops/nonzero.h>
+
+#include "base/error.h"
+#include "datasets/files.h"
+
+namespace ddp::datasets {
+namespace {
+
+// Below that, a batch is fetched in less time than a thread takes to hand it over.
+constexpr std::int64_t kSmall = 64 << 20;
+// Rows that are looked at together where all are.
+constexpr std::int64_t kRowsAtOnce = 1 << 16;
+constexpr std::int64_t kIgnored = -100;  // torch's ignore_index where none is given
+
+void require_same_rows(const ArrayRows& first, const ArrayRows& other) {
+  if (first.rows() == other.rows()) return;
+  throw usage_error(
+      "has " + std::to_string(other.rows()) + " rows, but " + first.shown() + " has " + std::to_string(first.rows()),
+      other.shown(), "row i of each array belongs to sample i");
+}
+
+void refuse_negative(const ArrayRows& target, const at::Tensor& rows, std::int64_t begin) {
+  const at::Tensor bad = rows.lt(0).logical_and(rows.ne(kIgnored));
+  const at::Tensor places = bad.flatten(1).any(1).nonzero();
+  if (places.numel() == 0) return;
+  const auto row = places.select(0, 0).item<std::int64_t>();
+  const auto value = rows[row].masked_select(bad[row]).select(0, 0).item<std::int64_t>();
+  throw usage_error("row " + std::to_string(begin + row) + " is of class " + std::to_string(value), target.shown(),
+                    "classes count from 0; -100 stands for a target that does not count");
+}
+
+std::int64_t classes_of(const ArrayRows& target) {
+  std::int64_t largest = -1;
+  for (std::int64_t begin = 0; begin < target.rows(); begin += kRowsAtOnce) {
+    const at::Tensor rows = target.range(begin, std::min(begin + kRowsAtOnce, target.rows())).unsqueeze(-1);
+    refuse_negative(target, rows, begin);
+    largest = std::max(largest, rows.max().item<std::int64_t>());
+  }
+  return largest + 1;
+}
+
+}  // namespace
+
+Arrays::Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, NamedTensors held)
+    : inputs_(std::move(inputs)), targets_(std::move(targets)), held_(std::move(held)) {
+  for (const ArrayRows& rows : inputs_) require_same_rows(inputs_.front(), rows);
+  for (const ArrayRows& rows : targets_) require_same_rows(inputs_.front(), rows);
+}
+
+Batch Arrays::gather(const at::Tensor& indices, std::int64_t) const {
+  Batch batch;
+  for (const ArrayRows& rows : inputs_) batch.inputs.emplace_back(rows.name(), rows.gather(indices));
+  for (const ArrayRows& rows : targets_) batch.targets.emplace_back(rows.name(), rows.gather(indices));
+  return batch;
+}
+
+bool Arrays::in_memory() const {
+  std::int64_t bytes = 0;
+  for (const ArrayRows& rows : inputs_) bytes += rows.bytes();
+  for (const ArrayRows& rows : targets_) bytes += rows.bytes();
+  return bytes <= kSmall;
+}
+
+at::Tensor Arrays::classes() const {
+  if (targets_.empty()) return {};
+  const ArrayRows& target = targets_.front();
+  const auto& shape = target.shape();
+  const bool one_a_row = shape.empty() || shape == std::vector<std::int64_t>{1};
+  if (targets_.size() > 1 || target.type() != at::kLong || !one_a_row) return {};
+  return target.range(0, target.rows()).flatten();
+}
+
+config::Value Arrays::facts() const {
+  config::Value facts{{"rows", size()}};
+  if (targets_.empty()) return facts;
+  const ArrayRows& target = targets_.front();
+  if (targets_.size() == 1 && target.type() == at::kLong) facts["num_classes"] = classes_of(target);
+  return facts;
+}
+
+std::vector<std::string> ArrayOptions::target_names(Role role) const {
+  if (role == Role::prediction) return {};
+  return one_or_more(targets, "dataset.targets");
+}
+
+config::Value Arrays::describe() const {
+  config::Value arrays = config::Value::array();
+  const auto add = [&](const ArrayRows& rows, const char* role) {
+    arrays.push_back({{"name", rows.shown()}, {"role", role}, {"dtype", rows.stored_type()}, {"shape", {rows.rows()}}});
+    for (const std::int64_t extent : rows.shape()) arrays.back()["shape"].push_back(extent);
+  };
+  for (const ArrayRows& rows : inputs_) add(rows, "input");
+  for (const ArrayRows& rows : targets_) add(rows, "target");
+  return {{"rows", size()}, {"arrays", std::move(arrays)}};
+}
+
+void ArrayOptions::fields(config::Fields& f, const std::string& are, bool paths) {
+  const auto option = [&](const char* name, const char* doc) {
+    return config::Option{.name = name,
+                          .doc = doc + are,
+                          .required = true,
+                          .path = paths,
+                          .types = {config::Type::text, config::Type::list},
+                          .item = config::Type::text};
+  };
+  f(option("inputs", "in the model's order: "), inputs);
+  f(option("targets", ""), targets);
+  f({.name = "scale", .doc = "inputs become float32 and are multiplied by it"}, scale);
+}
+
+void NamedArrayOptions::fields(config::Fields& f) {
+  f(path_option("a file, a glob, or a list of these, whose rows follow each other"), path);
+  arrays.fields(f, "the name of an array in the file, or a list of them", /*paths=*/false);
+}
+
+std::vector<ArrayRows> named_rows(const std::vector<std::string>& names, std::size_t files, Conversion conversion,
+                                  const FindArray& find) {
+  std::vector<ArrayRows> all;
+  for (const std::string& name : names) {
+    std::vector<format::Array> parts;
+    for (std::size_t file = 0; file < files; ++file) parts.push_back(find(file, name));
+    all.emplace_back(unused_name(name, all), std::move(parts), conversion);
+  }
+  return all;
+}
+
+std::string unused_name(const std::string& name, const std::vector<ArrayRows>& taken) {
+  const auto is_taken = [&](const std::string& one) {
+    return std::any_of(taken.begin(), taken.end(), [&](const ArrayRows& rows) { return rows.name() == one; });
+  };
+  std::string unused = name;
+  for (int number = 2; is_taken(unused); ++number) unused = name + "_" + std::to_string(number);
+  return unused;
+}
+
+}  // namespace ddp::datasets

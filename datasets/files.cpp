@@ -1,0 +1,35 @@
+#include "datasets/files.h"
+
+#include "base/error.h"
+#include "base/glob.h"
+
+namespace ddp::datasets {
+
+config::Option path_option(const std::string& doc) {
+  return {.name = "path",
+          .doc = doc,
+          .required = true,
+          .path = true,
+          .types = {config::Type::text, config::Type::list},
+          .item = config::Type::text};
+}
+
+std::vector<std::string> one_or_more(const config::Value& option, const std::string& key) {
+  std::vector<std::string> texts;
+  if (option.is_string()) texts.push_back(option.get<std::string>());
+  if (option.is_array()) texts = option.get<std::vector<std::string>>();
+  if (texts.empty()) throw usage_error("names nothing", key, "give one, or a list");
+  return texts;
+}
+
+std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& path : one_or_more(option, key)) {
+    const auto matches = matching_paths(path);
+    if (matches.empty()) throw usage_error("no file matches it", path, "see " + key);
+    files.insert(files.end(), matches.begin(), matches.end());
+  }
+  return files;
+}
+
+}  // namespace ddp::datasets

@@ -1,0 +1,63 @@
+#include "format/npz.h"
+
+#include <utility>
+
+#include <ATen/ops/full.h>
+
+#include "datasets/arrays.h"
+#include "datasets/files.h"
+
+namespace ddp::datasets {
+namespace {
+
+// The held tensors include the number of unpacked arrays, because an archive of stored arrays has none.
+constexpr const char* kInflated = "inflated";
+
+// The archives of a dataset. What is deflated is unpacked once for all ranks of a machine, or taken from what another
+// process unpacked.
+class Archives {
+ public:
+  Archives(const std::vector<std::filesystem::path>& files, NamedTensors held) : inflated_(std::move(held)) {
+    for (const auto& file : files) archives_.emplace_back(file);
+  }
+
+  format::Array find(std::size_t file, const std::string& name) {
+    const format::NpzFile& archive = archives_.at(file);
+    if (!archive.is_deflated(name)) return archive.stored(name);
+    const std::string key = std::to_string(file) + "/" + name;
+    for (const auto& [known, bytes] : inflated_) {
+      if (known == key) return archive.from_inflated(name, bytes);
+    }
+    inflated_.emplace_back(key, archive.inflated(name));
+    return archive.from_inflated(name, inflated_.back().second);
+  }
+
+  // To be held for the other ranks.
+  NamedTensors held() const {
+    NamedTensors held = inflated_;
+    held.emplace_back(kInflated, at::full({1}, static_cast<std::int64_t>(inflated_.size()), at::kLong));
+    return held;
+  }
+
+ private:
+  std::vector<format::NpzFile> archives_;
+  NamedTensors inflated_;
+};
+
+std::unique_ptr<Dataset> make_npz(const NamedArrayOptions& o, const Context& context) {
+  const auto files = files_of(o.path, "dataset.path");
+  Archives archives(files, context.held);
+  const FindArray find = [&](std::size_t file, const std::string& name) { return archives.find(file, name); };
+  const auto input_names = one_or_more(o.arrays.inputs, "dataset.inputs");
+  const auto target_names = o.arrays.target_names(context.role);
+  auto inputs = named_rows(input_names, files.size(), o.arrays.of_inputs(), find);
+  auto targets = named_rows(target_names, files.size(), {}, find);
+  return std::make_unique<Arrays>(std::move(inputs), std::move(targets), archives.held());
+}
+
+const bool npz_registered =
+    registry().add<NamedArrayOptions>("npz", "arrays by name in an archive of NumPy's: row i of each is sample i",
+                                      make_npz, {{"held", true}, {"predicts_from", "path"}});
+
+}  // namespace
+}  // namespace ddp::datasets

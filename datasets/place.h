@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace ddp::datasets {
+
+// A micro-batch of a rank.
+struct Place {
+  std::int64_t step = 0;         // of the run, below 2^32
+  std::int64_t micro_batch = 0;  // of the step, below 2^23
+  int rank = 0;                  // below 2^16
+};
+
+}  // namespace ddp::datasets

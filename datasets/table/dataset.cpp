@@ -1,0 +1,144 @@
+#include <optional>
+#include <utility>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/masked_select.h>
+
+#include "base/error.h"
+#include "datasets/files.h"
+#include "datasets/in_memory.h"
+#include "datasets/table/encoder.h"
+#include "datasets/table/preview.h"
+
+namespace ddp::datasets {
+namespace {
+
+// A table in memory: cells until it is fitted, tensors from then on.
+class TableDataset : public MapDataset {
+ public:
+  TableDataset(TableSection options, format::TableOptions how, const Context& context)
+      : options_(std::move(options)), how_(std::move(how)), files_(files_of(options_.path, "dataset.path")) {
+    columns_ = columns_of(files_, how_);
+    encoder_ = context.preprocessing.is_null()
+                   ? choose_columns(options_, columns_, context.loss, files_.front().string())
+                   : encoder_from_json(context.preprocessing);
+    encoder_.classes_given = gives_classes(options_);
+    table_ = read_table(files_, how_, encoder_.wanted(/*with_targets=*/true));
+    rows_ = table_.rows;
+    if (rows_ == 0) throw usage_error("has no rows", files_.front().string());
+    if (!context.preprocessing.is_null()) encode_all();
+  }
+
+  std::int64_t size() const override { return rows_; }
+  bool in_memory() const override { return true; }
+  Batch gather(const at::Tensor& indices, std::int64_t epoch) const override { return rows()->gather(indices, epoch); }
+  NamedTensors held() const override { return rows()->held(); }
+  config::Value preprocessing() const override { return rows() == nullptr ? nullptr : to_json(encoder_); }
+
+  void fit(const at::Tensor& samples) override {
+    datasets::fit(encoder_, table_, samples, options_);
+    encode_all();
+  }
+
+  at::Tensor usable(const at::Tensor& samples) const override {
+    return encoder_.missing == "drop" ? samples.masked_select(usable_.index_select(0, samples)) : samples;
+  }
+
+  at::Tensor classes() const override {
+    if (encoder_.kind != TargetKind::classes) return {};
+    if (tensors_) return tensors_->classes();
+    if (values_.size() == 0) values_ = distinct_values(table_, encoder_.features.size(), at::arange(rows_, at::kLong));
+    return numbers_of(table_, encoder_.features.size(), values_);
+  }
+
+  std::string class_name(std::int64_t number) const override {
+    const ValueNames& known = tensors_ ? encoder_.classes : values_;
+    return number < 0 ? "(missing)" : "\"" + known.names().at(static_cast<std::size_t>(number)) + "\"";
+  }
+
+  at::Tensor groups(const std::string& column) const override {
+    const Table table = read_table(files_, how_, {{.name = column, .type = format::CellType::text}});
+    return numbers_of(table, 0, distinct_values(table, 0, at::arange(table.rows, at::kLong)));
+  }
+
+  config::Value facts() const override {
+    config::Value facts = {{"in_features", encoder_.width()}, {"out_features", encoder_.targets.size()}};
+    if (encoder_.kind == TargetKind::classes) facts["num_classes"] = encoder_.classes.size();
+    return facts;
+  }
+
+  config::Value describe() const override { return describe_table(encoder_, rows_); }
+
+  std::vector<std::string> warnings() const override {
+    if (unknown_names_ == 0) return {};
+    return {std::to_string(unknown_names_) + (unknown_names_ == 1 ? " cell" : " cells") + " of " +
+            files_.front().string() + (files_.size() > 1 ? " and the other files" : "") +
+            (unknown_names_ == 1 ? " holds" : " hold") +
+            " a category that the training rows do not have: all of its columns are 0"};
+  }
+
+ private:
+  void encode_all() {
+    Encoded encoded = encode(encoder_, table_, /*with_targets=*/true);
+    usable_ = encoded.usable;
+    unknown_names_ = encoded.unknown_names;
+    tensors_.emplace(std::move(encoded.inputs), std::move(encoded.targets));
+    table_.pieces.clear();  // its memory
+  }
+
+  const InMemory* rows() const { return tensors_ ? &*tensors_ : nullptr; }
+
+  const TableSection options_;
+  const format::TableOptions how_;
+  const std::vector<std::filesystem::path> files_;
+  std::vector<format::ColumnInfo> columns_;
+  Encoder encoder_;
+  Table table_;
+  std::int64_t rows_ = 0;
+  mutable ValueNames values_;  // of the target, for a split by classes
+  std::optional<InMemory> tensors_;
+  at::Tensor usable_;
+  std::int64_t unknown_names_ = 0;
+};
+
+// The rows of a table that another process read and encoded.
+class HeldTable final : public InMemory {
+ public:
+  HeldTable(TableSection options, format::TableOptions how, const Context& context)
+      : InMemory(context.held), options_(std::move(options)), how_(std::move(how)), fitted_(context.preprocessing) {}
+
+  config::Value describe() const override { return describe_table(encoder_from_json(fitted_), size()); }
+
+  config::Value preview(const at::Tensor& training, const Batch&) const override {
+    return preview_table(encoder_from_json(fitted_), files_of(options_.path, "dataset.path"), how_, *this, training);
+  }
+
+ private:
+  const TableSection options_;
+  const format::TableOptions how_;
+  const config::Value fitted_;
+};
+
+template <class Section>
+std::unique_ptr<Dataset> make_table(const Section& section, format::TableOptions how, const Context& context) {
+  if (!context.held.empty()) return std::make_unique<HeldTable>(section, std::move(how), context);
+  return std::make_unique<TableDataset>(section, std::move(how), context);
+}
+
+const config::Value kTableTraits = {{"held", true}, {"library", "tables"}};
+
+const bool csv_registered = registry().add<CsvSection>(
+    "csv", "a table in .csv or .tsv files, also .gz: columns to predict from, and columns to predict",
+    [](const CsvSection& o, const Context& c) { return make_table(o, csv_options(o), c); }, kTableTraits);
+
+const bool parquet_registered = registry().add<TableSection>(
+    "parquet", "a table in .parquet or .feather files",
+    [](const TableSection& o, const Context& c) { return make_table(o, {.format = "parquet"}, c); }, kTableTraits);
+
+const bool jsonl_registered = registry().add<TableSection>(
+    "jsonl", "a table in .jsonl files: one object a line",
+    [](const TableSection& o, const Context& c) { return make_table(o, {.format = "jsonl"}, c); }, kTableTraits);
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "base/error.h"
+#include "datasets/table/encoder.h"
+
+namespace ddp::datasets {
+namespace {
+
+using format::ColumnCells;
+
+std::string printed(double value) { return value > 0 ? "inf" : value < 0 ? "-inf" : "nan"; }
+
+// A column whose numbers are too far apart for the sums of a double has no scale.
+void require_scale(const Scale& scale, const std::string& column, const char* option) {
+  if (std::isfinite(scale.shift) && std::isfinite(scale.factor)) return;
+  throw usage_error("column \"" + column + "\" cannot be normalised: its numbers are too large", option,
+                    "leave the column out with dataset.drop, or scale it down in the file");
+}
+
+// So many rows of one piece are encoded at once, column by column: what they become stays in a core's cache.
+constexpr std::int64_t kTile = 512;
+
+struct Tile {
+  const Table::Piece& piece;
+  std::int64_t begin = 0;  // rows of the piece
+  std::int64_t end = 0;
+};
+
+// Encodes rows of a table into tensors that are there. Several threads share the pieces.
+class TableEncoder {
+ public:
+  TableEncoder(const Encoder& encoder, const Table& table, Encoded& encoded)
+      : e_(encoder),
+        table_(table),
+        width_(encoder.width()),
+        encoded_(encoded),
+        inputs_(encoded.inputs.mutable_data_ptr<float>()) {}
+
+  void encode(const Table::Piece& piece) {
+    for (std::int64_t begin = 0; begin < piece.chunk.rows; begin += kTile) {
+      encode(Tile{.piece = piece, .begin = begin, .end = std::min(begin + kTile, piece.chunk.rows)});
+    }
+  }
+
+  bool has_mistakes() const { return has_mistakes_; }
+  // Goes through all rows again, in their order, and throws what is wrong with them.
+  void tell_mistakes() {
+    telling_ = true;
+    for (const Table::Piece& piece : table_.pieces) encode(piece);
+    mistakes_.require_none(table_);
+  }
+  std::int64_t unknown_names() const { return unknown_names_; }
+
+ private:
+  void encode(const Tile& tile) {
+    float* rows = inputs_ + (tile.piece.first_row + tile.begin) * width_;
+    std::int64_t column = 0;
+    for (std::size_t i = 0; i < e_.features.size(); ++i) {
+      const Encoder::Feature& feature = e_.features[i];
+      if (feature.is_category) {
+        encode_names(feature, tile, i, rows + column);
+      } else {
+        encode_numbers(feature, tile, i, rows + column);
+      }
+      column += feature.width();
+    }
+    if (!encoded_.targets.defined()) return;
+    if (e_.kind == TargetKind::classes) {
+      encode_classes(tile);
+    } else {
+      for (std::size_t i = 0; i < e_.targets.size(); ++i) encode_targets(tile, i);
+    }
+  }
+
+  void encode_numbers(const Encoder::Feature& feature, const Tile& tile, std::size_t i, float* out) {
+    const ColumnCells& cells = tile.piece.chunk.columns[i];
+    const Scale scale = feature.scale;
+    const auto filled = static_cast<float>(scale.apply(feature.fill));
+    for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
+      if (cells.is_missing(r)) {
+        *out = filled;
+        miss(tile.piece, r, feature.name);
+        continue;
+      }
+      const double value = cells.numbers[r];
+      *out = static_cast<float>(scale.apply(value));
+      if (!std::isfinite(*out)) tell_infinite(tile.piece, r, feature.name, value, scale);
+    }
+  }
+
+  void encode_names(const Encoder::Feature& feature, const Tile& tile, std::size_t i, float* out) {
+    const ColumnCells& cells = tile.piece.chunk.columns[i];
+    for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
+      std::fill(out, out + feature.width(), 0.0f);
+      if (cells.is_missing(r)) {
+        if (e_.missing == "drop") miss(tile.piece, r, feature.name);
+        continue;
+      }
+      const std::int64_t value = feature.values.find(cells.text_of(r));
+      if (value < 0) {
+        ++unknown_names_;
+      } else {
+        out[value] = 1;
+      }
+    }
+  }
+
+  void encode_classes(const Tile& tile) {
+    const ColumnCells& cells = tile.piece.chunk.columns[e_.features.size()];
+    std::int64_t* out = encoded_.targets.mutable_data_ptr<std::int64_t>() + tile.piece.first_row + tile.begin;
+    for (std::int64_t r = tile.begin; r < tile.end; ++r, ++out) {
+      const std::int64_t value = cells.is_missing(r) ? -1 : e_.classes.find(cells.text_of(r));
+      *out = value;
+      if (value >= 0) continue;
+      if (cells.is_missing(r)) {
+        mistake(tile.piece, r, e_.targets.front(), "is missing, and it is the target");
+      } else {
+        unknown_class(tile.piece, r, cells.text_of(r));
+      }
+    }
+  }
+
+  void encode_targets(const Tile& tile, std::size_t i) {
+    const ColumnCells& cells = tile.piece.chunk.columns[e_.features.size() + i];
+    const auto stride = static_cast<std::int64_t>(e_.targets.size());
+    float* out = encoded_.targets.mutable_data_ptr<float>() + (tile.piece.first_row + tile.begin) * stride +
+                 static_cast<std::int64_t>(i);
+    for (std::int64_t r = tile.begin; r < tile.end; ++r, out += stride) {
+      const double value = cells.is_missing(r) ? NAN : cells.numbers[r];
+      if (cells.is_missing(r)) {
+        mistake(tile.piece, r, e_.targets[i], "is missing, and it is the target");
+      } else if (!std::isfinite(value)) {
+        mistake(tile.piece, r, e_.targets[i], "is " + printed(value));
+      } else if (e_.kind == TargetKind::binary && value != 0 && value != 1) {
+        mistake(tile.piece, r, e_.targets[i], "is neither 0 nor 1, which the loss bce_with_logits takes");
+      }
+      *out = static_cast<float>(e_.target_scales[i].apply(value));
+      if (std::isfinite(value) && !std::isfinite(*out)) {
+        tell_infinite(tile.piece, r, e_.targets[i], value, e_.target_scales[i]);
+      }
+    }
+  }
+
+  // A number that is infinite, or becomes so as a float32. Where the scale itself is none, that is told instead.
+  void tell_infinite(const Table::Piece& piece, std::int64_t r, const std::string& column, double value,
+                     const Scale& scale) {
+    if (!std::isfinite(value)) {
+      mistake(piece, r, column, "is " + printed(value));
+    } else if (std::isfinite(scale.shift) && std::isfinite(scale.factor)) {
+      mistake(piece, r, column, "is too large for a float32", "scale the column down in the file");
+    }
+  }
+
+  void unknown_class(const Table::Piece& piece, std::int64_t r, std::string_view name) {
+    const std::string is = "is \"" + std::string(name) + "\", a class that ";
+    if (e_.classes_given) {
+      mistake(piece, r, e_.targets.front(), is + "dataset.classes does not name", "add the class to dataset.classes");
+    } else {
+      mistake(piece, r, e_.targets.front(), is + "the training rows do not have", "give all classes: dataset.classes");
+    }
+  }
+
+  void miss(const Table::Piece& piece, std::int64_t r, const std::string& column) {
+    if (e_.missing == "drop") {
+      encoded_.usable.mutable_data_ptr<bool>()[piece.first_row + r] = false;
+    } else if (e_.missing == "error") {
+      mistake(piece, r, column, "is missing",
+              "fill such cells: dataset.missing = \"mean\" or \"zero\"; or leave their rows out: \"drop\"");
+    }
+  }
+
+  void mistake(const Table::Piece& piece, std::int64_t r, const std::string& column, const std::string& what,
+               const std::string& remedy = "") {
+    has_mistakes_ = true;
+    if (!telling_ || mistakes_.full()) return;
+    mistakes_.add(piece.first_row + r, column, what, remedy);
+  }
+
+  const Encoder& e_;
+  const Table& table_;
+  const std::int64_t width_;
+  Encoded& encoded_;
+  float* const inputs_;
+  std::atomic<std::int64_t> unknown_names_{0};
+  std::atomic<bool> has_mistakes_{false};
+  bool telling_ = false;
+  Mistakes mistakes_;
+};
+
+}  // namespace
+
+Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
+  Encoded encoded;
+  encoded.inputs = at::empty({table.rows, e.width()}, at::kFloat);
+  encoded.usable = at::full({table.rows}, true, at::kBool);
+  if (with_targets) {
+    encoded.targets = e.kind == TargetKind::classes
+                          ? at::empty({table.rows}, at::kLong)
+                          : at::empty({table.rows, static_cast<std::int64_t>(e.targets.size())}, at::kFloat);
+  }
+  TableEncoder encoder(e, table, encoded);
+  at::parallel_for(0, static_cast<std::int64_t>(table.pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) encoder.encode(table.pieces[static_cast<std::size_t>(i)]);
+  });
+  encoded.unknown_names = encoder.unknown_names();
+  if (encoder.has_mistakes()) encoder.tell_mistakes();
+  for (const Encoder::Feature& feature : e.features) require_scale(feature.scale, feature.name, "dataset.normalise");
+  for (std::size_t i = 0; with_targets && i < e.target_scales.size(); ++i) {
+    require_scale(e.target_scales[i], e.targets[i], "dataset.normalise_targets");
+  }
+  return encoded;
+}
+
+}  // namespace ddp::datasets

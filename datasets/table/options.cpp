@@ -1,0 +1,29 @@
+#include "datasets/table/options.h"
+
+#include "base/error.h"
+
+namespace ddp::datasets {
+
+bool gives_classes(const TableSection& o) { return o.classes.is_array() && !o.classes.empty(); }
+
+format::TableOptions csv_options(const CsvSection& o) {
+  if (o.delimiter.size() > 1 || o.delimiter.find_first_of("\"\r\n") != std::string::npos) {
+    throw usage_error("must be one character that is neither a quote nor an end of line, not \"" + o.delimiter + "\"",
+                      "dataset.delimiter");
+  }
+  return {.format = "csv", .delimiter = o.delimiter.empty() ? '\0' : o.delimiter.front(), .header = o.header};
+}
+
+format::TableOptions table_options(const config::Component& dataset, const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  if (ending == ".gz") ending = file.stem().extension().string();
+  std::string format = dataset.name;
+  if (ending == ".csv" || ending == ".tsv") format = "csv";
+  if (ending == ".parquet" || ending == ".feather") format = "parquet";
+  if (ending == ".jsonl" || ending == ".ndjson") format = "jsonl";
+  // A delimiter and a header are told of CSV files alone.
+  if (format == "csv" && dataset.name == "csv") return csv_options(config::read<CsvSection>(dataset.options));
+  return {.format = format};
+}
+
+}  // namespace ddp::datasets

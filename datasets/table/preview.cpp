@@ -1,0 +1,226 @@
+#include "datasets/table/preview.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include <ATen/ops/arange.h>
+
+#include "datasets/histogram.h"
+
+namespace ddp::datasets {
+namespace {
+
+using config::Value;
+
+constexpr std::int64_t kRowsShown = 20;
+// Bounds of the page of a table with very many columns.
+constexpr std::size_t kColumnsShown = 100;
+constexpr std::size_t kHistograms = 1000;
+constexpr std::size_t kLongestCell = 80;  // bytes
+constexpr std::size_t kValuesListed = 50;
+constexpr std::size_t kValuesDrawn = 20;
+
+// A cell as a page shows it: cut before a character of UTF-8 where it is too long.
+std::string shortened(std::string_view text) {
+  if (text.size() <= kLongestCell) return std::string(text);
+  std::size_t end = kLongestCell;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::string shortest(float number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+Value first_of(const std::vector<std::string>& names, std::size_t most) {
+  Value listed = Value::array();
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) listed.push_back(shortened(names[i]));
+  return listed;
+}
+
+const char* type_of_target(TargetKind kind) {
+  return kind == TargetKind::classes ? "class" : kind == TargetKind::binary ? "binary" : "number";
+}
+
+// The first rows as the files have them: a list of cells each; a missing cell is null.
+Value cells_before(const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
+                   const std::vector<std::string>& names) {
+  std::vector<format::WantedColumn> wanted;
+  for (const auto& name : names) wanted.push_back({.name = name, .type = format::CellType::text});
+  Value rows = Value::array();
+  for (const auto& path : files) {
+    const auto file = format::open_table(path, how);
+    file->read(wanted);
+    for (format::TableChunk chunk; std::ssize(rows) < kRowsShown && file->next(chunk);) {
+      for (std::int64_t r = 0; r < chunk.rows && std::ssize(rows) < kRowsShown; ++r) {
+        Value row = Value::array();
+        for (const auto& cells : chunk.columns) {
+          row.push_back(cells.is_missing(r) ? Value() : Value(shortened(cells.text_of(r))));
+        }
+        rows.push_back(std::move(row));
+      }
+    }
+    if (std::ssize(rows) >= kRowsShown) break;
+  }
+  return rows;
+}
+
+// The columns of the tensors that a row becomes, inputs first.
+std::vector<std::string> encoded_names(const Encoder& e) {
+  std::vector<std::string> names;
+  for (const auto& feature : e.features) {
+    if (!feature.is_category) names.push_back(feature.name);
+    for (const auto& value : feature.values.names()) names.push_back(feature.name + " = " + value);
+  }
+  names.insert(names.end(), e.targets.begin(), e.targets.end());
+  return names;
+}
+
+// The numbers of the first rows, as many columns as a page shows.
+Value numbers_after(const MapDataset& encoded, std::int64_t rows) {
+  const Batch batch = encoded.gather(at::arange(rows, at::kLong), /*epoch=*/0);
+  const at::Tensor inputs = batch.inputs.front().second;
+  const at::Tensor targets = batch.targets.front().second.reshape({rows, -1});
+  Value after = Value::array();
+  for (std::int64_t r = 0; r < rows; ++r) {
+    Value row = Value::array();
+    for (const at::Tensor& part : {inputs, targets}) {
+      for (std::int64_t c = 0; c < part.size(1) && row.size() < kColumnsShown; ++c) {
+        const auto number = part[r][c];
+        row.push_back(number.is_floating_point() ? shortest(number.item<float>())
+                                                 : std::to_string(number.item<std::int64_t>()));
+      }
+    }
+    after.push_back(std::move(row));
+  }
+  return after;
+}
+
+Value first_rows(const Encoder& e, const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
+                 const MapDataset& encoded) {
+  std::vector<std::string> names;
+  for (const auto& column : e.wanted(/*with_targets=*/true)) names.push_back(column.name);
+  const auto left_out = [](const auto& all) { return all.size() - std::min(all.size(), kColumnsShown); };
+  const std::vector<std::string> after = encoded_names(e);
+  Value rows = {{"columns", first_of(names, kColumnsShown)},
+                {"columns_left_out", left_out(names)},
+                {"encoded", first_of(after, kColumnsShown)},
+                {"encoded_left_out", left_out(after)}};
+  names.resize(std::min(names.size(), kColumnsShown));
+  rows["before"] = cells_before(files, how, names);
+  rows["after"] = numbers_after(encoded, std::min(encoded.size(), std::ssize(rows["before"])));
+  return rows;
+}
+
+// A column of a table in memory, and the rows that train.
+class ColumnView {
+ public:
+  ColumnView(const Table& table, std::size_t column, const std::vector<bool>& trains)
+      : table_(table), column_(column), trains_(trains) {}
+
+  Value numbers() const {
+    Histogram histogram;
+    each_training_cell([&](const auto& cells, std::int64_t r) { histogram.widen(cells.numbers[r]); });
+    each_training_cell([&](const auto& cells, std::int64_t r) { histogram.add(cells.numbers[r]); });
+    return histogram.to_json();
+  }
+
+  // The most frequent values, and of those that are equally frequent the first in the order of `names`.
+  Value names(const ValueNames& names) const {
+    std::vector<std::pair<std::int64_t, std::size_t>> counts;
+    for (std::size_t i = 0; i < names.names().size(); ++i) counts.emplace_back(0, i);
+    each_training_cell([&](const auto& cells, std::int64_t r) {
+      const std::int64_t value = names.find(cells.text_of(r));
+      if (value >= 0) --counts[static_cast<std::size_t>(value)].first;
+    });
+    std::sort(counts.begin(), counts.end());
+    Value values = Value::array();
+    for (std::size_t i = 0; i < std::min(kValuesDrawn, counts.size()); ++i) {
+      values.push_back({{"value", shortened(names.names()[counts[i].second])}, {"count", -counts[i].first}});
+    }
+    return {{"values", std::move(values)}, {"value_count", counts.size()}};
+  }
+
+  std::int64_t missing() const {
+    std::int64_t missing = 0;
+    for (const Table::Piece& piece : table_.pieces) {
+      const format::ColumnCells& cells = piece.chunk.columns[column_];
+      for (std::int64_t r = 0; cells.valid != nullptr && r < piece.chunk.rows; ++r) missing += cells.is_missing(r);
+    }
+    return missing;
+  }
+
+ private:
+  template <class Take>
+  void each_training_cell(const Take& take) const {
+    for (const Table::Piece& piece : table_.pieces) {
+      const format::ColumnCells& cells = piece.chunk.columns[column_];
+      for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+        if (trains_[static_cast<std::size_t>(piece.first_row + r)] && !cells.is_missing(r)) take(cells, r);
+      }
+    }
+  }
+
+  const Table& table_;
+  const std::size_t column_;
+  const std::vector<bool>& trains_;
+};
+
+// A table may have grown since it was encoded: its new rows do not count.
+std::vector<bool> training_rows(const at::Tensor& training, std::int64_t rows) {
+  std::vector<bool> trains(static_cast<std::size_t>(rows));
+  const std::int64_t* row = training.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < training.numel(); ++i) {
+    if (row[i] < rows) trains[static_cast<std::size_t>(row[i])] = true;
+  }
+  return trains;
+}
+
+Value histograms(const Encoder& e, const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
+                 const at::Tensor& training) {
+  std::vector<format::WantedColumn> wanted = e.wanted(/*with_targets=*/true);
+  wanted.resize(std::min(wanted.size(), kHistograms));
+  const Table table = read_table(files, how, wanted);
+  const std::vector<bool> trains = training_rows(training, table.rows);
+  Value all = Value::array();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ColumnView column(table, i, trains);
+    const bool named = wanted[i].type == format::CellType::text;
+    Value one = named ? column.names(i < e.features.size() ? e.features[i].values : e.classes) : column.numbers();
+    one.update({{"name", shortened(wanted[i].name)}, {"missing", column.missing()}});
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace
+
+Value describe_table(const Encoder& e, std::int64_t rows) {
+  Value columns = Value::array();
+  for (const auto& feature : e.features) {
+    columns.push_back(
+        {{"name", feature.name}, {"role", "feature"}, {"type", feature.is_category ? "category" : "number"}});
+    if (!feature.is_category) continue;
+    columns.back().update(
+        {{"values", first_of(feature.values.names(), kValuesListed)}, {"value_count", feature.values.size()}});
+  }
+  for (const auto& name : e.targets) {
+    columns.push_back({{"name", name}, {"role", "target"}, {"type", type_of_target(e.kind)}});
+  }
+  Value description = {{"rows", rows}, {"columns", std::move(columns)}};
+  if (e.kind == TargetKind::classes) description["classes"] = e.classes.names();
+  return description;
+}
+
+Value preview_table(const Encoder& e, const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
+                    const MapDataset& encoded, const at::Tensor& training) {
+  const std::size_t columns = e.features.size() + e.targets.size();
+  return {{"rows", first_rows(e, files, how, encoded)},
+          {"histograms", histograms(e, files, how, training)},
+          {"histograms_left_out", columns - std::min(columns, kHistograms)}};
+}
+
+}  // namespace ddp::datasets

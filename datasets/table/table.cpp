@@ -1,0 +1,89 @@
+#include "datasets/table/table.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace ddp::datasets {
+namespace fs = std::filesystem;
+
+namespace {
+
+// The lines of these rows of a file; empty where it has none.
+std::vector<std::int64_t> lines_in(const fs::path& path, const std::optional<format::TableOptions>& how,
+                                   const std::vector<std::int64_t>& rows) try {
+  if (!how) return {};
+  return format::open_table(path, *how)->lines_of(rows);
+} catch (const Error&) {
+  // The file cannot be read again: its rows are counted then.
+  return {};
+}
+
+}  // namespace
+
+std::map<std::int64_t, std::string> Table::places_of(const std::set<std::int64_t>& asked) const {
+  std::map<std::int64_t, std::string> places;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const File& file = files[i];
+    const auto begin = asked.lower_bound(file.first_row);
+    const auto end = i + 1 < files.size() ? asked.lower_bound(files[i + 1].first_row) : asked.end();
+    if (begin == end) continue;
+    std::vector<std::int64_t> in_file;
+    for (auto row = begin; row != end; ++row) in_file.push_back(*row - file.first_row);
+    const std::vector<std::int64_t> lines = lines_in(file.path, how, in_file);
+    for (std::size_t k = 0; k < in_file.size(); ++k) {
+      const std::string place = k < lines.size() ? std::to_string(lines[k]) : "row " + std::to_string(in_file[k] + 1);
+      places[in_file[k] + file.first_row] = file.path.string() + ":" + place;
+    }
+  }
+  return places;
+}
+
+std::vector<format::ColumnInfo> columns_of(const std::vector<fs::path>& files, const format::TableOptions& options) {
+  const std::vector<format::ColumnInfo> first = format::open_table(files.front(), options)->columns();
+  for (const fs::path& file : files) {
+    if (file == files.front()) continue;
+    const std::vector<format::ColumnInfo> others = format::open_table(file, options)->columns();
+    const bool same = std::equal(first.begin(), first.end(), others.begin(), others.end(),
+                                 [](const auto& a, const auto& b) { return a.name == b.name; });
+    if (!same) throw usage_error("does not have the columns of " + files.front().string(), file.string());
+  }
+  return first;
+}
+
+Table read_table(const std::vector<fs::path>& files, const format::TableOptions& options,
+                 const std::vector<format::WantedColumn>& wanted) {
+  Table table{.how = options};
+  for (const fs::path& path : files) {
+    table.files.push_back({.path = path, .first_row = table.rows});
+    const auto file = format::open_table(path, options);
+    file->read(wanted);
+    for (format::TableChunk chunk; file->next(chunk);) {
+      const std::int64_t rows = chunk.rows;
+      table.pieces.push_back({.chunk = std::move(chunk), .first_row = table.rows});
+      table.rows += rows;
+    }
+  }
+  return table;
+}
+
+void Mistakes::add(std::int64_t row, const std::string& column, const std::string& what, const std::string& remedy) {
+  if (full()) return;
+  list_.push_back({.row = row, .text = "column \"" + column + "\": " + what, .remedy = remedy});
+}
+
+void Mistakes::require_none(const Table& table) const {
+  if (list_.empty()) return;
+  std::set<std::int64_t> rows;
+  for (const Mistake& mistake : list_) rows.insert(mistake.row);
+  const auto places = table.places_of(rows);
+  std::vector<Mistake> in_order = list_;
+  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
+  std::string text;
+  for (const Mistake& mistake : in_order) {
+    text += text.empty() ? mistake.text : "\n  " + places.at(mistake.row) + ": " + mistake.text;
+  }
+  throw usage_error(text + (full() ? "\n  …" : ""), places.at(in_order.front().row), in_order.front().remedy);
+}
+
+}  // namespace ddp::datasets

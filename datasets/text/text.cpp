@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <ATen/ops/empty.h>
+
+#include "base/error.h"
+#include "datasets/files.h"
+#include "datasets/text/blocks.h"
+#include "record/file/input_file.h"
+#include "tokenize/tokenizer.h"
+
+namespace ddp::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTokenizer = "tokenizer";
+
+struct TextOptions : BlockOptions {
+  config::Value path;
+  std::string tokenizer = "char";
+  void fields(config::Fields& f) {
+    f(path_option("a file, a glob, or a list of these: they are joined without a separator"), path);
+    f({.name = kTokenizer,
+       .doc = "\"char\", \"byte\", or a folder with GPT-2's vocab.json and merges.txt",
+       .path = true,
+       .words = tokenize::tokenizer_names()},
+      tokenizer);
+    BlockOptions::fields(f);
+  }
+};
+
+// The files of a dataset, one behind the other.
+struct Joined {
+  std::string bytes;
+  std::vector<tokenize::Text::Source> sources;
+
+  tokenize::Text text() const { return {.bytes = bytes, .sources = sources}; }
+};
+
+Joined read_files(const std::vector<fs::path>& files) {
+  Joined joined;
+  for (const fs::path& file : files) try {
+      const record::InputFile in(file);
+      const std::size_t begin = joined.bytes.size();
+      joined.sources.push_back({.name = file.string(), .begin = begin});
+      joined.bytes.resize(begin + in.size());
+      in.read(0, joined.bytes.data() + begin, in.size());
+    } catch (const Error& error) {
+      throw usage_error(error.summary(), file.string(), "see dataset.path");
+    }
+  return joined;
+}
+
+// The smallest type for that many tokens which files of tensors have.
+at::ScalarType type_for(std::int64_t vocab_size) {
+  if (vocab_size <= 1 << 8) return at::kByte;
+  return vocab_size <= 1 << 15 ? at::kShort : at::kInt;
+}
+
+template <class Number>
+std::int64_t encode_into(Number* out, const tokenize::Tokenizer& tokenizer, const tokenize::Text& text) {
+  Number* next = out;
+  tokenizer.encode(text, [&](std::span<const std::int32_t> ids) {
+    next = std::transform(ids.begin(), ids.end(), next, [](std::int32_t id) { return static_cast<Number>(id); });
+  });
+  return next - out;
+}
+
+at::Tensor encode_text(const tokenize::Tokenizer& tokenizer, const tokenize::Text& text) {
+  // A text has no more tokens than bytes. Pages that stay empty take no memory.
+  at::Tensor ids = at::empty({static_cast<std::int64_t>(text.bytes.size())}, type_for(tokenizer.vocab_size()));
+  std::int64_t count = 0;
+  switch (ids.scalar_type()) {
+    case at::kByte:
+      count = encode_into(ids.mutable_data_ptr<std::uint8_t>(), tokenizer, text);
+      break;
+    case at::kShort:
+      count = encode_into(ids.mutable_data_ptr<std::int16_t>(), tokenizer, text);
+      break;
+    default:
+      count = encode_into(ids.mutable_data_ptr<std::int32_t>(), tokenizer, text);
+  }
+  return ids.narrow(0, 0, count);
+}
+
+TokenData read_text(const TextOptions& o, const Context& context) {
+  const Joined joined = read_files(files_of(o.path, "dataset.path"));
+  const config::Value kept =
+      context.preprocessing.is_object() ? context.preprocessing.value(kTokenizer, config::Value()) : config::Value();
+  const tokenize::NamedTokenizer named =
+      kept.is_null() ? tokenize::make_tokenizer(o.tokenizer, joined.text()) : tokenize::tokenizer_from_json(kept);
+  return {.tokens = Tokens({encode_text(*named.tokenizer, joined.text())}),
+          .vocab_size = [tokenizer = named.tokenizer] { return tokenizer->vocab_size(); },
+          .preprocessing = {{kTokenizer, tokenize::to_json(named)}},
+          .holds = true};
+}
+
+// The tokens that another process read, and the tokenizer that it made.
+TokenData held_text(const Context& context) {
+  return {.tokens = Tokens({context.held.front().second}),
+          .vocab_size =
+              [kept = context.preprocessing] {
+                return tokenize::tokenizer_from_json(kept.at(kTokenizer)).tokenizer->vocab_size();
+              },
+          .preprocessing = context.preprocessing,
+          .holds = true};
+}
+
+std::unique_ptr<Dataset> make_text(const TextOptions& o, const Context& context) {
+  if (!context.held.empty()) {
+    TokenData held = held_text(context);
+    Tokens part = held.tokens;
+    return make_samples(std::move(held), std::move(part), o, context);
+  }
+  const TokenData* read = tokens_of_training(context);
+  return make_samples_of_role(read != nullptr ? *read : read_text(o, context), o, context);
+}
+
+config::Value text_traits() {
+  config::Value traits = block_traits();
+  traits["held"] = true;
+  return traits;
+}
+
+const bool text_registered = registry().add<TextOptions>(
+    "text", "text files as tokens: the next token is to be predicted at every place of a block", make_text,
+    text_traits());
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,70 @@
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/from_blob.h>
+
+#include "base/error.h"
+#include "datasets/files.h"
+#include "datasets/text/blocks.h"
+#include "format/mapped_file.h"
+#include "record/file/input_file.h"
+
+namespace ddp::datasets {
+namespace {
+
+struct TokensOptions : BlockOptions {
+  config::Value path;
+  std::string dtype = "uint16";
+  void fields(config::Fields& f) {
+    f(path_option("a file of tokens end to end, as nanoGPT's train.bin; a glob, or a list of these"), path);
+    f({.name = "dtype", .doc = "the type of a token", .choices = {"uint16", "uint32", "int32", "int64"}}, dtype);
+    BlockOptions::fields(f);
+  }
+};
+
+at::ScalarType type_of(const std::string& dtype) {
+  if (dtype == "uint16") return at::kUInt16;
+  if (dtype == "uint32") return at::kUInt32;
+  return dtype == "int32" ? at::kInt : at::kLong;
+}
+
+at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtype) {
+  const at::ScalarType type = type_of(dtype);
+  const auto width = c10::elementSize(type);
+  const record::InputFile file(path);
+  if (file.size() == 0) throw usage_error("is empty", path.string());
+  if (file.size() % width != 0) {
+    throw usage_error("has " + std::to_string(file.size()) + " bytes, which is no whole number of " + dtype + " tokens",
+                      path.string(), "see dataset.dtype");
+  }
+  const format::MappedFile mapped = format::map_file(file, path);
+  // from_blob takes memory that could be written to; the pages are mapped for reading only.
+  return at::from_blob(
+      const_cast<char*>(mapped.bytes.data()), {static_cast<std::int64_t>(file.size() / width)},
+      [memory = mapped.memory](void*) {}, at::TensorOptions(type));
+}
+
+std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& context) {
+  if (const TokenData* read = tokens_of_training(context)) return make_samples_of_role(*read, o, context);
+  std::vector<at::Tensor> pieces;
+  for (const auto& path : files_of(o.path, "dataset.path")) try {
+      pieces.push_back(map_tokens(path, o.dtype));
+    } catch (const Error& error) {
+      throw usage_error(error.summary(), path.string(), error.remedy().empty() ? "see dataset.path" : error.remedy());
+    }
+  const Tokens all(std::move(pieces));
+  // Of the whole, so that every part has the same vocabulary.
+  return make_samples_of_role(
+      {.tokens = all, .vocab_size = [all] { return all.greatest() + 1; }, .preprocessing = nullptr, .holds = false}, o,
+      context);
+}
+
+const bool tokens_registered = registry().add<TokensOptions>(
+    "tokens", "files of tokens, mapped: the next token is to be predicted at every place of a block", map_files,
+    block_traits());
+
+}  // namespace
+}  // namespace ddp::datasets

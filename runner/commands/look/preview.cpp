@@ -1,0 +1,46 @@
+#include "commands/look/preview.h"
+
+#include <ctime>
+#include <string>
+
+#include "base/error.h"
+#include "launch/held/describe.h"
+#include "launch/library/version.h"
+#include "record/file/atomic_file.h"
+#include "record/timestamp.h"
+#include "report/html/page.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+
+void require_page_name(const fs::path& page) {
+  if (page.extension() != ".html") {
+    throw usage_error("is no name for a page: it must end in .html", page.string(), "for example data.html");
+  }
+  std::error_code unknown;
+  const fs::path folder = page.has_parent_path() ? page.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, unknown)) {
+    throw usage_error("the folder of the page is not there", page.string(), "make " + folder.string() + " first");
+  }
+  if (fs::is_directory(page, unknown)) throw usage_error("is a folder, not a page", page.string());
+}
+
+void write_preview(const fs::path& page, const Prepared& prepared, const config::Value& description) {
+  const auto& e = prepared.plan.experiment;
+  const config::Value data = {{"version", 1},
+                              {"kind", "preview"},
+                              {"name", e.name},
+                              {"dataset", e.dataset.name},
+                              {"written", record::timestamp(std::time(nullptr))},
+                              {"program", std::string("ddp-exp ") + launch::kVersion},
+                              {"problems", prepared.warnings},
+                              {"data", description},
+                              {"preview", launch::preview_data(*prepared.library, prepared.plan, prepared.data)}};
+  try {
+    record::write_atomically(page, report::page(data));
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), error.where(), "name another place: --preview FILE.html");
+  }
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,66 @@
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/use/trained.h"
+#include "launch/run/asking.h"
+#include "rank/evaluate.h"
+
+namespace ddp::commands {
+namespace {
+
+struct EvalOptions {
+  TrainedOptions trained;
+  bool json = false;
+};
+
+bool sets_dataset(const std::vector<std::string>& sets) {
+  return std::any_of(sets.begin(), sets.end(), [](const std::string& set) { return set.starts_with("dataset"); });
+}
+
+config::Value measure_trained(const Trained& t, bool whole) {
+  const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
+  if (!whole && !has_sets) {
+    throw usage_error("held nothing out to measure on", t.directory.path().string(),
+                      "give data: --set dataset.path=FILE");
+  }
+  const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};
+  const launch::AskedRanks ranks(t.plan, *t.library, data, task);
+  return ranks.ask(rank::EvaluateRequest{.whole = whole}).at(0).values;
+}
+
+int eval(const EvalOptions& o) {
+  const Trained t = open_trained(o.trained);
+  const config::Value values = measure_trained(t, sets_dataset(o.trained.sets));
+  if (o.json) {
+    const config::Value json = {{"version", 1},
+                                {"run", t.directory.path().string()},
+                                {"checkpoint", t.checkpoint.filename().string()},
+                                {"step", t.step()},
+                                {"metrics", values}};
+    std::cout << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+    return 0;
+  }
+  for (const auto& [name, value] : values.items()) {
+    char number[32] = "nan";  // JSON has no such number
+    if (value.is_number()) std::snprintf(number, sizeof number, "%.6g", value.get<double>());
+    std::cout << name << " " << number << "\n";
+  }
+  return 0;
+}
+
+void add_eval(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<EvalOptions>();
+  CLI::App* verb = app.add_subcommand("eval", "measure a trained model on its validation and test data, or on others");
+  add_trained(*verb, o->trained);
+  verb->add_flag("--json", o->json, "as JSON");
+  verb->callback([o, &exit_code] { exit_code = eval(*o); });
+}
+
+const bool eval_registered = register_verb(45, add_eval);
+
+}  // namespace
+}  // namespace ddp::commands

@@ -1,0 +1,138 @@
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "commands/use/trained.h"
+#include "launch/run/asking.h"
+#include "launch/run/stopped.h"
+#include "rank/generate.h"
+
+namespace ddp::commands {
+namespace {
+
+struct GenerateOptions {
+  TrainedOptions trained;
+  rank::GenerateRequest request;
+  bool json = false;
+};
+
+void require_sensible(const rank::GenerateRequest& r) {
+  if (r.prompt.empty()) {
+    throw usage_error("is empty", "--prompt", "give at least one character; nanoGPT begins with a line break: $'\\n'");
+  }
+  // A number that is too large for the option's type arrives as the largest one.
+  if (r.tokens == INT64_MAX) throw usage_error("is too large", "--tokens");
+  if (r.seed == INT64_MAX) throw usage_error("is too large", "--seed");
+  if (r.tokens < 0) throw usage_error(std::to_string(r.tokens) + " is below 0", "--tokens");
+  if (!std::isfinite(r.temperature) || r.temperature < 0) {
+    throw usage_error("is no number from 0 up", "--temperature", "0 takes the most likely token");
+  }
+  if (r.top_k < 1) {
+    throw usage_error(std::to_string(r.top_k) + " is below 1", "--top-k",
+                      "a number as great as the vocabulary lets every token be drawn");
+  }
+  if (r.seed < 0) throw usage_error(std::to_string(r.seed) + " is below 0", "--seed");
+}
+
+void require_text(const Trained& t) {
+  const std::string run = t.directory.path().string();
+  if (t.preprocessing.is_object() && t.preprocessing.contains("tokenizer")) return;
+  if (t.plan.experiment.dataset.name == "tokens") {
+    throw usage_error("was trained on files of tokens, which have no tokenizer", run,
+                      "train on the dataset text, whose checkpoints keep the tokenizer");
+  }
+  throw usage_error("was not trained on text", run, "generate continues texts: train on the dataset text");
+}
+
+// One process with the model whole, on the device or the devices of the first rank. It meets nobody: nothing listens.
+void use_one_rank(launch::Plan& plan) {
+  if (plan.strategy.all_devices) plan.groups.front().resize(1);
+  plan.groups.resize(1);
+  plan.all_ranks = 1;
+  plan.experiment.parallel = "single";
+  plan.experiment.distributed.backend = "shm";
+}
+
+// Shows a text as it comes.
+class ShownText {
+ public:
+  void show(const std::string& text) {
+    if (!(std::cout << text << std::flush)) throw training_error("cannot print all of it: stdout takes no more");
+    begun_ = begun_ || !text.empty();
+  }
+  // The next output on a terminal begins a line.
+  void end() {
+    if (begun_) show("\n");
+  }
+
+ private:
+  bool begun_ = false;
+};
+
+config::Value generated_json(const Trained& t, const rank::GenerateRequest& r,
+                             const std::vector<rank::Continuation>& parts) {
+  std::string continuation;
+  std::vector<std::int64_t> tokens;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    continuation += parts[i].text;
+    tokens.insert(tokens.end(), parts[i].tokens.begin(), parts[i].tokens.end());
+  }
+  return {{"version", 1},
+          {"run", t.directory.path().string()},
+          {"checkpoint", t.checkpoint.filename().string()},
+          {"step", t.step()},
+          {"temperature", r.temperature},
+          {"top_k", r.top_k},
+          {"seed", r.seed},
+          {"prompt", r.prompt},
+          {"prompt_tokens", parts.front().tokens},
+          {"continuation", continuation},
+          {"tokens", tokens}};
+}
+
+int generate(const GenerateOptions& o) {
+  require_sensible(o.request);
+  Trained t = open_trained(o.trained);
+  require_text(t);
+  use_one_rank(t.plan);
+  const launch::HeldData none;
+  const launch::AskedRanks ranks(t.plan, *t.library, none,
+                                 {.resume_from = t.checkpoint, .preprocessing = t.preprocessing});
+  if (o.json) {
+    const config::Value json = generated_json(t, o.request, ranks.ask(o.request));
+    std::cout << json.dump(2, ' ', false, config::Value::error_handler_t::replace) << "\n";
+    return 0;
+  }
+  ShownText shown;
+  try {
+    ranks.ask(o.request, [&](const rank::Continuation& part) { shown.show(part.text); });
+  } catch (const Error&) {
+    shown.end();
+    throw;
+  }
+  shown.end();
+  return 0;
+}
+
+void add_generate(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<GenerateOptions>();
+  CLI::App* verb = app.add_subcommand("generate", "continue a text with a trained model");
+  add_trained(*verb, o->trained);
+  rank::GenerateRequest& r = o->request;
+  verb->add_option("--prompt", r.prompt, "the text that it continues")->required();
+  verb->add_option("--tokens", r.tokens, "how many tokens to add")->required();
+  verb->add_option("--temperature", r.temperature, "divides the scores; 0: always the most likely token")
+      ->capture_default_str();
+  verb->add_option("--top-k", r.top_k, "draws among so many of the most likely tokens")->capture_default_str();
+  verb->add_option("--seed", r.seed, "of the draws")->capture_default_str();
+  verb->add_flag("--json", o->json, "as JSON, when all is there");
+  verb->callback([o, &exit_code] { exit_code = generate(*o); });
+}
+
+const bool generate_registered = register_verb(47, add_generate);
+
+}  // namespace
+}  // namespace ddp::commands

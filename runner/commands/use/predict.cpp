@@ -1,0 +1,135 @@
+#include <unistd.h>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "base/glob.h"
+#include "base/paths.h"
+#include "commands/use/trained.h"
+#include "commands/use/unnamed_output.h"
+#include "launch/run/predicting.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+namespace {
+
+struct PredictOptions {
+  TrainedOptions trained;
+  std::vector<std::string> inputs;
+  std::string output;
+};
+
+std::string form_of(const std::string& output) {
+  if (output.empty()) return "csv";
+  const std::string ending = fs::path(output).extension().string();
+  for (const std::string form : {"csv", "npy", "parquet"}) {
+    if (ending == "." + form) return form;
+  }
+  throw usage_error("has an ending that predict does not write", output,
+                    "give a name that ends in .csv, .npy or .parquet");
+}
+
+// A pattern stands for its files, sorted by name.
+std::vector<std::string> input_files(const std::vector<std::string>& inputs) {
+  std::vector<std::string> files;
+  for (const std::string& input : inputs) {
+    const auto matches = matching_paths(input);
+    if (matches.empty()) throw usage_error("no file matches it", input);
+    for (const std::string& file : matches) {
+      std::error_code none;
+      if (!fs::exists(file, none)) throw usage_error("there is no such file", file);
+      files.push_back(paths::absolute(file).string());
+    }
+  }
+  return files;
+}
+
+// Throws ddp::Error (usage) where the dataset of the run has no rows in files that others could replace.
+void refuse_unreadable(const Trained& t, const std::string& option) {
+  if (!option.empty()) return;
+  const config::Component& dataset = t.plan.experiment.dataset;
+  std::string remedy = "predict reads tables, arrays and digits";
+  if (dataset.options.contains("block_size")) {
+    remedy += "; of a text: ddp-exp generate goes on with it, ddp-exp eval --set dataset.path=FILE measures another";
+  }
+  throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(), remedy);
+}
+
+// The files of the inputs, as the run's dataset takes them.
+struct Inputs {
+  std::vector<std::string> files;
+  std::int64_t files_of_row = 1;
+};
+
+// An option that is no path lists one file for each input of the model.
+Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
+  const config::Component& dataset = t.plan.experiment.dataset;
+  const auto components = config::Components::installed();
+  const config::Spec* spec = components.find("dataset", dataset.name);
+  const bool table = spec != nullptr && spec->traits.value("library", "") == "tables";
+  const std::string option = table ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");
+  refuse_unreadable(t, option);
+  const config::Value trained = dataset.options.value(option, config::Value());
+  if (option == "path" || !trained.is_array() || trained.size() == 1) return {.files = input_files(given)};
+  Inputs inputs{.files = {}, .files_of_row = static_cast<std::int64_t>(trained.size())};
+  if (given.size() != trained.size()) {
+    std::string names;
+    for (const config::Value& one : trained) {
+      names += (names.empty() ? "" : ", ") + fs::path(one.get<std::string>()).filename().string();
+    }
+    throw usage_error("was trained on " + std::to_string(trained.size()) + " inputs, and " +
+                          std::to_string(given.size()) + " files are given",
+                      t.directory.path().string(), "give one for each of these, in this order: " + names);
+  }
+  for (const std::string& one : given) {
+    input_files({one});
+    inputs.files.push_back(paths::absolute(one).string());
+  }
+  return inputs;
+}
+
+// A slip of the shell's completion must not cost the data.
+void require_no_input(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code none;
+    if (fs::equivalent(input, output, none)) throw usage_error("is an input", output, "give another name: -o");
+  }
+}
+
+int predict_rows(const PredictOptions& o) {
+  const std::string form = form_of(o.output);
+  require_no_input(o.output, input_files(o.inputs));
+  std::optional<UnnamedOutput> output;
+  if (!o.output.empty()) output.emplace(o.output);
+  Trained t = open_trained(o.trained, /*tables=*/form == "parquet");
+  const Inputs inputs = inputs_for(t, o.inputs);
+  const config::Experiment& e = t.plan.experiment;
+  const std::int64_t batch_size = e.validation.batch_size.value_or(*e.batch_size);
+  t.plan.experiment.parallel = "single";
+  const launch::Predicting predicting{.plan = t.plan,
+                                      .library = *t.library,
+                                      .task = {.resume_from = t.checkpoint, .preprocessing = t.preprocessing},
+                                      .inputs = inputs.files,
+                                      .files_of_row = inputs.files_of_row,
+                                      .batch_size = batch_size,
+                                      .form = form,
+                                      .output = o.output.empty() ? "stdout" : o.output};
+  launch::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
+  if (output) output->put_in_place();
+  return 0;
+}
+
+void add_predict(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<PredictOptions>();
+  CLI::App* verb = app.add_subcommand("predict", "predict the rows of files with a trained model");
+  add_trained(*verb, o->trained);
+  verb->add_option("INPUT", o->inputs, "files with rows like those that it was trained on")->required();
+  verb->add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
+  verb->callback([o, &exit_code] { exit_code = predict_rows(*o); });
+}
+
+const bool predict_registered = register_verb(46, add_predict);
+
+}  // namespace
+}  // namespace ddp::commands

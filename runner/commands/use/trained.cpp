@@ -1,0 +1,52 @@
+#include "commands/use/trained.h"
+
+#include <CLI/CLI.hpp>
+
+#include "commands/look/looking.h"
+#include "commands/sets.h"
+#include "commands/train/resumption.h"
+#include "launch/library/tables.h"
+#include "record/saves/checkpoint_index.h"
+#include "record/saves/data_files.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+void add_trained_run(CLI::App& verb, TrainedOptions& o) {
+  verb.add_option("RUN", o.run, kRunInWords)->required();
+  verb.add_option("--results", o.results, "the results root")->capture_default_str();
+  verb.add_option("--from", o.from, "best, latest or a step; default: best where there was validation, else latest");
+}
+
+void add_trained(CLI::App& verb, TrainedOptions& o) {
+  add_trained_run(verb, o);
+  add_sets(verb, o.sets);
+}
+
+record::RunDirectory find_run(const TrainedOptions& o) {
+  record::RunDirectory directory = record::RunDirectory::find(o.results, o.run);
+  directory.require_run();
+  return directory;
+}
+
+fs::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& e, const std::string& from) {
+  const fs::path checkpoint = choose_checkpoint(directory, !from.empty()           ? from
+                                                           : e.validation.exists() ? "best"
+                                                                                   : "latest");
+  if (!checkpoint.empty()) return checkpoint;
+  throw usage_error("has no complete checkpoint yet", directory.path().string(), "wait until it has saved");
+}
+
+std::int64_t Trained::step() const { return record::step_of(checkpoint); }
+
+Trained open_trained(const TrainedOptions& o, bool tables) {
+  Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
+  t.loaded = config::load(t.directory.config(), o.sets, config::Components::installed());
+  t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
+  t.preprocessing = record::fitted_to_data(t.checkpoint);
+  t.plan = launch::make_plan(t.loaded, launch::visible_gpus());
+  if (tables || t.plan.reads_tables) launch::obtain_tables();
+  t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus());
+  return t;
+}
+
+}  // namespace ddp::commands

@@ -1,0 +1,46 @@
+#include "commands/use/unnamed_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/paths.h"
+
+namespace ddp::commands {
+namespace fs = std::filesystem;
+
+UnnamedOutput::UnnamedOutput(const fs::path& file)
+    : file_(paths::absolute(file)), unfinished_(file_.string() + "." + std::to_string(getpid()) + ".tmp") {
+  std::error_code none;
+  if (fs::is_directory(file_, none)) throw usage_error("is a folder", file.string(), "name a file");
+  descriptor_ = FileDescriptor(open(file_.parent_path().c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0644));
+  if (descriptor_) return;
+  descriptor_ = FileDescriptor(open(unfinished_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!descriptor_) throw usage_error("cannot be written: " + errno_text(errno), file.string());
+  has_name_ = true;
+}
+
+UnnamedOutput::~UnnamedOutput() {
+  if (has_name_) unlink(unfinished_.c_str());
+}
+
+void UnnamedOutput::put_in_place() {
+  if (fsync(descriptor_.get()) != 0) throw training_error("cannot be written: " + errno_text(errno), file_.string());
+  if (!has_name_) name();
+  paths::rename(unfinished_, file_);
+  has_name_ = false;
+}
+
+// No call replaces a file by one without a name.
+void UnnamedOutput::name() {
+  const std::string self = "/proc/self/fd/" + std::to_string(descriptor_.get());
+  if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, unfinished_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    throw training_error("cannot be written: " + errno_text(errno), unfinished_.string());
+  }
+  has_name_ = true;
+}
+
+}  // namespace ddp::commands

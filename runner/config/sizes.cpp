@@ -1,0 +1,60 @@
+#include "config/sizes.h"
+
+#include <algorithm>
+
+namespace ddp::config {
+namespace {
+
+// These must be the size of the data; of others the model may have more.
+bool is_exact(const std::string& fact, const Value& facts) {
+  if (fact == "out_features") return !facts.contains("num_classes");
+  return fact == "in_features" || fact == "in_channels" || fact == "image_size";
+}
+
+void check_size(const Option& option, const Value& given, const Value& facts, const Loaded& loaded) {
+  const Value& size = facts.at(option.from_data);
+  if (!given.is_number_integer() || !size.is_number_integer()) return;
+  const bool fits = is_exact(option.from_data, facts) ? given == size : given >= size;
+  if (fits) return;
+  const std::string key = "model." + option.name;
+  const bool counts_classes = option.from_data == "out_features" && facts.contains("num_classes");
+  throw loaded.error(key,
+                     "\"" + key + "\" is " + given.dump() + ", but the data of \"" + loaded.experiment.dataset.name +
+                         "\" have " + size.dump() + (counts_classes ? " classes" : " (" + option.from_data + ")"),
+                     "leave it out: the data give it");
+}
+
+const Spec* model_of(const Experiment& e, const Components& components) {
+  return components.find("model", e.model.name);
+}
+
+}  // namespace
+
+bool leaves_sizes(const Experiment& e, const Components& components) {
+  const Spec* model = model_of(e, components);
+  return model != nullptr && std::any_of(model->options.begin(), model->options.end(), [&](const Option& option) {
+           return !option.from_data.empty() && !e.model.options.contains(option.name);
+         });
+}
+
+void fill_sizes(Experiment& e, const Loaded& loaded, const Components& components, const Value& facts) {
+  const Spec* model = model_of(e, components);
+  if (model == nullptr) return;
+  for (const Option& option : model->options) {
+    if (option.from_data.empty()) continue;
+    const auto given = e.model.options.find(option.name);
+    const bool told = facts.contains(option.from_data);
+    if (given != e.model.options.end()) {
+      if (told) check_size(option, *given, facts, loaded);
+    } else if (told) {
+      e.model.options[option.name] = facts.at(option.from_data);
+    } else {
+      throw loaded.error(
+          "model",
+          "\"model." + option.name + "\" is missing, and the dataset \"" + e.dataset.name + "\" does not tell it",
+          "it is " + option.doc);
+    }
+  }
+}
+
+}  // namespace ddp::config

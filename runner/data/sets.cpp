@@ -1,0 +1,231 @@
+#include "data/sets.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/split.h"
+
+namespace ddp::data {
+namespace {
+
+using config::Value;
+using datasets::Role;
+
+constexpr const char* kPreprocessing = "preprocessing";
+
+at::Tensor bytes_of_text(const std::string& text) {
+  at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
+  std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
+  return bytes;
+}
+
+std::string text_of_bytes(const at::Tensor& bytes) {
+  return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(bytes.numel())};
+}
+
+// The tensors whose names begin with this prefix, without it.
+NamedTensors with_prefix(const NamedTensors& tensors, const std::string& prefix) {
+  NamedTensors found;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with(prefix)) found.emplace_back(name.substr(prefix.size()), tensor);
+  }
+  return found;
+}
+
+at::Tensor find_tensor(const NamedTensors& tensors, const std::string& name) {
+  for (const auto& [other, tensor] : tensors) {
+    if (other == name) return tensor;
+  }
+  return {};
+}
+
+// The name of a set in what hold() returns.
+std::string name_of(Role role) {
+  return role == Role::train ? "train" : role == Role::validation ? "validation" : "test";
+}
+
+class Builder {
+ public:
+  Builder(const config::Experiment& e, int rank, int world_size, const NamedTensors& held, Value preprocessing)
+      : e_(e), rank_(rank), world_size_(world_size), held_(held), preprocessing_(std::move(preprocessing)) {
+    if (const at::Tensor fitted = find_tensor(held, kPreprocessing); fitted.defined()) {
+      preprocessing_ = Value::parse(text_of_bytes(fitted));
+    }
+    splits_itself_ = datasets::registry().traits(e.dataset.name).value("splits_itself", false);
+  }
+
+  Sets build() {
+    Sets sets;
+    auto train = build(Role::train, e_.dataset);
+    if (auto* map = dynamic_cast<datasets::MapDataset*>(train.get())) {
+      Parts parts = parts_of(*map);
+      if (preprocessing_.is_null()) map->fit(parts.train);
+      parts = {.train = map->usable(parts.train),
+               .validation = map->usable(parts.validation),
+               .test = map->usable(parts.test)};
+      sets.train.samples = parts.train;
+      take(sets.validation, parts.validation, train);
+      take(sets.test, parts.test, train);
+    }
+    if (preprocessing_.is_null()) preprocessing_ = train->preprocessing();
+    sets.preprocessing = preprocessing_;
+    sets.train.dataset = std::move(train);
+    add_own(sets.validation, Role::validation, e_.validation, sets.train.dataset);
+    add_own(sets.test, Role::test, e_.test, sets.train.dataset);
+    return sets;
+  }
+
+  Sets build_test() {
+    Sets sets;
+    add_own(sets.test, Role::test, e_.test);
+    sets.preprocessing = preprocessing_;
+    return sets;
+  }
+
+ private:
+  std::shared_ptr<datasets::Dataset> build(Role role, const config::Component& component,
+                                           std::shared_ptr<const datasets::Dataset> trained = nullptr) const {
+    return datasets::registry().build(component.name, component.options,
+                                      datasets::Context{.role = role,
+                                                        .loss = e_.loss.name,
+                                                        .preprocessing = preprocessing_,
+                                                        .validation_share = e_.validation.split,
+                                                        .test_share = e_.test.split,
+                                                        .held = with_prefix(held_, name_of(role) + "."),
+                                                        .trained = std::move(trained),
+                                                        .rank = rank_,
+                                                        .world_size = world_size_,
+                                                        .seed = static_cast<std::uint64_t>(e_.seed)});
+  }
+
+  Parts parts_of(const datasets::MapDataset& dataset) const {
+    if (!held_.empty()) {
+      return {.train = find_tensor(held_, "samples.train"),
+              .validation = find_tensor(held_, "samples.validation"),
+              .test = find_tensor(held_, "samples.test")};
+    }
+    if (splits_itself_) {
+      const at::Tensor none = at::empty({0}, at::kLong);
+      return {.train = at::arange(dataset.size(), at::kLong), .validation = none, .test = none};
+    }
+    return split(dataset, e_.validation, e_.test);
+  }
+
+  static void take(Set& set, const at::Tensor& samples, const std::shared_ptr<datasets::Dataset>& dataset) {
+    if (!samples.defined() || samples.numel() == 0) return;
+    set = {.dataset = dataset, .samples = samples};
+  }
+
+  // A dataset of its own, or the part that a dataset which splits itself has for this role: of what `trained` has read.
+  void add_own(Set& set, Role role, const config::HeldOut& options,
+               const std::shared_ptr<const datasets::Dataset>& trained = nullptr) const {
+    const bool has_part = splits_itself_ && options.split > 0;
+    if (options.dataset.name.empty() && !has_part) return;
+    set.dataset = has_part ? build(role, e_.dataset, trained) : build(role, options.dataset);
+    if (const auto* map = set.map()) {
+      set.samples = held_.empty() ? map->usable(at::arange(map->size(), at::kLong))
+                                  : find_tensor(held_, "samples." + name_of(role));
+      return;
+    }
+    throw usage_error("draws its samples without end: there is nothing to measure on", name_of(role));
+  }
+
+  const config::Experiment& e_;
+  const int rank_;
+  const int world_size_;
+  const NamedTensors& held_;
+  bool splits_itself_ = false;
+  Value preprocessing_;
+};
+
+}  // namespace
+
+Sets build_sets(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held,
+                const Value& preprocessing) {
+  return Builder(experiment, rank, world_size, held, preprocessing).build();
+}
+
+Sets build_whole(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held,
+                 const Value& preprocessing) {
+  config::Experiment whole = experiment;
+  whole.test = {};
+  whole.test.dataset = experiment.dataset;
+  whole.validation = {};
+  return Builder(whole, rank, world_size, held, preprocessing).build_test();
+}
+
+NamedTensors hold(const Sets& sets) {
+  NamedTensors all;
+  const std::pair<const Set*, const char*> named[] = {
+      {&sets.train, "train"}, {&sets.validation, "validation"}, {&sets.test, "test"}};
+  for (const auto& [set, name] : named) {
+    if (!set->dataset) continue;
+    if (set->samples.defined()) all.emplace_back(std::string("samples.") + name, set->samples);
+    if (set != &sets.train && set->dataset == sets.train.dataset) continue;
+    for (const auto& [tensor_name, tensor] : set->dataset->held()) {
+      all.emplace_back(std::string(name) + "." + tensor_name, tensor);
+    }
+  }
+  if (!sets.preprocessing.is_null()) all.emplace_back(kPreprocessing, bytes_of_text(sets.preprocessing.dump()));
+  return all;
+}
+
+namespace {
+
+// Sizes that the shape of a sample tells.
+void add_sizes(Value& facts, const datasets::Batch& batch) {
+  const at::Tensor& input = batch.inputs.front().second;
+  const at::Tensor& target = batch.targets.front().second;
+  if (batch.inputs.size() == 1 && input.is_floating_point() && input.dim() == 2) facts["in_features"] = input.size(1);
+  if (batch.inputs.size() == 1 && input.dim() == 4) {
+    facts["in_channels"] = input.size(1);
+    if (input.size(2) == input.size(3)) facts["image_size"] = input.size(2);
+  }
+  if (target.is_floating_point() && target.dim() == 2) facts["out_features"] = target.size(1);
+}
+
+std::vector<std::string> warnings_of(const Sets& sets) {
+  std::vector<std::string> all;
+  for (const Set* set : {&sets.train, &sets.validation, &sets.test}) {
+    const bool shared = set != &sets.train && set->dataset == sets.train.dataset;
+    if (!set->dataset || shared) continue;
+    const auto own = set->dataset->warnings();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+constexpr std::int64_t kLooked = 2;  // samples
+
+}  // namespace
+
+datasets::Batch first_samples(const Set& set, std::int64_t most) {
+  if (const auto* drawn = dynamic_cast<const datasets::DrawnDataset*>(set.dataset.get())) return drawn->draw(most);
+  if (const auto* placed = dynamic_cast<const datasets::PlacedDataset*>(set.dataset.get())) {
+    return placed->draw(most, {});
+  }
+  return set.map()->gather(set.samples.narrow(0, 0, std::min(most, set.size())), /*epoch=*/0);
+}
+
+Value facts_of(const Sets& sets) {
+  Value facts = {{"train_samples", sets.train.size()},
+                 {"validation_samples", sets.validation.size()},
+                 {"test_samples", sets.test.size()}};
+  if (sets.train.dataset) {
+    const bool is_empty = sets.train.map() != nullptr && sets.train.size() == 0;
+    if (!is_empty) add_sizes(facts, first_samples(sets.train, kLooked));
+    facts.update(sets.train.dataset->facts());
+  }
+  // A model of classes has an output for each.
+  if (facts.contains("num_classes")) facts["out_features"] = facts["num_classes"];
+  facts["warnings"] = warnings_of(sets);
+  return facts;
+}
+
+}  // namespace ddp::data

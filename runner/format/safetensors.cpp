@@ -1,0 +1,194 @@
+#include "format/safetensors.h"
+
+#include <fcntl.h>
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "format/array.h"
+#include "format/mapped_file.h"
+#include "record/file/input_file.h"
+
+namespace ddp::format {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kLargestHeader = 100u << 20;  // the format's own limit
+constexpr std::size_t kMostDimensions = 64;
+constexpr const char* kMetadata = "__metadata__";
+
+const std::map<std::string, at::ScalarType>& dtypes() {
+  static const std::map<std::string, at::ScalarType> known{
+      {"F64", at::kDouble}, {"F32", at::kFloat},  {"F16", at::kHalf},   {"BF16", at::kBFloat16}, {"I64", at::kLong},
+      {"I32", at::kInt},    {"I16", at::kShort},  {"I8", at::kChar},    {"U8", at::kByte},       {"BOOL", at::kBool},
+      {"U16", at::kUInt16}, {"U32", at::kUInt32}, {"U64", at::kUInt64},
+  };
+  return known;
+}
+
+std::string dtype_name(at::ScalarType type) {
+  for (const auto& [name, known] : dtypes()) {
+    if (known == type) return name;
+  }
+  throw training_error(std::string("a tensor of type ") + c10::toString(type) + " cannot be saved");
+}
+
+// Where a tensor's bytes lie in the data.
+std::pair<std::uint64_t, std::uint64_t> range_of(const nlohmann::json& entry) {
+  const auto& offsets = config::member(entry, "data_offsets");
+  if (!offsets.is_array() || offsets.size() != 2) throw std::runtime_error("it has no data_offsets");
+  const auto begin = static_cast<std::uint64_t>(config::as_count(offsets[0]));
+  const auto end = static_cast<std::uint64_t>(config::as_count(offsets[1]));
+  if (begin > end) throw std::runtime_error("its data ends before it begins");
+  return {begin, end};
+}
+
+std::vector<std::int64_t> shape_of(const nlohmann::json& entry, std::uint64_t element_size, std::uint64_t bytes) {
+  const auto& extents = config::member(entry, "shape");
+  if (!extents.is_array() || extents.size() > kMostDimensions) throw std::runtime_error("its shape is none");
+  std::vector<std::int64_t> shape;
+  for (const auto& extent : extents) shape.push_back(config::as_count(extent));
+  if (bytes != bytes_of(shape, element_size)) throw std::runtime_error("its shape does not fit its data");
+  return shape;
+}
+
+// A tensor as the header describes it.
+struct Entry {
+  std::string name;
+  at::ScalarType dtype;
+  std::vector<std::int64_t> shape;
+  std::uint64_t offset;  // of its bytes in the file
+  std::uint64_t bytes;
+};
+
+// `data`: the place in the file where the data begin.
+Entry entry_of(const std::string& name, const nlohmann::json& described, std::uint64_t data) {
+  const auto dtype = dtypes().find(config::text_member(described, "dtype"));
+  if (dtype == dtypes().end()) throw std::runtime_error("its dtype is none that is known");
+  const auto [begin, end] = range_of(described);
+  return {.name = name,
+          .dtype = dtype->second,
+          .shape = shape_of(described, c10::elementSize(dtype->second), end - begin),
+          .offset = data + begin,
+          .bytes = end - begin};
+}
+
+// The format's own rule: the tensors' ranges lie end to end over all of the data. So what is read is never more than
+// the file.
+void require_each_byte_once(const nlohmann::json& header, std::uint64_t size) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  for (const auto& [name, entry] : header.items()) {
+    if (name != kMetadata) ranges.push_back(range_of(entry));
+  }
+  std::sort(ranges.begin(), ranges.end());
+  std::uint64_t end = 0;
+  for (const auto& [first, last] : ranges) {
+    if (first != end) throw std::runtime_error("its tensors do not lie end to end");
+    end = last;
+  }
+  if (end != size) throw std::runtime_error("it holds more or less than its tensors");
+}
+
+nlohmann::json read_header(const record::InputFile& file, std::uint64_t length) {
+  std::string text(length, '\0');
+  file.read(8, text.data(), length);
+  nlohmann::json header = config::parse_json(text);
+  if (!header.is_object()) throw std::runtime_error("its header is no object");
+  return header;
+}
+
+// Returns what `take` makes of each tensor of the file.
+template <class Take>
+NamedTensors tensors_of(const record::InputFile& in, const std::string& name_of_file, const Take& take) {
+  unsigned char prefix[8] = {};
+  std::uint64_t length = 0;
+  if (in.size() >= sizeof prefix) in.read(0, prefix, sizeof prefix);
+  for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
+  if (in.size() < sizeof prefix || length > kLargestHeader || length > in.size() - sizeof prefix) {
+    throw training_error("is no safetensors file, or cut off", name_of_file);
+  }
+  const std::uint64_t begin = sizeof prefix + length;
+  std::string place = "its header";
+  try {
+    const nlohmann::json header = read_header(in, length);
+    require_each_byte_once(header, in.size() - begin);
+    NamedTensors tensors;
+    for (const auto& [name, described] : header.items()) {
+      if (name == kMetadata) continue;
+      place = "tensor " + config::in_quotes(name);
+      tensors.emplace_back(name, take(entry_of(name, described, begin)));
+    }
+    return tensors;
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw training_error("is damaged at " + place + ": " + error.msg(), name_of_file);
+  } catch (const std::exception& error) {
+    throw training_error("is damaged at " + place + ": " + error.what(), name_of_file);
+  }
+}
+
+at::Tensor read_tensor(const record::InputFile& file, const Entry& entry) {
+  at::Tensor tensor = at::empty(entry.shape, entry.dtype);
+  if (entry.bytes > 0) file.read(entry.offset, tensor.mutable_data_ptr(), entry.bytes);
+  return tensor;
+}
+
+}  // namespace
+
+NamedTensors read_safetensors(const fs::path& file) {
+  const record::InputFile in(file);
+  return tensors_of(in, file.string(), [&](const Entry& entry) { return read_tensor(in, entry); });
+}
+
+NamedTensors map_safetensors(const fs::path& file) {
+  const record::InputFile in(file);
+  MappedFile mapped;
+  return tensors_of(in, file.string(), [&](const Entry& entry) {
+    const bool aligned = entry.offset % c10::elementSize(entry.dtype) == 0;
+    if (entry.bytes == 0 || !aligned) return read_tensor(in, entry);
+    if (!mapped.memory) mapped = map_file(in, file);
+    // from_blob takes memory that could be written to; the pages are mapped for reading only.
+    char* begin = const_cast<char*>(mapped.bytes.data()) + entry.offset;
+    return at::from_blob(
+        begin, entry.shape, [memory = mapped.memory](void*) {}, at::TensorOptions(entry.dtype));
+  });
+}
+
+std::string safetensors_head(const NamedTensors& tensors) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  header[kMetadata] = {{"format", "pt"}};  // what Python's save_file writes for torch tensors
+  std::uint64_t offset = 0;
+  for (const auto& [name, tensor] : tensors) {
+    header[name] = {{"dtype", dtype_name(tensor.scalar_type())},
+                    {"shape", tensor.sizes().vec()},
+                    {"data_offsets", {offset, offset + tensor.nbytes()}}};
+    offset += tensor.nbytes();
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // data starts at a multiple of 8
+  std::string head;
+  for (int byte = 0; byte < 8; ++byte) head += static_cast<char>(text.size() >> (8 * byte) & 0xff);
+  return head + text;
+}
+
+void write_safetensors(const fs::path& file, const NamedTensors& tensors) {
+  const FileDescriptor out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!out) throw training_error("cannot create: " + errno_text(errno), file.string());
+  const std::string head = safetensors_head(tensors);
+  write_all(out.get(), head.data(), head.size(), file.string());
+  for (const auto& [name, tensor] : tensors) {
+    const at::Tensor bytes = tensor.contiguous();
+    write_all(out.get(), bytes.const_data_ptr(), bytes.nbytes(), file.string());
+  }
+}
+
+}  // namespace ddp::format

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "launch/held/held_data.h"
+#include "launch/library/rank_library.h"
+#include "launch/plan/plan.h"
+
+namespace ddp::launch {
+
+// The ranks of a plan on this machine, for a request that they answer together.
+class AskedRanks {
+ public:
+  // `task`: what is the same for all ranks. All that is given outlives this.
+  AskedRanks(const Plan& plan, const RankLibrary& library, const HeldData& data, rank::Task task)
+      : plan_(plan), library_(library), data_(data), task_(std::move(task)) {}
+
+  // Forks the ranks, watches them to their end, and returns rank 0's replies. Throws ddp::Error where a rank fails, of
+  // the kind usage where it refuses what it was given, and Stopped where a signal stops them.
+  template <class Request>
+  std::vector<typename Request::Reply> ask(const Request& request) const {
+    std::vector<typename Request::Reply> replies;
+    ask(request, [&](const typename Request::Reply& reply) { replies.push_back(reply); });
+    return replies;
+  }
+
+  // The same, but hands over each reply as it comes.
+  template <class Request>
+  void ask(const Request& request, const std::function<void(const typename Request::Reply&)>& take) const {
+    ask([&](const rank::Task& task, const rank::TakeReply& reply) { return library_.serve(task, request, reply); },
+        [&](const config::Value& reply) { take(config::read<typename Request::Reply>(reply)); });
+  }
+
+ private:
+  void ask(const std::function<int(const rank::Task&, const rank::TakeReply&)>& serve,
+           const rank::TakeReply& take) const;
+
+  const Plan& plan_;
+  const RankLibrary& library_;
+  const HeldData& data_;
+  const rank::Task task_;
+};
+
+}  // namespace ddp::launch

@@ -1,0 +1,123 @@
+#include "launch/run/predicting.h"
+
+#include <fcntl.h>
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/block_pipe.h"
+#include "base/error.h"
+#include "launch/process/pipe.h"
+#include "launch/run/job.h"
+#include "launch/run/run_summary.h"
+#include "launch/run/stopped.h"
+#include "launch/watch/supervisor.h"
+#include "rank/predict.h"
+
+namespace ddp::launch {
+namespace {
+
+// The way of blocks: from the dealer to each rank, and from each rank to the process that writes.
+struct Pipes {
+  std::vector<Pipe> to_ranks;
+  std::vector<Pipe> from_ranks;
+
+  explicit Pipes(int ranks) {
+    for (int r = 0; r < ranks; ++r) {
+      to_ranks.push_back(make_pipe());
+      from_ranks.push_back(make_pipe());
+      widen_pipe(to_ranks.back().to.get());
+      widen_pipe(from_ranks.back().to.get());
+    }
+  }
+};
+
+class Processes {
+ public:
+  Processes(const Predicting& p, int out)
+      : p_(p),
+        ranks_(p.plan.ranks_here()),
+        out_(fcntl(out, F_DUPFD_CLOEXEC, 3)),  // a process's own output goes elsewhere
+        pipes_(ranks_),
+        page_(ranks_ + 2),
+        supervisor_(page_, p.plan.experiment, /*saves=*/false) {}
+
+  Outcome run() {
+    start_dealer();
+    for (int r = 0; r < ranks_; ++r) start_rank(r);
+    start_collector();
+    pipes_ = Pipes(0);  // whoever waits for a process that has gone sees the end of its pipe
+    return supervisor_.watch();
+  }
+
+  // Was the input refused, or something else that the person gave?
+  bool refused(int process) { return process >= 0 && page_.rank(process).hopeless; }
+  std::string name_of(int process) const {
+    if (process == ranks_) return "the process that reads the input";
+    return process > ranks_ ? "the process that writes the output" : "rank " + std::to_string(process);
+  }
+
+ private:
+  rank::Task task_of_process(int process) {
+    rank::Task task = task_of(p_.plan, std::min(process, ranks_ - 1), page_, p_.task);
+    task.rank = process;
+    task.world_size = 1;
+    task.logs_failure = false;
+    return task;
+  }
+
+  void start(int process, std::vector<int> kept, const std::function<int()>& body) {
+    supervisor_.start(process, {.descriptor = STDERR_FILENO}, std::move(kept), [&](int) { return body(); });
+  }
+
+  static std::vector<std::int64_t> as_numbers(const std::vector<int>& descriptors) {
+    return {descriptors.begin(), descriptors.end()};
+  }
+
+  void start_dealer() {
+    std::vector<int> kept;
+    for (const Pipe& pipe : pipes_.to_ranks) kept.push_back(pipe.to.get());
+    const rank::DealRequest request{
+        .inputs = p_.inputs, .files_of_row = p_.files_of_row, .pipes = as_numbers(kept), .batch_size = p_.batch_size};
+    start(ranks_, kept, [&] { return p_.library.serve(task_of_process(ranks_), request); });
+  }
+
+  void start_rank(int r) {
+    const int from = pipes_.to_ranks[static_cast<std::size_t>(r)].from.get();
+    const int to = pipes_.from_ranks[static_cast<std::size_t>(r)].to.get();
+    const rank::PredictRequest request{
+        .from = from, .to = to, .ranks = ranks_, .batch_size = p_.batch_size, .form = p_.form};
+    start(r, {from, to}, [&] { return p_.library.serve(task_of_process(r), request); });
+  }
+
+  void start_collector() {
+    std::vector<int> kept;
+    for (const Pipe& pipe : pipes_.from_ranks) kept.push_back(pipe.from.get());
+    const rank::CollectRequest request{
+        .pipes = as_numbers(kept), .out = out_.get(), .form = p_.form, .name = p_.output};
+    kept.push_back(out_.get());
+    start(ranks_ + 1, kept, [&] { return p_.library.serve(task_of_process(ranks_ + 1), request); });
+  }
+
+  const Predicting& p_;
+  const int ranks_;
+  const FileDescriptor out_;
+  Pipes pipes_;
+  record::ProgressPage page_;
+  Supervisor supervisor_;
+};
+
+}  // namespace
+
+void predict(const Predicting& p, int out) {
+  Processes processes(p, out);
+  const Outcome outcome = processes.run();
+  if (outcome.failure) {
+    const record::Failure& failure = *outcome.failure;
+    if (processes.refused(failure.rank)) throw usage_error(failure.what);
+    throw training_error(failure.what, processes.name_of(failure.rank));
+  }
+  if (outcome.stop_signal != 0) throw Stopped(exit_code_of(outcome.stop_signal));
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,155 @@
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/block_pipe.h"
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "format/table_writer.h"
+#include "rank/predict.h"
+#include "rank/predictions.h"
+#include "rank/verb.h"
+
+namespace ddp::rank {
+namespace {
+
+// Writes the blocks of the ranks, in their order.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void begin(const std::string& head) = 0;
+  virtual void put(const std::string& block) = 0;
+  virtual void end() {}
+};
+
+class CsvSink final : public Sink {
+ public:
+  explicit CsvSink(const CollectRequest& request) : r_(request) {}
+  void begin(const std::string& head) override { put(head); }
+  void put(const std::string& block) override {
+    write_all(static_cast<int>(r_.out), block.data(), block.size(), r_.name);
+  }
+
+ private:
+  const CollectRequest& r_;
+};
+
+// The head says how many rows there are: it is written once more at the end, as long as at the beginning.
+class NpySink final : public Sink {
+ public:
+  explicit NpySink(const CollectRequest& request) : r_(request) {}
+
+  void begin(const std::string& head) override {
+    shape_ = config::Value::parse(head).get<std::vector<std::int64_t>>();
+    length_ = (kStart + text_with(INT64_MAX).size() + 1 + 63) / 64 * 64;
+    const std::string unfinished = head_with(0);
+    write_all(static_cast<int>(r_.out), unfinished.data(), unfinished.size(), r_.name);
+  }
+  void put(const std::string& block) override {
+    write_all(static_cast<int>(r_.out), block.data(), block.size(), r_.name);
+    bytes_ += static_cast<std::int64_t>(block.size());
+  }
+  void end() override {
+    std::int64_t row_bytes = sizeof(float);
+    for (const std::int64_t extent : shape_) row_bytes *= extent;
+    const std::string head = head_with(row_bytes == 0 ? 0 : bytes_ / row_bytes);
+    if (pwrite(static_cast<int>(r_.out), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) {
+      throw training_error("cannot write: " + errno_text(errno), r_.name);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kStart = 10;  // the magic number, the version, and the length of the dict
+
+  std::string text_with(std::int64_t rows) const {
+    std::string extents = std::to_string(rows) + ",";
+    for (std::size_t i = 0; i < shape_.size(); ++i) extents += (i == 0 ? " " : ", ") + std::to_string(shape_[i]);
+    return "{'descr': '<f4', 'fortran_order': False, 'shape': (" + extents + "), }";
+  }
+  // The head of a .npy file, version 1.0.
+  std::string head_with(std::int64_t rows) const {
+    std::string text = text_with(rows);
+    text.resize(length_ - kStart - 1, ' ');
+    text += '\n';
+    std::string head("\x93NUMPY\x01\x00", 8);
+    head += static_cast<char>(text.size() & 0xff);
+    head += static_cast<char>(text.size() >> 8);
+    return head + text;
+  }
+
+  const CollectRequest& r_;
+  std::vector<std::int64_t> shape_;  // of a row
+  std::size_t length_ = 0;           // of the head
+  std::int64_t bytes_ = 0;
+};
+
+class ParquetSink final : public Sink {
+ public:
+  explicit ParquetSink(const CollectRequest& request) : r_(request) {}
+
+  void begin(const std::string& head) override {
+    columns_ = columns_from_text(head);
+    writer_ = format::open_table_writer(static_cast<int>(r_.out), columns_, r_.name);
+  }
+  void put(const std::string& block) override {
+    std::int64_t rows = 0;
+    std::memcpy(&rows, block.data(), sizeof rows);
+    std::vector<const void*> cells;
+    std::size_t place = sizeof rows;
+    for (const format::OutputColumn& column : columns_) {
+      cells.push_back(block.data() + place);
+      place += (static_cast<std::size_t>(rows) * format::bytes_of_cell(column.type) + 7) / 8 * 8;
+    }
+    writer_->write(rows, cells);
+  }
+  void end() override { writer_->close(); }
+
+ private:
+  const CollectRequest& r_;
+  std::vector<format::OutputColumn> columns_;
+  std::unique_ptr<format::TableWriter> writer_;
+};
+
+std::unique_ptr<Sink> make_sink(const CollectRequest& request) {
+  switch (form_named(request.form)) {
+    case Form::npy:
+      return std::make_unique<NpySink>(request);
+    case Form::parquet:
+      return std::make_unique<ParquetSink>(request);
+    case Form::csv:
+      break;
+  }
+  return std::make_unique<CsvSink>(request);
+}
+
+// Puts the blocks of the ranks together in their order: they were dealt in turn.
+void collect(const CollectRequest& request, const Task& t, const TakeReply&) {
+  const auto sink = make_sink(request);
+  const std::size_t ranks = request.pipes.size();
+  const auto next_of = [&](std::size_t turn, std::string& block) {
+    return read_block(static_cast<int>(request.pipes[turn % ranks]), block);
+  };
+  std::string block;
+  next_of(0, block);
+  sink->begin(block);
+  std::size_t turn = 0;
+  for (; next_of(turn, block); ++turn) {
+    sink->put(block);
+    t.progress->rank(t.rank).note_activity();
+  }
+  // Where one rank has no more blocks, those after it have none.
+  for (std::size_t other = 1; other < ranks; ++other) next_of(turn + other, block);
+  sink->end();
+}
+
+const bool collect_registered =
+    verbs().add<CollectRequest>(CollectRequest::kVerb, "writes what ranks have predicted", collect);
+
+}  // namespace
+}  // namespace ddp::rank

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
+#include <c10/util/StringUtil.h>
+#include <nlohmann/json.hpp>
+
+#include "base/block_pipe.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "datasets/dataset.h"
+#include "datasets/table/encoder.h"
+#include "datasets/table/options.h"
+#include "rank/predict.h"
+#include "rank/verb.h"
+
+namespace ddp::rank {
+namespace {
+
+constexpr std::int64_t kBlockRows = 4096;
+// Rows may be images: a pipe's two ends each hold a block.
+constexpr std::int64_t kBlockBytes = 16 << 20;
+
+std::vector<DealtRows::Input> layout_of(const NamedTensors& rows) {
+  std::vector<DealtRows::Input> inputs;
+  for (const auto& [name, tensor] : rows) {
+    inputs.push_back({.type = static_cast<std::int64_t>(tensor.scalar_type()), .shape = tensor.sizes().slice(1).vec()});
+  }
+  return inputs;
+}
+
+// "[3, 4] of Float"
+std::string layout_text(const std::vector<DealtRows::Input>& inputs) {
+  std::string text;
+  for (const auto& input : inputs) {
+    text += (text.empty() ? "" : " and ") + c10::str(at::IntArrayRef(input.shape)) + " of " +
+            c10::toString(static_cast<at::ScalarType>(input.type));
+  }
+  return text;
+}
+
+// Deals rows to the ranks in blocks of one size; the last block may be short.
+class Dealer {
+ public:
+  explicit Dealer(const DealRequest& request) : r_(request) {}
+
+  // Says what rows follow; the first call tells the ranks. `file` holds them. Throws ddp::Error (usage) where they are
+  // not like those before.
+  void begin(const std::vector<DealtRows::Input>& inputs, const std::string& file) {
+    if (!rows_.inputs.empty()) {
+      if (inputs == rows_.inputs) return;
+      throw usage_error(
+          "has rows of shape " + layout_text(inputs) + ", but " + rows_.file + " has " + layout_text(rows_.inputs),
+          file, "rows that follow each other are of one kind");
+    }
+    std::int64_t bytes = 1;
+    for (const auto& input : inputs) {
+      std::int64_t values = static_cast<std::int64_t>(c10::elementSize(static_cast<at::ScalarType>(input.type)));
+      for (const std::int64_t extent : input.shape) values *= extent;
+      if (values == 0) throw usage_error("has rows that hold no number", file);
+      row_bytes_.push_back(static_cast<std::size_t>(values));
+      bytes += values;
+    }
+    const std::int64_t most = std::clamp<std::int64_t>(kBlockBytes / bytes, 1, kBlockRows);
+    rows_ = {
+        .file = file, .block_rows = std::max<std::int64_t>(1, most / r_.batch_size) * r_.batch_size, .inputs = inputs};
+    partial_.resize(inputs.size());
+    const std::string text = to_text(rows_);
+    for (const std::int64_t pipe : r_.pipes) write_block(static_cast<int>(pipe), text.data(), text.size());
+  }
+
+  std::int64_t block_rows() const { return rows_.block_rows; }
+
+  // Each input [n, …], contiguous.
+  void add(const NamedTensors& inputs) {
+    const std::int64_t count = inputs.front().second.size(0);
+    for (std::int64_t row = 0; row < count;) {
+      const std::int64_t taken = std::min(rows_.block_rows - partial_rows_, count - row);
+      const bool whole = taken == rows_.block_rows;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const std::size_t bytes = static_cast<std::size_t>(taken) * row_bytes_[i];
+        const char* from =
+            static_cast<const char*>(inputs[i].second.const_data_ptr()) + static_cast<std::size_t>(row) * row_bytes_[i];
+        if (whole) {
+          write_block(next_pipe(), from, bytes);
+        } else {
+          partial_[i].append(from, bytes);
+        }
+      }
+      row += taken;
+      partial_rows_ += whole ? 0 : taken;
+      if (whole) ++turn_;
+      if (partial_rows_ == rows_.block_rows) send_partial();
+    }
+  }
+
+  void end() {
+    if (partial_rows_ > 0) send_partial();
+    for (const std::int64_t pipe : r_.pipes) end_blocks(static_cast<int>(pipe));
+  }
+
+ private:
+  int next_pipe() const { return static_cast<int>(r_.pipes[turn_ % r_.pipes.size()]); }
+
+  void send_partial() {
+    for (std::string& block : partial_) {
+      write_block(next_pipe(), block.data(), block.size());
+      block.clear();
+    }
+    partial_rows_ = 0;
+    ++turn_;
+  }
+
+  const DealRequest& r_;
+  DealtRows rows_;
+  std::vector<std::size_t> row_bytes_;  // of each input
+  std::vector<std::string> partial_;    // of each input, the rows of a block that is not whole yet
+  std::int64_t partial_rows_ = 0;
+  std::size_t turn_ = 0;
+};
+
+void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
+  datasets::Encoder encoder = datasets::encoder_from_json(t.preprocessing);
+  // Each row of the input has its row of the output.
+  if (encoder.missing == "drop") encoder.missing = "error";
+  dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front());
+  std::int64_t unknown_names = 0;
+  for (const std::string& input : request.inputs) {
+    const format::TableOptions options = datasets::table_options(t.experiment->dataset, input);
+    const auto file = format::open_table(input, options);
+    file->read(encoder.wanted(/*with_targets=*/false));
+    datasets::Table table{.pieces = {}, .files = {{.path = input, .first_row = 0}}, .rows = 0, .how = options};
+    std::int64_t first = 0;
+    for (format::TableChunk chunk; file->next(chunk);) {
+      table.files.front().first_row = -first;
+      table.rows = chunk.rows;
+      table.pieces.clear();
+      table.pieces.push_back({.chunk = std::move(chunk), .first_row = 0});
+      first += table.rows;
+      const datasets::Encoded encoded = datasets::encode(encoder, table, /*with_targets=*/false);
+      unknown_names += encoded.unknown_names;
+      dealer.add({{"input", encoded.inputs}});
+      t.progress->rank(t.rank).note_activity();
+    }
+  }
+  if (unknown_names > 0) {
+    log::warn(std::to_string(unknown_names) + (unknown_names == 1 ? " cell holds" : " cells hold") +
+              " a category that the training rows do not have: all of its columns are 0");
+  }
+}
+
+// The run's dataset over other files.
+std::unique_ptr<datasets::Dataset> dataset_over(const std::vector<std::string>& files, const Task& t) {
+  const config::Component& trained = t.experiment->dataset;
+  config::Value options = trained.options;
+  const auto& option = datasets::registry().traits(trained.name).at("predicts_from").get_ref<const std::string&>();
+  options[option] = files.size() == 1 ? config::Value(files.front()) : config::Value(files);
+  return datasets::registry().build(trained.name, options,
+                                    {.role = datasets::Role::prediction,
+                                     .loss = t.experiment->loss.name,
+                                     .preprocessing = t.preprocessing,
+                                     .seed = static_cast<std::uint64_t>(t.experiment->seed)});
+}
+
+void deal_samples(const datasets::MapDataset& samples, const std::string& file, const Task& t, Dealer& dealer) {
+  const auto gather = [&](std::int64_t begin, std::int64_t end) {
+    return samples.gather(at::arange(begin, end, at::kLong), /*epoch=*/0).inputs;
+  };
+  dealer.begin(layout_of(gather(0, 1)), file);
+  for (std::int64_t begin = 0; begin < samples.size(); begin += dealer.block_rows()) {
+    dealer.add(gather(begin, std::min(samples.size(), begin + dealer.block_rows())));
+    t.progress->rank(t.rank).note_activity();
+  }
+}
+
+void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
+  const auto together = request.files_of_row;
+  for (auto next = request.inputs.begin(); next != request.inputs.end(); next += together) {
+    const auto dataset = dataset_over({next, next + together}, t);
+    const auto* samples = dynamic_cast<const datasets::MapDataset*>(dataset.get());
+    if (samples == nullptr) {
+      throw usage_error("the dataset \"" + t.experiment->dataset.name + "\" does not give its samples by number",
+                        *next);
+    }
+    deal_samples(*samples, *next, t, dealer);
+  }
+}
+
+void deal(const DealRequest& request, const Task& t, const TakeReply&) {
+  at::set_num_threads(static_cast<int>(*t.experiment->threads));
+  Dealer dealer(request);
+  if (datasets::is_table(t.preprocessing)) {
+    deal_tables(request, t, dealer);
+  } else {
+    deal_files(request, t, dealer);
+  }
+  dealer.end();
+}
+
+const bool deal_registered = verbs().add<DealRequest>(DealRequest::kVerb, "reads rows and deals them to ranks", deal);
+
+}  // namespace
+
+std::string to_text(const DealtRows& rows) {
+  config::Value inputs = config::Value::array();
+  for (const auto& input : rows.inputs) inputs.push_back({{"type", input.type}, {"shape", input.shape}});
+  const config::Value value = {{"file", rows.file}, {"block_rows", rows.block_rows}, {"inputs", std::move(inputs)}};
+  return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+}
+
+DealtRows dealt_rows_of(const std::string& text) {
+  const config::Value value = config::Value::parse(text);
+  DealtRows rows{.file = value.at("file"), .block_rows = value.at("block_rows"), .inputs = {}};
+  for (const config::Value& one : value.at("inputs")) {
+    rows.inputs.push_back({.type = one.at("type"), .shape = one.at("shape").get<std::vector<std::int64_t>>()});
+  }
+  return rows;
+}
+
+}  // namespace ddp::rank

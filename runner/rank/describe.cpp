@@ -1,0 +1,40 @@
+#include "rank/describe.h"
+
+#include <ATen/Context.h>
+
+#include "data/description.h"
+#include "data/preview.h"
+#include "rank/data.h"
+#include "rank/verb.h"
+
+namespace ddp::rank {
+namespace {
+
+// Datasets that draw their samples draw those of a run.
+data::Sets sets_of_run(const Task& task) {
+  at::manual_seed(static_cast<std::uint64_t>(task.experiment->seed));
+  return build_sets(task);
+}
+
+void describe_data(const DescribeRequest&, const Task& task, const TakeReply& reply) {
+  const config::Experiment& e = *task.experiment;
+  const data::Sets sets = sets_of_run(task);
+  config::Loader loader = e.loader;
+  loader.workers = 0;  // one batch is worth no thread
+  const auto batches = data::make_batches(*sets.train.dataset, sets.train.samples,
+                                          {.world_size = task.world_size, .batch_size = *e.batch_size}, loader);
+  batches->start_epoch(/*epoch=*/0, /*position=*/0, /*done=*/0, /*last=*/true);
+  reply(config::write(DataView{.value = data::describe(sets, batches->next())}));
+}
+
+void preview_data(const PreviewRequest&, const Task& task, const TakeReply& reply) {
+  reply(config::write(DataView{.value = data::preview(sets_of_run(task))}));
+}
+
+const bool describe_registered =
+    verbs().add<DescribeRequest>(DescribeRequest::kVerb, "says what the data are", describe_data);
+const bool preview_registered =
+    verbs().add<PreviewRequest>(PreviewRequest::kVerb, "shows the data for a page", preview_data);
+
+}  // namespace
+}  // namespace ddp::rank

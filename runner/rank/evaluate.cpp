@@ -1,0 +1,62 @@
+#include "rank/evaluate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "rank/data.h"
+#include "rank/model.h"
+#include "rank/process.h"
+#include "rank/verb.h"
+#include "train/evaluate.h"
+
+namespace ddp::rank {
+namespace {
+
+class Evaluation {
+ public:
+  Evaluation(const Task& t, const dist::Groups& groups)
+      : t_(t),
+        groups_(groups),
+        saved_(checkpoint::load(t.resume_from)),
+        model_(build_parallel(t, groups.main, &saved_)),
+        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)) {}
+
+  void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, config::Value& values) const {
+    if (!set) return;
+    const auto measured = train::evaluate({.model = *model_,
+                                           .group = groups_.main,
+                                           .loss = loss_,
+                                           .set = *set,
+                                           .device = first_device(t_),
+                                           .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); }});
+    for (const auto& [name, value] : measured) values[prefix + name] = value;
+  }
+
+ private:
+  const Task& t_;
+  const dist::Groups& groups_;
+  const checkpoint::Checkpoint saved_;
+  const std::unique_ptr<dist::Parallel> model_;
+  const train::Loss loss_;
+};
+
+void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& reply) {
+  const auto& e = *t.experiment;
+  prepare_process(t);
+  const data::Sets sets = build_sets(t, request.whole);
+  const dist::Groups groups = join_groups(t);
+  naming_absent_ranks(t, groups, [&] {
+    const Evaluation evaluation(t, groups);
+    Measurement measured;
+    const config::HeldOut& of_test = request.whole ? static_cast<const config::HeldOut&>(e.validation) : e.test;
+    if (!request.whole) evaluation.add(evaluation_of(t, sets.validation, e.validation), "val_", measured.values);
+    evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : "test_", measured.values);
+    if (t.rank == 0) reply(config::write(measured));
+  });
+  dist::leave(groups.main);
+}
+
+const bool evaluate_registered =
+    verbs().add<EvaluateRequest>(EvaluateRequest::kVerb, "measures the weights of a checkpoint", evaluate);
+
+}  // namespace
+}  // namespace ddp::rank

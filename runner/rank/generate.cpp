@@ -1,0 +1,116 @@
+#include "rank/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/multinomial.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/topk.h>
+#include <torch/nn/module.h>
+
+#include "base/error.h"
+#include "model/next_token.h"
+#include "rank/model.h"
+#include "rank/process.h"
+#include "rank/verb.h"
+#include "tokenize/tokenizer.h"
+#include "tokenize/utf8_stream.h"
+
+namespace ddp::rank {
+namespace {
+
+constexpr const char* kBlockSize = "block_size";
+
+// The most tokens that the model is given: as many as it takes, or as a sample of its training had.
+std::int64_t context_size(const config::Experiment& e) {
+  const auto& of_model = e.model.options;
+  const bool told = of_model.contains(kBlockSize) && of_model.at(kBlockSize).is_number_integer();
+  return (told ? of_model : e.dataset.options).at(kBlockSize).get<std::int64_t>();
+}
+
+void require_finite(const at::Tensor& scores, const char* what, const std::string& where, const char* remedy) {
+  if (!std::isfinite(scores.max().item<double>())) throw usage_error(what, where, remedy);
+}
+
+// Draws the next token as generate() of nanoGPT's model.py does. scores: [1, vocab_size].
+std::int64_t draw_token(const at::Tensor& scores, const GenerateRequest& r) {
+  if (r.temperature == 0) return scores.argmax(1).item<std::int64_t>();
+  at::Tensor scaled = scores / r.temperature;
+  require_finite(scaled, "is too small: the scores overflow", "--temperature", "0 takes the most likely token");
+  const std::int64_t k = std::min(r.top_k, scaled.size(1));
+  const at::Tensor least = std::get<0>(scaled.topk(k)).narrow(1, k - 1, 1);
+  scaled.masked_fill_(scaled < least, -std::numeric_limits<double>::infinity());
+  return at::multinomial(at::softmax(scaled, 1), 1).item<std::int64_t>();
+}
+
+class Generator {
+ public:
+  explicit Generator(const Task& t)
+      : task_(t),
+        tokenizer_(tokenize::tokenizer_from_json(t.preprocessing.at("tokenizer")).tokenizer),
+        model_(build_parallel(t, nullptr, &saved_)) {
+    model_->module().ptr()->eval();
+  }
+
+  void run(const GenerateRequest& r, const TakeReply& reply) {
+    const tokenize::Text prompt{.bytes = r.prompt, .sources = {{.name = "--prompt"}}};
+    ids_ = tokenize::encode_all(*tokenizer_, prompt);
+    if (ids_.empty()) throw usage_error("has no token", "--prompt", "give at least one character");
+    give(ids_, reply);
+    // The model's initial weights have drawn from the generator before.
+    at::manual_seed(static_cast<std::uint64_t>(r.seed));
+    for (std::int64_t i = 0; i < r.tokens; ++i) {
+      ids_.push_back(draw_token(scores(), r));
+      give({ids_.back()}, reply);
+      task_.progress->rank(task_.rank).note_activity();
+    }
+    reply(config::write(Continuation{.text = stream_.end(), .tokens = {}}));
+  }
+
+ private:
+  at::Tensor scores() {
+    const auto count = std::min<std::int64_t>(context_size_, static_cast<std::int64_t>(ids_.size()));
+    const at::Tensor context =
+        at::from_blob(ids_.data() + (static_cast<std::int64_t>(ids_.size()) - count), {1, count}, at::kLong);
+    // A copy, aligned as Python's is.
+    const at::Tensor scores = model::next_token_scores(model_->module(), context.clone().to(first_device(task_)));
+    require_finite(scores, "the weights give scores that are not finite", task_.resume_from.string(),
+                   "use another checkpoint: --from");
+    return scores;
+  }
+
+  void give(const std::vector<std::int64_t>& ids, const TakeReply& reply) {
+    for (const std::int64_t id : ids) {
+      if (id < tokenizer_->vocab_size()) continue;
+      throw usage_error("the model drew token " + std::to_string(id) + ", and the tokenizer has " +
+                            std::to_string(tokenizer_->vocab_size()) + " tokens",
+                        "model.vocab_size", "train longer, or with the vocab_size of the tokenizer");
+    }
+    reply(config::write(Continuation{.text = stream_.add(tokenizer_->decode(ids)), .tokens = ids}));
+  }
+
+  const Task& task_;
+  const std::shared_ptr<const tokenize::Tokenizer> tokenizer_;
+  const checkpoint::Checkpoint saved_ = checkpoint::load(task_.resume_from);
+  const std::unique_ptr<dist::Parallel> model_;
+  const std::int64_t context_size_ = context_size(*task_.experiment);
+  tokenize::Utf8Stream stream_;
+  std::vector<std::int64_t> ids_;
+};
+
+void generate(const GenerateRequest& request, const Task& t, const TakeReply& reply) {
+  prepare_process(t);
+  const at::NoGradGuard no_grad;
+  Generator(t).run(request, reply);
+}
+
+const bool generate_registered =
+    verbs().add<GenerateRequest>(GenerateRequest::kVerb, "continues a text with the weights of a checkpoint", generate);
+
+}  // namespace
+}  // namespace ddp::rank

@@ -1,0 +1,142 @@
+#include "rank/predict.h"
+
+#include <algorithm>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/StringUtil.h>
+#include <torch/nn/module.h>
+
+#include "base/block_pipe.h"
+#include "base/error.h"
+#include "model/call.h"
+#include "rank/model.h"
+#include "rank/predictions.h"
+#include "rank/process.h"
+#include "rank/verb.h"
+
+namespace ddp::rank {
+namespace {
+
+std::vector<std::int64_t> with_rows(std::int64_t rows, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> whole{rows};
+  whole.insert(whole.end(), shape.begin(), shape.end());
+  return whole;
+}
+
+// The blocks of rows that a rank is dealt, and the model that answers them.
+class Answering {
+ public:
+  Answering(const PredictRequest& request, const Task& t)
+      : r_(request),
+        t_(t),
+        device_(first_device(t)),
+        saved_(checkpoint::load(t.resume_from)),
+        model_(build_parallel(t, nullptr, &saved_)) {
+    model_->module().ptr()->eval();
+    std::string text;
+    read_block(static_cast<int>(r_.from), text);
+    rows_ = dealt_rows_of(text);
+    blocks_.resize(rows_.inputs.size());
+  }
+
+  // The output for one row, which shows how many there are where there are no rows, too. Throws ddp::Error (usage)
+  // where the model does not take such rows.
+  at::Tensor look() {
+    std::vector<at::Tensor> inputs;
+    std::string shapes;
+    for (const auto& input : rows_.inputs) {
+      const auto type = static_cast<at::ScalarType>(input.type);
+      inputs.push_back(at::zeros(with_rows(1, input.shape), type).to(device_));
+      shapes += (shapes.empty() ? "" : " and ") + c10::str(at::IntArrayRef(input.shape)) + " of " + c10::toString(type);
+    }
+    try {
+      return model::call(model_->module(), inputs);
+    } catch (const c10::Error& error) {
+      const config::Component& model = t_.experiment->model;
+      const auto size = model.options.find("in_features");
+      const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
+      throw usage_error("has rows of shape " + shapes + ", which the model \"" + model.name + "\"" + takes +
+                            " does not take: " + error.msg(),
+                        rows_.file);
+    }
+  }
+
+  // Reads the next block of rows. Returns false at the end.
+  bool next() {
+    if (!read_block(static_cast<int>(r_.from), blocks_.front())) return false;
+    for (std::size_t i = 1; i < blocks_.size(); ++i) read_block(static_cast<int>(r_.from), blocks_[i]);
+    first_row_ = (r_.ranks * turn_++ + t_.rank) * rows_.block_rows;
+    return true;
+  }
+
+  // The outputs for the rows of the block.
+  at::Tensor outputs() {
+    std::vector<at::Tensor> inputs;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto type = static_cast<at::ScalarType>(rows_.inputs[i].type);
+      std::int64_t values = 1;
+      for (const std::int64_t extent : rows_.inputs[i].shape) values *= extent;
+      const auto rows = static_cast<std::int64_t>(blocks_[i].size() / c10::elementSize(type)) / values;
+      inputs.push_back(at::from_blob(blocks_[i].data(), with_rows(rows, rows_.inputs[i].shape), type));
+    }
+    const std::int64_t rows = inputs.front().size(0);
+    std::vector<at::Tensor> parts;
+    for (std::int64_t first = 0; first < rows; first += r_.batch_size) {
+      parts.push_back(forward(inputs, first, std::min(r_.batch_size, rows - first)));
+    }
+    return parts.size() == 1 ? parts.front() : at::cat(parts);
+  }
+
+ private:
+  at::Tensor forward(const std::vector<at::Tensor>& all, std::int64_t first, std::int64_t count) {
+    std::vector<at::Tensor> batch;
+    // A copy, aligned as a batch of training is.
+    for (const at::Tensor& input : all) batch.push_back(input.narrow(0, first, count).clone().to(device_));
+    try {
+      return model::call(model_->module(), batch);
+    } catch (const c10::IndexError& error) {
+      const std::int64_t row = first_row_ + first;
+      throw usage_error("the model does not take them: " + error.msg(),
+                        "rows " + std::to_string(row) + " to " + std::to_string(row + count - 1) + " of the input",
+                        "rows count from 0");
+    }
+  }
+
+  const PredictRequest& r_;
+  const Task& t_;
+  const c10::Device device_;
+  const checkpoint::Checkpoint saved_;
+  const std::unique_ptr<dist::Parallel> model_;
+  DealtRows rows_;
+  std::vector<std::string> blocks_;  // of each input
+  std::int64_t turn_ = 0;
+  std::int64_t first_row_ = 0;  // of the block, in the whole input
+};
+
+void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
+  prepare_process(t);
+  const at::NoGradGuard no_grad;
+  Answering answering(request, t);
+  const Predictions predictions(meaning_of(t), form_named(request.form), answering.look());
+  const auto to = static_cast<int>(request.to);
+  if (t.rank == 0) {
+    const std::string head = predictions.head();
+    write_block(to, head.data(), head.size());
+  }
+  for (std::string answers; answering.next();) {
+    answers.clear();
+    predictions.append(answers, answering.outputs());
+    write_block(to, answers.data(), answers.size());
+    t.progress->rank(t.rank).note_activity();
+  }
+  end_blocks(to);
+}
+
+const bool predict_registered =
+    verbs().add<PredictRequest>(PredictRequest::kVerb, "predicts the rows that it is dealt", predict);
+
+}  // namespace
+}  // namespace ddp::rank

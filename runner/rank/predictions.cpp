@@ -1,0 +1,284 @@
+#include "rank/predictions.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/softmax.h>
+#include <c10/util/StringUtil.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace ddp::rank {
+namespace {
+
+using datasets::TargetKind;
+using format::OutputColumn;
+using format::OutputType;
+
+// A cell of a CSV file: in quotes where it needs them (RFC 4180).
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+void append_number(std::string& text, double value, bool is_float) {
+  char number[40];
+  const auto end = is_float ? std::to_chars(number, number + sizeof number, static_cast<float>(value)).ptr
+                            : std::to_chars(number, number + sizeof number, value).ptr;
+  text.append(number, end);
+}
+
+template <class Number>
+bool reads_as(const std::string& text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && rest == end;
+}
+
+template <class Number>
+Number number_in(const std::string& text) {
+  Number number{};
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Numbers where all names are numbers, as one who reads the CSV file takes them.
+OutputType type_of_names(const std::vector<std::string>& names) {
+  if (std::all_of(names.begin(), names.end(), reads_as<std::int64_t>)) return OutputType::integer;
+  return std::all_of(names.begin(), names.end(), reads_as<double>) ? OutputType::float64 : OutputType::text;
+}
+
+// "y" of "y", of "y.npy" and of "y-*.npy": the name of the array that an option names.
+std::string target_name(const config::Value& option) {
+  const config::Value& first = option.is_array() && !option.empty() ? option.front() : option;
+  std::string name = first.is_string() ? first.get<std::string>() : "";
+  const std::filesystem::path path(name);
+  if (path.extension() != ".npy") return name.empty() ? "target" : name;
+  name = path.stem().string();
+  if (const auto pattern = name.find_first_of("*?["); pattern != std::string::npos) name.resize(pattern);
+  while (!name.empty() && std::ispunct(static_cast<unsigned char>(name.back())) != 0) name.pop_back();
+  return name.empty() ? "target" : name;
+}
+
+// Puts the cells of a column behind what a block of Parquet has.
+template <class Cell, class CellOf>
+void append_column(std::string& block, std::int64_t rows, const CellOf& cell_of) {
+  const std::size_t begin = block.size();
+  const std::size_t bytes = static_cast<std::size_t>(rows) * sizeof(Cell);
+  block.resize(begin + (bytes + 7) / 8 * 8);
+  char* to = block.data() + begin;
+  for (std::int64_t row = 0; row < rows; ++row, to += sizeof(Cell)) {
+    const Cell cell = cell_of(row);
+    std::memcpy(to, &cell, sizeof cell);
+  }
+}
+
+}  // namespace
+
+Form form_named(const std::string& name) {
+  if (name == "npy") return Form::npy;
+  return name == "parquet" ? Form::parquet : Form::csv;
+}
+
+Meaning meaning_of(const Task& t) {
+  const std::string& loss = t.experiment->loss.name;
+  if (datasets::is_table(t.preprocessing)) {
+    datasets::Encoder e = datasets::encoder_from_json(t.preprocessing);
+    const bool scaled = std::any_of(e.target_scales.begin(), e.target_scales.end(), [](const datasets::Scale& scale) {
+      return scale.kind != datasets::Scale::Kind::none;
+    });
+    return {.kind = e.kind,
+            .loss = loss,
+            .of_table = true,
+            .targets = std::move(e.targets),
+            .classes = e.classes.names(),
+            .scales = scaled ? std::move(e.target_scales) : std::vector<datasets::Scale>()};
+  }
+  const config::Value& options = t.experiment->dataset.options;
+  return {.kind = datasets::target_kind(loss),
+          .loss = loss,
+          .of_table = false,
+          .targets = {target_name(options.value("targets", config::Value()))},
+          .classes = {},
+          .scales = {}};
+}
+
+Predictions::Predictions(Meaning meaning, Form form, const at::Tensor& looked) : m_(std::move(meaning)), form_(form) {
+  require_fit(looked);
+  row_shape_ = looked.sizes().slice(1).vec();
+  if (row_shape_.size() == 1) width_ = row_shape_.front();
+  if (form_ != Form::npy) name_columns();
+}
+
+void Predictions::require_fit(const at::Tensor& looked) const {
+  const std::string shape = "has outputs of shape " + c10::str(looked.sizes());
+  const auto targets = static_cast<std::int64_t>(m_.targets.size());
+  if (looked.dim() == 0 || looked.size(0) != 1) {
+    throw usage_error(shape + " for one row", "the model", "the first extent of its outputs counts the rows");
+  }
+  if (m_.kind == TargetKind::classes && (looked.dim() < 2 || looked.dim() == 3)) {
+    throw usage_error(shape + ", and the loss \"" + m_.loss + "\" has classes", "the model",
+                      "predict takes outputs [n, classes], or [n, classes, height, width]");
+  }
+  if (m_.of_table && (looked.dim() != 2 || (m_.kind != TargetKind::classes && looked.size(1) != targets))) {
+    throw usage_error(shape + ", but the data have " + std::to_string(targets) + " target columns", "the model");
+  }
+  if (looked.dim() > 2 && form_ != Form::npy) {
+    throw usage_error(shape + ", which are no columns of a table", "the model", "write them to a .npy file: -o");
+  }
+}
+
+std::vector<std::string> Predictions::target_names() const {
+  if (m_.targets.size() != 1 || width_ == 1) return m_.targets;
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < width_; ++i) names.push_back(m_.targets.front() + "_" + std::to_string(i));
+  return names;
+}
+
+void Predictions::name_columns() {
+  if (m_.kind == TargetKind::classes) {
+    // A model may have more outputs than the data have classes.
+    for (std::int64_t i = 0; i < width_; ++i) {
+      const auto known = static_cast<std::int64_t>(m_.classes.size());
+      classes_.push_back(i < known ? m_.classes[static_cast<std::size_t>(i)] : std::to_string(i));
+    }
+    columns_.push_back({.name = "prediction", .type = type_of_names(classes_), .values = {}});
+    if (columns_.back().type == OutputType::text) columns_.back().values = classes_;
+    for (const std::string& name : classes_) columns_.push_back({.name = "probability_" + name});
+    return;
+  }
+  const bool binary = m_.kind == TargetKind::binary;
+  const OutputType type = binary ? OutputType::integer : m_.scales.empty() ? OutputType::float32 : OutputType::float64;
+  for (const std::string& name : target_names()) columns_.push_back({.name = "prediction_" + name, .type = type});
+  if (!binary) return;
+  for (const std::string& name : target_names()) columns_.push_back({.name = "probability_" + name});
+}
+
+std::string Predictions::head() const {
+  if (form_ == Form::npy) return config::Value(row_shape_).dump();
+  if (form_ == Form::csv) {
+    std::string line;
+    for (const OutputColumn& column : columns_) line += (line.empty() ? "" : ",") + csv_cell(column.name);
+    return line + "\n";
+  }
+  config::Value columns = config::Value::array();
+  for (const OutputColumn& c : columns_) {
+    columns.push_back({{"name", c.name}, {"type", static_cast<int>(c.type)}, {"values", c.values}});
+  }
+  return columns.dump(-1, ' ', false, config::Value::error_handler_t::replace);
+}
+
+std::vector<OutputColumn> columns_from_text(const std::string& head) {
+  std::vector<OutputColumn> columns;
+  for (const config::Value& one : config::Value::parse(head)) {
+    columns.push_back({.name = one.at("name"),
+                       .type = static_cast<OutputType>(one.at("type").get<int>()),
+                       .values = one.at("values").get<std::vector<std::string>>()});
+  }
+  return columns;
+}
+
+at::Tensor Predictions::probabilities(const at::Tensor& output) const {
+  if (m_.loss == "cross_entropy") return at::softmax(output, 1);
+  if (m_.loss == "nll") return at::exp(output);
+  return m_.kind == TargetKind::binary ? at::sigmoid(output) : output;
+}
+
+void Predictions::append(std::string& block, const at::Tensor& output) const {
+  const at::Tensor values = probabilities(output.detach().to(at::kCPU, at::kFloat)).contiguous();
+  if (form_ == Form::npy) {
+    undo_scales(values);
+    block.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
+  } else if (form_ == Form::csv) {
+    append_lines(block, values);
+  } else {
+    append_cells(block, values);
+  }
+}
+
+// Standardised targets get their units back, in double.
+void Predictions::undo_scales(const at::Tensor& values) const {
+  if (m_.scales.empty()) return;
+  float* row = values.mutable_data_ptr<float>();
+  for (std::int64_t r = 0; r < values.size(0); ++r, row += width_) {
+    for (std::int64_t i = 0; i < width_; ++i) {
+      row[i] = static_cast<float>(m_.scales[static_cast<std::size_t>(i)].undo(row[i]));
+    }
+  }
+}
+
+void Predictions::append_lines(std::string& block, const at::Tensor& values) const {
+  const bool classes = m_.kind == TargetKind::classes;
+  const at::Tensor best = classes ? values.argmax(1) : at::Tensor();
+  const float* row = values.const_data_ptr<float>();
+  for (std::int64_t r = 0; r < values.size(0); ++r, row += width_) {
+    if (classes) {
+      block += csv_cell(classes_[static_cast<std::size_t>(best.const_data_ptr<std::int64_t>()[r])]);
+    } else {
+      append_numbers(block, row);
+    }
+    for (std::int64_t i = 0; m_.kind != TargetKind::numbers && i < width_; ++i) {
+      block += ',';
+      append_number(block, row[i], /*is_float=*/true);
+    }
+    block += '\n';
+  }
+}
+
+void Predictions::append_numbers(std::string& line, const float* row) const {
+  for (std::int64_t i = 0; i < width_; ++i) {
+    if (i > 0) line += ',';
+    if (m_.kind == TargetKind::binary) {
+      line += row[i] > 0.5f ? '1' : '0';
+    } else if (m_.scales.empty()) {
+      append_number(line, row[i], /*is_float=*/true);
+    } else {
+      append_number(line, m_.scales[static_cast<std::size_t>(i)].undo(row[i]), /*is_float=*/false);
+    }
+  }
+}
+
+void Predictions::append_cells(std::string& block, const at::Tensor& values) const {
+  const std::int64_t rows = values.size(0);
+  const float* all = values.const_data_ptr<float>();
+  const auto value = [&](std::int64_t row, std::int64_t i) { return all[row * width_ + i]; };
+  block.append(reinterpret_cast<const char*>(&rows), sizeof rows);
+  if (m_.kind == TargetKind::classes) {
+    const at::Tensor best = values.argmax(1);
+    const auto* place = best.const_data_ptr<std::int64_t>();
+    const auto name = [&](std::int64_t row) -> const std::string& {
+      return classes_[static_cast<std::size_t>(place[row])];
+    };
+    if (columns_.front().type == OutputType::text) {
+      append_column<std::int32_t>(block, rows, [&](std::int64_t row) { return static_cast<std::int32_t>(place[row]); });
+    } else if (columns_.front().type == OutputType::integer) {
+      append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return number_in<std::int64_t>(name(row)); });
+    } else {
+      append_column<double>(block, rows, [&](std::int64_t row) { return number_in<double>(name(row)); });
+    }
+  }
+  for (std::int64_t i = 0; m_.kind == TargetKind::binary && i < width_; ++i) {
+    append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return value(row, i) > 0.5f ? 1 : 0; });
+  }
+  for (std::int64_t i = 0; i < width_; ++i) {
+    if (m_.kind == TargetKind::numbers && !m_.scales.empty()) {
+      const datasets::Scale& scale = m_.scales[static_cast<std::size_t>(i)];
+      append_column<double>(block, rows, [&](std::int64_t row) { return scale.undo(value(row, i)); });
+    } else {
+      append_column<float>(block, rows, [&](std::int64_t row) { return value(row, i); });
+    }
+  }
+}
+
+}  // namespace ddp::rank

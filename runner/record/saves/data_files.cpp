@@ -1,0 +1,217 @@
+#include "record/saves/data_files.h"
+
+#include <sys/stat.h>
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "config/check/files.h"
+#include "config/text/json_text.h"
+#include "record/file/atomic_file.h"
+#include "record/timestamp.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kAccepted = "accepted-data.json";
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr int kMostDifferences = 20;
+
+// A name of a file may be no UTF-8, which JSON cannot hold.
+std::string in_utf8(const std::string& name) {
+  return config::Value::parse(config::Value(name).dump(-1, ' ', false, config::Value::error_handler_t::replace));
+}
+
+void add_file(std::vector<DataFile>& files, const std::string& key, const fs::path& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0 || S_ISDIR(s.st_mode)) return;
+  files.push_back({.key = key,
+                   .path = in_utf8(path.string()),
+                   .bytes = s.st_size,
+                   .modified = s.st_mtim.tv_sec * kNanoseconds + s.st_mtim.tv_nsec});
+}
+
+// The files of a folder, sorted by name.
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
+  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
+    found.push_back(entry->path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool names_data(const std::string& key) {
+  return key.starts_with("dataset.") || key.starts_with("validation.dataset.") || key.starts_with("test.dataset.");
+}
+
+std::int64_t whole_member(const nlohmann::json& object, const std::string& key) {
+  const auto& value = config::member(object, key);
+  if (!value.is_number_integer()) throw std::runtime_error("\"" + key + "\" is no whole number");
+  return value.get<std::int64_t>();
+}
+
+// "2026-11-21T21:04:05.000000001Z"
+std::string moment(std::int64_t nanoseconds) {
+  std::int64_t fraction = nanoseconds % kNanoseconds;
+  if (fraction < 0) fraction += kNanoseconds;
+  std::string text = timestamp((nanoseconds - fraction) / kNanoseconds);
+  const std::string digits = std::to_string(fraction);
+  text.insert(text.size() - 1, "." + std::string(9 - digits.size(), '0') + digits);
+  return text;
+}
+
+// "" where the file is the same.
+std::string change_of(const DataFile& then, const DataFile& now) {
+  if (now.bytes != then.bytes) {
+    return "has " + std::to_string(now.bytes) + " bytes, and had " + std::to_string(then.bytes) +
+           " when the checkpoint was trained";
+  }
+  if (now.modified == then.modified) return "";
+  return "was modified at " + moment(now.modified) + ", and at " + moment(then.modified) +
+         " when the checkpoint was trained";
+}
+
+std::map<std::string, const DataFile*> by_path(const std::vector<DataFile>& files) {
+  std::map<std::string, const DataFile*> found;
+  for (const DataFile& file : files) found.emplace(file.path, &file);
+  return found;
+}
+
+std::vector<DataFile> without(std::vector<DataFile> files, const std::vector<std::string>& keys) {
+  std::erase_if(files,
+                [&](const DataFile& file) { return std::find(keys.begin(), keys.end(), file.key) != keys.end(); });
+  return files;
+}
+
+nlohmann::json read_json(const fs::path& file) try {
+  return config::parse_json(read_text(file));
+} catch (const std::runtime_error& error) {
+  throw usage_error(std::string("is damaged: ") + error.what(), file.string());
+}
+
+std::optional<std::vector<DataFile>> data_of(const fs::path& file, const nlohmann::json& state) try {
+  return data_member(state);
+} catch (const std::runtime_error& error) {
+  throw usage_error(std::string("is damaged: ") + error.what(), file.string());
+}
+
+fs::path accepted_file(const fs::path& checkpoint) { return checkpoint.parent_path() / kAccepted; }
+
+// Where a run has gone on from this checkpoint with other data than its own: those.
+std::optional<std::vector<DataFile>> accepted_data(const fs::path& checkpoint) {
+  const fs::path file = accepted_file(checkpoint);
+  std::error_code unreadable;
+  if (!fs::exists(file, unreadable)) return {};
+  const nlohmann::json accepted = read_json(file);
+  const auto from = accepted.find("checkpoint");
+  if (from == accepted.end() || *from != checkpoint.filename().string()) return {};
+  return data_of(file, accepted);
+}
+
+}  // namespace
+
+std::vector<DataFile> data_files(const config::Experiment& experiment, const config::Components& components) {
+  std::vector<DataFile> files;
+  for (const auto& named : config::named_files(experiment, components)) {
+    if (!names_data(named.key)) continue;
+    std::error_code unreadable;
+    if (!fs::is_directory(named.path, unreadable)) {
+      add_file(files, named.key, named.path);
+      continue;
+    }
+    for (const fs::path& path : files_below(named.path)) add_file(files, named.key, path);
+  }
+  return files;
+}
+
+config::Value to_value(const std::vector<DataFile>& files) {
+  config::Value list = config::Value::array();
+  for (const DataFile& file : files) {
+    list.push_back({{"key", file.key}, {"path", file.path}, {"bytes", file.bytes}, {"modified", file.modified}});
+  }
+  return list;
+}
+
+std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state) {
+  if (!state.contains("data")) return {};
+  const auto& list = config::member(state, "data");
+  if (!list.is_array()) throw std::runtime_error("\"data\" is no list");
+  std::vector<DataFile> files;
+  for (const auto& file : list) {
+    files.push_back({.key = config::text_member(file, "key"),
+                     .path = config::text_member(file, "path"),
+                     .bytes = whole_member(file, "bytes"),
+                     .modified = whole_member(file, "modified")});
+    if (files.back().bytes < 0) throw std::runtime_error("a file of the data has less than 0 bytes");
+  }
+  return files;
+}
+
+DataDifference data_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
+  DataDifference difference;
+  int count = 0;
+  const auto add = [&](const std::string& path, const std::string& what) {
+    if (what.empty() || ++count > kMostDifferences) return;
+    if (count == 1) {
+      difference = {.path = path, .what = what};
+    } else {
+      difference.what += "\n  " + path + ": " + what;
+    }
+  };
+  const auto old_files = by_path(then);
+  const auto new_files = by_path(now);
+  for (const auto& [path, file] : old_files) {
+    const auto found = new_files.find(path);
+    add(path, found == new_files.end() ? "is gone" : change_of(*file, *found->second));
+  }
+  for (const auto& [path, file] : new_files) {
+    if (!old_files.contains(path)) add(path, "is new: the checkpoint was trained without it");
+  }
+  if (count > kMostDifferences) difference.what += "\n  …";
+  return difference;
+}
+
+void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& now,
+                       const std::vector<std::string>& set_keys, const std::string& command) {
+  const fs::path state = checkpoint / "state.json";
+  const auto then = data_of(state, read_json(state));
+  if (!then) return;
+  const std::vector<DataFile> compared = without(now, set_keys);
+  const DataDifference difference = data_difference(without(*then, set_keys), compared);
+  if (difference.path.empty()) return;
+  const auto accepted = accepted_data(checkpoint);
+  if (accepted && data_difference(without(*accepted, set_keys), compared).path.empty()) return;
+  throw usage_error(difference.what, difference.path,
+                    "put the data back that the checkpoint was trained on, or go on with these: " + command);
+}
+
+config::Value fitted_to_data(const fs::path& checkpoint) {
+  const fs::path file = checkpoint / "preprocessing.json";
+  std::error_code none;
+  if (!fs::exists(file, none)) return nullptr;
+  const auto json = config::Value::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) throw usage_error("is damaged", file.string(), "use another checkpoint: --from");
+  return json;
+}
+
+void accept_data(const fs::path& checkpoint, const std::vector<DataFile>& now) {
+  const fs::path state = checkpoint / "state.json";
+  const auto then = data_of(state, read_json(state));
+  if (!then || data_difference(*then, now).path.empty()) {
+    std::error_code not_there;
+    fs::remove(accepted_file(checkpoint), not_there);
+    return;
+  }
+  const config::Value accepted = {{"checkpoint", checkpoint.filename().string()}, {"data", to_value(now)}};
+  write_atomically(accepted_file(checkpoint),
+                   accepted.dump(1, ' ', false, config::Value::error_handler_t::replace) + "\n");
+}
+
+}  // namespace ddp::record

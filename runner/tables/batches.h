@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include <arrow/record_batch.h>
+#include <arrow/result.h>
+#include <arrow/type.h>
+
+#include "base/error.h"
+#include "format/table.h"
+
+namespace ddp::tables {
+
+// A file that Arrow reads in batches of rows, with the types that it stores.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  // All columns of the file.
+  virtual std::shared_ptr<arrow::Schema> schema() const = 0;
+  // Begins at the first row. `places`: of the wanted columns in the schema, sorted, each once.
+  virtual arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places) = 0;
+  // The next rows, with at least these columns, in any order; null at the end.
+  virtual arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() = 0;
+  // Says what is wrong with the file after a failure. Arrow's words, where the source knows no better.
+  virtual Error explain(const arrow::Status& failure) const = 0;
+  // As format::TableFile::lines_of.
+  virtual std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const {
+    static_cast<void>(rows);
+    return {};
+  }
+};
+
+// Makes a table of it: its cells are converted to what is wanted.
+std::unique_ptr<format::TableFile> table_of(const std::filesystem::path& file, std::unique_ptr<BatchSource> source);
+
+}  // namespace ddp::tables

@@ -1,0 +1,60 @@
+#include "tables/columns.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "config/text/source.h"
+
+namespace ddp::tables {
+namespace {
+
+constexpr std::size_t kShownColumns = 20;
+
+std::string quoted(const std::string& name) { return "\"" + config::printable(name) + "\""; }
+
+// The first of some names, for a message.
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShownColumns); ++i) {
+    text += (i > 0 ? ", " : "") + quoted(names[i]);
+  }
+  if (names.size() > kShownColumns) text += " and " + std::to_string(names.size() - kShownColumns) + " more";
+  return text;
+}
+
+}  // namespace
+
+void require_distinct(const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file) {
+  std::map<std::string, std::size_t> first;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto [known, is_new] = first.emplace(columns[i].name, i);
+    if (is_new) continue;
+    throw usage_error("columns " + std::to_string(known->second + 1) + " and " + std::to_string(i + 1) +
+                          " have one name: " + quoted(columns[i].name),
+                      file.string(), "rename one of them");
+  }
+}
+
+std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
+                           const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file) {
+  std::map<std::string, int> known;
+  for (std::size_t i = 0; i < columns.size(); ++i) known.emplace(columns[i].name, static_cast<int>(i));
+  std::vector<int> places;
+  std::vector<std::string> missing;
+  for (const format::WantedColumn& column : wanted) {
+    const auto found = known.find(column.name);
+    if (found != known.end()) {
+      places.push_back(found->second);
+    } else {
+      missing.push_back(column.name);
+    }
+  }
+  if (missing.empty()) return places;
+  std::vector<std::string> names;
+  for (const format::ColumnInfo& column : columns) names.push_back(column.name);
+  throw usage_error((missing.size() == 1 ? "has no column " : "has no columns ") + listed(missing), file.string(),
+                    names.empty() ? "it has no columns" : "its columns: " + listed(names));
+}
+
+}  // namespace ddp::tables

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "format/table.h"
+
+namespace ddp::tables {
+
+// Throws ddp::Error (usage) where two columns have one name.
+void require_distinct(const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file);
+
+// Returns the place of each wanted column among the columns of the file. Throws ddp::Error (usage) that names all
+// columns that the file lacks.
+std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
+                           const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file);
+
+}  // namespace ddp::tables

@@ -1,0 +1,205 @@
+#include "tables/convert.h"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <arrow/buffer.h>
+#include <arrow/builder.h>
+#include <arrow/compute/cast.h>
+#include <arrow/type_traits.h>
+#include <arrow/util/bit_util.h>
+
+#include "base/error.h"
+#include "tables/cell.h"
+
+namespace ddp::tables {
+namespace {
+
+using Array = std::shared_ptr<arrow::Array>;
+
+constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: all whole numbers up to it are doubles
+
+format::ColumnCells cells_of(const arrow::Array& array) {
+  format::ColumnCells cells;
+  if (array.type_id() == arrow::Type::DOUBLE) {
+    cells.numbers = static_cast<const arrow::DoubleArray&>(array).raw_values();
+  } else {
+    const auto& text = static_cast<const arrow::StringArray&>(array);
+    cells.offsets = text.raw_value_offsets();
+    cells.text = reinterpret_cast<const char*>(text.raw_data());
+  }
+  if (array.null_count() > 0) {
+    cells.valid = array.null_bitmap_data();
+    cells.first_bit = array.offset();
+  }
+  return cells;
+}
+
+bool is_text(arrow::Type::type id) {
+  return arrow::is_base_binary_like(id) || id == arrow::Type::STRING_VIEW || id == arrow::Type::BINARY_VIEW;
+}
+
+// Numbers of a type, or a failure where a sum of them is no double's.
+arrow::Result<Array> cast(const Array& array, const std::shared_ptr<arrow::DataType>& type) {
+  return arrow::compute::Cast(*array, type, arrow::compute::CastOptions::Unsafe());
+}
+
+// The array with those rows missing for which `is_missing(row)` is true, too. Nothing is copied where there is none.
+template <class IsMissing>
+arrow::Result<Array> without(const Array& array, const IsMissing& is_missing) {
+  const std::int64_t rows = array->length();
+  std::shared_ptr<arrow::Buffer> valid;
+  std::int64_t missing = array->null_count();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (array->IsNull(row) || !is_missing(row)) continue;
+    if (valid == nullptr) {
+      // With the array's offset, as its values have.
+      ARROW_ASSIGN_OR_RAISE(valid, arrow::AllocateBitmap(array->offset() + rows));
+      for (std::int64_t r = 0; r < rows; ++r) {
+        arrow::bit_util::SetBitTo(valid->mutable_data(), array->offset() + r, array->IsValid(r));
+      }
+    }
+    arrow::bit_util::ClearBit(valid->mutable_data(), array->offset() + row);
+    ++missing;
+  }
+  if (valid == nullptr) return array;
+  std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
+  data->buffers[0] = std::move(valid);
+  data->null_count = missing;
+  return arrow::MakeArray(std::move(data));
+}
+
+arrow::Result<Array> without_missing_text(const Array& array) {
+  const auto& text = static_cast<const arrow::StringArray&>(*array);
+  return without(array, [&](std::int64_t row) { return says_missing(text.GetView(row)); });
+}
+
+arrow::Result<Array> parse_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
+                                Mistakes& mistakes) {
+  const auto& text = static_cast<const arrow::StringArray&>(*array);
+  arrow::DoubleBuilder numbers;
+  ARROW_RETURN_NOT_OK(numbers.Reserve(text.length()));
+  for (std::int64_t row = 0; row < text.length(); ++row) {
+    const std::string_view cell = text.IsNull(row) ? std::string_view() : text.GetView(row);
+    if (const auto number = parse_number(cell)) {
+      numbers.UnsafeAppend(*number);
+      continue;
+    }
+    if (!says_missing(cell)) mistakes.add(first_row + row + 1, column, not_a_number(cell));
+    numbers.UnsafeAppendNull();
+  }
+  return numbers.Finish();
+}
+
+arrow::Result<Array> to_numbers(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
+                                Mistakes& mistakes) {
+  if (array->type_id() == arrow::Type::STRING) return parse_text(array, column, first_row, mistakes);
+  ARROW_ASSIGN_OR_RAISE(const Array numbers, cast(array, arrow::float64()));
+  const double* values = static_cast<const arrow::DoubleArray&>(*numbers).raw_values();
+  // Most columns have none, which a loop without branches tells soonest.
+  std::int64_t nans = 0;
+  for (std::int64_t row = 0; row < numbers->length(); ++row) nans += values[row] != values[row];
+  if (nans == 0) return numbers;
+  return without(numbers, [&](std::int64_t row) { return std::isnan(values[row]); });
+}
+
+// The shortest text that gives the same double; of a whole number its digits.
+std::string_view write_number(double value, char (&text)[32]) {
+  const bool is_whole = std::fabs(value) < kWholeNumbers && std::trunc(value) == value;
+  const auto end = is_whole ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(value))
+                            : std::to_chars(text, text + sizeof text, value);
+  return {text, static_cast<std::size_t>(end.ptr - text)};
+}
+
+arrow::Result<Array> write_numbers(const Array& array) {
+  const auto& numbers = static_cast<const arrow::DoubleArray&>(*array);
+  arrow::StringBuilder texts;
+  char text[32];
+  for (std::int64_t row = 0; row < numbers.length(); ++row) {
+    ARROW_RETURN_NOT_OK(numbers.IsNull(row) ? texts.AppendNull()
+                                            : texts.Append(write_number(numbers.Value(row), text)));
+  }
+  return texts.Finish();
+}
+
+arrow::Result<Array> to_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
+                             Mistakes& mistakes) {
+  if (array->type_id() == arrow::Type::STRING) return without_missing_text(array);
+  // All digits of a whole number are kept, also of those that are no doubles.
+  if (arrow::is_integer(array->type_id())) return cast(array, arrow::utf8());
+  if (cell_type(*array->type()) == format::CellType::text) return cast(array, arrow::utf8());
+  ARROW_ASSIGN_OR_RAISE(const Array numbers, to_numbers(array, column, first_row, mistakes));
+  return write_numbers(numbers);
+}
+
+// A column without what only saves space: a dictionary; decimals, whose cast to doubles does not round to the nearest;
+// text with wide offsets or views.
+arrow::Result<Array> plain(Array array) {
+  if (array->type_id() == arrow::Type::DICTIONARY) {
+    const auto& type = static_cast<const arrow::DictionaryType&>(*array->type());
+    ARROW_ASSIGN_OR_RAISE(array, cast(array, type.value_type()));
+  }
+  if (arrow::is_decimal(array->type_id()) || is_text(array->type_id())) {
+    if (array->type_id() == arrow::Type::STRING) return array;
+    // Safe: bytes that are not UTF-8 are refused.
+    return arrow::compute::Cast(*array, arrow::utf8());
+  }
+  return array;
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::DataType> arrow_type(format::CellType type) {
+  return type == format::CellType::number ? arrow::float64() : arrow::utf8();
+}
+
+format::CellType cell_type(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DICTIONARY) {
+    return cell_type(*static_cast<const arrow::DictionaryType&>(type).value_type());
+  }
+  const bool is_number = arrow::is_integer(type.id()) || arrow::is_floating(type.id()) ||
+                         arrow::is_decimal(type.id()) || type.id() == arrow::Type::BOOL;
+  return is_number ? format::CellType::number : format::CellType::text;
+}
+
+void require_readable(const format::WantedColumn& column, const arrow::DataType& type,
+                      const std::filesystem::path& file) {
+  const arrow::DataType& cells =
+      type.id() == arrow::Type::DICTIONARY ? *static_cast<const arrow::DictionaryType&>(type).value_type() : type;
+  const arrow::Type::type id = cells.id();
+  const bool is_number = cell_type(cells) == format::CellType::number;
+  const bool has_text = is_text(id) || id == arrow::Type::NA;
+  const bool is_time = arrow::is_temporal(id) && !arrow::is_interval(id) && id != arrow::Type::DURATION;
+  if (is_number || has_text || (is_time && column.type == format::CellType::text)) return;
+  throw usage_error("column " + shown(column.name) + " holds cells of type " + shortened(type.ToString()) +
+                        ", which are " + (is_time ? "no numbers" : "neither numbers nor text"),
+                    file.string(), "leave it out with dataset.drop");
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> convert(Array array, const format::WantedColumn& column,
+                                                     std::int64_t first_row, Mistakes& mistakes) {
+  if (array->type_id() == arrow::Type::NA) {
+    return arrow::MakeArrayOfNull(arrow_type(column.type), array->length());
+  }
+  const bool is_decimal = arrow::is_decimal(array->type_id());
+  ARROW_ASSIGN_OR_RAISE(array, plain(std::move(array)));
+  if (column.type == format::CellType::number) return to_numbers(array, column, first_row, mistakes);
+  if (is_decimal) {
+    ARROW_ASSIGN_OR_RAISE(array, to_numbers(array, column, first_row, mistakes));
+    return write_numbers(array);
+  }
+  return to_text(array, column, first_row, mistakes);
+}
+
+format::TableChunk as_chunk(std::shared_ptr<arrow::RecordBatch> batch) {
+  format::TableChunk chunk;
+  chunk.rows = batch->num_rows();
+  for (const auto& column : batch->columns()) chunk.columns.push_back(cells_of(*column));
+  chunk.memory = std::move(batch);
+  return chunk;
+}
+
+}  // namespace ddp::tables

@@ -1,0 +1,74 @@
+#include "tables/csv_blocks.h"
+
+#include <cstring>
+
+#include <arrow/buffer.h>
+#include <arrow/csv/chunker.h>
+
+#include "base/error.h"
+#include "tables/csv_rows.h"
+#include "tables/source.h"
+
+namespace ddp::tables {
+namespace {
+
+constexpr std::int64_t kBlock = 2 << 20;
+
+// How many bytes of a block are whole rows, where that is seen at once: it has no quotes, and its lines end in "\n".
+// Else 0.
+std::int64_t whole_lines(const arrow::Buffer& block) {
+  const auto size = static_cast<std::size_t>(block.size());
+  if (std::memchr(block.data(), '"', size) != nullptr) return 0;
+  const auto* last = static_cast<const std::uint8_t*>(memrchr(block.data(), '\n', size));
+  return last == nullptr ? 0 : last + 1 - block.data();
+}
+
+}  // namespace
+
+CsvBlocks::CsvBlocks(const std::filesystem::path& file, char delimiter, std::int64_t begin)
+    : file_(file),
+      chunker_(arrow::csv::MakeChunker(csv_dialect(delimiter))),
+      bytes_(open_stream(file)),
+      partial_(std::make_shared<arrow::Buffer>(nullptr, 0)) {
+  require(bytes_->Advance(begin), file_);
+}
+
+// Arrow takes the end of the file for the end of a quoted cell too. Behind a whole row a line can end.
+void CsvBlocks::require_closed(const arrow::Buffer& rest) {
+  const auto size = static_cast<std::size_t>(rest.size());
+  if (size == 0 || std::memchr(rest.data(), '"', size) == nullptr) return;
+  std::shared_ptr<arrow::Buffer> ended = require(arrow::AllocateBuffer(rest.size() + 1), file_);
+  std::memcpy(ended->mutable_data(), rest.data(), size);
+  ended->mutable_data()[size] = '\n';
+  std::shared_ptr<arrow::Buffer> whole, cut;
+  require(chunker_->Process(ended, &whole, &cut), file_);
+  if (cut->size() > 0) throw usage_error("ends in a quoted cell that is never closed", file_.string());
+}
+
+bool CsvBlocks::next(CsvBlock& block) {
+  if (at_end_) return false;
+  for (std::int64_t more = kBlock;; more *= 2) {
+    const std::int64_t kept = partial_->size();
+    std::shared_ptr<arrow::ResizableBuffer> bytes = require(arrow::AllocateResizableBuffer(kept + more), file_);
+    if (kept > 0) std::memcpy(bytes->mutable_data(), partial_->data(), static_cast<std::size_t>(kept));
+    const std::int64_t got = require(bytes_->Read(more, bytes->mutable_data() + kept), file_);
+    require(bytes->Resize(kept + got, /*shrink_to_fit=*/false), file_);
+    if (got == 0) {
+      at_end_ = true;
+      require_closed(*bytes);
+      block = {.bytes = std::move(bytes), .last = true};
+      return kept > 0;
+    }
+    if (const std::int64_t whole = whole_lines(*bytes); whole > 0) {
+      block.bytes = arrow::SliceBuffer(bytes, 0, whole);
+      partial_ = arrow::SliceBuffer(bytes, whole);
+    } else {
+      require(chunker_->Process(bytes, &block.bytes, &partial_), file_);
+    }
+    block.last = false;
+    if (block.bytes->size() > 0) return true;
+    if (partial_->size() > kLargestCsvRow) throw too_large_row(file_.string());
+  }
+}
+
+}  // namespace ddp::tables

@@ -1,0 +1,129 @@
+#include "tables/csv_cells.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include <arrow/builder.h>
+#include <arrow/status.h>
+
+#include "tables/cell.h"
+#include "tables/number_column.h"
+
+namespace ddp::tables {
+namespace {
+
+bool ends_row(char byte) { return byte == '\n' || byte == '\r'; }
+
+class PlainCells {
+ public:
+  PlainCells(std::string_view rows, char delimiter, int width, const std::vector<CsvPlace>& wanted)
+      : at_(rows.data()), end_(rows.data() + rows.size()), delimiter_(delimiter), width_(width), wanted_(wanted) {
+    // Where one of these ends a cell, numbers must not be read across it.
+    quick_ = std::strchr("0123456789.-", delimiter) == nullptr;
+  }
+
+  arrow::Status take(std::int64_t& number_of_rows) {
+    // A row takes at least a byte for each of its cells, so that empty lines reserve nothing.
+    const std::int64_t lines = std::count(at_, end_, '\n') + std::count(at_, end_, '\r') + 1;
+    const std::int64_t most = std::min<std::int64_t>(lines, (end_ - at_ + 1) / width_);
+    numbers_.resize(wanted_.size());
+    texts_.resize(wanted_.size());
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      if (wanted_[i].type == format::CellType::number) ARROW_RETURN_NOT_OK(numbers_[i].reserve(most));
+    }
+    for (;; ++number_of_rows) {
+      while (at_ < end_ && ends_row(*at_)) ++at_;  // empty lines are no rows
+      if (at_ == end_) return arrow::Status::OK();
+      ARROW_RETURN_NOT_OK(take_row());
+    }
+  }
+
+  arrow::Result<arrow::ArrayVector> finish(std::int64_t rows) {
+    arrow::ArrayVector arrays;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      if (wanted_[i].type == format::CellType::number) {
+        arrays.push_back(numbers_[i].finish(rows));
+      } else {
+        ARROW_ASSIGN_OR_RAISE(auto array, texts_[i].Finish());
+        arrays.push_back(std::move(array));
+      }
+    }
+    return arrays;
+  }
+
+ private:
+  arrow::Status take_row() {
+    std::size_t next = 0;
+    for (int place = 0; place < width_; ++place) {
+      if (next < wanted_.size() && wanted_[next].place == place) {
+        ARROW_RETURN_NOT_OK(take_cell(next));
+        ++next;
+      } else {
+        skip_cell();
+      }
+      const bool last = place + 1 == width_;
+      const bool row_ends = at_ == end_ || ends_row(*at_);
+      if (last != row_ends) return arrow::Status::Invalid("a row has more or fewer cells than the first one");
+      if (!last) ++at_;
+    }
+    return arrow::Status::OK();
+  }
+
+  arrow::Status take_cell(std::size_t i) {
+    const bool is_number = wanted_[i].type == format::CellType::number;
+    if (is_number && quick_) {
+      double number = 0;
+      const char* const after = read_plain_number(at_, end_, number);
+      if (after != nullptr && (after == end_ || *after == delimiter_ || ends_row(*after))) {
+        at_ = after;
+        numbers_[i].add(number);
+        return arrow::Status::OK();
+      }
+    }
+    const std::string_view cell = skip_cell();
+    if (!is_number) return says_missing(cell) ? texts_[i].AppendNull() : texts_[i].Append(cell);
+    if (const std::optional<double> number = parse_number(cell)) {
+      numbers_[i].add(*number);
+      return arrow::Status::OK();
+    }
+    return says_missing(cell) ? numbers_[i].add_missing() : arrow::Status::Invalid("a cell is not a number");
+  }
+
+  std::string_view skip_cell() {
+    const char* const begin = at_;
+    while (at_ < end_ && *at_ != delimiter_ && !ends_row(*at_)) ++at_;
+    return {begin, static_cast<std::size_t>(at_ - begin)};
+  }
+
+  const char* at_;
+  const char* const end_;
+  const char delimiter_;
+  const int width_;
+  const std::vector<CsvPlace>& wanted_;
+  bool quick_ = false;
+  std::vector<NumberColumn> numbers_;        // those of columns of text are empty
+  std::vector<arrow::StringBuilder> texts_;  // and the reverse
+};
+
+}  // namespace
+
+bool are_plain(std::string_view rows, const std::vector<CsvPlace>& wanted) {
+  if (std::memchr(rows.data(), '"', rows.size()) != nullptr) return false;
+  const bool text =
+      std::any_of(wanted.begin(), wanted.end(), [](const CsvPlace& one) { return one.type == format::CellType::text; });
+  if (!text) return true;
+  unsigned char all = 0;
+  for (const char byte : rows) all |= static_cast<unsigned char>(byte);
+  return all < 0x80;
+}
+
+arrow::Result<arrow::ArrayVector> take_plain_cells(std::string_view rows, char delimiter, int width,
+                                                   const std::vector<CsvPlace>& wanted, std::int64_t& number_of_rows) {
+  number_of_rows = 0;
+  PlainCells cells(rows, delimiter, width, wanted);
+  ARROW_RETURN_NOT_OK(cells.take(number_of_rows));
+  return cells.finish(number_of_rows);
+}
+
+}  // namespace ddp::tables

@@ -1,0 +1,100 @@
+#include "tables/csv_columns.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include <arrow/csv/parser.h>
+#include <arrow/status.h>
+#include <arrow/type.h>
+
+#include "tables/cell.h"
+#include "tables/convert.h"
+#include "tables/csv_rows.h"
+#include "tables/number_column.h"
+#include "tables/source.h"
+
+namespace ddp::tables {
+namespace {
+
+arrow::csv::ConvertOptions text_conversion() {
+  arrow::csv::ConvertOptions options;
+  options.null_values = {"", "NA", "NaN", "nan", "null", "None"};  // as says_missing
+  options.strings_can_be_null = true;
+  return options;
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> take_numbers(const arrow::csv::BlockParser& parser, int place) {
+  NumberColumn numbers;
+  ARROW_RETURN_NOT_OK(numbers.reserve(parser.num_rows()));
+  ARROW_RETURN_NOT_OK(
+      parser.VisitColumn(place, [&](const std::uint8_t* data, std::uint32_t size, bool, bool) -> arrow::Status {
+        const std::string_view cell(reinterpret_cast<const char*>(data), size);
+        if (const std::optional<double> number = parse_number(cell)) {
+          numbers.add(*number);
+          return arrow::Status::OK();
+        }
+        return says_missing(cell) ? numbers.add_missing() : arrow::Status::Invalid("a cell is not a number");
+      }));
+  return numbers.finish(parser.num_rows());
+}
+
+}  // namespace
+
+CsvColumns::CsvColumns(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places, int width,
+                       char delimiter)
+    : width_(width), dialect_(csv_dialect(delimiter)), converting_(text_conversion()) {
+  arrow::FieldVector fields;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::shared_ptr<arrow::DataType> type = arrow_type(wanted[i].type);
+    fields.push_back(arrow::field(wanted[i].name, type));
+    places_.push_back({.place = places[i], .type = wanted[i].type});
+    texts_.emplace_back();
+    if (wanted[i].type == format::CellType::number) continue;
+    texts_.back() = require(arrow::csv::Converter::Make(type, converting_), wanted[i].name);
+  }
+  schema_ = arrow::schema(std::move(fields));
+  in_order_ = places_;
+  std::sort(in_order_.begin(), in_order_.end(), [](const auto& a, const auto& b) { return a.place < b.place; });
+  for (const CsvPlace& one : places_) {
+    const auto same = [&](const CsvPlace& other) { return other.place == one.place; };
+    numbers_in_order_.push_back(
+        static_cast<std::size_t>(std::find_if(in_order_.begin(), in_order_.end(), same) - in_order_.begin()));
+    if (std::count_if(in_order_.begin(), in_order_.end(), same) > 1) wanted_twice_ = true;
+  }
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvColumns::take(const CsvBlock& block) const {
+  std::int64_t rows = 0;
+  const std::string_view bytes(*block.bytes);
+  ARROW_ASSIGN_OR_RAISE(arrow::ArrayVector arrays,
+                        !wanted_twice_ && are_plain(bytes, places_) ? take_plain(bytes, rows) : take_any(block, rows));
+  return arrow::RecordBatch::Make(schema_, rows, std::move(arrays));
+}
+
+arrow::Result<arrow::ArrayVector> CsvColumns::take_plain(std::string_view rows, std::int64_t& number_of_rows) const {
+  ARROW_ASSIGN_OR_RAISE(const arrow::ArrayVector columns,
+                        take_plain_cells(rows, dialect_.delimiter, width_, in_order_, number_of_rows));
+  arrow::ArrayVector arrays;
+  for (const std::size_t number : numbers_in_order_) arrays.push_back(columns[number]);
+  return arrays;
+}
+
+arrow::Result<arrow::ArrayVector> CsvColumns::take_any(const CsvBlock& block, std::int64_t& number_of_rows) const {
+  arrow::csv::BlockParser parser(dialect_, width_, /*first_row=*/-1, std::numeric_limits<std::int32_t>::max());
+  const std::string_view bytes(*block.bytes);
+  std::uint32_t parsed = 0;
+  ARROW_RETURN_NOT_OK(block.last ? parser.ParseFinal(bytes, &parsed) : parser.Parse(bytes, &parsed));
+  if (parsed != bytes.size()) return arrow::Status::Invalid("a row does not end where a line ends");
+  arrow::ArrayVector arrays;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const int place = places_[i].place;
+    auto array = texts_[i] != nullptr ? texts_[i]->Convert(parser, place) : take_numbers(parser, place);
+    ARROW_RETURN_NOT_OK(array.status());
+    arrays.push_back(*std::move(array));
+  }
+  number_of_rows = parser.num_rows();
+  return arrays;
+}
+
+}  // namespace ddp::tables

@@ -1,0 +1,76 @@
+#include "tables/parquet.h"
+
+#include <utility>
+
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/properties.h>
+
+#include "tables/source.h"
+
+namespace ddp::tables {
+namespace {
+
+constexpr std::int64_t kParquetRows = 1 << 16;
+
+// One row group after the other, and of that only the columns that are wanted; threads decode columns side by side.
+class ParquetSource : public BatchSource {
+ public:
+  ParquetSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes) : file_(file) {
+    // Pages are read as they are needed: a row group may be large.
+    parquet::ReaderProperties reading;
+    reading.enable_buffered_stream();
+    reading.set_buffer_size(1 << 20);
+    parquet::ArrowReaderProperties decoding;
+    decoding.set_use_threads(true);
+    decoding.set_pre_buffer(false);
+    decoding.set_batch_size(kParquetRows);
+    parquet::arrow::FileReaderBuilder builder;
+    require(builder.Open(std::move(bytes), reading), file);
+    require(builder.properties(decoding)->Build(&reader_), file);
+    require(reader_->GetSchema(&schema_), file);
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  arrow::Status begin(const std::vector<format::WantedColumn>&, const std::vector<int>& places) override {
+    leaves_.clear();
+    for (const int place : places) {
+      leaves_.push_back(reader_->manifest().schema_fields.at(static_cast<std::size_t>(place)).column_index);
+    }
+    group_ = 0;
+    batches_ = nullptr;
+    return arrow::Status::OK();
+  }
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
+    for (;;) {
+      if (batches_ == nullptr) {
+        if (group_ == reader_->num_row_groups()) return nullptr;
+        ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({group_++}, leaves_));
+      }
+      ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, batches_->Next());
+      if (batch != nullptr) return batch;
+      batches_ = nullptr;
+    }
+  }
+
+  Error explain(const arrow::Status& failure) const override { return refusal(failure, file_); }
+
+ private:
+  const std::filesystem::path file_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<int> leaves_;
+  int group_ = 0;
+  std::unique_ptr<arrow::RecordBatchReader> batches_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> open_parquet(const std::filesystem::path& file,
+                                          std::shared_ptr<arrow::io::RandomAccessFile> bytes) {
+  return std::make_unique<ParquetSource>(file, std::move(bytes));
+}
+
+}  // namespace ddp::tables

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include <arrow/io/interfaces.h>
+
+#include "tables/batches.h"
+
+namespace ddp::tables {
+
+// Throws ddp::Error (usage) where Arrow refuses the file.
+std::unique_ptr<BatchSource> open_parquet(const std::filesystem::path& file,
+                                          std::shared_ptr<arrow::io::RandomAccessFile> bytes);
+
+}  // namespace ddp::tables

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace ddp::tokenize {
+
+// Joins the tokens of a word pair by pair: byte pair encoding (Sennrich et al. 2016) with GPT-2's order of merges
+// (openai/gpt-2, src/encoder.py): the pair of the lowest rank is joined wherever it stands, from left to right, before
+// another pair is looked at.
+class Merges {
+ public:
+  struct Pair {
+    std::int32_t left = 0;
+    std::int32_t right = 0;
+  };
+
+  // Adds the merge of the next rank. Returns false where there is one of this pair.
+  bool add(Pair pair, std::int32_t joined);
+  std::size_t size() const { return ranks_.size(); }
+
+  // Joins the tokens of a word in place: for time in proportion to n log n.
+  void apply(std::vector<std::int32_t>& tokens) const;
+
+ private:
+  struct Merge {
+    std::int32_t rank = 0;
+    std::int32_t joined = 0;
+  };
+  friend class Joining;
+
+  static std::uint64_t key(Pair pair) {
+    return std::uint64_t(std::uint32_t(pair.left)) << 32 | std::uint32_t(pair.right);
+  }
+  const Merge* find(Pair pair) const;
+
+  std::unordered_map<std::uint64_t, Merge> ranks_;
+};
+
+// The tokens of words that were seen before: most words of a text are.
+class WordCache {
+ public:
+  // Returns the tokens of a word; nothing where it is new.
+  std::optional<std::span<const std::int32_t>> find(std::string_view word) const;
+  // Keeps them, while the cache has room.
+  void add(std::string_view word, std::span<const std::int32_t> tokens);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
+  };
+  struct Range {
+    std::uint32_t begin = 0;
+    std::uint32_t count = 0;
+  };
+
+  std::unordered_map<std::string, Range, Hash, std::equal_to<>> ranges_;
+  std::vector<std::int32_t> tokens_;  // of all words, end to end
+};
+
+}  // namespace ddp::tokenize

@@ -1,0 +1,79 @@
+#include "tokenize/utf8.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace ddp::tokenize {
+namespace {
+
+// Returns how many bytes the code point at `place` has; 0: there is no valid one.
+std::size_t valid_length(std::string_view text, std::size_t place) {
+  const auto byte = [&](std::size_t i) -> unsigned {
+    return place + i < text.size() ? static_cast<unsigned char>(text[place + i]) : 0u;
+  };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2) return 0;
+  if (first < 0xE0) return follows(1) ? 2 : 0;
+  if (first < 0xF0) {
+    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
+    const bool surrogate = first == 0xED && byte(1) >= 0xA0;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  const bool overlong = first == 0xF0 && byte(1) < 0x90;
+  const bool too_great = first > 0xF4 || (first == 0xF4 && byte(1) >= 0x90);
+  return follows(1) && follows(2) && follows(3) && !overlong && !too_great ? 4 : 0;
+}
+
+// Are the eight bytes at this place all ASCII?
+bool eight_ascii(const char* bytes) {
+  std::uint64_t eight = 0;
+  std::memcpy(&eight, bytes, sizeof eight);
+  return (eight & 0x8080808080808080u) == 0;
+}
+
+}  // namespace
+
+std::size_t first_invalid(std::string_view text) {
+  std::size_t place = 0;
+  while (place < text.size()) {
+    if (place + 8 <= text.size() && eight_ascii(text.data() + place)) {
+      place += 8;
+      continue;
+    }
+    const std::size_t length = valid_length(text, place);
+    if (length == 0) return place;
+    place += length;
+  }
+  return std::string_view::npos;
+}
+
+void append_utf8(char32_t point, std::string& text) {
+  const auto add = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (point < 0x80) return add(point);
+  if (point < 0x800) {
+    add(0xC0 | point >> 6);
+  } else if (point < 0x10000) {
+    add(0xE0 | point >> 12);
+    add(0x80 | (point >> 6 & 0x3F));
+  } else {
+    add(0xF0 | point >> 18);
+    add(0x80 | (point >> 12 & 0x3F));
+    add(0x80 | (point >> 6 & 0x3F));
+  }
+  add(0x80 | (point & 0x3F));
+}
+
+std::string shown(char32_t point) {
+  char number[16];
+  std::snprintf(number, sizeof number, "U+%04X", static_cast<unsigned>(point));
+  const bool control = point < 0x20 || (point >= 0x7F && point < 0xA0);
+  if (control) return number;
+  std::string text = "\"";
+  append_utf8(point, text);
+  return text + "\" (" + number + ")";
+}
+
+}  // namespace ddp::tokenize

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+// UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
+namespace ddp::tokenize {
+
+// The greatest code point, and how many there are.
+inline constexpr char32_t kLastCodePoint = 0x10FFFF;
+
+// Returns the place of the first byte that no valid code point begins with; npos: the text is valid.
+std::size_t first_invalid(std::string_view text);
+
+// Reads the code point at `place` of a valid text, and moves `place` behind it.
+inline char32_t next_code_point(std::string_view text, std::size_t& place) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[place + i]); };
+  const char32_t first = byte(0);
+  if (first < 0x80) {
+    ++place;
+    return first;
+  }
+  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  char32_t point = first & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) point = point << 6 | (byte(i) & 0x3Fu);
+  place += length;
+  return point;
+}
+
+// Appends a code point to a text.
+void append_utf8(char32_t point, std::string& text);
+
+// Returns a code point for people: "é" (U+00E9); of one that is not printed: U+0007.
+std::string shown(char32_t point);
+
+}  // namespace ddp::tokenize

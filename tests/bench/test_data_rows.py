@@ -1,0 +1,41 @@
+"""Each row of `scripts/bench data` measures something, with tiny files. Whether it is fast is not asked here."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ["DDP_SOURCE"])
+TABLES = {
+    "data-csv": {"data-csv": 4},
+    "data-parquet": {"data-parquet": 4, "data-normalised": 4},
+    "data-tokens": {"data-tokens": 3},
+    "data-memory": {"data-memory": 4},
+    "data-predict": {"data-predict-csv": 3, "data-predict-parquet": 3},
+    "data-gpt": {"data-gpt": 5},
+}
+
+
+def measure(name, output):
+    command = [sys.executable, ROOT / "bench" / "bench.py", "--small", "--repeat", "1", "--output", output, name]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, f"{name} exited with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def main(names):
+    for name in names or TABLES:
+        with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-rows-") as output:
+            printed = measure(name, output)
+            files = {file.stem: json.loads(file.read_text()) for file in pathlib.Path(output).glob("*.json")}
+            assert {table: len(saved["rows"]) for table, saved in files.items()} == TABLES[name], files
+            for saved in files.values():
+                assert saved["title"] in printed, (saved["title"], printed)
+                assert all(row["median"] != 0 for row in saved["rows"]), saved
+        print(f"{name}: all rows were measured", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,121 @@
+#include "datasets/array_datasets.h"
+
+namespace ddp::datasets {
+
+TEST_CASE("the rows of files of a glob or a list follow each other, in the order of names or of the list") {
+  const ArrayFolder folder;
+  folder.write("x-2.npy", npy_of<float>("<f4", "(1, 2)", {4, 5}));
+  folder.write("x-1.npy", npy_of<float>("<f4", "(2, 2)", {0, 1, 2, 3}));
+  folder.write("x-15.npy", npy_of<double>("<f8", "(0, 2)", {}));
+  const std::string y = folder.write("y.npy", npy_of<std::int64_t>("<i8", "(3,)", {0, 1, 2}));
+  const auto dataset = built("npy", {{"inputs", folder.path("x-*.npy")}, {"targets", y}});
+  CHECK(at::equal(rows_of(*dataset, {2, 0, 1}).inputs.at(0).second,
+                  at::tensor({4.F, 5.F, 0.F, 1.F, 2.F, 3.F}).view({3, 2})));
+  CHECK(rows_of(*dataset, {0}).inputs.at(0).first == "x-1");
+  CHECK(
+      contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: no file matches it"));
+
+  for (const bool pack : {false, true}) {
+    const auto archive = [&](const std::string& name, float value, std::int64_t target) {
+      return folder.write(name, ZipBytes()
+                                    .add("x.npy", npy_of<float>("<f4", "(1, 1)", {value}), pack)
+                                    .add("y.npy", npy_of<std::int64_t>("<i8", "(1,)", {target}), pack)
+                                    .bytes());
+    };
+    const Value files{archive("b.npz", 7, 1), archive("a.npz", 8, 0)};
+    const auto archives = built("npz", {{"path", files}, {"inputs", "x"}, {"targets", "y"}});
+    CHECK(at::equal(rows_of(*archives, {0, 1}).inputs.at(0).second, at::tensor({7.F, 8.F}).view({2, 1})));
+    CHECK(at::equal(rows_of(*archives, {0, 1}).targets.at(0).second, at::tensor({1, 0}, at::kLong)));
+  }
+}
+
+TEST_CASE("arrays that do not belong together are refused with the names of both") {
+  const ArrayFolder folder;
+  const std::string x = folder.write("x.npy", inputs_file());
+  const std::string y = folder.write("y.npy", npy_of<std::int64_t>("<i8", "(3,)", {0, 1, 2}));
+  CHECK(contains(build_error("npy", {{"inputs", x}, {"targets", y}}),
+                 folder.path("y.npy") + ": has 3 rows, but " + folder.path("x.npy") + " has 4"));
+  folder.write("z-1.npy", inputs_file());
+  folder.write("z-2.npy", npy_of<float>("<f4", "(1, 3)", {0, 1, 2}));
+  const std::string shapes = build_error("npy", {{"inputs", folder.path("z-*.npy")}, {"targets", y}});
+  CHECK(contains(shapes, "z-2.npy: has rows of shape [3]"));
+  CHECK(contains(shapes, "z-1.npy have shape [2]"));
+  folder.write("z-2.npy", npy_of<std::int32_t>("<i4", "(1, 2)", {0, 1}));
+  CHECK(contains(build_error("npy", {{"inputs", folder.path("z-*.npy")}, {"targets", y}}),
+                 "has rows of shape [2], integers"));
+}
+
+TEST_CASE("arrays without samples are refused") {
+  const ArrayFolder folder;
+  const auto error = [&](const std::string& shape, const std::vector<float>& numbers) {
+    const std::string x = folder.write("x.npy", npy_of("<f4", shape, numbers));
+    return build_error("npy", {{"inputs", x}, {"targets", x}});
+  };
+  CHECK(contains(error("()", {1}), "holds one number without rows"));
+  CHECK(contains(error("(0, 3)", {}), "x.npy: has no rows"));
+  CHECK(contains(error("(1152921504606846975, 0)", {}), "they hold no number"));
+  CHECK(build_error("npy", {{"inputs", Value::array()}, {"targets", "x"}}) ==
+        "dataset.inputs: names nothing\n  give one, or a list");
+}
+
+TEST_CASE("a name that a file does not have is answered with those that it has") {
+  const ArrayFolder folder;
+  const std::string archive = folder.write("x.npz", ZipBytes().add("pixels.npy", inputs_file(), true).bytes());
+  const std::string tensors = folder.path("x.safetensors");
+  format::write_safetensors(tensors, {{"pixels", at::arange(4)}});
+  for (const auto& [name, path] : {std::pair{"npz", archive}, std::pair{"safetensors", tensors}}) {
+    const std::string error = build_error(name, {{"path", path}, {"inputs", "pixels"}, {"targets", "labels"}});
+    CHECK(contains(error, path + ": has no array \"labels\""));
+    CHECK(contains(error, "the arrays in it: pixels"));
+  }
+}
+
+TEST_CASE("a data file that is damaged is a wrong input, not a failed training") {
+  const ArrayFolder folder;
+  for (const char* name : {"npz", "safetensors"}) {
+    const std::string file = folder.write("damaged", "x");
+    try {
+      registry().build(name, {{"path", file}, {"inputs", "x"}, {"targets", "y"}}, Context{});
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.fault() == Fault::usage);
+      CHECK(error.where() == file);
+    }
+  }
+}
+
+TEST_CASE("classes are counted from the largest, and a negative one is refused with its row") {
+  const ArrayFolder folder;
+  const auto of_targets = [&](const std::string& shape, const std::vector<std::int64_t>& targets) {
+    const std::string y = folder.write("y.npy", npy_of("<i8", shape, targets));
+    return built("npy", {{"inputs", y}, {"targets", y}});
+  };
+  CHECK(of_targets("(3,)", {0, 6, -100})->facts().at("num_classes") == 7);
+  CHECK(of_targets("(3, 1)", {0, 6, 1})->facts().at("num_classes") == 7);
+  CHECK(at::equal(of_targets("(3, 1)", {0, 6, 1})->classes(), at::tensor({0, 6, 1}, at::kLong)));
+  CHECK(of_targets("(2, 2)", {0, 6, 1, 9})->facts().at("num_classes") == 10);
+  CHECK_FALSE(of_targets("(2, 2)", {0, 6, 1, 9})->classes().defined());
+  const auto negative = of_targets("(3, 2)", {0, 6, -100, -1, 2, 2});
+  CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 is of class -1"));
+}
+
+TEST_CASE("what was unpacked once is taken by the other ranks") {
+  const ArrayFolder folder;
+  const std::string file =
+      folder.write("p.npz", ZipBytes().add("x.npy", inputs_file(), true).add("y.npy", targets_file(), false).bytes());
+  const Value options{{"path", file}, {"inputs", "x"}, {"targets", "y"}};
+  const auto first = built("npz", options);
+  const std::string held = folder.path("held");
+  format::write_safetensors(held, first->held());
+  // The packed bytes are gone: only what is held still has them.
+  std::string damaged = ZipBytes().add("x.npy", inputs_file(), true).add("y.npy", targets_file(), false).bytes();
+  damaged[40] ^= '\x55';
+  folder.write("p.npz", damaged);
+  Context context;
+  context.held = format::map_safetensors(held);
+  const auto other = built("npz", options, context);
+  CHECK(at::equal(rows_of(*other, {0, 1, 2, 3}).inputs.at(0).second, at::tensor(kInputs).view({4, 2})));
+  CHECK_FALSE(build_error("npz", options).empty());
+}
+
+}  // namespace ddp::datasets

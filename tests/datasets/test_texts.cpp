@@ -1,0 +1,262 @@
+#include <unistd.h>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <set>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/tensor.h>
+
+#include "catch.h"
+#include "datasets/dataset.h"
+#include "datasets/text/blocks.h"
+#include "errors.h"
+#include "words.h"
+
+namespace ddp::datasets {
+namespace {
+
+// A folder of one's own, until it goes.
+class TextFolder {
+ public:
+  TextFolder() { std::filesystem::create_directories(path_); }
+  ~TextFolder() { std::filesystem::remove_all(path_); }
+  TextFolder(const TextFolder&) = delete;
+  TextFolder& operator=(const TextFolder&) = delete;
+
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path_ / name, std::ios::binary) << bytes;
+    return (path_ / name).string();
+  }
+  template <class Number>
+  std::string write_numbers(const std::string& name, const std::vector<Number>& numbers) const {
+    return write(name, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)});
+  }
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  static inline std::atomic<int> number_{0};
+  const std::filesystem::path path_ = std::filesystem::temp_directory_path() /
+                                      ("ddp-texts-" + std::to_string(getpid()) + "-" + std::to_string(++number_));
+};
+
+std::unique_ptr<Dataset> text(const config::Value& path, std::int64_t block_size, const Context& context = {},
+                              const config::Value& more = config::Value::object()) {
+  config::Value options = {{"path", path}, {"block_size", block_size}};
+  options.update(more);
+  return registry().build("text", options, context);
+}
+
+const MapDataset& blocks(const std::unique_ptr<Dataset>& dataset) { return dynamic_cast<const MapDataset&>(*dataset); }
+
+Batch all_of(const std::unique_ptr<Dataset>& dataset) {
+  return blocks(dataset).gather(at::arange(blocks(dataset).size(), at::kLong), /*epoch=*/0);
+}
+
+const at::Tensor& inputs(const Batch& batch) { return batch.inputs.front().second; }
+const at::Tensor& targets(const Batch& batch) { return batch.targets.front().second; }
+
+std::string numbers_to(int count) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) bytes.push_back(static_cast<char>(i));
+  return bytes;
+}
+
+// The bytes of a part, as the blocks of one token show them, with the last target.
+std::vector<std::int64_t> tokens_of(const std::unique_ptr<Dataset>& dataset) {
+  const Batch batch = all_of(dataset);
+  std::vector<std::int64_t> tokens(inputs(batch).const_data_ptr<std::int64_t>(),
+                                   inputs(batch).const_data_ptr<std::int64_t>() + inputs(batch).numel());
+  tokens.push_back(targets(batch).flatten()[-1].item<std::int64_t>());
+  return tokens;
+}
+
+const config::Value kBytes = {{"tokenizer", "byte"}};
+const config::Value kRandomBytes = {{"tokenizer", "byte"}, {"sampling", "random"}};
+
+}  // namespace
+
+TEST_CASE("a text is cut into blocks, and the targets are one token later") {
+  const TextFolder folder;
+  const auto dataset = text(folder.write("a.txt", "dbacabad"), 3);
+  REQUIRE(blocks(dataset).size() == 2);  // floor((8 - 1) / 3)
+  const Batch batch = blocks(dataset).gather(at::tensor({1, 0}, at::kLong), /*epoch=*/0);
+  CHECK(at::equal(inputs(batch), at::tensor({2, 0, 1, 3, 1, 0}, at::kLong).view({2, 3})));
+  CHECK(at::equal(targets(batch), at::tensor({0, 1, 0, 1, 0, 2}, at::kLong).view({2, 3})));
+  const config::Value facts = dataset->facts();
+  CHECK(facts == config::Value{{"vocab_size", 4}, {"num_classes", 4}, {"block_size", 3}, {"tokens", 8}});
+  CHECK(dataset->preprocessing() == config::Value{{"tokenizer", {{"name", "char"}, {"characters", "abcd"}}}});
+}
+
+TEST_CASE("files are joined without a separator in the order of the list, those of a glob by name") {
+  const TextFolder folder;
+  folder.write("b.txt", "\x03\x04");
+  folder.write("a.txt", "\x01\x02");
+  folder.write("c.txt", "\x05");
+  using List = std::vector<std::int64_t>;
+  CHECK(tokens_of(text(folder.at("*.txt"), 1, {}, kBytes)) == List{1, 2, 3, 4, 5});
+  CHECK(tokens_of(text({folder.at("c.txt"), folder.at("[ab].txt")}, 1, {}, kBytes)) == List{5, 1, 2, 3, 4});
+}
+
+TEST_CASE("the end of a text is held out, and each part is cut by itself") {
+  const TextFolder folder;
+  for (const int n : {30, 99, 100, 101, 256}) {
+    const std::string file = folder.write("a.bin", numbers_to(n));
+    for (const auto& [v, t] : {std::pair{0.1, 0.0}, std::pair{0.0, 0.3}, std::pair{0.2, 0.1}, std::pair{0.3, 0.3}}) {
+      std::vector<std::int64_t> seen;
+      std::vector<std::int64_t> sizes;
+      for (const Role role : {Role::train, Role::validation, Role::test}) {
+        if ((role == Role::validation && v == 0) || (role == Role::test && t == 0)) continue;
+        const auto part = tokens_of(text(file, 1, {.role = role, .validation_share = v, .test_share = t}, kBytes));
+        sizes.push_back(static_cast<std::int64_t>(part.size()));
+        seen.insert(seen.end(), part.begin(), part.end());
+      }
+      // Together they are the text, in its order.
+      std::vector<std::int64_t> all(static_cast<std::size_t>(n));
+      std::iota(all.begin(), all.end(), 0);
+      INFO(n << " " << v << " " << t);
+      CHECK(seen == all);
+      CHECK(sizes[0] == static_cast<std::int64_t>(n * (1 - v - t)));
+      if (t == 0) CHECK(sizes[1] == n - static_cast<std::int64_t>(n * (1 - v)));
+    }
+  }
+}
+
+TEST_CASE("a share counts characters, not bytes") {
+  const TextFolder folder;
+  const std::string file = folder.write("a.txt", "éééééééééabcdefghij");
+  const auto held_out = text(file, 2, {.role = Role::validation, .validation_share = 0.5});
+  CHECK(held_out->facts().at("tokens") == 10);
+  CHECK(held_out->facts().at("vocab_size") == 11);
+}
+
+TEST_CASE("validation data of their own are encoded by the training's tokenizer, whole") {
+  const TextFolder folder;
+  const auto train = text(folder.write("a.txt", "abcabcabc"), 2);
+  const Context own{.role = Role::validation, .preprocessing = train->preprocessing(), .test_share = 0.5};
+  CHECK(tokens_of(text(folder.write("b.txt", "cabba"), 1, own)) == std::vector<std::int64_t>{2, 0, 1, 1, 0});
+  const std::string error = error_of([&] { text({folder.at("b.txt"), folder.write("c.txt", "ab?")}, 1, own); });
+  CHECK(contains(error, "c.txt: byte 2: the character \"?\" (U+003F) does not occur"));
+}
+
+TEST_CASE("a part that is too short for a block is an error that says both lengths") {
+  const TextFolder folder;
+  const std::string file = folder.write("a.txt", "0123456789");
+  CHECK(error_of([&] { text(file, 9); }).empty());
+  CHECK(contains(error_of([&] { text(file, 10); }), "the training part has 10 tokens, and a sample takes 11"));
+  CHECK(contains(error_of([&] { text(file, 3, {.role = Role::validation, .validation_share = 0.2}); }),
+                 "the validation part has 2 tokens, and a sample takes 4"));
+  CHECK(contains(error_of([&] { text(folder.write("b.txt", ""), 1); }), "the training part has 0 tokens"));
+}
+
+TEST_CASE("a text that cannot be read is an error that names it") {
+  const TextFolder folder;
+  CHECK(contains(error_of([&] { text(folder.at("none.txt"), 1); }), "none.txt: cannot be read: No such file"));
+  CHECK(contains(error_of([&] { text(folder.at("*.md"), 1); }), "no file matches it"));
+  CHECK(contains(error_of([&] { text(folder.at(""), 1); }), "not a regular file"));
+  CHECK(contains(error_of([&] { text(folder.write("a.txt", "ab\xFF"), 1); }), "a.txt: byte 2: is not UTF-8"));
+  CHECK(contains(error_of([&] { text(folder.at("a.txt"), 1, {}, {{"tokenizer", folder.at("")}}); }), "vocab.json"));
+}
+
+TEST_CASE("random offsets belong to seed, step, micro-batch, rank and sample, and reach every place") {
+  const TextFolder folder;
+  const auto dataset = text(folder.write("a.bin", numbers_to(10)), 4, {.seed = 7}, kRandomBytes);
+  const auto& placed = dynamic_cast<const PlacedDataset&>(*dataset);
+  const auto begins = [&](const Place& place, const PlacedDataset& of) {
+    const Batch batch = of.draw(64, place);
+    CHECK(at::equal(inputs(batch) + 1, targets(batch)));
+    const at::Tensor firsts = inputs(batch).select(1, 0).contiguous();
+    const auto* first = firsts.const_data_ptr<std::int64_t>();
+    return std::vector<std::int64_t>(first, first + firsts.numel());
+  };
+  const auto first = begins({.step = 3, .micro_batch = 1, .rank = 2}, placed);
+  CHECK(first == begins({.step = 3, .micro_batch = 1, .rank = 2}, placed));
+  CHECK(std::set(first.begin(), first.end()) == std::set<std::int64_t>{0, 1, 2, 3, 4, 5});  // [0, 10 - 4)
+  std::set<std::vector<std::int64_t>> different{first};
+  different.insert(begins({.step = 4, .micro_batch = 1, .rank = 2}, placed));
+  different.insert(begins({.step = 3, .micro_batch = 0, .rank = 2}, placed));
+  different.insert(begins({.step = 3, .micro_batch = 1, .rank = 0}, placed));
+  const auto other = text(folder.at("a.bin"), 4, {.seed = 8}, kRandomBytes);
+  different.insert(begins({.step = 3, .micro_batch = 1, .rank = 2}, dynamic_cast<const PlacedDataset&>(*other)));
+  CHECK(different.size() == 5);
+}
+
+TEST_CASE("random offsets are for training: other parts are cut into blocks") {
+  const TextFolder folder;
+  const std::string file = folder.write("a.bin", numbers_to(20));
+  const auto held_out = text(file, 4, {.role = Role::validation, .validation_share = 0.5}, kRandomBytes);
+  CHECK(blocks(held_out).size() == 2);
+}
+
+TEST_CASE("ranks that take the held tokens read no file, and see the same") {
+  const TextFolder folder;
+  const std::string file = folder.write("a.txt", "the quick brown fox é");
+  for (const auto& more : {config::Value::object(), config::Value{{"sampling", "random"}}}) {
+    const auto first = text(file, 4, {.validation_share = 0.25, .seed = 1}, more);
+    const Context holding{
+        .preprocessing = first->preprocessing(), .validation_share = 0.25, .held = first->held(), .seed = 1};
+    const auto other = text(folder.at("gone.txt"), 4, holding, more);
+    CHECK(other->facts() == first->facts());
+    CHECK(other->preprocessing() == first->preprocessing());
+    if (more.empty()) {
+      CHECK(at::equal(inputs(all_of(other)), inputs(all_of(first))));
+    } else {
+      const auto draw = [](const Dataset& d) { return inputs(dynamic_cast<const PlacedDataset&>(d).draw(8, {})); };
+      CHECK(at::equal(draw(*other), draw(*first)));
+    }
+  }
+}
+
+TEST_CASE("tokens are held in the smallest type that has them") {
+  const TextFolder folder;
+  std::string many;
+  for (int i = 0; i < 300; ++i)
+    many += std::string("\xE4") + static_cast<char>(0xB8 + i / 64) + static_cast<char>(0x80 + i % 64);
+  CHECK(text(folder.write("a.txt", "abcabc"), 1)->held().front().second.scalar_type() == at::kByte);
+  CHECK(text(folder.write("b.txt", many), 1)->held().front().second.scalar_type() == at::kShort);
+  CHECK(tokens_of(text(folder.at("b.txt"), 1)).back() == 299);
+}
+
+TEST_CASE("tokens are read in every type from files, one behind the other") {
+  const TextFolder folder;
+  const auto check = [&](const char* dtype, const auto& first, const auto& second) {
+    folder.write_numbers(std::string(dtype) + "-0.bin", first);
+    folder.write_numbers(std::string(dtype) + "-1.bin", second);
+    const config::Value options = {
+        {"path", folder.at(std::string(dtype) + "-*.bin")}, {"dtype", dtype}, {"block_size", 2}};
+    const auto dataset = registry().build("tokens", options, Context{});
+    INFO(dtype);
+    REQUIRE(blocks(dataset).size() == 2);
+    // Block 1 lies over the end of the first file.
+    CHECK(at::equal(inputs(all_of(dataset)), at::tensor({7, 50'000, 3, 9}, at::kLong).view({2, 2})));
+    CHECK(at::equal(targets(all_of(dataset)), at::tensor({50'000, 3, 9, 1}, at::kLong).view({2, 2})));
+    CHECK(dataset->facts().at("vocab_size") == 50'001);
+    CHECK(dataset->held().empty());
+  };
+  check("uint16", std::vector<std::uint16_t>{7, 50'000, 3}, std::vector<std::uint16_t>{9, 1});
+  check("uint32", std::vector<std::uint32_t>{7, 50'000, 3}, std::vector<std::uint32_t>{9, 1});
+  check("int32", std::vector<std::int32_t>{7, 50'000, 3}, std::vector<std::int32_t>{9, 1});
+  check("int64", std::vector<std::int64_t>{7, 50'000, 3}, std::vector<std::int64_t>{9, 1});
+}
+
+TEST_CASE("files that hold no tokens are refused by their names") {
+  const TextFolder folder;
+  const auto refusal = [&](const std::string& name, const std::string& dtype) {
+    return error_of([&] {
+      const config::Value options = {{"path", folder.at(name)}, {"dtype", dtype}, {"block_size", 1}};
+      registry().build("tokens", options, Context{})->facts();
+    });
+  };
+  folder.write("odd.bin", "12345");
+  CHECK(contains(refusal("odd.bin", "uint16"), "odd.bin: has 5 bytes, which is no whole number of uint16 tokens"));
+  folder.write("empty.bin", "");
+  CHECK(contains(refusal("empty.bin", "uint16"), "empty.bin: is empty"));
+  CHECK(contains(refusal("none.bin", "uint16"), "none.bin: cannot be read"));
+  folder.write_numbers("negative.bin", std::vector<std::int32_t>{3, 4, -5, 6});
+  CHECK(contains(refusal("negative.bin", "int32"), "token 2 is -5"));
+}
+
+}  // namespace ddp::datasets

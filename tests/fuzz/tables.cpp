@@ -1,0 +1,57 @@
+// A table as a user names it: the first byte says of which format, the rest is the file.
+#include <memory>
+
+#include "base/error.h"
+#include "format/table_entry.h"
+#include "target.h"
+
+namespace ddp::fuzz {
+namespace {
+
+// Looks at every byte of every cell that a chunk promises.
+void look_at(const format::TableChunk& chunk, const std::vector<format::WantedColumn>& wanted) {
+  std::size_t bytes = 0;
+  double sum = 0;
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    const format::ColumnCells& cells = chunk.columns.at(c);
+    for (std::int64_t row = 0; row < chunk.rows; ++row) {
+      if (cells.is_missing(row)) continue;
+      if (wanted[c].type == format::CellType::number) {
+        sum += cells.numbers[row];
+      } else {
+        for (const char byte : cells.text_of(row)) bytes += byte != 0;
+      }
+    }
+  }
+  require(bytes < SIZE_MAX && !(sum != sum && chunk.rows == 0), "cells can be looked at");
+}
+
+void read_all(format::TableFile& table, format::CellType type) {
+  std::vector<format::WantedColumn> wanted;
+  for (const format::ColumnInfo& column : table.columns()) wanted.push_back({column.name, type});
+  try {
+    table.read(wanted);
+    for (format::TableChunk chunk; table.next(chunk);) look_at(chunk, wanted);
+  } catch (const Error& error) {
+    require(is_showable(error.what()), "an error can be shown");
+  }
+}
+
+}  // namespace
+}  // namespace ddp::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ddp;
+  if (size == 0) return 0;
+  const char* formats[] = {"csv", "parquet", "jsonl", "csv"};
+  const format::TableOptions options{.format = formats[data[0] % 4], .header = data[0] % 4 != 3};
+  const auto file = fuzz::scratch_file("table", {reinterpret_cast<const char*>(data) + 1, size - 1});
+  try {
+    const std::unique_ptr<format::TableFile> table(ddp_open_table(&file, &options));
+    fuzz::read_all(*table, format::CellType::number);
+    fuzz::read_all(*table, format::CellType::text);
+  } catch (const Error& error) {
+    fuzz::require(fuzz::is_showable(error.what()), "an error can be shown");
+  }
+  return 0;
+}

@@ -1,0 +1,159 @@
+"""Tables as people prepare them with pandas and scikit-learn, split as the contract says.
+
+pandas and scikit-learn are imported by the ranks alone: they start threads, and ranks.py forks.
+"""
+
+import math
+
+import numpy as np
+import torch
+from torch.utils.data import TensorDataset
+
+MISSING = ["", "NA", "NaN", "nan", "null", "None"]
+
+
+def load(experiment):
+    """(training, validation, test) of an experiment whose dataset is a table; None for a set that there is not."""
+    options = experiment["dataset"]
+    validation, test = experiment.get("validation", {}), experiment.get("test", {})
+    frame = read(options, experiment["loss"], (validation.get("by"), test.get("by")))
+    train, *held_out = split(frame, options["target"], validation, test)
+    encoder = Encoder(options, experiment["loss"])
+    encoder.fit(usable(frame.iloc[train], options))
+    sets = [encoder.encode(usable(frame.iloc[train], options))]
+    for section, rows in zip((validation, test), held_out):
+        if "dataset" in section:
+            sets.append(encoder.encode(usable(read(options | section["dataset"], experiment["loss"]), options)))
+        else:
+            sets.append(encoder.encode(usable(frame.iloc[rows], options)) if rows else None)
+    return sets
+
+
+def read(options, loss, names=()):
+    """All rows; columns that hold names are text, missing cells are NaN."""
+    import pandas
+
+    text = [*options.get("categories", []), *filter(None, names)]
+    if loss == "cross_entropy":
+        text.append(options["target"])
+    if options["name"] == "csv":
+        return pandas.read_csv(options["path"], float_precision="round_trip", keep_default_na=False,
+                               na_values=MISSING, dtype=dict.fromkeys(text, str))  # fmt: skip
+    if options["name"] == "parquet":
+        is_feather = options["path"].endswith(".feather")
+        return (pandas.read_feather if is_feather else pandas.read_parquet)(options["path"])
+    return pandas.read_json(options["path"], lines=True, precise_float=True)
+
+
+def usable(frame, options):
+    features = feature_columns(frame, options)
+    return frame.dropna(subset=features) if options.get("missing") == "drop" else frame
+
+
+def split(frame, target, validation, test):
+    """(training rows in their order, held-out rows of validation and of test in the order of the permutation)"""
+    generator = torch.Generator()
+    generator.manual_seed(validation.get("seed", 0))
+    order = torch.randperm(len(frame), generator=generator).tolist()
+    taken, held_out = set(), []
+    for section in (validation, test):
+        rows = hold_out(frame, target, section, [row for row in order if row not in taken])
+        taken.update(rows)
+        held_out.append(rows)
+    return sorted(set(order) - taken), *held_out
+
+
+def hold_out(frame, target, section, order):
+    share = section.get("split", 0)
+    wanted = math.floor(share * len(frame))
+    if section.get("stratify"):
+        classes = frame[target].tolist()
+        left = {name: math.floor(share * classes.count(name) + 0.5) for name in classes}
+        rows = []
+        for row in order:
+            if left[classes[row]] > 0:
+                left[classes[row]] -= 1
+                rows.append(row)
+        return rows
+    if "by" in section:
+        values = frame[section["by"]].tolist()
+        chosen, held = set(), 0
+        for row in order:
+            if held >= wanted:
+                break
+            if values[row] not in chosen:
+                chosen.add(values[row])
+                held += values.count(values[row])
+        return [row for row in order if values[row] in chosen]
+    return order[:wanted]
+
+
+def feature_columns(frame, options):
+    targets = [options["target"]] if isinstance(options["target"], str) else options["target"]
+    left_out = [*targets, *options.get("drop", [])]
+    chosen = options.get("features") or frame.columns
+    return [column for column in frame.columns if column in chosen and column not in left_out]
+
+
+class Encoder:
+    def __init__(self, options, loss):
+        self.options, self.loss = options, loss
+
+    def fit(self, frame):
+        columns = feature_columns(frame, self.options)
+        categories = self.options.get("categories", [])
+        self.columns = [(column, column in categories) for column in columns]
+        self.values = {column: sorted(frame[column].dropna().unique()) for column in columns if column in categories}
+        numbers = self.numbers(frame)
+        self.fill = fitted("standard", numbers).mean_ if self.options.get("missing") == "mean" else 0
+        self.scaler = fitted(self.options.get("normalise", "none"), numbers)
+        if self.loss == "cross_entropy":
+            self.classes = sorted(frame[self.options["target"]].unique())
+        else:
+            kind = "standard" if self.options.get("normalise_targets") else "none"
+            self.target_scaler = fitted(kind, self.targets(frame))
+
+    def encode(self, frame):
+        numbers = self.numbers(frame)
+        numbers = scaled(self.scaler, np.where(np.isnan(numbers), self.fill, numbers))
+        numbers = iter(numbers.T)
+        x = []
+        for column, is_category in self.columns:
+            if is_category:
+                x += [(frame[column] == value).to_numpy(np.float64) for value in self.values[column]]
+            else:
+                x.append(next(numbers))
+        x = torch.from_numpy(np.stack(x, axis=1).astype(np.float32))
+        if self.loss == "cross_entropy":
+            y = torch.tensor([self.classes.index(name) for name in frame[self.options["target"]]])
+        else:
+            y = torch.from_numpy(scaled(self.target_scaler, self.targets(frame)).astype(np.float32))
+        return TensorDataset(x, y)
+
+    def numbers(self, frame):
+        columns = [column for column, is_category in self.columns if not is_category]
+        return np.ascontiguousarray(frame[columns].to_numpy(np.float64))
+
+    def targets(self, frame):
+        target = self.options["target"]
+        return np.ascontiguousarray(frame[[target] if isinstance(target, str) else target].to_numpy(np.float64))
+
+
+def fitted(kind, numbers):
+    """NumPy adds a single column up pairwise, and two of them in the order of rows, which the contract takes."""
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    if kind == "none":
+        return None
+    scaler = (StandardScaler if kind == "standard" else MinMaxScaler)()
+    twice = np.hstack([numbers, numbers])
+    scaler.fit(twice)
+    for name in ("mean_", "var_", "scale_", "min_", "data_min_", "data_max_", "data_range_"):
+        if hasattr(scaler, name):
+            setattr(scaler, name, getattr(scaler, name)[: numbers.shape[1]])
+    scaler.n_features_in_ = numbers.shape[1]
+    return scaler
+
+
+def scaled(scaler, numbers):
+    return numbers if scaler is None else scaler.transform(numbers)

@@ -1,0 +1,155 @@
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "catch.h"
+#include "errors.h"
+#include "record/file/atomic_file.h"
+#include "record/saves/data_files.h"
+#include "scratch.h"
+#include "words.h"
+
+namespace ddp::record {
+namespace fs = std::filesystem;
+namespace {
+
+DataFile file(const std::string& path, std::int64_t bytes = 10, std::int64_t modified = 1'700'000'000'000'000'001) {
+  return {.key = "dataset.path", .path = path, .bytes = bytes, .modified = modified};
+}
+
+// A checkpoint as far as the check reads it: its state.json alone.
+fs::path checkpoint(const Scratch& scratch, const std::string& state) {
+  scratch.write("checkpoints/step-00000007/state.json", state);
+  return scratch.folder() / "checkpoints/step-00000007";
+}
+
+// Those of the program that is tested.
+config::Components components() {
+  return config::Components::from_json(
+      config::Value::parse(read_text(fs::path(DDP_EXP).parent_path() / "components.json")));
+}
+
+std::string state_with(const std::vector<DataFile>& files) {
+  return config::Value{{"version", 1}, {"data", to_value(files)}}.dump();
+}
+
+std::string refusal_of(const fs::path& folder, const std::vector<DataFile>& now,
+                       const std::vector<std::string>& set_keys = {}) {
+  return error_of([&] { require_same_data(folder, now, set_keys, "ddp-exp resume r --data-changed"); });
+}
+
+}  // namespace
+
+TEST_CASE("a file that has another size, another time by a nanosecond, is gone or is new differs") {
+  CHECK(data_difference({file("a"), file("b")}, {file("b"), file("a")}).path.empty());
+  const DataDifference size = data_difference({file("a"), file("b")}, {file("a"), file("b", 12)});
+  CHECK(size.path == "b");
+  CHECK(size.what == "has 12 bytes, and had 10 when the checkpoint was trained");
+  const DataDifference time = data_difference({file("a")}, {file("a", 10, 1'700'000'000'000'000'002)});
+  CHECK(time.path == "a");
+  CHECK(time.what ==
+        "was modified at 2023-11-14T22:13:20.000000002Z, and at 2023-11-14T22:13:20.000000001Z when the checkpoint was "
+        "trained");
+  CHECK(data_difference({file("a"), file("b")}, {file("b")}).what == "is gone");
+  const DataDifference two = data_difference({file("a")}, {file("b")});
+  CHECK(two.path == "a");
+  CHECK(two.what == "is gone\n  b: is new: the checkpoint was trained without it");
+}
+
+TEST_CASE("of many files that differ the first 20 are told") {
+  std::vector<DataFile> then;
+  for (int i = 10; i < 40; ++i) then.push_back(file("f" + std::to_string(i)));
+  const std::string what = data_difference(then, {}).what;
+  CHECK(contains(what, "f29: is gone"));
+  CHECK_FALSE(contains(what, "f30"));
+  CHECK(what.ends_with("\n  …"));
+}
+
+TEST_CASE("files come back from a state.json, also of times before 1970, and a damaged list is told") {
+  const std::vector<DataFile> files{file("/a b/\"c\".csv", 1LL << 40), file("old", 0, -1)};
+  const auto state = nlohmann::json::parse(state_with(files));
+  CHECK((data_member(state) == files));
+  CHECK_FALSE(data_member(nlohmann::json::object()));
+  for (const char* damaged : {R"({"data": 1})", R"({"data": [1]})", R"({"data": [{"key": "k", "path": "p"}]})",
+                              R"({"data": [{"key": "k", "path": "p", "bytes": -1, "modified": 0}]})",
+                              R"({"data": [{"key": "k", "path": "p", "bytes": 1, "modified": "now"}]})"}) {
+    INFO(damaged);
+    const Scratch scratch;
+    CHECK_THROWS(data_member(nlohmann::json::parse(damaged)));
+    CHECK(contains(refusal_of(checkpoint(scratch, damaged), {}), "state.json: is damaged"));
+  }
+}
+
+TEST_CASE("a checkpoint of other data is refused with the file, what differs, and the command that goes on") {
+  const Scratch scratch;
+  const fs::path folder = checkpoint(scratch, state_with({file("a")}));
+  CHECK(refusal_of(folder, {file("a")}).empty());
+  const std::string refusal = refusal_of(folder, {file("a", 11)});
+  CHECK(contains(refusal, "a: has 11 bytes, and had 10"));
+  CHECK(contains(refusal, "ddp-exp resume r --data-changed"));
+  // An option that was set names other files on purpose.
+  CHECK(refusal_of(folder, {file("b")}, {"dataset.path"}).empty());
+  CHECK_FALSE(refusal_of(folder, {file("b")}, {"test.dataset.path"}).empty());
+}
+
+TEST_CASE("a checkpoint of an older version, which does not tell its data, goes on") {
+  const Scratch scratch;
+  CHECK(refusal_of(checkpoint(scratch, R"({"version": 1})"), {file("a")}).empty());
+}
+
+TEST_CASE("data that were accepted for a checkpoint are taken again, others and other checkpoints are not") {
+  const Scratch scratch;
+  const fs::path folder = checkpoint(scratch, state_with({file("a")}));
+  accept_data(folder, {file("a", 11)});
+  CHECK(refusal_of(folder, {file("a", 11)}).empty());
+  CHECK(refusal_of(folder, {file("a")}).empty());
+  CHECK_FALSE(refusal_of(folder, {file("a", 12)}).empty());
+  scratch.write("checkpoints/step-00000009/state.json", state_with({file("a")}));
+  CHECK_FALSE(refusal_of(scratch.folder() / "checkpoints/step-00000009", {file("a", 11)}).empty());
+  // From here on the run is on the first data again.
+  accept_data(folder, {file("a")});
+  CHECK_FALSE(refusal_of(folder, {file("a", 11)}).empty());
+  CHECK_FALSE(fs::exists(scratch.folder() / "checkpoints/accepted-data.json"));
+}
+
+TEST_CASE("the files of the data are those that globs match, and those in a folder, with sizes and nanoseconds") {
+  const Scratch scratch;
+  for (const char* name : {"b.txt", "a.txt", "tokenizer/vocab.json", "tokenizer/merges.txt", "model.safetensors"}) {
+    scratch.write(name, name);
+  }
+  const fs::path a = scratch.folder() / "a.txt";
+  fs::last_write_time(a, fs::file_time_type(std::chrono::nanoseconds(123456789)));
+  config::Experiment experiment;
+  experiment.init_from = (scratch.folder() / "model.safetensors").string();
+  experiment.dataset = {.name = "text",
+                        .options = {{"path", (scratch.folder() / "*.txt").string()},
+                                    {"tokenizer", (scratch.folder() / "tokenizer").string()},
+                                    {"block_size", 4}}};
+  experiment.test.dataset = {
+      .name = "text",
+      .options = {{"path", (scratch.folder() / "gone.txt").string()}, {"tokenizer", "char"}, {"block_size", 4}}};
+  std::vector<std::string> names;
+  const std::vector<DataFile> files = data_files(experiment, components());
+  for (const DataFile& one : files) {
+    names.push_back(fs::path(one.path).filename().string());
+    CHECK(one.bytes == static_cast<std::int64_t>(fs::file_size(one.path)));
+  }
+  CHECK(names == std::vector<std::string>{"a.txt", "b.txt", "merges.txt", "vocab.json"});
+  CHECK(files.front().key == "dataset.path");
+  CHECK(files.back().key == "dataset.tokenizer");
+  CHECK(files.front().modified % 1000 != 0);
+}
+
+TEST_CASE("a file whose name is no UTF-8 has a state that JSON holds, and that is the same again") {
+  const Scratch scratch;
+  scratch.write("data/\xff.csv", "x");
+  config::Experiment experiment;
+  experiment.dataset = {.name = "csv",
+                        .options = {{"path", (scratch.folder() / "data/*.csv").string()}, {"target", "y"}}};
+  const std::vector<DataFile> files = data_files(experiment, components());
+  REQUIRE(files.size() == 1);
+  const auto state = nlohmann::json::parse(config::Value{{"data", to_value(files)}}.dump());
+  CHECK(data_difference(*data_member(state), data_files(experiment, components())).path.empty());
+}
+
+}  // namespace ddp::record

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# What reads tables is neither fetched nor built until it is asked for; from then on every build has it.
+. "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
+
+arrow=$cache/arrow-26.0.1 library=$checkout/build/release/bin/libddp_tables.so
+ddp_exp run
+expect "set up: $(cat "$err")" test "$status" = 0
+expect "a plain call fetches no Arrow" test ! -e "$arrow"
+expect "and builds nothing of it" test ! -e "$library"
+
+ddp_exp --obtain tables
+expect "it is obtained: $(cat "$err")" test "$status" = 0
+expect "it runs nothing and leaves stdout alone" test ! -s "$out"
+expect "the library is built" test -s "$library"
+expect "of the wheel only what is needed is kept" \
+  test "$(cd "$arrow" && find pyarrow -type f | sort | tr '\n' ' ')" = \
+  "pyarrow/include/arrow/api.h pyarrow/libarrow.so.2600 pyarrow/libparquet.so.2600 "
+
+ddp_exp --obtain tables
+expect "the second time nothing is to be done: $(cat "$err")" test ! -s "$err" -a "$status" = 0
+ddp_exp run
+expect "nor in a plain call: $(cat "$err")" test ! -s "$err" -a -s "$library"
+
+echo "reader two" >"$checkout/runner/new.txt"
+ddp_exp run
+expect "a plain call builds it again where its sources changed" grep -q "reader two" "$library"
+
+rm -r "$arrow"
+ddp_exp run
+expect "a cache that was deleted is filled again: $(cat "$err")" test "$status" = 0 -a -e "$arrow/pyarrow/libarrow.so.2600"
+
+ddp_exp --obtain music
+expect "what is not known is refused with 2, not $status" test "$status" = 2
+expect_text "$err" "tables"

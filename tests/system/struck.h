@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workspace.h"
+
+namespace ddp::system_test {
+
+// Two runs of the same length: one that was killed inside an epoch and resumed, and one that never was.
+struct KilledAndWhole {
+  RunFolder killed;
+  RunFolder whole;
+};
+
+// Kills a run of NAME.toml with these --set once it has done 30 steps, resumes it to the end of a later epoch, and
+// trains another as far.
+KilledAndWhole kill_and_resume(const Workspace& workspace, const std::string& name,
+                               const std::vector<std::string>& sets = {});
+
+}  // namespace ddp::system_test

@@ -1,0 +1,60 @@
+#include <filesystem>
+#include <sstream>
+
+#include "arrays.h"
+#include "catch.h"
+#include "struck.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// The most memory that a process has had, in bytes, with the pages of files that it maps.
+std::int64_t peak_of(pid_t process) {
+  std::istringstream lines(text_of("/proc/" + std::to_string(process) + "/status"));
+  for (std::string word; lines >> word;) {
+    std::int64_t kilobytes = 0;
+    if (word == "VmHWM:" && lines >> kilobytes) return kilobytes << 10;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a run on arrays of any format that is killed inside an epoch and resumed has the same bits") {
+  for (const std::string format : {"npy", "npz", "safetensors"}) {
+    INFO(format);
+    const ArrayWorkspace w(format);
+    const auto [killed, whole] = kill_and_resume(w, "arrays");
+    CHECK(killed.model() == whole.model());
+    CHECK(killed.training() == whole.training());
+    CHECK(text_of(killed.path() / "checkpoints/latest/optimizer.safetensors") ==
+          text_of(whole.path() / "checkpoints/latest/optimizer.safetensors"));
+  }
+}
+
+TEST_CASE("an array of 4 GB trains in ranks that hold no more of it than their batches") {
+  const Workspace w;
+  constexpr std::int64_t kRows = 1 << 16;
+  // A hole in the file takes no disk: all of it is zeros.
+  w.write("x.npy", npy_file(npy_dict("|u1", "(65536, 65536)"), ""));
+  fs::resize_file(w.folder() / "x.npy", fs::file_size(w.folder() / "x.npy") + (std::uintmax_t{kRows} << 16));
+  w.write("y.npy", npy_of("<i8", "(65536,)", std::vector<std::int64_t>(kRows, 1)));
+  w.write("large.toml",
+          "dataset = { name = \"npy\", inputs = \"x.npy\", targets = \"y.npy\", scale = 0.5 }\n"
+          "loss = \"cross_entropy\"\nmodel = { name = \"mlp\", in_features = 65536, hidden = [2], out_features = 2 }\n"
+          "device_pool = [\"cpu\", \"cpu\"]\nbatch_size = 2\nthreads = 1\nsteps = 1000000\n");
+  const auto process = w.start({"run", "large.toml"});
+  w.running(*process, "large", 20);
+  REQUIRE(process->wait_for_ranks(2));
+  for (const pid_t rank : process->ranks()) {
+    const std::int64_t peak = peak_of(rank);
+    WARN("a rank that trains on 4 GB: at most " << (peak >> 20) << " MB");
+    CHECK(peak > 0);
+    CHECK(peak < std::int64_t{1} << 28);
+  }
+  process->signal(SIGTERM);
+  CHECK(process->wait() == 143);
+}
+
+}  // namespace ddp::system_test

@@ -1,0 +1,163 @@
+#include <chrono>
+#include <fstream>
+
+#include "arrays.h"
+#include "catch.h"
+#include "tables.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+void append(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::app) << text; }
+
+// One nanosecond later, the content as it was.
+void touch(const fs::path& file) { fs::last_write_time(file, fs::last_write_time(file) + std::chrono::nanoseconds(1)); }
+
+void check_refused_by_name(const Workspace& w, const std::vector<std::string>& arguments,
+                           const std::vector<std::string>& words) {
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.empty());
+  for (const auto& word : words) CHECK(contains(outcome.err, word));
+}
+
+Outcome check_goes_on(const Workspace& w, const std::vector<std::string>& arguments) {
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("data that changed before a resume are refused by name, and --data-changed goes on with them") {
+  const ShapesWorkspace w;
+  w.train({"epochs=2"});
+  const fs::path table = w.folder() / "shapes.csv";
+  const std::string bytes = std::to_string(fs::file_size(table));
+  append(table, "1.00,2.00,red,flat,2.000\n");
+  check_refused_by_name(
+      w, {"resume", "shapes", "--set", "epochs=3"},
+      {"shapes.csv: has " + std::to_string(fs::file_size(table)) + " bytes, and had " + bytes, "--data-changed"});
+  check_goes_on(w, {"resume", "shapes", "--set", "epochs=3", "--data-changed"});
+  // The new state is the one that counts from now on.
+  check_goes_on(w, {"resume", "shapes", "--set", "epochs=4"});
+  touch(table);
+  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5"}, {"shapes.csv: was modified at "});
+  // A run that has ended has nothing to do, whatever has become of its data.
+  check_goes_on(w, {"resume", "shapes"});
+}
+
+TEST_CASE("a run that goes on with changed data keeps the classes, categories and means that it was trained with") {
+  const ShapesWorkspace w;
+  const auto fitted = [](const RunFolder& run) {
+    return text_of(run.path() / "checkpoints/latest/preprocessing.json");
+  };
+  const std::string before = fitted(w.train({"epochs=1"}));
+  // A colour that sorts first, and numbers that move the means.
+  for (int row = 0; row < 20; ++row) append(w.folder() / "shapes.csv", "900.0,700.0,amber,flat,2.000\n");
+  const Outcome changed = check_goes_on(w, {"resume", "shapes", "--set", "epochs=2", "--data-changed"});
+  CHECK(contains(changed.err, "a category that the training rows do not have"));
+  CHECK(fitted(changed.run) == before);
+  CHECK(fitted(check_goes_on(w, {"resume", "shapes", "--set", "epochs=3"}).run) == before);
+  // Options of the data that are set anew are obeyed: all is fitted again, to one colour more.
+  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=4", "--set", "dataset.normalise=minmax"},
+                        {"\"model.in_features\" is 5", "have 6"});
+  append(w.folder() / "shapes.csv", "1.0,2.0,red,crooked,2.000\n");
+  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5", "--data-changed"}, {"shapes.csv:", "\"crooked\""});
+}
+
+TEST_CASE("a file that is gone, one that is new, and one of the validation are told before a resume") {
+  const ShapesWorkspace w;
+  for (const char* name : {"part-1.csv", "part-2.csv", "val.csv"}) w.write(name, shapes_csv(60, name[5]));
+  w.train({R"(dataset.path="part-*.csv")", R"(validation={split=0, dataset={path="val.csv"}})", "epochs=1"});
+  touch(w.folder() / "val.csv");
+  fs::remove(w.folder() / "part-2.csv");
+  w.write("part-3.csv", shapes_csv(60, 3));
+  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=2"},
+                        {"part-2.csv: is gone", "part-3.csv: is new", "val.csv: was modified at "});
+}
+
+TEST_CASE("a path that --set changes is taken as it is, other files are not") {
+  const ShapesWorkspace w;
+  w.write("val.csv", shapes_csv(60, 5));
+  w.write("other.csv", shapes_csv(203, 2));
+  w.train({R"(validation={split=0, dataset={path="val.csv"}})", "epochs=1"});
+  touch(w.folder() / "val.csv");
+  const std::vector<std::string> other{
+      "resume", "shapes", "--set", "epochs=2", "--set", "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""};
+  check_refused_by_name(w, other, {"val.csv: was modified at "});
+  fs::last_write_time(w.folder() / "val.csv",
+                      fs::last_write_time(w.folder() / "val.csv") - std::chrono::nanoseconds(1));
+  check_goes_on(w, other);
+  check_goes_on(w, {"resume", "shapes", "--set", "epochs=3"});
+}
+
+TEST_CASE("a run that went on with changed data and was killed before it saved goes on with them") {
+  const ShapesWorkspace w;
+  w.train({"epochs=1"});
+  append(w.folder() / "shapes.csv", "1.00,2.00,red,flat,2.000\n");
+  const auto process = w.start({"resume", "shapes", "--data-changed", "--set", "epochs=100000", "--set",
+                                "checkpoint.save_every=0", "--set", "checkpoint.keep_best=0"});
+  const RunFolder run = w.running(*process, "shapes", 40);
+  process->signal(SIGKILL);
+  REQUIRE(wait_until([&] { return process->all_gone(); }));
+  check_goes_on(w, {"resume", "shapes", "--set", "epochs=2"});
+  CHECK(run.has_each_step_once(run.last_step()));
+}
+
+TEST_CASE("a fork of changed data is refused by name, and goes on with --data-changed or with data of its own") {
+  const ShapesWorkspace w;
+  w.train({"epochs=1"});
+  w.write("other.csv", shapes_csv(203, 2));
+  touch(w.folder() / "shapes.csv");
+  check_refused_by_name(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2"},
+                        {"shapes.csv: was modified at ", "ddp-exp fork", "--data-changed"});
+  CHECK_FALSE(fs::exists(w.results() / "a"));
+  check_goes_on(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
+  check_goes_on(w, {"resume", "a", "--set", "epochs=3"});
+  check_goes_on(w, {"fork", "shapes", "--name", "b", "--set", "epochs=2", "--set",
+                    "dataset.path=\"" + (w.folder() / "other.csv").string() + "\""});
+  check_goes_on(w, {"resume", "b", "--set", "epochs=3"});
+}
+
+TEST_CASE("ranks are not started again on arrays that changed, which the error names") {
+  const ArrayWorkspace w;
+  const auto process = w.start({"run", "arrays.toml", "--max-restarts", "3", "--set", "epochs=1000000"});
+  const RunFolder run = w.running(*process, "arrays", 12);
+  REQUIRE(process->wait_for_ranks(2));
+  touch(w.folder() / "y.npy");
+  kill(process->ranks().at(1), SIGKILL);
+  const Outcome outcome = w.finish(*process);
+  INFO(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "killed by SIGKILL"));
+  CHECK(contains(outcome.err, "y.npy: was modified at "));
+  CHECK(contains(outcome.err, "--data-changed"));
+  CHECK(run.summary().at("status") == "failed");
+}
+
+TEST_CASE("a sweep whose data changed is refused by name, and --data-changed goes on with it") {
+  const ShapesWorkspace w;
+  w.write("s.toml", kShapes + "[sweep.parameters]\n\"optimizer.lr\" = [0.01, 0.001]\n");
+  const auto process = w.start({"sweep", "s.toml", "--jobs", "1", "--run-id", "one", "--set", "epochs=1000000"});
+  const RunFolder trial(w.results() / "s/one/trials/000");
+  REQUIRE(wait_until([&] { return trial.last_step() > 40; }, process->pid()));
+  process->signal(SIGINT);
+  REQUIRE(process->wait() == 130);
+  const auto resumed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"resume", "s/one"});
+    return more;
+  };
+  touch(w.folder() / "shapes.csv");
+  check_refused_by_name(w, resumed({}), {"shapes.csv: was modified at ", "ddp-exp resume", "--data-changed"});
+  const std::int64_t before = trial.last_step();
+  const auto again = w.start(resumed({"--data-changed"}));
+  CHECK(wait_until([&] { return trial.last_step() > before + 20; }, again->pid()));
+  again->signal(SIGINT);
+  CHECK(again->wait() == 130);
+}
+
+}  // namespace ddp::system_test

@@ -1,0 +1,185 @@
+#include "catch.h"
+#include "data_files.h"
+#include "predicting.h"
+#include "tables.h"
+
+namespace ddp::system_test {
+namespace {
+
+// What eval says, as JSON.
+Json evaluated(const Workspace& w, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"eval"});
+  arguments.push_back("--json");
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK_FALSE(outcome.left);
+  return Json::parse(outcome.out);
+}
+
+// The val_… or test_… of a line of metrics.jsonl.
+Json metrics_in(const Json& line, const std::string& prefix) {
+  Json found = Json::object();
+  for (const auto& [key, value] : line.items()) {
+    if (key.starts_with(prefix)) found[key] = value;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("eval gives the numbers that training wrote, for any checkpoint, on any number of ranks") {
+  const ShapesWorkspace w;
+  const RunFolder run = w.train({"test.split=0.1"});
+  const auto epochs = run.events("epoch");
+  REQUIRE(epochs.size() == 3);
+  const Json test = run.events("test").at(0);
+  CHECK(run.summary().at("test") == metrics_in(test, "test_"));
+  for (const std::string& pool : kPools) {
+    INFO(pool);
+    for (const Json& epoch : epochs) {
+      const std::string step = epoch.at("step").dump();
+      INFO("step " << step);
+      const Json said = evaluated(w, {"shapes", "--from", step, "--set", pool});
+      CHECK(said.at("step") == epoch.at("step"));
+      CHECK(metrics_in(said.at("metrics"), "val_") == metrics_in(epoch, "val_"));
+      if (epoch.at("step") == test.at("step")) {
+        CHECK(metrics_in(said.at("metrics"), "test_") == metrics_in(test, "test_"));
+      }
+    }
+    CHECK(evaluated(w, {"shapes", "--from", "latest", "--set", pool}).at("step") == epochs.back().at("step"));
+    const Json best = evaluated(w, {"shapes", "--set", pool});
+    CHECK(best.at("step") == test.at("step"));
+    CHECK(metrics_in(best.at("metrics"), "test_") == metrics_in(test, "test_"));
+    CHECK(best == evaluated(w, {"shapes", "--from", "best", "--set", pool}));
+  }
+}
+
+TEST_CASE("eval measures over Gloo what training over Gloo wrote") {
+  const ShapesWorkspace w;
+  const RunFolder run = w.train({"backend=\"gloo\"", "epochs=1"});
+  CHECK(metrics_in(evaluated(w, {"shapes"}).at("metrics"), "val_") == metrics_in(run.events("epoch").at(0), "val_"));
+}
+
+TEST_CASE("eval measures other data whole, prepared as the training data were") {
+  const ShapesWorkspace w;
+  w.train();
+  w.write("more.csv", shapes_csv(77, 9));
+  const Json one = evaluated(w, {"shapes", "--set", "dataset.path=more.csv"});
+  REQUIRE(one.at("metrics").contains("loss"));
+  for (const std::string& pool : kPools) {
+    CHECK(evaluated(w, {"shapes", "--set", "dataset.path=more.csv", "--set", pool}) == one);
+  }
+  // The same rows with other scales must not give the same loss: nothing is fitted again.
+  std::string shifted = "width,height,colour,kind,weight\n";
+  for (int row = 0; row < 77; ++row) shifted += "1000,2000,red,flat,1\n";
+  w.write("shifted.csv", shifted);
+  const double loss = evaluated(w, {"shapes", "--set", "dataset.path=shifted.csv"}).at("metrics").at("loss");
+  CHECK(loss > 1);
+}
+
+TEST_CASE("eval measures other arrays, digits and texts whole, the same on any number of ranks") {
+  const Workspace w;
+  const auto measured = [&](const std::string& name, std::vector<std::string> sets) {
+    std::vector<std::string> arguments{name};
+    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    const Json one = evaluated(w, arguments);
+    CHECK(one.at("metrics").contains("loss"));
+    for (const std::string& pool : kPools) {
+      INFO(name << " " << pool);
+      auto elsewhere = arguments;
+      elsewhere.insert(elsewhere.end(), {"--set", pool});
+      CHECK(evaluated(w, elsewhere) == one);
+    }
+    return one.at("metrics").at("loss").get<double>();
+  };
+  const auto write_arrays = [&](const std::string& name, int rows, std::uint32_t seed) {
+    const ArrayData data(rows, seed);
+    w.write("x-" + name + ".npy", data.x_npy());
+    w.write("y-" + name + ".npy", data.y_npy());
+    w.write(name + ".safetensors", data.safetensors(true));
+  };
+  write_arrays("train", 101, 1);
+  write_arrays("other", 45, 2);
+  write_arrays("few", 3, 3);  // fewer than a batch, and than the batches of three ranks
+  w.write("npy.toml", classes_of(R"({ name = "npy", inputs = "x-train.npy", targets = "y-train.npy" })"));
+  w.write("named.toml",
+          classes_of(R"({ name = "safetensors", path = "train.safetensors", inputs = "x", targets = "y" })"));
+  trained(w, "npy.toml");
+  trained(w, "named.toml");
+  for (const std::string name : {"other", "few"}) {
+    const double loss = measured("npy", {"dataset.inputs=x-" + name + ".npy", "dataset.targets=y-" + name + ".npy"});
+    CHECK(measured("named", {"dataset.path=" + name + ".safetensors"}) == loss);
+  }
+
+  const auto digits = [](int count, int factor) {
+    std::string lines;
+    for (int line = 0; line < count; ++line) {
+      for (int pixel = 0; pixel < 64; ++pixel) lines += std::to_string((line * factor + pixel) % 17) + ",";
+      lines += std::to_string(line % 10) + "\n";
+    }
+    return lines;
+  };
+  w.write("digits.csv", digits(60, 7));
+  w.write("other.csv", digits(33, 5));
+  w.write("few.csv", digits(1, 3));
+  w.write("digits.toml",
+          "model = { name = \"mlp\", in_features = 64, hidden = [8], out_features = 10 }\n"
+          "dataset = { name = \"digits\", path = \"digits.csv\" }\n"
+          "device_pool = [\"cpu\"]\nbatch_size = 8\nthreads = 1\nepochs = 1\n");
+  trained(w, "digits.toml");
+  CHECK(measured("digits", {"dataset.path=other.csv"}) != measured("digits", {"dataset.path=few.csv"}));
+
+  const auto text = [](int lines) {
+    std::string all;
+    for (int i = 0; i < lines; ++i) all += "line " + std::to_string(i * i % 97) + " of the text\n";
+    return all;
+  };
+  w.write("a.txt", text(100));
+  w.write("b.txt", text(37));
+  w.write("c.txt", text(1));  // one block
+  w.write("text.toml",
+          "dataset = { name = \"text\", path = \"a.txt\", block_size = 8 }\n"
+          "model = { name = \"gpt\", n_layer = 1, n_head = 1, n_embd = 8 }\n"
+          "optimizer = { name = \"adamw\", lr = 1e-3 }\ndevice_pool = [\"cpu\"]\nbatch_size = 4\nthreads = 1\n"
+          "epochs = 1\n");
+  trained(w, "text.toml");
+  CHECK(measured("text", {"dataset.path=b.txt"}) != measured("text", {"dataset.path=c.txt"}));
+}
+
+TEST_CASE("eval refuses what it cannot measure") {
+  const ShapesWorkspace w;
+  w.train({"validation.split=0.0", "epochs=1"});
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& said) {
+    const Outcome outcome = w.run(arguments);
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, said));
+    CHECK_FALSE(outcome.left);
+  };
+  refused({"eval", "shapes"}, "--set dataset.path=FILE");
+  refused({"eval", "shapes", "--set", "dataset.path=none.csv"}, "none.csv");
+  w.write("unknown.csv", "width,height,colour,kind,weight\n1,2,red,oval,3\n");
+  refused({"eval", "shapes", "--set", "dataset.path=unknown.csv"}, "\"oval\"");
+  w.write("narrow.csv", "width,colour,kind,weight\n1,red,flat,3\n");
+  refused({"eval", "shapes", "--set", "dataset.path=narrow.csv"}, "\"height\"");
+  refused({"eval", "shapes", "--from", "77", "--set", "dataset.path=shapes.csv"}, "77");
+}
+
+TEST_CASE("eval says null for a metric that is no number") {
+  const ShapesWorkspace w;
+  w.write("numbers.toml", kShapes);
+  const std::vector<std::string> regression{
+      "loss=\"mse\"", "dataset={name=\"csv\", path=\"shapes.csv\", target=\"weight\", drop=[\"kind\", \"colour\"]}",
+      "optimizer={name=\"sgd\", lr=1e30}", "on_nan=\"skip\"", "model.dropout=0.0"};
+  const RunFolder run = w.train(regression);
+  REQUIRE(run.events("epoch").back().at("val_loss").is_null());
+  CHECK(evaluated(w, {"shapes", "--from", "latest"}).at("metrics").at("val_loss").is_null());
+  const Outcome plain = w.run({"eval", "shapes", "--from", "latest"});
+  INFO(plain.err);
+  CHECK(plain.code == 0);
+  CHECK(contains(plain.out, "val_loss nan"));
+}
+
+}  // namespace ddp::system_test

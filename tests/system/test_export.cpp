@@ -1,0 +1,103 @@
+#include <sys/resource.h>
+#include <algorithm>
+
+#include "catch.h"
+#include "finished_run.h"
+#include "predicting.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+const std::vector<std::string> kKeepsAll = {"checkpoint={save_every_steps=7, keep_last=100}"};
+
+void check_export_refused(const Workspace& w, std::vector<std::string> arguments, const std::string& words) {
+  const auto before = visible_files(w.folder());
+  arguments.insert(arguments.begin(), "export");
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, words));
+  CHECK(visible_files(w.folder()) == before);
+}
+
+}  // namespace
+
+TEST_CASE("export writes the weights of the checkpoint that is asked for, and replaces a file whole") {
+  const FinishedRun small(kSmall, kKeepsAll);
+  const Workspace& w = small.workspace;
+  const auto exported = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "export");
+    const Outcome outcome = w.run(arguments);
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.out.empty());
+    return text_of(w.folder() / "out.safetensors");
+  };
+  const std::string latest = exported({"small", "out.safetensors"});
+  CHECK(latest == small.model);
+  const std::string earlier = exported({"small", "out.safetensors", "--from", "7"});
+  CHECK(earlier != latest);
+  CHECK(earlier == text_of(small.run.checkpoint(7) / "model.safetensors"));
+  CHECK(visible_files(w.folder()) == std::vector<std::string>{"out.safetensors", "results", "small.toml"});
+  // The exported weights begin another run.
+  const Outcome begun =
+      w.run({"run", "small.toml", "--name", "begun", "--set", "init_from=\"out.safetensors\"", "--set", "epochs=1"});
+  INFO(begun.err);
+  CHECK(begun.code == 0);
+}
+
+TEST_CASE("export takes the best checkpoint where there was a validation") {
+  const FinishedRun small(kSmall, {"validation.split=0.2", "optimizer.lr=0.5", "on_nan=\"skip\"", kKeepsAll.front()});
+  const Workspace& w = small.workspace;
+  REQUIRE(w.run({"export", "small", "best.safetensors", "--from", "best"}).code == 0);
+  REQUIRE(w.run({"export", "small", "out.safetensors"}).code == 0);
+  CHECK(text_of(w.folder() / "out.safetensors") == text_of(w.folder() / "best.safetensors"));
+}
+
+TEST_CASE("export refuses what it does not write, and leaves nothing") {
+  const FinishedRun small(kSmall, {"epochs=1"});
+  const Workspace& w = small.workspace;
+  check_export_refused(w, {"small", "out.pt2"}, "torch.export");
+  check_export_refused(w, {"small", "out.pt"}, ".safetensors");
+  check_export_refused(w, {"small", "out"}, ".safetensors");
+  check_export_refused(w, {"small"}, "OUT");
+  check_export_refused(w, {"nobody", "out.safetensors"}, "nobody");
+  check_export_refused(w, {"small", "out.safetensors", "--from", "3"}, "no complete checkpoint of step 3");
+  check_export_refused(w, {"small", "nowhere/out.safetensors"}, "nowhere/out.safetensors");
+  fs::create_directory(w.folder() / "folder.safetensors");
+  check_export_refused(w, {"small", "folder.safetensors"}, "is a folder");
+  const fs::path own = small.run.path() / "checkpoints" / "latest" / "model.safetensors";
+  check_export_refused(w, {"small", own}, "own file");
+  CHECK(small.run.model() == small.model);
+}
+
+TEST_CASE("export refuses a checkpoint that is damaged, and keeps a file that is there") {
+  const FinishedRun small(kSmall, kKeepsAll);
+  const Workspace& w = small.workspace;
+  w.write("out.safetensors", "mine");
+  small.flip_a_byte(small.run.checkpoint(7) / "model.safetensors");
+  check_export_refused(w, {"small", "out.safetensors", "--from", "7"}, "model.safetensors is damaged");
+  CHECK(text_of(w.folder() / "out.safetensors") == "mine");
+}
+
+TEST_CASE("a disk that is full ends export with an error, and keeps a file that is there") {
+  const FinishedRun small(kSmall, {"epochs=1", "model.hidden=[2000]"});
+  const Workspace& w = small.workspace;
+  w.write("out.safetensors", "mine");
+  const auto before = visible_files(w.folder());
+  rlimit whole{};
+  getrlimit(RLIMIT_FSIZE, &whole);
+  rlimit little = whole;
+  little.rlim_cur = 1 << 12;
+  setrlimit(RLIMIT_FSIZE, &little);
+  const auto process = w.start({"export", "small", "out.safetensors"});
+  setrlimit(RLIMIT_FSIZE, &whole);
+  CHECK(process->wait() == 1);
+  INFO(process->err());
+  CHECK(contains(process->err(), "out.safetensors"));
+  CHECK(visible_files(w.folder()) == before);
+  CHECK(text_of(w.folder() / "out.safetensors") == "mine");
+}
+
+}  // namespace ddp::system_test

@@ -1,0 +1,198 @@
+#include <fstream>
+
+#include "catch.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace {
+
+// A tiny gpt on a text of the test's own, trained by two ranks for a few steps: results/text/run.
+struct TextModel : Workspace {
+  explicit TextModel(const std::string& tokenizer = "char", const std::string& rest = "") {
+    std::string text;
+    for (int i = 0; i < 300; ++i) text += "naïve line " + std::to_string(i * i % 97) + "\n";
+    write("a.txt", text);
+    write("text.toml", "dataset = { name = \"text\", path = \"a.txt\", block_size = 16, tokenizer = \"" + tokenizer +
+                           "\" }\n"
+                           "model = { name = \"gpt\", n_layer = 1, n_head = 2, n_embd = 16, dropout = 0.5 }\n"
+                           "optimizer = { name = \"adamw\", lr = 1e-2 }\ndevice_pool = [\"cpu\", \"cpu\"]\n"
+                           "batch_size = 8\nthreads = 1\nsteps = 10\n" +
+                           rest);
+    const Outcome trained = run({"run", "text.toml", "--run-id", "run"});
+    INFO(trained.err);
+    REQUIRE(trained.code == 0);
+  }
+
+  Outcome generate(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"generate", "text"});
+    const Outcome outcome = run(arguments);
+    INFO(outcome.err);
+    CHECK_FALSE(outcome.left);
+    return outcome;
+  }
+  std::string generated(const std::vector<std::string>& arguments) const {
+    const Outcome outcome = generate(arguments);
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK(outcome.err.empty());
+    return outcome.out;
+  }
+  // This exit code, nothing on stdout, and these words.
+  void check_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& words) const {
+    const Outcome outcome = generate(arguments);
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    for (const std::string& word : words) CHECK(contains(outcome.err, word));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("generate prints the prompt and so many tokens more, the same for a seed, whatever ranks it was trained by") {
+  const TextModel t;
+  const std::string text = t.generated({"--prompt", "naï", "--tokens", "50"});
+  CHECK(text.starts_with("naï"));
+  CHECK(text.ends_with("\n"));
+  const Json json = Json::parse(t.generated({"--prompt", "naï", "--tokens", "50", "--json"}));
+  CHECK(json.at("tokens").size() == 50);
+  CHECK(json.at("step") == 10);
+  CHECK(json.at("prompt").get<std::string>() + json.at("continuation").get<std::string>() + "\n" == text);
+  CHECK(t.generated({"--prompt", "naï", "--tokens", "50", "--seed", "42", "--top-k", "200", "--temperature", "0.8"}) ==
+        text);
+  CHECK(t.generated({"--prompt", "naï", "--tokens", "50", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"}) == text);
+  CHECK(t.generated({"--prompt", "naï", "--tokens", "50", "--seed", "43"}) != text);
+  // The first tokens do not depend on how many follow.
+  const std::string shorter = t.generated({"--prompt", "naï", "--tokens", "20"});
+  CHECK(text.starts_with(shorter.substr(0, shorter.size() - 1)));
+  CHECK(t.generated({"--prompt", "naï", "--tokens", "0"}) == "naï\n");
+}
+
+TEST_CASE("generate without temperature takes the likeliest token, as with a choice of one") {
+  const TextModel t;
+  const std::string likeliest = t.generated({"--prompt", "l", "--tokens", "40", "--temperature", "0"});
+  CHECK(t.generated({"--prompt", "l", "--tokens", "40", "--temperature", "0", "--seed", "7"}) == likeliest);
+  CHECK(t.generated({"--prompt", "l", "--tokens", "40", "--top-k", "1"}) == likeliest);
+}
+
+TEST_CASE("generate prints UTF-8 whatever bytes the model draws") {
+  const TextModel t("byte");
+  // Hot enough that each byte is as likely as the others.
+  const std::vector<std::string> hot{"--prompt", "na\xC3", "--tokens", "300", "--temperature", "1e6", "--top-k", "256"};
+  const std::string text = t.generated(hot);
+  CHECK(contains(text, "\uFFFD"));
+  CHECK_NOTHROW(Json(text).dump());  // which takes UTF-8 alone
+  std::vector<std::string> as_json = hot;
+  as_json.push_back("--json");
+  CHECK(Json::parse(t.generated(as_json)).at("tokens").size() == 300);
+}
+
+TEST_CASE("generate works with any model that scores the next token at every place") {
+  const TextModel t("byte");
+  // A table of which byte follows which.
+  t.write("bigram.toml",
+          "extends = \"text.toml\"\nsteps = 60\n[model]\nname = \"sequential\"\nlayers = [\n"
+          "  { type = \"Embedding\", num_embeddings = 256, embedding_dim = 16 },\n"
+          "  { type = \"Linear\", in_features = 16, out_features = 256 },\n]\n");
+  REQUIRE(t.run({"run", "bigram.toml"}).code == 0);
+  const Outcome outcome = t.run({"generate", "bigram", "--prompt", "v", "--tokens", "2", "--temperature", "0"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out == "ve \n");
+}
+
+TEST_CASE("generate takes the best checkpoint where there was a validation, or the one that --from names") {
+  const TextModel t("char", "validation = { split = 0.2, every = \"5 steps\" }\ncheckpoint = { keep_best = 5 }\n");
+  const auto step = [&](std::vector<std::string> from) {
+    from.insert(from.end(), {"--prompt", "l", "--tokens", "1", "--json"});
+    return Json::parse(t.generated(from)).at("step");
+  };
+  CHECK(step({"--from", "5"}) == 5);
+  CHECK(step({"--from", "latest"}) == 10);
+  CHECK(step({}) == step({"--from", "best"}));
+  t.check_refused({"--from", "77", "--prompt", "l", "--tokens", "1"}, {"no complete checkpoint of step 77"});
+}
+
+TEST_CASE("generate refuses what it cannot continue, and says what to do") {
+  const TextModel t;
+  t.check_refused({"--prompt", "line Ω", "--tokens", "1"}, {"--prompt: byte 5", "\"Ω\" (U+03A9)", "does not occur"});
+  t.check_refused({"--prompt", "line \xFF", "--tokens", "1"}, {"--prompt: byte 5", "UTF-8"});
+  t.check_refused({"--prompt", "", "--tokens", "1"}, {"--prompt", "is empty"});
+  t.check_refused({"--tokens", "1"}, {"--prompt"});
+  t.check_refused({"--prompt", "l"}, {"--tokens"});
+  t.check_refused({"--prompt", "l", "--tokens", "-1"}, {"--tokens", "-1"});
+  t.check_refused({"--prompt", "l", "--tokens", "many"}, {"--tokens", "many"});
+  for (const std::string bad : {"-1", "nan", "inf"}) {
+    t.check_refused({"--prompt", "l", "--tokens", "1", "--temperature=" + bad}, {"--temperature"});
+  }
+  t.check_refused({"--prompt", "l", "--tokens", "1", "--top-k", "0"}, {"--top-k"});
+  t.check_refused({"--prompt", "l", "--tokens", "1", "--seed", "-1"}, {"--seed"});
+}
+
+TEST_CASE("a temperature whose scores are no numbers any more is refused") {
+  const TextModel t;
+  const Outcome outcome = t.generate({"--prompt", "l", "--tokens", "1", "--temperature", "1e-300"});
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out == "l\n");
+  CHECK(contains(outcome.err, "--temperature: is too small"));
+}
+
+TEST_CASE("generate refuses runs that were not trained on text, and names the remedy") {
+  const Workspace w;
+  std::ofstream(w.folder() / "t.bin", std::ios::binary) << std::string(2000, '\1');
+  w.write("tokens.toml",
+          "dataset = { name = \"tokens\", path = \"t.bin\", block_size = 16 }\n"
+          "model = { name = \"gpt\", n_layer = 1, n_head = 2, n_embd = 16 }\ndevice_pool = [\"cpu\"]\n"
+          "batch_size = 4\nthreads = 1\nsteps = 1\n");
+  w.write("small.toml", kSmall);
+  REQUIRE(w.run({"run", "tokens.toml"}).code == 0);
+  REQUIRE(w.run({"run", "small.toml", "--set", "epochs=1"}).code == 0);
+  const Outcome tokens = w.run({"generate", "tokens", "--prompt", "a", "--tokens", "1"});
+  CHECK(tokens.code == 2);
+  CHECK(contains(tokens.err, "have no tokenizer"));
+  CHECK(contains(tokens.err, "train on the dataset text"));
+  const Outcome pairs = w.run({"generate", "small", "--prompt", "a", "--tokens", "1"});
+  CHECK(pairs.code == 2);
+  CHECK(contains(pairs.err, "was not trained on text"));
+  CHECK(w.run({"generate", "nobody", "--prompt", "a", "--tokens", "1"}).code == 2);
+}
+
+TEST_CASE("weights that are no numbers are said to be so") {
+  const TextModel t("char", "on_nan = \"skip\"\n");
+  const Outcome spoiled = t.run({"run", "text.toml", "--run-id", "spoiled", "--set", "optimizer.lr=1e38"});
+  INFO(spoiled.err);
+  REQUIRE(spoiled.code == 0);
+  const Outcome outcome = t.run({"generate", "text/spoiled", "--prompt", "l", "--tokens", "1"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "not finite"));
+  CHECK(contains(outcome.err, "--from"));
+}
+
+TEST_CASE("generate shows its text as it comes, and a signal ends it on a line of its own") {
+  const TextModel t;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const auto process = t.start({"generate", "text", "--prompt", "line", "--tokens", "100000000"});
+    REQUIRE(wait_until([&] { return process->out().size() > 100; }, process->pid()));
+    process->signal(signal);
+    CHECK(process->wait() == 128 + signal);
+    CHECK(process->members().empty());
+    CHECK(process->out().starts_with("line"));
+    CHECK(process->out().ends_with("\n"));
+    INFO(process->err());
+    CHECK(contains(process->err(), "stopped by a signal"));
+    CHECK_FALSE(contains(process->err(), "nothing was written"));
+  }
+}
+
+TEST_CASE("generate into a pipe that is closed, or onto a disk that is full, ends") {
+  const TextModel t;
+  const std::string begin = "cd '" + t.folder().string() + "' && ";
+  const std::string command = std::string("'") + DDP_EXP + "' generate text --prompt line --tokens 100000000 2>err.txt";
+  CHECK(std::system((begin + command + " | head -c 50 >head.txt").c_str()) == 0);
+  CHECK(text_of(t.folder() / "head.txt").size() == 50);
+  CHECK(std::system((begin + command + " >/dev/full").c_str()) != 0);
+  CHECK(contains(text_of(t.folder() / "err.txt"), "stdout takes no more"));
+}
+
+}  // namespace ddp::system_test

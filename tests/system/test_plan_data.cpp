@@ -1,0 +1,135 @@
+#include "array_files.h"
+#include "catch.h"
+#include "tables.h"
+
+namespace ddp::system_test {
+namespace {
+
+const std::string kRest = "device_pool = [\"cpu\", \"cpu\"]\nthreads = 1\nbatch_size = 4\n";
+
+Json data_of_plan(const Workspace& w, const std::string& file, const std::vector<std::string>& sets = {}) {
+  std::vector<std::string> arguments{"plan", file, "--json"};
+  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  return Json::parse(outcome.out).at("data");
+}
+
+// Six samples of two floats, and their classes.
+void write_arrays(const Workspace& w) {
+  w.write("x.npy", npy_of<double>("<f8", "(6, 2)", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -11, 12}));
+  w.write("y.npy", npy_of<std::int8_t>("|i1", "(6,)", {0, 1, 2, 0, 0, 2}));
+  w.write("arrays.toml",
+          "dataset = { name = \"npy\", inputs = \"x.npy\", targets = \"y.npy\" }\nmodel = { name = \"mlp\", hidden = "
+          "[4] }\n"
+          "loss = \"cross_entropy\"\nloader = { shuffle = false }\n" +
+              kRest);
+}
+
+void write_text(const Workspace& w) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "abba\n";
+  w.write("a.txt", text);
+  w.write("text.toml",
+          "dataset = { name = \"text\", path = \"a.txt\", block_size = 8 }\nvalidation = { split = 0.2 }\n"
+          "model = { name = \"gpt\", n_layer = 1, n_head = 1, n_embd = 4 }\n" +
+              kRest);
+}
+
+std::int64_t total(const Json& counts) {
+  std::int64_t sum = 0;
+  for (const Json& count : counts) sum += count.get<std::int64_t>();
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("plan tells the rows, columns and classes of a table, and the first batch as the model sees it") {
+  const ShapesWorkspace w;
+  const Json data = data_of_plan(w, "shapes.toml", {"test.split=0.1"});
+  CHECK(data.at("rows") == 203);
+  CHECK(data.at("columns").dump() ==
+        R"([{"name":"width","role":"feature","type":"number"},{"name":"height","role":"feature","type":"number"},)"
+        R"({"name":"colour","role":"feature","type":"category","value_count":3,"values":["blue","green","red"]},)"
+        R"({"name":"kind","role":"target","type":"class"}])");
+  CHECK(data.at("classes").at("names") == Json{"flat", "round, \"very\"", "tall"});
+  REQUIRE(data.at("sets").size() == 3);
+  CHECK(data.at("sets")[0].at("samples") == 143);
+  CHECK(data.at("sets")[1].at("samples") == 40);
+  CHECK(data.at("sets")[2].at("samples") == 20);
+  for (const Json& set : data.at("sets")) CHECK(total(set.at("class_counts")) == set.at("samples"));
+  const Json& batch = data.at("first_batch");
+  CHECK(batch.at("inputs")[0].at("shape") == Json{8, 5});
+  CHECK(batch.at("inputs")[0].at("dtype") == "float32");
+  CHECK(batch.at("inputs")[0].at("least") < 0);  // standardised
+  CHECK(batch.at("targets")[0].at("dtype") == "int64");
+  CHECK(batch.at("targets")[0].at("greatest") <= 2);
+  const Outcome text = w.run({"plan", "shapes.toml"});
+  for (const char* words : {"model        mlp, in_features 5, out_features 3", "validation       40", "category",
+                            "3: blue, green, red", "round, \"very\"", "[8, 5]"}) {
+    CHECK(contains(text.out, words));
+  }
+}
+
+TEST_CASE("plan tells how the numbers of arrays are stored, and what the model gets") {
+  const Workspace w;
+  write_arrays(w);
+  const Json data = data_of_plan(w, "arrays.toml");
+  REQUIRE(data.at("arrays").size() == 2);
+  CHECK(contains(data.at("arrays")[0].at("name"), "x.npy"));
+  CHECK(data.at("arrays")[0].at("dtype") == "float64");
+  CHECK(data.at("arrays")[0].at("shape") == Json{6, 2});
+  CHECK(data.at("arrays")[1].at("dtype") == "int8");
+  CHECK(data.at("classes").at("count") == 3);
+  CHECK(data.at("sets")[0].at("class_counts") == Json{3, 1, 2});
+  // Rank 0 of 2 has the samples 0, 2 and 4.
+  const Json& input = data.at("first_batch").at("inputs")[0];
+  CHECK(input.at("shape") == Json{3, 2});
+  CHECK(input.at("least") == 1);
+  CHECK(input.at("greatest") == 10);
+  CHECK(contains(w.run({"plan", "arrays.toml"}).out, "float64"));
+}
+
+TEST_CASE("plan tells the tokens of each part of a text, and of token files without reading all of them") {
+  const Workspace w;
+  write_text(w);
+  const Json text = data_of_plan(w, "text.toml");
+  CHECK(text.at("tokenizer") == "char");
+  CHECK(text.at("vocab_size") == 3);
+  CHECK(text.at("block_size") == 8);
+  CHECK(text.at("sets")[0] == Json{{"set", "train"}, {"samples", 49}, {"tokens", 400}});
+  CHECK(text.at("sets")[1] == Json{{"set", "validation"}, {"samples", 12}, {"tokens", 100}});
+  CHECK_FALSE(text.contains("classes"));
+  CHECK(contains(w.run({"plan", "text.toml"}).out, "tokenizer \"char\" with 3 tokens"));
+
+  w.write("a.bin",
+          bytes_of_numbers(std::vector<std::uint16_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 3, 11, 12, 13, 14, 15, 16, 17}));
+  const std::string tokens = R"(dataset={name="tokens", path="a.bin", block_size=8, sampling="random"})";
+  const Json drawn = data_of_plan(w, "text.toml", {tokens, "steps=3", "validation.split=0", "batch_size=2"});
+  CHECK(drawn.at("sets")[0] == Json{{"set", "train"}, {"samples", nullptr}, {"tokens", 17}});
+  CHECK_FALSE(drawn.contains("vocab_size"));
+  const std::string blocks = R"(dataset={name="tokens", path="a.bin", block_size=4})";
+  const Json parts = data_of_plan(w, "text.toml", {blocks, "epochs=1", "validation.split=0.5", "batch_size=1"});
+  CHECK(parts.at("sets")[0] == Json{{"set", "train"}, {"samples", 1}, {"tokens", 8}});
+  CHECK(parts.at("sets")[1] == Json{{"set", "validation"}, {"samples", 2}, {"tokens", 9}});
+  CHECK(drawn.at("first_batch").at("inputs")[0].at("shape") == Json{2, 8});
+}
+
+TEST_CASE("categories that only a set of its own has are counted in a warning of plan and run") {
+  const ShapesWorkspace w;
+  w.write("others.csv", "width,height,colour,kind,weight\n1,2,mauve,flat,3\n1,2,red,tall,3\n1,2,ochre,flat,3\n");
+  const std::vector<std::string> own{"--set", "validation.split=0", "--set",
+                                     "validation.dataset={path=\"others.csv\"}"};
+  for (const std::string verb : {"plan", "run"}) {
+    std::vector<std::string> arguments{verb, "shapes.toml"};
+    arguments.insert(arguments.end(), own.begin(), own.end());
+    const Outcome outcome = w.run(arguments);
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.err, "2 cells of"));
+    CHECK(contains(outcome.err, "others.csv"));
+  }
+}
+
+}  // namespace ddp::system_test

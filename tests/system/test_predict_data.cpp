@@ -1,0 +1,147 @@
+#include <filesystem>
+
+#include "catch.h"
+#include "data_files.h"
+#include "predicting.h"
+
+namespace ddp::system_test {
+namespace {
+
+const std::string kClassesHead = "prediction,probability_0,probability_1,probability_2";
+const std::string kNpyDataset = R"({ name = "npy", inputs = "x.npy", targets = "y.npy" })";
+const std::string kNamedDataset =
+    R"({ name = "safetensors", path = "train.safetensors", inputs = "x", targets = "y" })";
+
+// x.npy, y.npy and train.safetensors of the same rows; a.toml and b.toml train on them.
+struct ArraysWorkspace : Workspace {
+  ArraysWorkspace() {
+    write("x.npy", data.x_npy());
+    write("y.npy", data.y_npy());
+    write("train.safetensors", data.safetensors(true));
+    write("a.toml", classes_of(kNpyDataset));
+    write("b.toml", classes_of(kNamedDataset));
+  }
+  // Several blocks a rank, and a short one at the end.
+  const ArrayData data{13001};
+};
+
+}  // namespace
+
+TEST_CASE("predict reads arrays: a row an input, in order, the same on any number of ranks and from any file") {
+  const ArraysWorkspace w;
+  w.write("other.safetensors", w.data.safetensors(false));  // without targets
+  trained(w, "a.toml");
+  trained(w, "b.toml");
+  const std::string all = predicted(w, {"a", "x.npy"});
+  const auto lines = lines_of(all);
+  REQUIRE(lines.size() == 13002);
+  CHECK(lines[0] == kClassesHead);
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < w.data.y.size(); ++i)
+    right += lines[i + 1].starts_with(std::to_string(w.data.y[i]) + ",");
+  // The rows in another order would be right in a third of the cases.
+  CHECK(right > 10000);
+  for (const std::string& pool : kPools) {
+    INFO(pool);
+    CHECK(predicted(w, {"a", "x.npy", "--set", pool}) == all);
+    CHECK(predicted(w, {"b", "other.safetensors", "--set", pool}) == all);
+    predicted(w, {"a", "x.npy", "-o", "out.npy", "--set", pool});
+    const std::string npy = text_of(w.folder() / "out.npy");
+    CHECK(npy.size() == 128 + 13001 * 3 * sizeof(float));
+    CHECK(contains(npy.substr(0, 128), "'shape': (13001, 3)"));
+  }
+}
+
+TEST_CASE("predict joins the rows of several files of arrays") {
+  const ArraysWorkspace w;
+  trained(w, "a.toml");
+  // Blocks do not end where files do.
+  w.write("part-1.npy", ArrayData(5003, 2).x_npy());
+  w.write("part-2.npy", ArrayData(5, 3).x_npy());
+  ArrayData joined(5003, 2);
+  for (const float number : ArrayData(5, 3).x) joined.x.push_back(number);
+  joined.rows += 5;
+  w.write("joined.npy", joined.x_npy());
+  const std::string together = predicted(w, {"a", "joined.npy"});
+  CHECK(lines_of(together).size() == 5009);
+  CHECK(predicted(w, {"a", "part-1.npy", "part-2.npy"}) == together);
+  CHECK(predicted(w, {"a", "part-*.npy"}) == together);
+}
+
+TEST_CASE("predict names the columns of numbers after their target") {
+  const Workspace w;
+  const ArrayData data(50);
+  w.write("x.npy", data.x_npy());
+  w.write("height.npy", npy_of("<f4", "(50, 4)", data.x));
+  w.write("one.npy", npy_of("<f4", "(50, 1)", std::vector<float>(data.x.begin(), data.x.begin() + 50)));
+  const auto head = [&](const std::string& name, const std::string& target, int outputs, const std::string& loss) {
+    w.write(name + ".toml",
+            "dataset = { name = \"npy\", inputs = \"x.npy\", targets = \"" + target +
+                "\" }\nmodel = { name = \"mlp\", in_features = 4, hidden = [3], out_features = " +
+                std::to_string(outputs) + " }\nloss = \"" + loss +
+                "\"\noptimizer = { name = \"sgd\", lr = 0.01 }\ndevice_pool = [\"cpu\"]\nbatch_size = 8\n"
+                "threads = 1\nepochs = 1\n");
+    trained(w, name + ".toml");
+    return lines_of(predicted(w, {name, "x.npy"})).at(0);
+  };
+  CHECK(head("wide", "height.npy", 4, "mse") ==
+        "prediction_height_0,prediction_height_1,prediction_height_2,prediction_height_3");
+  CHECK(head("narrow", "one.npy", 1, "mse") == "prediction_one");
+}
+
+TEST_CASE("predict refuses arrays that do not fit the model, and names both") {
+  const ArraysWorkspace w;
+  trained(w, "a.toml");
+  trained(w, "b.toml");
+  w.write("narrow.npy", npy_of("<f4", "(6, 3)", std::vector<float>(18)));
+  w.write("wholes.npy", npy_of("<i8", "(6, 4)", std::vector<std::int64_t>(24)));
+  w.write("names.safetensors", w.data.safetensors(true));
+  for (const std::string& pool : kPools) {
+    check_predict_fails(w, 2, {"a", "narrow.npy", "--set", pool, "-o", "out.npy"},
+                        {"narrow.npy", "[3]", "in_features = 4"});
+    check_predict_fails(w, 2, {"a", "x.npy", "narrow.npy", "--set", pool}, {"narrow.npy", "[3]", "x.npy", "[4]"});
+  }
+  check_predict_fails(w, 2, {"a", "wholes.npy"}, {"wholes.npy", "Long"});
+  check_predict_fails(w, 2, {"a", "a.toml"}, {"a.toml"});
+  check_predict_fails(w, 2, {"b", "x.npy"}, {"x.npy"});
+  check_predict_fails(w, 2, {"a", "train.safetensors"}, {"train.safetensors"});
+  check_predict_fails(w, 2, {"a", "none-*.npy"}, {"none-*.npy"});
+}
+
+TEST_CASE("predict reads another file of digits") {
+  const Workspace w;
+  std::string lines;
+  for (int line = 0; line < 50; ++line) {
+    for (int pixel = 0; pixel < 64; ++pixel) lines += std::to_string((line * 7 + pixel) % 17) + ",";
+    lines += std::to_string(line % 10) + "\n";
+  }
+  w.write("mine.csv", lines);
+  w.write("digits.toml",
+          "model = { name = \"mlp\", in_features = 64, hidden = [8], out_features = 10 }\n"
+          "dataset = { name = \"digits\", path = \"mine.csv\" }\n"
+          "device_pool = [\"cpu\"]\nbatch_size = 8\nthreads = 1\nepochs = 1\n");
+  trained(w, "digits.toml");
+  const std::string all = predicted(w, {"digits", "mine.csv"});
+  CHECK(lines_of(all).size() == 51);
+  CHECK(all.starts_with("prediction,probability_0,"));
+  CHECK(predicted(w, {"digits", "mine.csv", "--set", kPools[2]}) == all);
+}
+
+TEST_CASE("predict refuses runs on texts and on data that are drawn, and says what else there is") {
+  const Workspace w;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "a line of text\n";
+  w.write("a.txt", text);
+  w.write("text.toml",
+          "dataset = { name = \"text\", path = \"a.txt\", block_size = 8 }\n"
+          "model = { name = \"gpt\", n_layer = 1, n_head = 1, n_embd = 8 }\n"
+          "optimizer = { name = \"adamw\", lr = 1e-3 }\ndevice_pool = [\"cpu\"]\nbatch_size = 4\nthreads = 1\n"
+          "epochs = 1\n");
+  w.write("drawn.toml", kSmall);
+  trained(w, "text.toml");
+  trained(w, "drawn.toml");
+  check_predict_fails(w, 2, {"text", "a.txt", "-o", "out.csv"}, {"\"text\"", "generate", "eval"});
+  check_predict_fails(w, 2, {"drawn", "a.txt"}, {"\"random_pairs\"", "tables, arrays and digits"});
+}
+
+}  // namespace ddp::system_test

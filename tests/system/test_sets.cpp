@@ -1,0 +1,118 @@
+#include <algorithm>
+
+#include "catch.h"
+#include "tables.h"
+
+namespace ddp::system_test {
+namespace {
+
+// Exit 2, stderr has these words, no run is made.
+void check_sets_refused(const Workspace& w, const std::vector<std::string>& sets,
+                        const std::vector<std::string>& words) {
+  std::vector<std::string> arguments{"run", "shapes.toml"};
+  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.empty());
+  CHECK_FALSE(std::filesystem::exists(w.results()));
+  for (const auto& word : words) CHECK(contains(outcome.err, word));
+  CHECK_FALSE(contains(outcome.err, "frame #"));
+  CHECK_FALSE(outcome.left);
+}
+
+// "step val_loss" of all validations, in their order.
+std::vector<std::string> validations(const RunFolder& run) {
+  std::vector<std::string> found;
+  for (const Json& line : run.events()) {
+    if (line.contains("val_loss")) {
+      found.push_back(line.at("event").get<std::string>() + " " + line.at("step").dump() + " " +
+                      line.at("val_loss").dump() + " " + line.at("val_accuracy").dump());
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("options of held-out data that contradict each other are refused") {
+  const ShapesWorkspace w;
+  check_sets_refused(w, {"validation.dataset={path=\"shapes.csv\"}"}, {"\"split\" and \"dataset\"", "[validation]"});
+  check_sets_refused(w, {"test.split=0.1", "test.dataset={path=\"shapes.csv\"}"},
+                     {"\"split\" and \"dataset\"", "[test]"});
+  check_sets_refused(w, {"validation.stratify=true", "validation.by=\"colour\""}, {"\"stratify\" and \"by\""});
+  for (const std::string every : {"3 apples", "0 steps", "-1 steps", "1.5 steps", "steps", ""}) {
+    check_sets_refused(w, {"validation.every=\"" + every + "\""}, {"validation.every", "250 steps"});
+  }
+  check_sets_refused(w, {"validation.every=0"}, {"validation.every"});
+  check_sets_refused(w, {"validation.by=\"none\""}, {"none"});
+}
+
+TEST_CASE("held-out data without samples, and training data without any, are refused") {
+  const ShapesWorkspace w;
+  w.write("empty.csv", "width,height,colour,kind,weight\n");
+  check_sets_refused(w, {"test.dataset={path=\"empty.csv\"}"}, {"empty.csv"});
+  check_sets_refused(w, {"dataset.path=\"empty.csv\""}, {"empty.csv"});
+  w.write("two.csv", "width,height,colour,kind,weight\n1,2,red,flat,3\n1,3,red,flat,3\n");
+  // floor(0.2 * 2) is 0.
+  check_sets_refused(w, {"dataset.path=\"two.csv\""}, {"holds nothing out", "split = 0.2"});
+  // One value in the column: all rows are held out.
+  check_sets_refused(w, {"dataset.path=\"two.csv\"", "validation.by=\"colour\"", "validation.split=0.5"}, {"train"});
+}
+
+TEST_CASE("sizes of a model that the data do not have, or do not tell, are refused by name") {
+  const ShapesWorkspace w;
+  check_sets_refused(w, {"model.in_features=4"}, {"model.in_features", "4", "5"});
+  check_sets_refused(w, {"model.out_features=2"}, {"model.out_features", "2", "3 classes"});
+  check_sets_refused(
+      w,
+      {"dataset={name=\"random_batch\", inputs=3, targets=2}", "loss=\"mse\"", "validation.split=0.0",
+       "model={name=\"sequential\", layers=[{type=\"Linear\", in_features=4, out_features=2}]}", "steps=3"},
+      {"4"});
+}
+
+TEST_CASE("classes are those of the training rows, or those given") {
+  const ShapesWorkspace w;
+  const RunFolder given = w.train({R"(dataset.classes=["tall", "flat", "round, \"very\"", "none"])", "epochs=1"});
+  const Json kept = json_of(given.path() / "checkpoints/latest/preprocessing.json");
+  CHECK(kept.at("classes") == Json({"tall", "flat", "round, \"very\"", "none"}));
+  check_sets_refused(ShapesWorkspace(), {R"(dataset.classes=["tall", "flat"])"}, {"round, "});
+}
+
+TEST_CASE("a class that only held-out rows have is refused with its row") {
+  const ShapesWorkspace w;
+  w.write("held.csv", "width,height,colour,kind,weight\n1,2,red,flat,3\n1,2,red,oval,3\n");
+  check_sets_refused(w, {"test.dataset={path=\"held.csv\"}"}, {"held.csv", "\"oval\"", "dataset.classes"});
+}
+
+TEST_CASE("a class with one sample alone cannot be stratified") {
+  const ShapesWorkspace w;
+  w.write("shapes.csv", shapes_csv(50) + "1,2,red,lonely,3\n");
+  check_sets_refused(w, {"validation.stratify=true"}, {"\"lonely\"", "one sample"});
+}
+
+TEST_CASE("validation in steps and a test at the end come once each, also in a run that was killed and resumed") {
+  const ShapesWorkspace w(403);
+  // 21 steps an epoch, validated after 5, 10, 15, 20, 25, …
+  w.write("shapes.toml", kShapes + "save_every_steps = 4\n");
+  const auto [killed, whole] = kill_and_resume(w, "shapes", {"validation.every=\"5 steps\"", "test.split=0.1"});
+  CHECK(validations(killed) == validations(whole));
+  // Each fifth step, and the end of the run.
+  CHECK(validations(killed).size() == static_cast<std::size_t>((whole.last_step() + 4) / 5));
+  CHECK(killed.model() == whole.model());
+  REQUIRE(killed.events("test").size() == 1);
+  CHECK(killed.events("test").at(0).at("test_loss") == whole.events("test").at(0).at("test_loss"));
+  CHECK(killed.summary().at("test") == whole.summary().at("test"));
+}
+
+TEST_CASE("a run that is interrupted writes no test") {
+  const ShapesWorkspace w;
+  const auto process = w.start({"run", "shapes.toml", "--set", "epochs=1000000", "--set", "test.split=0.1"});
+  const RunFolder run = w.running(*process, "shapes", 12);
+  process->signal(SIGINT);
+  CHECK(process->wait() == 130);
+  CHECK(run.events("test").empty());
+  CHECK(run.summary().at("test").is_null());
+}
+
+}  // namespace ddp::system_test

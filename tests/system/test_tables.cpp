@@ -1,0 +1,205 @@
+#include <regex>
+
+#include "catch.h"
+#include "tables.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// A table is refused by plan and by run: exit 2, these words, no run.
+void check_table_refused(const std::string& csv, const std::string& options, const std::vector<std::string>& words) {
+  const ShapesWorkspace w;
+  w.write("shapes.csv", csv);
+  w.write("shapes.toml",
+          "dataset = { name = \"csv\", path = \"shapes.csv\", " + options +
+              " }\nmodel = { name = \"mlp\", hidden = [8] }\nbatch_size = 8\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
+  for (const std::string verb : {"plan", "run"}) {
+    const Outcome outcome = w.run({verb, "shapes.toml"});
+    INFO(csv.substr(0, 300) << "\n" << verb << ": " << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    for (const auto& word : words) CHECK(contains(outcome.err, word));
+    CHECK_FALSE(contains(outcome.err, "frame #"));
+    CHECK_FALSE(outcome.left);
+    CHECK_FALSE(fs::exists(w.results()));
+  }
+}
+
+const std::string kClassOptions = "target = \"y\" }\nloss = { name = \"cross_entropy\"";
+const std::string kNumberOptions = "target = \"y\" }\nloss = { name = \"mse\"";
+
+}  // namespace
+
+TEST_CASE("a run on a table that is killed inside an epoch and resumed has the same bits") {
+  const ShapesWorkspace w(403);
+  w.write("shapes.toml", kShapes + "save_every_steps = 4\n");
+  const auto [killed, whole] = kill_and_resume(w, "shapes");
+  CHECK(killed.model() == whole.model());
+  CHECK(killed.training() == whole.training());
+  for (const std::string file : {"preprocessing.json", "optimizer.safetensors"}) {
+    CHECK(text_of(killed.path() / "checkpoints/latest" / file) == text_of(whole.path() / "checkpoints/latest" / file));
+  }
+}
+
+TEST_CASE("a run that drops short batches and is killed inside an epoch goes on to the same bits, all batches whole") {
+  const ShapesWorkspace w(403);
+  w.write("shapes.toml", kShapes + "save_every_steps = 4\n");
+  const auto [killed, whole] = kill_and_resume(w, "shapes", {"loader.drop_last_batch=true"});
+  CHECK(killed.model() == whole.model());
+  CHECK(killed.training() == whole.training());
+  // 323 rows train, 162 on each rank: 20 batches of 8, where a short one would be the 21st.
+  CHECK(whole.events("epoch").at(0).at("step") == 20);
+  for (const Json& step : whole.events("step")) CHECK(step.at("samples") == 16);
+}
+
+TEST_CASE("the same rows have the same bits as CSV, as TSV, as JSON lines, and in several files") {
+  const ShapesWorkspace w;
+  const std::string model = w.train().model();
+  const std::string csv = shapes_csv(203);
+  std::string tsv = csv, json, second = csv;
+  tsv = std::regex_replace(tsv, std::regex("(round),"), "$1#");
+  std::replace(tsv.begin(), tsv.end(), ',', '\t');
+  std::replace(tsv.begin(), tsv.end(), '#', ',');
+  w.write("shapes.tsv", tsv);
+  const std::regex row(R"re(([^,\n]+),([^,\n]+),([a-z]+),(?:"round, ""very"""|([a-z]+)),([^,\n]+)\n)re");
+  for (std::sregex_iterator cells(csv.begin() + static_cast<std::ptrdiff_t>(csv.find('\n') + 1), csv.end(), row), end;
+       cells != end; ++cells) {
+    const std::string kind = (*cells)[4].matched ? (*cells)[4].str() : R"(round, \"very\")";
+    json += "{\"width\": " + (*cells)[1].str() + ", \"height\": " + (*cells)[2].str() + ", \"colour\": \"" +
+            (*cells)[3].str() + "\", \"kind\": \"" + kind + "\", \"weight\": " + (*cells)[5].str() + "}\n";
+  }
+  w.write("shapes.jsonl", json);
+  CHECK(w.train({R"(dataset.path="shapes.tsv")"}).model() == model);
+  // Cut in two behind a row.
+  const std::size_t head = csv.find('\n') + 1;
+  const std::size_t cut = csv.find('\n', csv.size() / 2) + 1;
+  w.write("part-1.csv", csv.substr(0, cut));
+  w.write("part-2.csv", csv.substr(0, head) + csv.substr(cut));
+  CHECK(w.train({R"(dataset.path="part-*.csv")"}).model() == model);
+  CHECK(w.train({R"(dataset.path=["part-1.csv", "part-2.csv"])"}).model() == model);
+  // As Windows writes it: a mark of byte order, and lines that end in CR LF.
+  std::string windows = "\xEF\xBB\xBF" + std::regex_replace(csv, std::regex("\n"), "\r\n");
+  w.write("windows.csv", windows);
+  CHECK(w.train({R"(dataset.path="windows.csv")"}).model() == model);
+  w.write("shapes.toml", std::regex_replace(kShapes, std::regex("csv"), "jsonl"));
+  CHECK(w.train().model() == model);
+}
+
+TEST_CASE("mistakes in a table are named with file, line and column") {
+  check_table_refused("x,y\n1,a\noops,b\n", kClassOptions, {"shapes.csv", "3", "\"x\"", "oops", "categories"});
+  check_table_refused("x,y\n1,a\n2\n", kClassOptions, {"shapes.csv", "3"});
+  check_table_refused("x,x,y\n1,2,a\n", kClassOptions, {"shapes.csv", "\"x\""});
+  check_table_refused("x,z\n1,a\n", kClassOptions, {"shapes.csv", "\"y\""});
+  check_table_refused("x,y\n1,a\n,b\n", kClassOptions, {"shapes.csv:3: column \"x\": is missing"});
+  check_table_refused("x,y\n1,a\n2,\n", kClassOptions, {"shapes.csv:3: column \"y\": is missing"});
+  // A quoted cell over two lines, an empty line, and lines that end in CR LF.
+  check_table_refused("x,y\r\n1,\"a\r\nb\"\r\n\r\n,c\r\n", kClassOptions, {"shapes.csv:5: column \"x\": is missing"});
+  check_table_refused("0.5,1\n,2\n", "target = \"1\", header = false }\nloss = { name = \"mse\"",
+                      {"shapes.csv:2: column \"0\": is missing"});
+  check_table_refused("x,y\n1,a\n2,b\n3,c\n", "classes = [\"a\", \"b\"], " + kClassOptions,
+                      {"shapes.csv:4: column \"y\": is \"c\", a class that dataset.classes does not name"});
+  check_table_refused("x,y\n1,2\ninf,2\n", kNumberOptions, {"shapes.csv:3: column \"x\": is inf"});
+  check_table_refused("x,y\n1,2\n1e999,2\n", kNumberOptions, {"shapes.csv", "\"x\"", "inf"});
+  check_table_refused("x,y\n1,2\n1,-inf\n", kNumberOptions, {"shapes.csv:3: column \"y\": is -inf"});
+  check_table_refused("x,y\n1,2\n1e300,2\n", kNumberOptions, {"shapes.csv:3", "\"x\"", "too large for a float32"});
+  check_table_refused("x,y\n1e308,2\n-1e308,3\n1e308,4\n", "normalise = \"standard\", " + kNumberOptions,
+                      {"shapes.toml:1", "\"x\"", "cannot be normalised"});
+  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"",
+                      {"shapes.toml:1", "names no column"});
+  check_table_refused("x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv", "3", "\"y\""});
+  check_table_refused("x,y\n1,\"a\n2,b\n", kClassOptions, {"shapes.csv"});
+  check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
+  check_table_refused("", kClassOptions, {"shapes.csv", "empty"});
+  check_table_refused("x,y\n", kClassOptions, {"shapes.csv", "no rows"});
+  check_table_refused("x,y\n1,\xff\xfe\n", kClassOptions, {"shapes.csv", "UTF-8"});
+  check_table_refused(std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"});
+}
+
+TEST_CASE("cells that cannot be trained on are named with the line of their file, in each of several files") {
+  const ShapesWorkspace w;
+  w.write("a.jsonl", "{\"x\": 1, \"y\": 2}\n\n{\"x\": null, \"y\": 2}\n{\"x\": 3, \"y\": 2}\n");
+  w.write("b.jsonl", "{\"x\": 1, \"y\": 2}\n{\"x\": 2, \"y\": null}\n{\"y\": 1}\n");
+  w.write("lines.toml",
+          "dataset = { name = \"jsonl\", path = [\"a.jsonl\", \"b.jsonl\"], target = \"y\" }\nloss = \"mse\"\n"
+          "model = { name = \"mlp\", hidden = [8] }\nbatch_size = 2\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
+  const Outcome outcome = w.run({"run", "lines.toml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  const std::size_t first = outcome.err.find("a.jsonl:3: column \"x\": is missing");
+  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, and it is the target");
+  const std::size_t third = outcome.err.find("b.jsonl:3: column \"x\": is missing");
+  REQUIRE(third != std::string::npos);
+  CHECK(first < second);
+  CHECK(second < third);
+}
+
+TEST_CASE("several mistakes are told in the order of their lines, with the remedy of the first one") {
+  const ShapesWorkspace w;
+  w.write("shapes.csv", "x,y\n1,b\n2,a\n,a\n");
+  w.write("shapes.toml",
+          "dataset = { name = \"csv\", path = \"shapes.csv\", target = \"y\", classes = [\"a\"] }\n"
+          "model = { name = \"mlp\", hidden = [8] }\nloss = \"cross_entropy\"\ndevice_pool = [\"cpu\"]\n");
+  const Outcome outcome = w.run({"plan", "shapes.toml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "shapes.csv:2: column \"y\""));
+  CHECK(contains(outcome.err, "shapes.csv:4: column \"x\""));
+  CHECK(contains(outcome.err, "dataset.classes"));
+  CHECK_FALSE(contains(outcome.err, "dataset.missing"));
+}
+
+TEST_CASE("up to twenty mistakes are told at once") {
+  std::string csv = "x,y\n";
+  for (int row = 0; row < 50; ++row) csv += ",a\n";
+  check_table_refused(csv, kClassOptions, {"shapes.csv:2:", "shapes.csv:21:", "…"});
+}
+
+TEST_CASE("odd tables that are well-formed train") {
+  const ShapesWorkspace w;
+  const auto trains = [&](const std::string& csv, const std::string& options) {
+    w.write("odd.csv", csv);
+    w.write("odd.toml", "dataset = { name = \"csv\", path = \"odd.csv\", " + options +
+                            " }\nmodel = { name = \"mlp\", hidden = [2] }\nbatch_size = 8\ndevice_pool = [\"cpu\", "
+                            "\"cpu\"]\nthreads = 1\n");
+    const Outcome outcome = w.run({"run", "odd.toml"});
+    INFO(csv.substr(0, 200) << "\n" << outcome.err);
+    CHECK(outcome.code == 0);
+    return outcome.run;
+  };
+  SECTION("one row") { trains("x,y\n1,a\n", kClassOptions + ", label_smoothing = 0.0"); }
+  SECTION("no line feed at the end") { trains("x,y\n1,2\n2,3", kNumberOptions); }
+  SECTION("names that no ASCII has") {
+    const RunFolder run = trains("größe,y\n1,ä\n2,日本\n", kClassOptions);
+    CHECK(json_of(run.path() / "checkpoints/latest/preprocessing.json").at("classes") == Json({"ä", "日本"}));
+  }
+  SECTION("a cell of a megabyte") { trains("x,y\n1," + std::string(1 << 20, 'a') + "\n2,b\n", kClassOptions); }
+  SECTION("numbers that are one class though they are written in two ways") {
+    const RunFolder run = trains("x,y\n1,1\n2,1.0\n3,10\n4,2\n5,1e0\n", kClassOptions);
+    CHECK(json_of(run.path() / "checkpoints/latest/preprocessing.json").at("classes") == Json({"1", "2", "10"}));
+  }
+  SECTION("ten thousand columns") {
+    std::string head, row;
+    for (int column = 0; column < 10000; ++column) {
+      head += "c" + std::to_string(column) + ",";
+      row += std::to_string(column % 7) + ",";
+    }
+    trains(head + "y\n" + row + "1\n" + row + "2\n", kNumberOptions);
+  }
+  SECTION("columns without values") {
+    trains("x,e,y\n1,,2\n2,NA,3\n3,nan,4\n", "missing = \"mean\", normalise = \"standard\", " + kNumberOptions);
+  }
+}
+
+TEST_CASE("a file that changes or goes while its rows train is of no consequence") {
+  const ShapesWorkspace w;
+  const auto process = w.start({"run", "shapes.toml", "--set", "epochs=100000"});
+  const RunFolder run = w.running(*process, "shapes", 12);
+  w.write("shapes.csv", "width\n");
+  const std::int64_t step = run.last_step();
+  REQUIRE(wait_until([&] { return run.last_step() > step + 10; }, process->pid()));
+  process->signal(SIGINT);
+  CHECK(process->wait() == 130);
+}
+
+}  // namespace ddp::system_test

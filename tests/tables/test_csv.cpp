@@ -1,0 +1,277 @@
+#include <sys/stat.h>
+#include <bit>
+#include <charconv>
+#include <random>
+
+#include "catch.h"
+#include "errors.h"
+#include "format/table.h"
+#include "tables/files.h"
+#include "words.h"
+
+namespace ddp {
+namespace {
+
+using format::CellType;
+using format::TableOptions;
+
+const std::vector<format::WantedColumn> kAB{{"a"}, {"b"}};
+const std::vector<format::WantedColumn> kText{{"a", CellType::text}};
+
+// What reading these columns of a CSV of this content says.
+std::string csv_error(const std::string& content, const std::vector<format::WantedColumn>& wanted = kAB) {
+  const TableFolder folder;
+  const auto file = folder.write("t.csv", content);
+  return error_of([&] { rows_of(file, {}, wanted); });
+}
+
+Rows csv_rows(const std::string& content, const std::vector<format::WantedColumn>& wanted = kAB,
+              const TableOptions& options = {}) {
+  const TableFolder folder;
+  return rows_of(folder.write("t.csv", content), options, wanted);
+}
+
+}  // namespace
+
+TEST_CASE("A CSV gives the columns that are asked for, in that order, as numbers or as text") {
+  const TableFolder folder;
+  const auto file = folder.write("iris.csv", "length,kind,width\n5.1,setosa,3\n4.9,\"a, \"\"b\"\"\",1e-3\n");
+  const auto table = format::open_table(file, {});
+  REQUIRE(table->columns().size() == 3);
+  CHECK(table->columns()[1].name == "kind");
+  CHECK(rows_of(*table, {{"kind", CellType::text}, {"length"}, {"width", CellType::text}}) ==
+        Rows{{"setosa", "5.1", "3"}, {"a, \"b\"", "4.9", "1e-3"}});
+  // A second reading begins at the first row.
+  CHECK(rows_of(*table, {{"width"}}) == Rows{{"3"}, {"0.001"}});
+}
+
+TEST_CASE("A cell is missing where it is empty or one of five words, in quotes too") {
+  CHECK(csv_rows("a,b\n,NA\nNaN,nan\nnull,None\n\"\",\"NA\"\n1,2\n") ==
+        Rows{{"?", "?"}, {"?", "?"}, {"?", "?"}, {"?", "?"}, {"1", "2"}});
+  CHECK(csv_rows("a\nNA\n\"\"\nnone\nn/a\n", kText) == Rows{{"?"}, {"?"}, {"none"}, {"n/a"}});
+  CHECK(contains(csv_error("a,b\n1,NAN\n"), "t.csv:2: column \"b\": \"NAN\" is not a number"));
+}
+
+TEST_CASE("Infinity, a sign, blanks around a number, and numbers out of a double's range are numbers") {
+  CHECK(csv_rows("a,b\ninf,-inf\n+1,-2\n 3 ,\t4\n1e999,1e-999\n5e-324,-0.0\n") ==
+        Rows{{"inf", "-inf"}, {"1", "-2"}, {"3", "4"}, {"inf", "0"}, {"5e-324", "-0"}});
+}
+
+TEST_CASE("Every double survives its way through the text of a CSV, bit for bit") {
+  std::mt19937_64 random(7);
+  std::string text = "x,y\n";
+  std::vector<double> values;
+  while (values.size() < 100000) {
+    const auto value = std::bit_cast<double>(random());
+    if (value != value) continue;
+    char digits[32];
+    text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr) += values.size() % 2 ? "\n" : ",";
+    values.push_back(value);
+  }
+  const TableFolder folder;
+  const auto table = format::open_table(folder.write("t.csv", text), {});
+  table->read({{"x"}, {"y"}});
+  std::size_t row = 0, same = 0;
+  for (format::TableChunk chunk; table->next(chunk); row += static_cast<std::size_t>(chunk.rows)) {
+    for (std::size_t r = 0; r < static_cast<std::size_t>(chunk.rows); ++r) {
+      for (std::size_t c = 0; c < 2; ++c) {
+        const double read = chunk.columns[c].numbers[r];
+        same += std::bit_cast<std::uint64_t>(read) == std::bit_cast<std::uint64_t>(values[2 * (row + r) + c]);
+      }
+    }
+  }
+  CHECK(row == 50000);
+  CHECK(same == values.size());
+}
+
+TEST_CASE("Cells in quotes may hold line breaks and delimiters") {
+  const std::string cell = "one\ntwo,\r\n\"three\"";
+  CHECK(csv_rows("a,b\n\"one\ntwo,\r\n\"\"three\"\"\",1\n", kText) == Rows{{cell}});
+  // More of them than fit into one block of the reader.
+  std::string text = "a,b\n";
+  for (int i = 0; i < 300000; ++i) text += "\"x\n,y" + std::to_string(i) + "\",1\n";
+  const Rows rows = csv_rows(text, kText);
+  REQUIRE(rows.size() == 300000);
+  CHECK(rows[299999][0] == "x\n,y299999");
+}
+
+TEST_CASE("Lines may end in CR LF, in CR, or not at all; empty ones are no rows; a byte order mark is no part") {
+  const Rows rows{{"1", "2"}, {"3", "4"}};
+  CHECK(csv_rows("a,b\r\n1,2\r\n3,4\r\n") == rows);
+  CHECK(csv_rows("a,b\r1,2\r3,4\r") == rows);
+  CHECK(csv_rows("a,b\n1,2\n3,4") == rows);
+  CHECK(csv_rows("\n\na,b\n\n1,2\n\r\n3,4\n\n") == rows);
+  CHECK(csv_rows("\xef\xbb\xbf"
+                 "a,b\n1,2\n3,4\n") == rows);
+}
+
+TEST_CASE("Without a header columns are named by their place; the delimiter is chosen") {
+  const TableFolder folder;
+  const auto table = format::open_table(folder.write("t.tsv",
+                                                     "\xef\xbb\xbf"
+                                                     "1\t2\n3\t4\n"),
+                                        {.delimiter = '\t', .header = false});
+  REQUIRE(table->columns().size() == 2);
+  CHECK(table->columns()[1].name == "1");
+  CHECK(rows_of(*table, {{"1"}, {"0"}}) == Rows{{"2", "1"}, {"4", "3"}});
+  CHECK(csv_rows("a;b\n\"1;\";2\n", kText, {.delimiter = ';'}) == Rows{{"1;"}});
+}
+
+TEST_CASE("Names of columns stay as they stand") {
+  CHECK(csv_rows(" a ,\"b \"\"c\"\"\",\n1,2,3\n", {{" a "}, {"b \"c\""}, {""}}) == Rows{{"1", "2", "3"}});
+}
+
+TEST_CASE("Two columns of one name, a column that does not exist, and an empty file are refused") {
+  CHECK(contains(csv_error("a,b,a\n1,2,3\n"), "columns 1 and 3 have one name: \"a\""));
+  const std::string missing = csv_error("x,y\n1,2\n");
+  CHECK(contains(missing, "t.csv: has no columns \"a\", \"b\""));
+  CHECK(contains(missing, "its columns: \"x\", \"y\""));
+  CHECK(contains(csv_error(""), "is empty"));
+  CHECK(contains(csv_error("\n\n"), "is empty"));
+}
+
+TEST_CASE("A CSV of a header alone has no rows") {
+  CHECK(csv_rows("a,b\n").empty());
+  CHECK(csv_rows("a,b").empty());
+}
+
+TEST_CASE("A ragged row is named with its line and what the header has") {
+  const std::string text = csv_error("a,b\n1,2\n\"3\n\",4\n5\n6,7,8\n");
+  CHECK(contains(text, "t.csv:5: has 1 cell, the header has 2"));
+  CHECK(contains(text, "t.csv:6: has 3 cells, the header has 2"));
+  // The other mistake of the file is told too.
+  CHECK(contains(text, "t.csv:3: column \"a\": \"3?\" is not a number"));
+}
+
+TEST_CASE("Of 25 bad cells the first 20 are told, each with line and column, and what to do about text") {
+  std::string content = "a,b\n";
+  for (int i = 0; i < 25; ++i) content += "1,red\n";
+  const std::string text = csv_error(content);
+  CHECK(contains(text, "t.csv:2: column \"b\": \"red\" is not a number"));
+  CHECK(contains(text, "t.csv:21: column"));
+  CHECK_FALSE(contains(text, "t.csv:22:"));
+  CHECK(contains(text, "dataset.categories"));
+  CHECK(contains(text, "dataset.drop"));
+}
+
+TEST_CASE("Mistakes are found behind the first block of a file") {
+  std::string content = "a,b\n";
+  while (content.size() < 9 << 20) content += "0.12345678901234567,0.12345678901234567\n";
+  const auto lines = std::count(content.begin(), content.end(), '\n');
+  CHECK(contains(csv_error(content + "1,x\n"), "t.csv:" + std::to_string(lines + 1) + ": column \"b\": \"x\""));
+}
+
+TEST_CASE("A quoted cell that is never closed is named with the line where it begins") {
+  CHECK(contains(csv_error("a,b\n1,2\n3,\"4\n5,6\n"), "t.csv:3: a quoted cell begins here and is never closed"));
+}
+
+TEST_CASE("Text that is not UTF-8 is refused with its line; as a number's cell it is shown without its bytes") {
+  CHECK(contains(csv_error("a,b\nx,1\n\xff\xfe,2\n", kText), "t.csv:3: column \"a\""));
+  CHECK(contains(csv_error("a,b\n\xff\x1b[2J,2\n"), "\"??[2J\" is not a number"));
+}
+
+TEST_CASE("A gzip file is unpacked; one that is cut off or is none is refused") {
+  const TableFolder folder;
+  std::string content = "a,b\n";
+  for (int i = 0; i < 20000; ++i) content += std::to_string(i) + "," + std::to_string(i * i % 1000) + "\n";
+  const auto packed = folder.write_gzip("t.csv.gz", content);
+  CHECK(rows_of(packed, {}, kAB) == csv_rows(content));
+  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) / 2);
+  CHECK(contains(error_of([&] { rows_of(packed, {}, kAB); }), "t.csv.gz"));
+  CHECK(contains(error_of([&] { rows_of(folder.write("plain.csv.gz", content), {}, kAB); }), "is no gzip file"));
+}
+
+TEST_CASE("A pipe, a folder and a file that does not exist are refused at once") {
+  const TableFolder folder;
+  REQUIRE(mkfifo((folder.path() / "pipe.csv").c_str(), 0600) == 0);
+  for (const char* format : {"csv", "parquet", "jsonl"}) {
+    const auto error = [&](const std::filesystem::path& file) {
+      return error_of([&] { format::open_table(file, {.format = format}); });
+    };
+    CHECK(contains(error(folder.path() / "pipe.csv"), "is not a regular file"));
+    CHECK(contains(error(folder.path()), "is not a regular file"));
+    CHECK(contains(error(folder.path() / "none.csv"), "No such file"));
+  }
+}
+
+TEST_CASE("Rows of one column, and rows with thousands of columns, are read") {
+  std::string narrow = "a\n", wide = "c0";
+  for (int i = 0; i < 2000000; ++i) narrow += "7\n";
+  CHECK(csv_rows(narrow, {{"a"}}).size() == 2000000);
+  std::string cells = "0.5";
+  for (int i = 1; i < 200000; ++i) {
+    wide += ",c" + std::to_string(i);
+    cells += ",0.123456789012";
+  }
+  CHECK(csv_rows(wide + "\n" + cells + "\n" + cells + "\n", {{"c199999"}, {"c0"}}) ==
+        Rows{{"0.123456789012", "0.5"}, {"0.123456789012", "0.5"}});
+}
+
+TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes") {
+  // Each block of a file is read in one of two ways, whichever its bytes allow.
+  std::mt19937_64 random(11);
+  const std::vector<std::string> cells = {"0",
+                                          "-0",
+                                          "7",
+                                          "-12.5",
+                                          "3.",
+                                          ".25",
+                                          "-.5",
+                                          "1e5",
+                                          "2.5E-3",
+                                          "NA",
+                                          "",
+                                          "nan",
+                                          "null",
+                                          "inf",
+                                          "-inf",
+                                          "+4",
+                                          " 8 ",
+                                          "1e400",
+                                          "5e-324",
+                                          "0.1",
+                                          "9007199254740993",
+                                          "1234567890123456789",
+                                          "12345678901234567890123",
+                                          "0.30000000000000004",
+                                          "123456.789012345678"};
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    for (const char delimiter : {',', ';', '\t', '.', '-', '5'}) {
+      std::string plain = std::string("a") + delimiter + "b" + delimiter + "c" + end, quoted = plain;
+      for (int row = 0; row < 300; ++row) {
+        for (int column = 0; column < 3; ++column) {
+          const std::string& cell = cells[random() % cells.size()];
+          const bool holds_delimiter = cell.find(delimiter) != std::string::npos;
+          const std::string taken = holds_delimiter ? "7" == std::string(1, delimiter) ? "8" : "7" : cell;
+          const std::string after = column < 2 ? std::string(1, delimiter) : row < 299 ? end : "";
+          plain += taken + after;
+          quoted += '"' + taken + '"' + after;
+        }
+      }
+      INFO("delimiter " << delimiter << ", line end of " << end.size());
+      const TableOptions options{.delimiter = delimiter};
+      for (const auto& wanted : {std::vector<format::WantedColumn>{{"c"}, {"a"}},
+                                 {{"b", CellType::text}, {"a"}},
+                                 {{"a"}, {"b"}, {"c", CellType::text}},
+                                 {{"c"}, {"c"}, {"a", CellType::text}}}) {
+        const Rows rows = csv_rows(plain, wanted, options);
+        CHECK(rows.size() == 300);
+        CHECK(rows == csv_rows(quoted, wanted, options));
+      }
+    }
+  }
+}
+
+TEST_CASE("A row without quotes that is ragged is named, wherever it stands in the file") {
+  for (const std::string bad : {"1", "1,2,3", "1,2,", "x,2"}) {
+    for (const int before : {0, 5, 300000}) {
+      std::string content = "a,b\n";
+      for (int row = 0; row < before; ++row) content += "1,2\n";
+      INFO(bad << " behind " << before);
+      CHECK(contains(csv_error(content + bad + "\n1,2\n"), "t.csv:" + std::to_string(before + 2) + ": "));
+      CHECK(contains(csv_error(content + bad), "t.csv:" + std::to_string(before + 2) + ": "));
+    }
+  }
+}
+
+}  // namespace ddp

@@ -1,0 +1,240 @@
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/compute/cast.h>
+#include <arrow/json/from_string.h>
+#include <arrow/table.h>
+
+#include "catch.h"
+#include "errors.h"
+#include "format/table.h"
+#include "tables/files.h"
+#include "words.h"
+
+namespace ddp {
+namespace {
+
+using format::CellType;
+using format::TableOptions;
+
+const TableOptions kParquet{.format = "parquet"};
+const TableOptions kJsonl{.format = "jsonl"};
+
+// A column from JSON: column(arrow::int8(), "[1, null]").
+std::shared_ptr<arrow::Array> column(const std::shared_ptr<arrow::DataType>& type, const std::string& cells) {
+  auto array = arrow::json::ArrayFromJSONString(type, cells);
+  INFO(array.status().ToString());
+  REQUIRE(array.ok());
+  return *array;
+}
+
+std::shared_ptr<arrow::Table> table(const std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>>& columns) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (const auto& [name, cells] : columns) {
+    fields.push_back(arrow::field(name, cells->type()));
+    arrays.push_back(cells);
+  }
+  return arrow::Table::Make(arrow::schema(fields), arrays);
+}
+
+// What both formats of columns give, which must be the same.
+Rows columnar_rows(const arrow::Table& content, const std::vector<format::WantedColumn>& wanted) {
+  const TableFolder folder;
+  const Rows rows = rows_of(folder.write_parquet("t.parquet", content), kParquet, wanted);
+  CHECK(rows_of(folder.write_feather("t.feather", content), kParquet, wanted) == rows);
+  return rows;
+}
+
+std::string columnar_error(const arrow::Table& content, const std::vector<format::WantedColumn>& wanted) {
+  const TableFolder folder;
+  const auto file = folder.write_parquet("t.parquet", content);
+  return error_of([&] { rows_of(file, kParquet, wanted); });
+}
+
+std::string jsonl_error(const std::string& content, const std::vector<format::WantedColumn>& wanted = {{"a"}}) {
+  const TableFolder folder;
+  const auto file = folder.write("t.jsonl", content);
+  return error_of([&] { rows_of(file, kJsonl, wanted); });
+}
+
+}  // namespace
+
+TEST_CASE("The same table gives the same bits from CSV, gzip, Parquet, Feather and JSON lines") {
+  std::mt19937_64 random(11);
+  std::string csv = "x,n,kind\n", jsonl;
+  arrow::DoubleBuilder xs;
+  arrow::Int32Builder ns;
+  arrow::StringBuilder kinds;
+  for (int i = 0; i < 100000; ++i) {
+    double x = std::bit_cast<double>(random());
+    while (!std::isfinite(x)) x = std::bit_cast<double>(random());
+    const bool missing = i % 7 == 0;
+    char digits[32];
+    const std::string text(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
+    const std::string kind = "kind " + std::to_string(i % 3);
+    csv += (missing ? "" : text) + "," + std::to_string(i) + "," + (missing ? "NA" : kind) + "\n";
+    jsonl += "{\"x\": " + (missing ? "null" : text) + ", \"n\": " + std::to_string(i) + ", \"kind\": \"" +
+             (missing ? "NA" : kind) + "\"}\n";
+    REQUIRE((missing ? xs.AppendNull() : xs.Append(x)).ok());
+    REQUIRE(ns.Append(i).ok());
+    REQUIRE((missing ? kinds.AppendNull() : kinds.Append(kind)).ok());
+  }
+  const auto content = table({{"x", *xs.Finish()}, {"n", *ns.Finish()}, {"kind", *kinds.Finish()}});
+  const std::vector<format::WantedColumn> wanted{{"n"}, {"x"}, {"kind", CellType::text}};
+  const TableFolder folder;
+  const Rows rows = rows_of(folder.write("t.csv", csv), {}, wanted);
+  REQUIRE(rows.size() == 100000);
+  CHECK(rows[7] == std::vector<std::string>{"7", "?", "?"});
+  CHECK(rows_of(folder.write_gzip("t.csv.gz", csv), {}, wanted) == rows);
+  CHECK(rows_of(folder.write_parquet("t.parquet", *content, /*group=*/30000), kParquet, wanted) == rows);
+  CHECK(rows_of(folder.write_feather("t.feather", *content), kParquet, wanted) == rows);
+  CHECK(rows_of(folder.write("t.jsonl", jsonl), kJsonl, wanted) == rows);
+  CHECK(rows_of(folder.write_gzip("t.jsonl.gz", jsonl), kJsonl, wanted) == rows);
+}
+
+TEST_CASE("Columns of all integers, floats, decimals and booleans are numbers") {
+  std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>> columns;
+  for (const auto& type : {arrow::int8(), arrow::int16(), arrow::int32(), arrow::int64(), arrow::uint8(),
+                           arrow::uint16(), arrow::uint32(), arrow::uint64(), arrow::float32(), arrow::float64()}) {
+    columns.emplace_back(type->ToString(), column(type, "[1, null, 100]"));
+  }
+  columns.emplace_back("half", column(arrow::float16(), "[1, null, 100]"));
+  columns.emplace_back("decimal", column(arrow::decimal128(20, 2), "[\"1.00\", null, \"100.00\"]"));
+  std::vector<format::WantedColumn> numbers, texts;
+  for (const auto& [name, cells] : columns) {
+    numbers.push_back({name});
+    texts.push_back({name, CellType::text});
+  }
+  const auto content = table(columns);
+  const std::vector<std::string> missing(columns.size(), "?"), one(columns.size(), "1"), hundred(columns.size(), "100");
+  CHECK(columnar_rows(*content, numbers) == Rows{one, missing, hundred});
+  CHECK(columnar_rows(*content, texts) == Rows{one, missing, hundred});
+  const auto flags = table({{"a", column(arrow::boolean(), "[true, null, false]")}});
+  CHECK(columnar_rows(*flags, {{"a"}, {"a", CellType::text}}) == Rows{{"1", "1"}, {"?", "?"}, {"0", "0"}});
+  const TableFolder folder;
+  const auto opened = format::open_table(folder.write_parquet("t.parquet", *content), kParquet);
+  CHECK(opened->columns()[0].type == CellType::number);
+}
+
+TEST_CASE("Whole numbers beyond 2^53 are the nearest double as numbers, and keep their digits as text") {
+  const auto content = table({{"a", column(arrow::int64(), "[9007199254740993, -9223372036854775808, 100000]")}});
+  CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"9007199254740992"}, {"-9223372036854775808"}, {"1e+05"}});
+  CHECK(columnar_rows(*content, {{"a", CellType::text}}) ==
+        Rows{{"9007199254740993"}, {"-9223372036854775808"}, {"100000"}});
+  const auto decimals = table({{"a", column(arrow::decimal128(38, 30), "[\"0.100000000000000005551115123126\"]")}});
+  CHECK(columnar_rows(*decimals, {{"a"}}) == Rows{{"0.1"}});
+}
+
+TEST_CASE("A float as text has the shortest digits that give the same double") {
+  const auto content = table({{"a", column(arrow::float64(), "[0.1, 1e300, 100000, -2.5, 3]")}});
+  CHECK(columnar_rows(*content, {{"a", CellType::text}}) == Rows{{"0.1"}, {"1e+300"}, {"100000"}, {"-2.5"}, {"3"}});
+}
+
+TEST_CASE("NaN, null and the words for missing are missing in columns too") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  arrow::DoubleBuilder numbers;
+  for (const double value : {1.0, nan, 3.0}) REQUIRE(numbers.Append(value).ok());
+  const auto content = table({{"a", *numbers.Finish()}, {"b", column(arrow::utf8(), R"(["NA", "", "x"])")}});
+  CHECK(columnar_rows(*content, {{"a"}, {"b", CellType::text}, {"a", CellType::text}}) ==
+        Rows{{"1", "?", "1"}, {"?", "?", "?"}, {"3", "x", "3"}});
+  const auto nothing = table({{"a", column(arrow::null(), "[null, null]")}});
+  CHECK(columnar_rows(*nothing, {{"a"}, {"a", CellType::text}}) == Rows{{"?", "?"}, {"?", "?"}});
+}
+
+TEST_CASE("Text in dictionaries, with wide offsets, in views and of dates is text") {
+  const auto words = column(arrow::utf8(), R"(["x", null, "x"])");
+  const auto coded = arrow::compute::Cast(*column(arrow::utf8(), R"(["x", null, "NA"])"), arrow::utf8());
+  arrow::StringDictionaryBuilder codes;
+  for (const char* word : {"x", "NA", "x"}) REQUIRE(codes.Append(word).ok());
+  const auto content = table({{"large", column(arrow::large_utf8(), R"(["x", null, "x"])")},
+                              {"code", *codes.Finish()},
+                              {"day", column(arrow::date32(), "[0, null, 1]")}});
+  CHECK(columnar_rows(*content, {{"large", CellType::text}, {"code", CellType::text}, {"day", CellType::text}}) ==
+        Rows{{"x", "x", "1970-01-01"}, {"?", "?", "?"}, {"x", "x", "1970-01-02"}});
+}
+
+TEST_CASE("A column of text that is wanted as numbers is parsed; its bad cells are named with their rows") {
+  const auto content = table({{"a", column(arrow::utf8(), R"(["1.5", "NA", null, "-3"])")}});
+  CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1.5"}, {"?"}, {"?"}, {"-3"}});
+  arrow::StringBuilder words;
+  for (int i = 0; i < 200000; ++i) REQUIRE(words.Append(i % 50000 == 1 ? "red" : "1").ok());
+  const std::string text = columnar_error(*table({{"a", *words.Finish()}}), {{"a"}});
+  CHECK(contains(text, "t.parquet:row 2: column \"a\": \"red\" is not a number"));
+  CHECK(contains(text, "t.parquet:row 150002: column"));
+}
+
+TEST_CASE("A column of lists or structs is refused by its name where it is wanted, and only there") {
+  const auto content = table({{"l", column(arrow::list(arrow::float64()), "[[1], [2]]")},
+                              {"s", column(arrow::struct_({arrow::field("x", arrow::int8())}), "[{\"x\": 1}, null]")},
+                              {"a", column(arrow::int8(), "[1, 2]")}});
+  CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1"}, {"2"}});
+  CHECK(contains(columnar_error(*content, {{"l"}}), "column \"l\" holds cells of type list"));
+  CHECK(contains(columnar_error(*content, {{"s", CellType::text}}), "column \"s\" holds cells of type struct"));
+  CHECK(contains(columnar_error(*table({{"d", column(arrow::date32(), "[1]")}}), {{"d"}}), "are no numbers"));
+}
+
+TEST_CASE("Columns that a Parquet file lacks and names that it has twice are refused") {
+  const auto one = column(arrow::int8(), "[1]");
+  CHECK(contains(columnar_error(*table({{"x", one}}), {{"y"}}), "has no column \"y\""));
+  CHECK(contains(columnar_error(*table({{"x", one}, {"x", one}}), {{"x"}}), "columns 1 and 2 have one name"));
+}
+
+TEST_CASE("A Parquet or Feather file that is cut off, or is something else, is refused") {
+  std::string numbers = "[0";
+  for (int i = 1; i < 5000; ++i) numbers += "," + std::to_string(i * 7919 % 10007);
+  const auto content = table({{"a", column(arrow::float64(), numbers + "]")}});
+  const TableFolder folder;
+  for (const auto& file : {folder.write_parquet("t.parquet", *content), folder.write_feather("t.feather", *content)}) {
+    const auto whole = std::filesystem::file_size(file);
+    for (const auto size : {whole - 1, whole / 2, std::uintmax_t{6}, std::uintmax_t{0}}) {
+      std::filesystem::resize_file(file, size);
+      CHECK(contains(error_of([&] { rows_of(file, kParquet, {{"a"}}); }), file.string()));
+    }
+  }
+  CHECK(contains(error_of([&] { format::open_table(folder.write("t.csv", "a,b\n1,2\n"), kParquet); }),
+                 "is neither a Parquet nor a Feather file"));
+}
+
+TEST_CASE("JSON lines: the columns are those of the first lines, in their order; a key that is not there is missing") {
+  const TableFolder folder;
+  const auto file =
+      folder.write("t.jsonl", "{\"b\": 1, \"a\": \"x\"}\n\n{\"a\": null, \"c\": true}\n{\"b\": 2.5, \"d\": [1]}\n");
+  const auto opened = format::open_table(file, kJsonl);
+  std::vector<std::string> names;
+  for (const auto& info : opened->columns()) names.push_back(info.name);
+  CHECK(names == std::vector<std::string>{"b", "a", "c", "d"});
+  CHECK(opened->columns()[0].type == CellType::number);
+  CHECK(opened->columns()[1].type == CellType::text);
+  CHECK(rows_of(*opened, {{"a", CellType::text}, {"b"}, {"c"}, {"b", CellType::text}}) ==
+        Rows{{"x", "1", "?", "1"}, {"?", "?", "1", "?"}, {"?", "2.5", "?", "2.5"}});
+  CHECK(contains(error_of([&] { opened->read({{"d"}}); }), "column \"d\" holds cells of type list"));
+}
+
+TEST_CASE("Whole numbers of JSON lines may be followed by others behind the first lines") {
+  std::string content;
+  while (content.size() < 6 << 20) content += "{\"a\": 1}\n";
+  const TableFolder folder;
+  const Rows rows = rows_of(folder.write("t.jsonl", content + "{\"a\": 0.5}\n"), kJsonl, {{"a"}});
+  CHECK(rows.back() == std::vector<std::string>{"0.5"});
+}
+
+TEST_CASE("A bad line of JSON lines is named: no object, no JSON, a cell of another kind") {
+  std::string content;
+  while (content.size() < 2 << 20) content += "{\"a\": 1}\n";
+  const auto line = std::to_string(std::count(content.begin(), content.end(), '\n') + 1);
+  CHECK(contains(jsonl_error(content + "{\"a\": \"red\"}\n"), "t.jsonl:" + line + ": column \"a\": \"red\" is text"));
+  CHECK(contains(jsonl_error(content + "[1]\n"), "t.jsonl:" + line + ": is no JSON object"));
+  CHECK(contains(jsonl_error(content + "{\"a\": }\n"), "t.jsonl:" + line + ":"));
+  CHECK(contains(jsonl_error("[1]\n"), "t.jsonl:1: is no JSON object"));
+  CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\"\n"), "t.jsonl:2:"));
+  CHECK(contains(jsonl_error("\n"), "is empty"));
+  CHECK(contains(jsonl_error("{\"b\": 1}\n"), "has no column \"a\""));
+}
+
+}  // namespace ddp

@@ -1,0 +1,91 @@
+#include "catch.h"
+#include "errors.h"
+#include "texts.h"
+#include "tokenize/utf8.h"
+#include "words.h"
+
+namespace ddp::tokenize {
+namespace {
+
+std::shared_ptr<const Tokenizer> char_of(std::string_view bytes) {
+  return make_tokenizer("char", text_of(bytes)).tokenizer;
+}
+
+}  // namespace
+
+TEST_CASE("char numbers the distinct code points of the text in ascending order") {
+  const auto tokenizer = char_of("hé\nllo 😀é");
+  CHECK(tokenizer->vocab_size() == 7);  // \n, blank, h, l, o, é, 😀
+  CHECK(ids_of(*tokenizer, "h\n😀é o") == std::vector<std::int64_t>{2, 0, 6, 5, 1, 4});
+  CHECK(tokenizer->decode(std::vector<std::int64_t>{6, 5, 1, 4}) == "😀é o");
+}
+
+TEST_CASE("char names a character that the training text has not, and where it stands") {
+  const auto tokenizer = char_of("abc ");
+  CHECK(contains(error_of([&] { ids_of(*tokenizer, "ab é"); }), "a.txt: byte 3: the character \"é\" (U+00E9)"));
+  CHECK(contains(error_of([&] { ids_of(*tokenizer, "ab\x07"); }), "the character U+0007 does not occur"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{4}); }), "4 is none of the 4 characters"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{-1}); }), "-1 is none"));
+}
+
+TEST_CASE("a text that is not UTF-8 is refused with file and byte") {
+  for (const std::string bad : {"\x80", "\xC3", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+                                "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82", "\xF0\x9F\x98"}) {
+    const std::string text = "twelve bytes" + bad;
+    INFO(shown(static_cast<unsigned char>(bad[0])));
+    CHECK(first_invalid(text) == 12);
+    CHECK(contains(error_of([&] { char_of(text); }), "a.txt: byte 12: is not UTF-8"));
+    CHECK(contains(error_of([&] { char_of(text + " and more"); }), "byte 12"));
+  }
+  // The end of one file and the beginning of the next are no character.
+  const Text parts{.bytes = "a\xC3\xA9", .sources = {{.name = "a.txt", .begin = 0}, {.name = "b.txt", .begin = 2}}};
+  CHECK(contains(error_of([&] { make_tokenizer("char", parts); }), "a.txt: byte 1: is not UTF-8"));
+}
+
+TEST_CASE("every code point is read back as it was written") {
+  std::string text;
+  std::u32string points;
+  for (char32_t point = 0; point <= kLastCodePoint; ++point) {
+    if (point >= 0xD800 && point < 0xE000) continue;
+    points.push_back(point);
+    append_utf8(point, text);
+  }
+  REQUIRE(first_invalid(text) == std::string::npos);
+  std::u32string read;
+  for (std::size_t place = 0; place < text.size();) read.push_back(next_code_point(text, place));
+  CHECK(read == points);
+}
+
+TEST_CASE("byte takes any bytes, and gives them back") {
+  const auto tokenizer = make_tokenizer("byte", Text()).tokenizer;
+  std::string bytes;
+  for (int i = 0; i < 10'000; ++i) bytes.push_back(static_cast<char>(i * 7));
+  const std::vector<std::int64_t> ids = ids_of(*tokenizer, bytes);
+  REQUIRE(ids.size() == bytes.size());
+  CHECK(ids[255] == (255 * 7) % 256);
+  CHECK(tokenizer->vocab_size() == 256);
+  CHECK(tokenizer->decode(ids) == bytes);
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{256}); }), "256 is no byte"));
+}
+
+TEST_CASE("a tokenizer that preprocessing.json kept encodes as the one that was made for the text") {
+  for (const char* name : {"char", "byte"}) {
+    const NamedTokenizer made = make_tokenizer(name, text_of("hé\nllo 😀é"));
+    const config::Value kept = config::Value::parse(to_json(made).dump());
+    const NamedTokenizer again = tokenizer_from_json(kept);
+    CHECK(again.name == name);
+    CHECK(again.tokenizer->vocab_size() == made.tokenizer->vocab_size());
+    CHECK(ids_of(*again.tokenizer, "oh é") == ids_of(*made.tokenizer, "oh é"));
+  }
+}
+
+TEST_CASE("a preprocessing.json that holds no tokenizer is refused") {
+  for (const char* kept : {"null", "3", "{}", "{\"name\": 3}", "{\"name\": \"words\"}", "{\"name\": \"gpt2\"}",
+                           "{\"name\": \"gpt2\", \"folder\": \"/etc\"}", "{\"name\": \"gpt2\", \"tokens\": [\"a\"]}",
+                           "{\"name\": \"gpt2\", \"tokens\": 3}", "{\"name\": \"char\", \"characters\": [1]}"}) {
+    INFO(kept);
+    CHECK(!error_of([&] { tokenizer_from_json(config::Value::parse(kept)); }).empty());
+  }
+}
+
+}  // namespace ddp::tokenize
