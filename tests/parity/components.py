@@ -11,6 +11,7 @@ from safetensors.numpy import load_file
 from torch import nn
 from torch.utils.data import Dataset
 
+import exported_models
 from gpt import Gpt
 
 ACTIVATIONS = {
@@ -92,6 +93,11 @@ def linear(in_features=20, out_features=1):
     return nn.Linear(in_features, out_features)
 
 
+def exported(path, eval=None):
+    torch.backends.mha.set_fastpath_enabled(False)  # evaluation calls the operators that training calls
+    return exported_models.load(path)
+
+
 MODELS = {
     "toy": ToyModel,
     "toy_mp": ToyMpModel,
@@ -100,6 +106,7 @@ MODELS = {
     "mlp": mlp,
     "sequential": sequential,
     "gpt": Gpt,
+    "exported": exported,
 }
 
 

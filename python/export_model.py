@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Saves a model written in Python for ddp-exp, which trains it without Python.
+
+    export_model.py my_model.py:Net net.pt2 --input 3x32x32
+    export_model.py torchvision.models:resnet18 resnet18.pt2 --input 3x224x224 --args '{"num_classes": 10}'
+    export_model.py my_gpt:Gpt gpt.pt2 --input 64:int64:50257
+
+The model is a class or a function that returns a torch.nn.Module. --input gives the shape of one sample, without the
+batch; its type (float32 by default); for integers, their number of values. A model with several inputs takes --input
+several times, in the order of forward's arguments. The weights are those that the model draws after
+torch.manual_seed(--seed).
+
+It needs torch 2.11 and the packages that the model imports. The experiment then says:
+
+    model = { name = "exported", path = "net.pt2" }
+
+Training and evaluation differ in a model: dropout, batch norm. ddp-exp switches both in the graph of training. Where that
+is not all, as in a model that asks `if self.training`, a second file net.eval.pt2 is written, which the experiment names
+with `eval`.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import json
+import pathlib
+import sys
+
+import torch
+
+# Arguments of operators that say that the model trains, and their values in evaluation. The second name is of an argument
+# that has to be a tensor, or the first one is left as it is.
+SWITCHES = {
+    "dropout": ("train", None, False),
+    "native_dropout": ("train", None, False),
+    "alpha_dropout": ("train", None, False),
+    "feature_dropout": ("train", None, False),
+    "feature_alpha_dropout": ("train", None, False),
+    "rrelu": ("training", None, False),
+    "batch_norm": ("training", "running_mean", False),
+    "instance_norm": ("use_input_stats", "running_mean", False),
+    "lstm": ("train", None, False),
+    "gru": ("train", None, False),
+    "rnn_tanh": ("train", None, False),
+    "rnn_relu": ("train", None, False),
+    "scaled_dot_product_attention": ("dropout_p", None, 0.0),
+}
+DRAWS = {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "poisson", "rand",
+         "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "uniform"}  # fmt: skip
+
+
+class Refused(Exception):
+    """A model that cannot be saved, in words for its author."""
+
+
+def operation(node):
+    """The name of a node's operator in ATen, without a trailing "_"; None of others."""
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        return None
+    return node.target._schema.name.removeprefix("aten::").rstrip("_")
+
+
+def place(node):
+    """The line of the author's Python that made a node."""
+    frames = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
+    named = [i for i, line in enumerate(frames) if line.startswith("File ")]
+    # Code that torch makes has no file: "<eval_with_key>.11".
+    own = [i for i in named if "/torch/" not in frames[i] and not frames[i].startswith('File "<')] or named
+    return "\n  in " + ": ".join(frames[own[-1] : own[-1] + 2]) if own else ""
+
+
+def graph_modules(program):
+    return [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
+
+
+def require_trainable(program):
+    """Refuses what no graph that trains can hold."""
+    regions = {"wrap_with_set_grad_enabled", "wrap_with_autocast"}
+    for module in graph_modules(program):
+        for node in module.graph.nodes:
+            if isinstance(node.target, torch._ops.HigherOrderOperator) and node.target.name() not in regions:
+                raise Refused(f"the model's control flow depends on its data ({node.target.name()}){place(node)}")
+            if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace != "aten":
+                raise Refused(f"the model calls the custom operator {node.target}{place(node)}")
+
+
+def batch_is_dynamic(program):
+    values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    inputs = [values[name] for name in program.graph_signature.user_inputs if isinstance(name, str)]
+    return all(not isinstance(tensor.shape[0], int) for tensor in inputs if tensor.dim() > 0)
+
+
+def export(model, samples, least, most):
+    batch = torch.export.Dim("batch", min=least, max=most)
+    try:
+        program = torch.export.export(model, samples, dynamic_shapes=tuple({0: batch} for _ in samples))
+    except Exception as error:  # torch.export raises many types, each with a long text
+        raise Refused(f"torch.export cannot save the model:\n  {type(error).__name__}: {error}") from error
+    require_trainable(program)
+    if not batch_is_dynamic(program):
+        raise Refused("the model works for one batch size alone; leave the size of the batch to x.shape[0]")
+    return program
+
+
+def switched(program):
+    """The graph of training with its arguments switched to evaluation, as ddp-exp does it; None: it still draws."""
+    module = program.module()
+    counters = {name for name, _ in module.named_buffers() if name.endswith("num_batches_tracked")}
+    for part in [m for m in module.modules() if isinstance(m, torch.fx.GraphModule)]:
+        for node in list(part.graph.nodes):
+            name = operation(node)
+            if name in DRAWS:
+                return None
+            if name == "add" and node.args[0].op == "get_attr" and node.args[0].target in counters:
+                part.graph.erase_node(node)
+            elif name in SWITCHES:
+                switch(node, *SWITCHES[name])
+        part.recompile()
+    return module
+
+
+def switch(node, argument, statistics, value):
+    names = [one.name for one in node.target._schema.arguments]
+    given = dict(zip(names, node.args)) | dict(node.kwargs)
+    if argument not in given or (statistics and given.get(statistics) is None):
+        return
+    at = names.index(argument)
+    if at < len(node.args):
+        node.update_arg(at, value)
+    else:
+        node.update_kwarg(argument, value)
+
+
+def leaves(outputs):
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+
+
+def evaluated(model, samples, state):
+    """What a model returns, and the buffers that it leaves; `state` are its tensors, which are put back."""
+    before = {name: tensor.clone() for name, tensor in state.items()}
+    with torch.no_grad():
+        found = leaves(model(*samples)) + [tensor.clone() for tensor in state.values()]
+        for name, tensor in state.items():
+            tensor.copy_(before[name])
+    return found
+
+
+def same_bits(model, graph, samples):
+    """Does the graph return in evaluation what the model returns, bit for bit, and leave the same buffers?
+
+    Without the kernels that nn.TransformerEncoderLayer takes where nothing trains: their bits differ in eager Python, too.
+    """
+    state = dict(model.state_dict()) | dict(model.named_buffers())  # the graph has the same tensors
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        expected, found = evaluated(model, samples, state), evaluated(graph, samples, state)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+    return len(expected) == len(found) and all(
+        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) and torch.equal(a.isnan(), b.isnan())
+        for a, b in zip(expected, found)
+    )
+
+
+def find(name):
+    """The class or function that "module:name" or "file.py:name" names."""
+    module_name, _, attribute = name.rpartition(":")
+    if not module_name:
+        raise Refused(f'"{name}" has to be module:Class or file.py:Class')
+    if module_name.endswith(".py"):
+        file = pathlib.Path(module_name)
+        if not file.is_file():
+            raise Refused(f"{file} does not exist")
+        sys.path.insert(0, str(file.resolve().parent))
+        module_name = file.stem
+    else:
+        sys.path.insert(0, "")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise Refused(f"{module_name} cannot be imported: {error}") from error
+    if not hasattr(module, attribute):
+        raise Refused(f"{module_name} has no {attribute}")
+    return getattr(module, attribute)
+
+
+def build(name, arguments):
+    maker = find(name)
+    try:
+        model = maker(**arguments) if callable(maker) and not isinstance(maker, torch.nn.Module) else maker
+    except TypeError as error:
+        raise Refused(f"{name} cannot be called with {json.dumps(arguments)}: {error}; see --args") from error
+    if not isinstance(model, torch.nn.Module):
+        raise Refused(f"{name} gives a {type(model).__name__}, not a torch.nn.Module")
+    return model
+
+
+def sample(text, batch):
+    """A random batch of an input given as "3x32x32", "64:int64:50257" or "scalar:float32"."""
+    shape, _, kind = text.partition(":")
+    kind, _, values = (kind or "float32").partition(":")
+    dtype = getattr(torch, kind, None)
+    try:
+        sizes = [batch] + ([] if shape == "scalar" else [int(size) for size in shape.split("x")])
+    except ValueError:
+        raise Refused(f'--input {text}: "{shape}" is no shape such as 3x32x32') from None
+    if not isinstance(dtype, torch.dtype):
+        raise Refused(f'--input {text}: "{kind}" is no type of numbers such as float32 or int64')
+    if dtype.is_floating_point:
+        return torch.randn(sizes, dtype=dtype)
+    if dtype == torch.bool:
+        return torch.ones(sizes, dtype=dtype)
+    if not values.isdigit() or int(values) < 1:
+        raise Refused(f"--input {text}: give the number of values that there are, such as {shape}:{kind}:1000")
+    return torch.randint(0, int(values), sizes, dtype=dtype)
+
+
+def save(program, file):
+    torch.export.save(program, file)
+    return file
+
+
+def run(options):
+    torch.manual_seed(options.seed)
+    model = build(options.model, json.loads(options.args))
+    samples = tuple(sample(text, batch=options.batch) for text in options.input)
+    out = pathlib.Path(options.out)
+    if out.suffix != ".pt2":
+        raise Refused(f"{out} has to end in .pt2")
+    program = export(model.train(), samples, options.min_batch, options.max_batch)
+    graph = switched(program)
+    model.eval()
+    needs_second = graph is None or not same_bits(model, graph, samples)
+    settings = f'name = "exported", path = "{out}"'
+    if needs_second:
+        second = save(export(model, samples, options.min_batch, options.max_batch), out.with_suffix(".eval.pt2"))
+        settings += f', eval = "{second}"'
+    save(program, out)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    print(f"{out}: {count} parameters, batches of {options.min_batch} to {options.max_batch}")
+    print(f"model = {{ {settings} }}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="module:Class, file.py:Class, or a function in place of the class")
+    parser.add_argument("out", help="the file to write, .pt2")
+    parser.add_argument("--input", action="append", required=True, help="SHAPE[:TYPE[:VALUES]] of one sample")
+    parser.add_argument("--args", default="{}", help="arguments of the class, as a JSON object")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights (0)")
+    parser.add_argument("--batch", type=int, default=4, help="samples of the batch that the model is tried with (4)")
+    parser.add_argument("--min-batch", type=int, default=1, help="the smallest batch (1)")
+    parser.add_argument("--max-batch", type=int, default=65536, help="the largest batch (65536)")
+    try:
+        run(parser.parse_args())
+    except (Refused, json.JSONDecodeError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+#include "graph/archive.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <zlib.h>
+
+#include "base/error.h"
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+
+namespace ddp::graph {
+namespace {
+
+constexpr const char* kHowToWrite = "torch.export.save writes such a file; so does python/export_model.py";
+
+std::uint32_t checksum(std::string_view bytes) {
+  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace
+
+Archive::Archive(const std::filesystem::path& file) try {
+  mapped_ = format::map_file(record::InputFile(file), file);
+  for (format::ZipMember& member : format::zip_members(mapped_.bytes)) {
+    const std::size_t folder = member.name.find('/');
+    if (folder == std::string::npos) throw std::runtime_error("it is no archive of torch.export");
+    if (member.deflated) throw std::runtime_error("its member " + config::in_quotes(member.name) + " is packed");
+    std::string name = member.name.substr(folder + 1);
+    if (!members_.emplace(std::move(name), std::move(member)).second) {
+      throw std::runtime_error("it has two members of one name");
+    }
+  }
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where(), error.remedy());
+} catch (const std::exception& error) {
+  throw usage_error(error.what(), file.string(), kHowToWrite);
+}
+
+std::string_view Archive::bytes(const std::string& name) const {
+  const auto found = members_.find(name);
+  if (found == members_.end()) throw std::runtime_error("it has no member " + config::in_quotes(name));
+  const format::ZipMember& member = found->second;
+  if (checksum(member.packed) != member.crc) throw std::runtime_error(config::in_quotes(name) + " is damaged");
+  return member.packed;
+}
+
+nlohmann::json Archive::json(const std::string& name) const try {
+  return config::parse_json(bytes(name));
+} catch (const std::exception& error) {
+  throw std::runtime_error(config::in_quotes(name) + ": " + error.what());
+}
+
+}  // namespace ddp::graph

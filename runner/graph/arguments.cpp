@@ -1,0 +1,209 @@
+#include "graph/arguments.h"
+
+#include <stdexcept>
+
+#include <ATen/core/jit_type.h>
+
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "graph/constants.h"
+
+namespace ddp::graph {
+namespace {
+
+using c10::IValue;
+using config::member;
+using config::text_member;
+using nlohmann::json;
+using LateKind = CallList::Late::Kind;
+
+}  // namespace
+
+CallList::Slot GraphValues::add(const std::string& name) {
+  const auto slot = static_cast<CallList::Slot>(slots_.size());
+  slots_.emplace_back();
+  if (!names_.back().emplace(name, slot).second) {
+    throw std::runtime_error("two values have the name " + config::in_quotes(name));
+  }
+  return slot;
+}
+
+CallList::Slot GraphValues::slot(const std::string& name) const {
+  const auto found = names_.back().find(name);
+  if (found == names_.back().end()) throw std::runtime_error("no node returns " + config::in_quotes(name));
+  return found->second;
+}
+
+void GraphValues::set_arguments(const c10::FunctionSchema& schema, const json& inputs, CallList::Call& call) const {
+  std::map<std::string, const json*> given;
+  for (const json& input : list_of(inputs)) {
+    if (!given.emplace(text_member(input, "name"), &member(input, "arg")).second) {
+      throw std::runtime_error("aten." + schema.name() + " gets an argument twice");
+    }
+  }
+  const auto& wanted = schema.arguments();
+  call.arguments.resize(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto found = given.find(wanted[i].name());
+    if (found != given.end()) {
+      set_argument(wanted[i], static_cast<std::int32_t>(i), *found->second, call);
+      given.erase(found);
+    } else if (const auto& otherwise = wanted[i].default_value()) {
+      call.arguments[i] = *otherwise;
+    } else {
+      throw std::runtime_error("lacks the argument " + config::in_quotes(wanted[i].name()));
+    }
+  }
+  if (!given.empty()) throw std::runtime_error("has an unknown argument " + config::in_quotes(given.begin()->first));
+}
+
+void GraphValues::set_argument(const c10::Argument& wanted, std::int32_t place, const json& given,
+                               CallList::Call& call) const {
+  if (set_late(wanted, place, given, call)) return;
+  call.arguments[static_cast<std::size_t>(place)] = constant_of(wanted, given, device_);
+}
+
+bool GraphValues::set_late(const c10::Argument& wanted, std::int32_t place, const json& given,
+                           CallList::Call& call) const {
+  const std::string& kind = kind_of(given);
+  const json& value = given.begin().value();
+  CallList::Late late{.place = place};
+  if (kind == "as_tensor" || kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool" ||
+      (kind == "as_optional_tensor" && !value.contains("as_none"))) {
+    if (value.contains("as_int") || value.contains("as_float") || value.contains("as_bool")) return false;
+    const bool is_number = kind.starts_with("as_sym");
+    const auto type = unwrapped(wanted.type())->kind();
+    late.kind = is_number && type == c10::TypeKind::TensorType ? LateKind::number_as_tensor
+                : is_number && type == c10::TypeKind::ListType ? LateKind::numbers
+                                                               : LateKind::value;
+    const auto times = static_cast<std::size_t>(late.kind == LateKind::numbers ? wanted.N().value_or(1) : 1);
+    late.elements.assign(times, {.slot = slot_of(given)});
+  } else if (kind == "as_tensors" || kind == "as_optional_tensors") {
+    late.kind = kind == "as_tensors" ? LateKind::tensors : LateKind::optional_tensors;
+    // An index takes tensors that may be missing, and the archive may write those that are not without saying so.
+    const auto list = unwrapped(wanted.type())->cast<c10::ListType>();
+    if (list && list->getElementType()->kind() == c10::TypeKind::OptionalType) late.kind = LateKind::optional_tensors;
+    for (const json& one : list_of(value)) {
+      const bool is_none = one.contains("as_none");
+      if (is_none && late.kind == LateKind::tensors) throw std::runtime_error("a tensor is missing");
+      const json& tensor = one.contains("as_tensor") ? one.at("as_tensor") : one;
+      late.elements.push_back({.slot = is_none ? CallList::kNone : slot(text_member(tensor, "name"))});
+    }
+  } else if (kind == "as_sym_ints") {
+    late.kind = LateKind::numbers;
+    for (const json& one : list_of(value)) {
+      const bool is_fixed = one.contains("as_int");
+      late.elements.push_back({.slot = is_fixed ? CallList::kNone : slot(text_member(one, "as_name")),
+                               .number = is_fixed ? whole_number(one.at("as_int")) : 0});
+    }
+  } else {
+    return false;
+  }
+  call.late.push_back(std::move(late));
+  return true;
+}
+
+void GraphValues::set_numbers(const json& inputs, CallList::Call& call) const {
+  for (const json& input : list_of(inputs)) {
+    const json& given = member(input, "arg");
+    const std::string& kind = kind_of(given);
+    const json& value = given.begin().value();
+    const auto place = static_cast<std::int32_t>(call.arguments.size());
+    call.arguments.emplace_back();
+    if (kind == "as_int" || value.contains("as_int")) {
+      call.arguments.back() = whole_number(kind == "as_int" ? value : value.at("as_int"));
+    } else if (kind == "as_float" || value.contains("as_float")) {
+      call.arguments.back() = real_number(kind == "as_float" ? value : value.at("as_float"));
+    } else if (kind == "as_bool" || value.contains("as_bool")) {
+      call.arguments.back() = truth(kind == "as_bool" ? value : value.at("as_bool"));
+    } else {
+      call.late.push_back({.place = place, .kind = LateKind::value, .elements = {{.slot = slot_of(given)}}});
+    }
+  }
+}
+
+CallList::Slot GraphValues::slot_of(const json& argument) const {
+  const std::string& kind = kind_of(argument);
+  const json& value = argument.begin().value();
+  if (kind == "as_tensor") return slot(text_member(value, "name"));
+  if (kind == "as_optional_tensor") return slot(text_member(member(value, "as_tensor"), "name"));
+  return slot(text_member(value, "as_name"));
+}
+
+std::vector<CallList::Result> GraphValues::add_results(const json& outputs) {
+  // A node may return values that nothing names.
+  const auto added = [this](const std::string& name) { return name.empty() ? CallList::kNone : add(name); };
+  std::vector<CallList::Result> results;
+  for (const json& output : list_of(outputs)) {
+    const std::string& kind = kind_of(output);
+    const json& value = output.begin().value();
+    CallList::Result result;
+    if (kind == "as_tensors") {
+      result.is_list = true;
+      for (const json& one : list_of(value)) result.slots.push_back(added(text_member(one, "name")));
+    } else if (kind == "as_tensor") {
+      result.slots.push_back(added(text_member(value, "name")));
+    } else if (kind == "as_none") {
+      result.slots.push_back(CallList::kNone);
+    } else if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool") {
+      result.slots.push_back(added(text_member(value, "as_name")));
+    } else {
+      throw std::runtime_error("a result is of the kind " + config::in_quotes(kind));
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+CallList::Slot GraphValues::constant_slot(const json& argument) {
+  const std::string& kind = kind_of(argument);
+  const json& value = argument.begin().value();
+  const auto slot = static_cast<CallList::Slot>(slots_.size());
+  slots_.emplace_back(kind == "as_bool"    ? IValue(truth(value))
+                      : kind == "as_float" ? IValue(real_number(value))
+                                           : IValue(whole_number(value)));
+  return slot;
+}
+
+void GraphValues::enter(const json& graph_inputs, const json& node_inputs, std::size_t first) {
+  if (list_of(node_inputs).size() != first + list_of(graph_inputs).size()) {
+    throw std::runtime_error("a graph gets another number of inputs than it takes");
+  }
+  std::map<std::string, CallList::Slot> inner;
+  for (std::size_t i = 0; i < graph_inputs.size(); ++i) {
+    const json& given = member(node_inputs[first + i], "arg");
+    const std::string& kind = kind_of(given);
+    const bool is_constant = kind == "as_int" || kind == "as_float" || kind == "as_bool";
+    const bool is_tensor = kind_of(graph_inputs[i]) == "as_tensor";
+    const std::string name = text_member(graph_inputs[i].begin().value(), is_tensor ? "name" : "as_name");
+    inner.emplace(name, is_constant ? constant_slot(given) : slot_of(given));
+  }
+  names_.push_back(std::move(inner));
+}
+
+void GraphValues::leave(const json& graph_outputs, const json& node_outputs) {
+  // One list of tensors may stand for all outputs.
+  std::vector<std::string> outer;
+  for (const json& output : list_of(node_outputs)) {
+    const std::string& kind = kind_of(output);
+    const json& value = output.begin().value();
+    if (kind == "as_tensors") {
+      for (const json& one : list_of(value)) outer.push_back(text_member(one, "name"));
+    } else {
+      outer.push_back(text_member(value, kind == "as_tensor" ? "name" : "as_name"));
+    }
+  }
+  if (outer.size() != list_of(graph_outputs).size()) {
+    throw std::runtime_error("a graph returns another number of values than its node");
+  }
+  std::vector<CallList::Slot> slots;
+  for (const json& output : graph_outputs) slots.push_back(slot_of(output));
+  names_.pop_back();
+  for (std::size_t i = 0; i < outer.size(); ++i) {
+    if (!names_.back().emplace(outer[i], slots[i]).second) {
+      throw std::runtime_error("two values have the name " + config::in_quotes(outer[i]));
+    }
+  }
+}
+
+}  // namespace ddp::graph

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ATen/core/function_schema.h>
+#include <nlohmann/json.hpp>
+
+#include "graph/call_list.h"
+
+namespace ddp::graph {
+
+// The values of a graph by their names, each in a slot of a call list; and the arguments of its nodes. All throw
+// std::runtime_error where the graph is damaged or an argument does not fit.
+class GraphValues {
+ public:
+  // `slots` grows by a value for each slot: none, but of constants.
+  GraphValues(c10::Device device, std::vector<c10::IValue>& slots) : device_(device), slots_(slots), names_(1) {}
+
+  // A new value.
+  CallList::Slot add(const std::string& name);
+  CallList::Slot slot(const std::string& name) const;
+
+  // Converts the arguments of a call, of the schema's type NamedArgument, to those of an operator.
+  void set_arguments(const c10::FunctionSchema& schema, const nlohmann::json& inputs, CallList::Call& call) const;
+  // Converts arguments that are numbers, and tensors whose sizes are asked for.
+  void set_numbers(const nlohmann::json& inputs, CallList::Call& call) const;
+  // Adds the values that a node returns.
+  std::vector<CallList::Result> add_results(const nlohmann::json& outputs);
+
+  // A graph that is an argument of a node begins and ends. It sees no values but its inputs: the node's inputs from
+  // `first` on. The node's outputs are those of the graph.
+  void enter(const nlohmann::json& graph_inputs, const nlohmann::json& node_inputs, std::size_t first);
+  void leave(const nlohmann::json& graph_outputs, const nlohmann::json& node_outputs);
+
+ private:
+  void set_argument(const c10::Argument& wanted, std::int32_t place, const nlohmann::json& given,
+                    CallList::Call& call) const;
+  // True where the argument is no constant.
+  bool set_late(const c10::Argument& wanted, std::int32_t place, const nlohmann::json& given,
+                CallList::Call& call) const;
+  CallList::Slot slot_of(const nlohmann::json& argument) const;
+  CallList::Slot constant_slot(const nlohmann::json& argument);
+
+  const c10::Device device_;
+  std::vector<c10::IValue>& slots_;
+  std::vector<std::map<std::string, CallList::Slot>> names_;  // of the graphs that are open
+};
+
+}  // namespace ddp::graph

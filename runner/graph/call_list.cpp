@@ -1,0 +1,162 @@
+#include "graph/call_list.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/scalar_tensor.h>
+
+namespace ddp::graph {
+namespace {
+
+using Kind = CallList::Call::Kind;
+
+CallList::Modes modes_now(c10::DeviceType device) {
+  return {.grad = at::GradMode::is_enabled(),
+          .changes_autocast = true,
+          .autocast = at::autocast::is_autocast_enabled(device),
+          .autocast_type = at::autocast::get_autocast_dtype(device),
+          .device = device};
+}
+
+void set_modes(const CallList::Modes& modes) {
+  at::GradMode::set_enabled(modes.grad);
+  if (!modes.changes_autocast) return;
+  at::autocast::set_autocast_enabled(modes.device, modes.autocast);
+  at::autocast::set_autocast_dtype(modes.device, modes.autocast_type);
+}
+
+}  // namespace
+
+at::Tensor wrapped_number(const c10::IValue& number) {
+  at::Tensor tensor = at::scalar_tensor(number.toScalar(), number.isDouble() ? at::kDouble : at::kLong);
+  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return tensor;
+}
+
+Executor::Executor(CallList list) : list_(std::move(list)), values_(list_.values) {}
+
+at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
+  for (std::size_t i = 0; i < list_.inputs.size(); ++i) {
+    if (list_.inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_.inputs[i])] = inputs.at(i);
+  }
+  const CallList::Call* now = nullptr;
+  try {
+    for (const CallList::Call& call : list_.calls) {
+      now = &call;
+      run_call(call);
+    }
+  } catch (c10::Error& error) {
+    clear();
+    if (!now->source.empty()) error.add_context("in " + now->source);
+    throw;
+  } catch (...) {
+    clear();
+    throw;
+  }
+  at::Tensor output = values_[static_cast<std::size_t>(list_.output)].toTensor();
+  clear();
+  return output;
+}
+
+// Leaves the slots as they were before a run: what it made is freed.
+void Executor::clear() {
+  if (!outer_.empty()) set_modes(outer_.front());
+  outer_.clear();
+  stack_.clear();
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (list_.values[i].isNone() && !values_[i].isNone()) values_[i] = {};
+  }
+}
+
+void Executor::run_call(const CallList::Call& call) {
+  switch (call.kind) {
+    case Kind::operation:
+      push_arguments(call);
+      call.operation->callBoxed(stack_);
+      take_results(call);
+      break;
+    case Kind::arithmetic:
+      compute(call);
+      break;
+    case Kind::enter:
+      outer_.push_back(modes_now(call.modes.device));
+      set_modes(call.modes);
+      break;
+    case Kind::leave:
+      set_modes(outer_.back());
+      outer_.pop_back();
+      break;
+  }
+  for (const CallList::Slot slot : call.last_uses) values_[static_cast<std::size_t>(slot)] = {};
+}
+
+void Executor::compute(const CallList::Call& call) {
+  push_arguments(call);
+  c10::IValue result = call.arithmetic(stack_);
+  stack_.clear();
+  for (const CallList::Result& one : call.results) {
+    if (one.slots.front() != CallList::kNone) values_[static_cast<std::size_t>(one.slots.front())] = std::move(result);
+  }
+}
+
+void Executor::push_arguments(const CallList::Call& call) {
+  stack_.assign(call.arguments.begin(), call.arguments.end());
+  for (const CallList::Late& late : call.late) {
+    c10::IValue& argument = stack_[static_cast<std::size_t>(late.place)];
+    if (late.kind == CallList::Late::Kind::value) {
+      argument = values_[static_cast<std::size_t>(late.elements.front().slot)];
+    } else {
+      argument = late_argument(late);
+    }
+  }
+}
+
+c10::IValue Executor::late_argument(const CallList::Late& late) const {
+  using LateKind = CallList::Late::Kind;
+  const auto value = [this](const CallList::Element& element) -> const c10::IValue& {
+    return values_[static_cast<std::size_t>(element.slot)];
+  };
+  if (late.kind == LateKind::number_as_tensor) return wrapped_number(value(late.elements.front()));
+  if (late.kind == LateKind::tensors) {
+    c10::List<at::Tensor> tensors;
+    tensors.reserve(late.elements.size());
+    for (const auto& element : late.elements) tensors.push_back(value(element).toTensor());
+    return tensors;
+  }
+  if (late.kind == LateKind::optional_tensors) {
+    c10::List<std::optional<at::Tensor>> tensors;
+    tensors.reserve(late.elements.size());
+    for (const auto& element : late.elements) {
+      tensors.push_back(element.slot == CallList::kNone ? std::optional<at::Tensor>() : value(element).toTensor());
+    }
+    return tensors;
+  }
+  c10::List<std::int64_t> numbers;
+  numbers.reserve(late.elements.size());
+  for (const auto& element : late.elements) {
+    numbers.push_back(element.slot == CallList::kNone ? element.number : value(element).toInt());
+  }
+  return numbers;
+}
+
+void Executor::take_results(const CallList::Call& call) {
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    const CallList::Result& result = call.results[i];
+    if (!result.is_list) {
+      const CallList::Slot slot = result.slots.front();
+      if (slot != CallList::kNone) values_[static_cast<std::size_t>(slot)] = std::move(stack_[i]);
+      continue;
+    }
+    const std::vector<at::Tensor> tensors = stack_[i].toTensorVector();
+    TORCH_CHECK(tensors.size() == result.slots.size(), "returns ", tensors.size(), " tensors, and the graph takes ",
+                result.slots.size());
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      if (result.slots[k] != CallList::kNone) values_[static_cast<std::size_t>(result.slots[k])] = tensors[k];
+    }
+  }
+  stack_.clear();
+}
+
+}  // namespace ddp::graph

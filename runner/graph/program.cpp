@@ -1,0 +1,199 @@
+#include "graph/program.h"
+
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "base/error.h"
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "graph/archive.h"
+#include "graph/scalar_types.h"
+#include "graph/weights.h"
+
+namespace ddp::graph {
+namespace {
+
+using config::member;
+using config::text_member;
+using nlohmann::json;
+
+constexpr std::int64_t kSchema = 8;  // the major version of the format that this reader knows
+constexpr const char* kLogits = "logits";
+
+// "Symbol('s77', positive=True, integer=True)" is the symbol s77; other expressions are none.
+std::string symbol_in(const std::string& expression) {
+  constexpr std::string_view kBegin = "Symbol('";
+  if (!expression.starts_with(kBegin)) return "";
+  const std::size_t end = expression.find('\'', kBegin.size());
+  // Facts about the symbol follow its name, up to the closing bracket.
+  if (end == std::string::npos || expression.find(')', end) + 1 != expression.size()) return "";
+  return expression.substr(kBegin.size(), end - kBegin.size());
+}
+
+class ProgramReader {
+ public:
+  explicit ProgramReader(const std::filesystem::path& file)
+      : archive_(file), model_(archive_.json("models/model.json")) {
+    program_.file = file.string();
+  }
+
+  Program read() {
+    const json& version = member(model_, "schema_version");
+    if (config::count_member(version, "major") != kSchema) {
+      throw std::runtime_error("it was written by another version of PyTorch: its format is " + version.dump());
+    }
+    const json& module = member(model_, "graph_module");
+    tensors_ = &member(member(module, "graph"), "tensor_values");
+    weights_ = read_weights(archive_);
+    for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
+    name_inputs(module);
+    program_.output = output_of(module);
+    program_.graph = std::move(model_["graph_module"]["graph"]);
+    return std::move(program_);
+  }
+
+ private:
+  static const json& list(const json& value) {
+    if (!value.is_array()) throw std::runtime_error("a list is missing");
+    return value;
+  }
+
+  void add_input(const json& spec) {
+    if (!spec.is_object() || spec.size() != 1) throw std::runtime_error("an input is damaged");
+    const std::string kind = spec.begin().key();
+    const json& of = spec.begin().value();
+    if (kind == "parameter") {
+      bind(of, text_member(of, "parameter_name"), Program::Bound::Role::parameter);
+    } else if (kind == "buffer") {
+      const bool kept = member(of, "persistent") == json(true);
+      bind(of, text_member(of, "buffer_name"), kept ? Program::Bound::Role::buffer : Program::Bound::Role::constant);
+    } else if (kind == "tensor_constant") {
+      bind(of, text_member(of, "tensor_constant_name"), Program::Bound::Role::constant);
+    } else if (kind == "user_input") {
+      add_user_input(member(of, "arg"));
+    } else if (kind != "constant_input") {
+      throw std::runtime_error("it has an input of the kind " + config::in_quotes(kind) +
+                               ", which no archive can hold");
+    }
+  }
+
+  void bind(const json& spec, const std::string& name, Program::Bound::Role role) {
+    const auto found = weights_.find(name);
+    if (found == weights_.end()) throw std::runtime_error("the weight " + config::in_quotes(name) + " is missing");
+    program_.bound.push_back(
+        {.value = text_member(member(spec, "arg"), "name"), .name = name, .role = role, .tensor = found->second});
+  }
+
+  void add_user_input(const json& argument) {
+    if (!argument.contains("as_tensor")) {
+      throw std::runtime_error(
+          "forward takes an argument that is no tensor; export a module whose forward takes tensors "
+          "alone");
+    }
+    Program::Input input{.value = text_member(member(argument, "as_tensor"), "name")};
+    const json& meta = member(*tensors_, input.value);
+    input.type = scalar_type(config::count_member(meta, "dtype"));
+    for (const json& size : list(member(meta, "sizes"))) input.sizes.push_back(extent_of(size));
+    program_.inputs.push_back(std::move(input));
+  }
+
+  Program::Extent extent_of(const json& size) const {
+    if (size.contains("as_int")) return {.size = config::count_member(size, "as_int")};
+    Program::Extent extent{.symbol = symbol_in(text_member(member(size, "as_expr"), "expr_str"))};
+    if (extent.symbol.empty()) extent.symbol = "?";
+    const json& ranges = member(model_, "range_constraints");
+    if (const auto range = ranges.find(extent.symbol); range != ranges.end()) {
+      const auto bound = [&](const char* key, std::int64_t otherwise) {
+        return range->contains(key) && range->at(key).is_number_unsigned() ? config::count_member(*range, key)
+                                                                           : otherwise;
+      };
+      extent.least = bound("min_val", 0);
+      extent.most = bound("max_val", INT64_MAX);
+    }
+    return extent;
+  }
+
+  // The description of forward as Python called it. It is missing from archives of older versions.
+  static json call_of(const json& module, const char* key) {
+    const auto calls = module.find("module_call_graph");
+    if (calls == module.end() || !calls->is_array() || calls->empty()) return nullptr;
+    const json& first = calls->front();
+    if (!first.contains("signature") || !first.at("signature").is_object()) return nullptr;
+    const json& signature = first.at("signature");
+    return signature.contains(key) ? signature.at(key) : json(nullptr);
+  }
+
+  void name_inputs(const json& module) {
+    const json names = call_of(module, "forward_arg_names");
+    if (!names.is_array() || names.size() != program_.inputs.size()) return;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].is_string()) program_.inputs[i].name = names[i].get<std::string>();
+    }
+  }
+
+  static std::string output_of(const json& module) {
+    const json& specs = list(member(member(module, "signature"), "output_specs"));
+    std::vector<std::string> values;  // "": no tensor
+    for (const json& spec : specs) {
+      if (!spec.contains("user_output")) {
+        throw std::runtime_error("its graph is not the one that torch.export.export returns");
+      }
+      const json& argument = member(spec.at("user_output"), "arg");
+      values.push_back(argument.contains("as_tensor") ? text_member(argument.at("as_tensor"), "name") : "");
+    }
+    const std::size_t place = place_of_logits(module, values.size());
+    if (place >= values.size() || values[place].empty()) throw std::runtime_error("forward returns no tensor");
+    return values[place];
+  }
+
+  // The place of the output that the loss takes among the leaves of what forward returns: "logits" of a dict, else the
+  // first one.
+  static std::size_t place_of_logits(const json& module, std::size_t outputs) {
+    const json text = call_of(module, "out_spec");
+    if (!text.is_string()) return 0;
+    const json spec = config::parse_json(text.get<std::string>());
+    if (!spec.is_array() || spec.size() != 2 || !spec[1].contains("context")) return 0;
+    const json& context = spec[1].at("context");
+    const json keys = context.is_string() ? json::parse(context.get<std::string>(), nullptr, false) : json(nullptr);
+    if (!keys.is_array() || keys.empty() || !keys[0].is_string()) return 0;
+    const json& children = list(member(spec[1], "children_spec"));
+    std::size_t leaf = 0;
+    std::string names;
+    for (std::size_t i = 0; i < keys.size() && i < children.size(); ++i) {
+      if (keys[i] == json(kLogits)) return leaf;
+      names += (names.empty() ? "" : ", ") + (keys[i].is_string() ? keys[i].get<std::string>() : "?");
+      leaf += leaves(children[i]);
+    }
+    if (outputs == 1) return 0;
+    throw std::runtime_error("forward returns a dict without \"logits\"; it has: " + names);
+  }
+
+  static std::size_t leaves(const json& spec) {
+    const json& children = list(member(spec, "children_spec"));
+    if (children.empty()) return member(spec, "type").is_null() ? 1 : 0;
+    std::size_t sum = 0;
+    for (const json& child : children) sum += leaves(child);
+    return sum;
+  }
+
+  const Archive archive_;
+  json model_;
+  const json* tensors_ = nullptr;
+  std::map<std::string, at::Tensor> weights_;
+  Program program_;
+};
+
+}  // namespace
+
+Program read_program(const std::filesystem::path& file) try {
+  return ProgramReader(file).read();
+} catch (const Error&) {
+  throw;
+} catch (const c10::Error& error) {
+  throw usage_error(error.msg(), file.string());
+} catch (const std::exception& error) {
+  throw usage_error(error.what(), file.string());
+}
+
+}  // namespace ddp::graph

@@ -1,0 +1,233 @@
+#include "graph/resolve.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "base/error.h"
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "graph/arguments.h"
+#include "graph/arithmetic.h"
+#include "graph/evaluation.h"
+#include "graph/operators.h"
+#include "graph/source_line.h"
+
+namespace ddp::graph {
+namespace {
+
+using config::member;
+using config::text_member;
+using nlohmann::json;
+using Kind = CallList::Call::Kind;
+
+constexpr std::string_view kOps = "torch.ops.";
+constexpr std::string_view kAten = "torch.ops.aten.";
+constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
+
+// The operator of a target such as "torch.ops.aten.add_.Tensor".
+struct OperatorName {
+  std::string name;
+  std::string overload;  // "" of the default one
+};
+
+OperatorName operator_name(std::string_view target) {
+  target.remove_prefix(kAten.size());
+  const std::size_t dot = target.rfind('.');
+  if (dot == std::string_view::npos) throw std::runtime_error("it is damaged: its operator has no overload");
+  const std::string_view overload = target.substr(dot + 1);
+  return {.name = std::string(target.substr(0, dot)), .overload = std::string(overload == "default" ? "" : overload)};
+}
+
+// An error that may tell what to do.
+struct Refusal : std::runtime_error {
+  Refusal(const std::string& what, std::string what_to_do) : std::runtime_error(what), remedy(std::move(what_to_do)) {}
+  std::string remedy;
+};
+
+class Resolver {
+ public:
+  Resolver(const Program& program, const Use& use, const std::map<std::string, at::Tensor>& tensors)
+      : program_(program), use_(use), values_(use.device, list_.values) {
+    for (const Program::Bound& bound : program.bound) {
+      const CallList::Slot slot = values_.add(bound.value);
+      const auto tensor = tensors.find(bound.name);
+      if (tensor == tensors.end()) {
+        throw usage_error("has the weight " + config::in_quotes(bound.name) + ", which the model lacks", program.file);
+      }
+      list_.values[static_cast<std::size_t>(slot)] = tensor->second;
+      if (bound.name.ends_with("num_batches_tracked")) counters_.push_back(bound.value);
+    }
+    for (const Program::Input& input : program.inputs) list_.inputs.push_back(values_.add(input.value));
+  }
+
+  CallList resolve() {
+    add_nodes(program_.graph);
+    list_.output = values_.slot(program_.output);
+    free_after_last_use();
+    return std::move(list_);
+  }
+
+ private:
+  void add_nodes(const json& graph) {
+    const json& nodes = member(graph, "nodes");
+    if (!nodes.is_array()) throw usage_error("its graph has no list of nodes", program_.file);
+    for (const json& node : nodes) {
+      try {
+        add_node(node);
+      } catch (const Refusal& error) {
+        refuse(node, error.what(), error.remedy);
+      } catch (const Error&) {
+        throw;
+      } catch (const c10::Error& error) {
+        refuse(node, error.msg(), "");
+      } catch (const std::exception& error) {
+        refuse(node, error.what(), "");
+      }
+    }
+  }
+
+  [[noreturn]] void refuse(const json& node, const std::string& what, const std::string& remedy) const {
+    const std::string line = source_line(node);
+    throw usage_error(what + (line.empty() ? "" : "\n  in " + line), program_.file, remedy);
+  }
+
+  void add_node(const json& node) {
+    const std::string target = text_member(node, "target");
+    if (const CallList::Arithmetic function = arithmetic_named(target)) {
+      add_arithmetic(node, function);
+    } else if (target.starts_with(kAten)) {
+      add_operation(node, operator_name(target));
+    } else if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") {
+      add_region(node, grad_region(node), /*graph_at=*/1);
+    } else if (target == "torch.ops.higher_order.wrap_with_autocast") {
+      add_region(node, autocast_region(node), /*graph_at=*/4);
+    } else if (target.starts_with(kHigherOrder)) {
+      throw Refusal("calls " + config::in_quotes(target) + ": control flow that depends on data is not trained",
+                    "write the model without torch.cond, torch.while_loop and their like");
+    } else if (target.starts_with(kOps)) {
+      throw Refusal("calls the custom operator " + config::in_quotes(target), "use operators of PyTorch itself");
+    } else {
+      throw Refusal("calls " + config::in_quotes(target) + ", which is not allowed in a graph", "");
+    }
+  }
+
+  void add_operation(const json& node, const OperatorName& name) {
+    if (!is_allowed(name.name) || name.overload.find("out") != std::string::npos) {
+      throw Refusal("calls aten." + name.name + ", which is not on the list of operators that a model may call",
+                    "replace it in the model");
+    }
+    if (use_.evaluates && counts_batches(node, name)) return;
+    if (use_.evaluates && draws(name.name)) {
+      throw Refusal("draws random numbers with aten." + name.name + " in evaluation, too",
+                    "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
+    }
+    json inputs = member(node, "inputs");
+    if (use_.evaluates) switch_to_evaluation(name.name, inputs);
+    const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name.name, name.overload});
+    if (!handle) throw Refusal("calls aten." + name.name + "." + name.overload + ", which this PyTorch lacks", "");
+    list_.operators.push_back(std::make_unique<const c10::OperatorHandle>(*handle));
+    CallList::Call call{.operation = list_.operators.back().get(), .source = source_line(node)};
+    values_.set_arguments(handle->schema(), inputs, call);
+    call.results = values_.add_results(member(node, "outputs"));
+    if (call.results.size() > handle->schema().returns().size()) throw std::runtime_error("has too many results");
+    add_call(std::move(call));
+  }
+
+  // Batch norm counts the batches that it has seen in training.
+  bool counts_batches(const json& node, const OperatorName& name) const {
+    if (name.name != "add_" && name.name != "add") return false;
+    const json& inputs = member(node, "inputs");
+    if (!inputs.is_array() || inputs.empty()) return false;
+    const json& first = member(inputs.front(), "arg");
+    if (!first.contains("as_tensor")) return false;
+    const std::string value = text_member(first.at("as_tensor"), "name");
+    return std::find(counters_.begin(), counters_.end(), value) != counters_.end();
+  }
+
+  void add_arithmetic(const json& node, CallList::Arithmetic function) {
+    CallList::Call call{.kind = Kind::arithmetic, .arithmetic = function, .source = source_line(node)};
+    values_.set_numbers(member(node, "inputs"), call);
+    call.results = values_.add_results(member(node, "outputs"));
+    if (call.results.size() != 1 || call.results.front().is_list) throw std::runtime_error("has not one result");
+    add_call(std::move(call));
+  }
+
+  static const json& argument_of(const json& node, std::size_t i, const char* kind) {
+    const json& inputs = member(node, "inputs");
+    if (!inputs.is_array() || i >= inputs.size()) throw std::runtime_error("an argument is missing");
+    return member(member(inputs[i], "arg"), kind);
+  }
+
+  static bool flag_of(const json& node, std::size_t i) {
+    const json& flag = argument_of(node, i, "as_bool");
+    if (!flag.is_boolean()) throw std::runtime_error("a flag is missing");
+    return flag.get<bool>();
+  }
+
+  CallList::Modes grad_region(const json& node) const {
+    return {.grad = flag_of(node, 0), .device = use_.device.type()};
+  }
+
+  CallList::Modes autocast_region(const json& node) const {
+    const json& type = argument_of(node, 1, "as_scalar_type");
+    return {.grad = !no_grad_,
+            .changes_autocast = true,
+            .autocast = flag_of(node, 2),
+            .autocast_type = scalar_type(config::as_count(type)),
+            .device = use_.device.type()};
+  }
+
+  // Puts the nodes of a graph that is an argument in the place of its call.
+  void add_region(const json& node, const CallList::Modes& modes, std::size_t graph_at) {
+    const json& graph = member(argument_of(node, graph_at, "as_graph"), "graph");
+    const bool outer_no_grad = std::exchange(no_grad_, !modes.grad);
+    add_call({.kind = Kind::enter, .modes = modes});
+    values_.enter(member(graph, "inputs"), member(node, "inputs"), graph_at + 1);
+    add_nodes(graph);
+    values_.leave(member(graph, "outputs"), member(node, "outputs"));
+    add_call({.kind = Kind::leave});
+    no_grad_ = outer_no_grad;
+  }
+
+  void add_call(CallList::Call call) { list_.calls.push_back(std::move(call)); }
+
+  // Frees what a run makes as soon as nothing reads it any more, as Python does.
+  void free_after_last_use() {
+    std::vector<CallList::Call*> last(list_.values.size(), nullptr);
+    for (CallList::Call& call : list_.calls) {
+      for (const auto& late : call.late) {
+        for (const auto& element : late.elements) {
+          if (element.slot != CallList::kNone) last[static_cast<std::size_t>(element.slot)] = &call;
+        }
+      }
+      for (const auto& result : call.results) {
+        for (const CallList::Slot slot : result.slots) {
+          if (slot != CallList::kNone) last[static_cast<std::size_t>(slot)] = &call;
+        }
+      }
+    }
+    for (std::size_t slot = 0; slot < last.size(); ++slot) {
+      const bool stays = !list_.values[slot].isNone() || static_cast<CallList::Slot>(slot) == list_.output;
+      if (last[slot] != nullptr && !stays) last[slot]->last_uses.push_back(static_cast<CallList::Slot>(slot));
+    }
+  }
+
+  const Program& program_;
+  const Use& use_;
+  CallList list_;
+  GraphValues values_;
+  std::vector<std::string> counters_;
+  bool no_grad_ = false;
+};
+
+}  // namespace
+
+CallList resolve(const Program& program, const Use& use, const std::map<std::string, at::Tensor>& tensors) try {
+  return Resolver(program, use, tensors).resolve();
+} catch (const Error&) {
+  throw;
+} catch (const std::exception& error) {
+  throw usage_error(error.what(), program.file);
+}
+
+}  // namespace ddp::graph

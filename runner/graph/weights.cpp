@@ -1,0 +1,143 @@
+#include "graph/weights.h"
+
+#include <cstring>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/empty.h>
+
+#include "config/text/json_text.h"
+#include "config/text/source.h"
+#include "graph/scalar_types.h"
+
+namespace ddp::graph {
+namespace {
+
+constexpr std::int64_t kStrided = 7;  // of the schema's Layout
+constexpr std::size_t kMostExtents = 64;
+
+// The lists of sizes and strides of a stored tensor hold no symbols.
+std::vector<std::int64_t> fixed_numbers(const nlohmann::json& list) {
+  if (!list.is_array() || list.size() > kMostExtents) throw std::runtime_error("its shape is none");
+  std::vector<std::int64_t> numbers;
+  for (const auto& one : list) numbers.push_back(config::count_member(one, "as_int"));
+  return numbers;
+}
+
+// Bytes from the storage's beginning to the end of the last element.
+std::uint64_t extent_in_bytes(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
+                              std::int64_t offset, std::size_t element) {
+  unsigned __int128 last = static_cast<unsigned __int128>(offset);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    last += static_cast<unsigned __int128>(sizes[i] - 1) * static_cast<unsigned __int128>(strides[i]);
+    if (last > INT64_MAX) throw std::runtime_error("it is larger than its file");
+  }
+  return static_cast<std::uint64_t>(last + 1) * element;
+}
+
+// Reads the tensors that one table of the archive names.
+class WeightReader {
+ public:
+  WeightReader(const Archive& archive, std::string folder) : archive_(archive), folder_(std::move(folder)) {}
+
+  void read(const std::string& table, std::map<std::string, at::Tensor>& weights) {
+    if (!archive_.has(folder_ + table)) return;
+    const nlohmann::json config = archive_.json(folder_ + table);
+    for (const auto& [name, entry] : config::member(config, "config").items()) {
+      try {
+        weights.emplace(name, tensor_of(entry));
+      } catch (const std::exception& error) {
+        throw std::runtime_error("the weight " + config::in_quotes(name) + ": " + error.what());
+      }
+    }
+  }
+
+ private:
+  using Place = std::tuple<std::string, std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>,
+                           std::int64_t>;  // member, type, sizes, strides, offset
+
+  at::Tensor tensor_of(const nlohmann::json& entry) {
+    if (entry.contains("use_pickle") && entry.at("use_pickle") != nlohmann::json(false)) {
+      throw std::runtime_error("it is pickled, and pickles are never read");
+    }
+    const auto& meta = config::member(entry, "tensor_meta");
+    if (config::count_member(meta, "layout") != kStrided) throw std::runtime_error("it is not dense");
+    const Place place{config::text_member(entry, "path_name"), config::count_member(meta, "dtype"),
+                      fixed_numbers(config::member(meta, "sizes")), fixed_numbers(config::member(meta, "strides")),
+                      config::count_member(config::member(meta, "storage_offset"), "as_int")};
+    at::Tensor& known = tensors_[place];
+    if (!known.defined()) known = read_tensor(place);
+    if (!known.is_floating_point()) return known;
+    const auto& trains = config::member(meta, "requires_grad");
+    if (trains.is_boolean() && trains.get<bool>()) known.requires_grad_(true);
+    return known;
+  }
+
+  at::Tensor read_tensor(const Place& place) {
+    const auto& [member, code, sizes, strides, offset] = place;
+    if (sizes.size() != strides.size()) throw std::runtime_error("it has not one stride for each size");
+    const c10::ScalarType type = scalar_type(code);
+    const c10::Storage& storage = storage_of(member);
+    if (extent_in_bytes(sizes, strides, offset, c10::elementSize(type)) > storage.nbytes()) {
+      throw std::runtime_error("it is larger than its file");
+    }
+    return at::empty({0}, type).set_(storage, offset, sizes, strides);
+  }
+
+  // Each member is copied once, however many tensors lie in it.
+  const c10::Storage& storage_of(const std::string& member) {
+    at::Tensor& copy = copies_[member];
+    if (!copy.defined()) {
+      const std::string_view bytes = archive_.bytes(folder_ + member);
+      copy = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
+      std::memcpy(copy.mutable_data_ptr(), bytes.data(), bytes.size());
+    }
+    return copy.storage();
+  }
+
+  const Archive& archive_;
+  const std::string folder_;
+  std::map<std::string, at::Tensor> copies_;  // of members, as bytes
+  std::map<Place, at::Tensor> tensors_;
+};
+
+}  // namespace
+
+c10::ScalarType scalar_type(std::int64_t code) {
+  switch (code) {
+    case 1:
+      return c10::kByte;
+    case 2:
+      return c10::kChar;
+    case 3:
+      return c10::kShort;
+    case 4:
+      return c10::kInt;
+    case 5:
+      return c10::kLong;
+    case 6:
+      return c10::kHalf;
+    case 7:
+      return c10::kFloat;
+    case 8:
+      return c10::kDouble;
+    case 12:
+      return c10::kBool;
+    case 13:
+      return c10::kBFloat16;
+    default:
+      throw std::runtime_error("numbers of type " + std::to_string(code) + " are not trained with");
+  }
+}
+
+std::map<std::string, at::Tensor> read_weights(const Archive& archive) {
+  std::map<std::string, at::Tensor> weights;
+  WeightReader(archive, "data/weights/").read("model_weights_config.json", weights);
+  WeightReader(archive, "data/constants/").read("model_constants_config.json", weights);
+  return weights;
+}
+
+}  // namespace ddp::graph

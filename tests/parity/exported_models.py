@@ -1,0 +1,133 @@
+"""Models as their authors write them. python/export_model.py saves them, and PyTorch's Python trains them as they are.
+
+    python exported_models.py folder    saves the weights that each function here draws after seed 0
+"""
+
+import os
+import sys
+
+import safetensors.torch
+import torch
+from torch import nn
+
+from gpt import Gpt
+
+
+class Cnn(nn.Module):
+    def __init__(self, classes=10, dropout=0.2):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.norm = nn.BatchNorm2d(4)
+        self.dropout = nn.Dropout(dropout)
+        self.fc = nn.Linear(4 * 3 * 3, classes)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.conv(x)))
+        return self.fc(self.dropout(nn.functional.max_pool2d(x, 2)).flatten(1))
+
+
+class Lstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(6, 8, num_layers=2, batch_first=True, dropout=0.1, bidirectional=True)
+        self.fc = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.fc(self.lstm(x)[0][:, -1])
+
+
+class Branching(nn.Module):
+    """Stochastic depth: evaluation takes another path through Python."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(20, 20)
+        self.head = nn.Linear(20, 4)
+
+    def forward(self, x):
+        y = self.inner(x)
+        if self.training:
+            y = y * torch.empty(x.shape[0], 1).bernoulli_(0.8) / 0.8
+        return self.head(x + y)
+
+
+class Dictionary(nn.Module):
+    """Like the models of Hugging Face: the output that the loss takes is not the first."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(20, 16)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x):
+        hidden = torch.tanh(self.inner(x))
+        return {"hidden": hidden, "logits": self.head(hidden)}
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, dropout=0.1, batch_first=True)
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x, mask):
+        x = self.layer(x, src_key_padding_mask=mask == 0)
+        weights = mask.unsqueeze(-1).float()
+        return self.head((x * weights).sum(1) / weights.sum(1))
+
+
+class Centered(nn.Module):
+    """A part that has no gradient, in the middle of one that has, and a buffer that training changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(20, 16)
+        self.head = nn.Linear(16, 4)
+        self.register_buffer("mean", torch.zeros(16))
+
+    def forward(self, x):
+        hidden = self.inner(x)
+        with torch.no_grad():
+            center = hidden.mean(0)
+            if self.training:
+                self.mean.mul_(0.9).add_(0.1 * center)
+        return self.head(torch.relu(hidden - self.mean))
+
+
+def gpt():
+    return Gpt(n_layer=2, n_head=2, n_embd=32, block_size=16, vocab_size=61, dropout=0.1)
+
+
+# What --input of export_model.py says of each.
+INPUTS = {
+    "Cnn": ["3x8x8"],
+    "Lstm": ["5x6"],
+    "Branching": ["20"],
+    "Dictionary": ["20"],
+    "Encoder": ["5x8", "5:int64:2"],
+    "Centered": ["20"],
+    "gpt": ["16:int64:61"],
+}
+
+
+def load(path):
+    """The model that was exported as <name>.pt2, with its first weights; nothing is drawn from the global generator."""
+    with torch.random.fork_rng(devices=[]):
+        model = globals()[os.path.splitext(os.path.basename(path))[0]]()
+    model.load_state_dict(safetensors.torch.load_file(weights_beside(path)))
+    return model
+
+
+def weights_beside(path):
+    return os.path.splitext(path)[0] + ".safetensors"
+
+
+def save_weights(folder):
+    for name in INPUTS:
+        torch.manual_seed(0)
+        tensors = {key: tensor.clone() for key, tensor in globals()[name]().state_dict().items()}  # tied ones too
+        safetensors.torch.save_file(tensors, os.path.join(folder, f"{name}.safetensors"))
+
+
+if __name__ == "__main__":
+    save_weights(sys.argv[1])

@@ -1,0 +1,173 @@
+"""Models that python/export_model.py refuses, and files of torch.export that ddp-exp refuses: both say why, and where.
+
+Each has one process with torch: import takes seconds.
+"""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["DDP_SOURCE"], "python"))
+
+import numpy as np
+import torch
+
+import export_model
+
+MODELS = '''
+import torch
+from torch import nn
+
+
+class Plain(nn.Module):
+    def __init__(self, classes=3):
+        super().__init__()
+        self.fc = nn.Linear(4, classes)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+class Cond(Plain):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (self.fc(x),))
+
+
+class Branches(Plain):
+    def forward(self, x):
+        return self.fc(x) if x.sum() > 0 else x
+
+
+class Fixed(Plain):
+    def forward(self, x):
+        return self.fc(x.reshape(4, 4))
+
+
+@torch.library.custom_op("mine::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return 2 * x
+
+
+@twice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+class Custom(Plain):
+    def forward(self, x):
+        return twice(self.fc(x))
+
+
+class Dictionary(Plain):
+    def forward(self, x):
+        return {"scores": self.fc(x), "inputs": x}
+
+
+class Depth(Plain):
+    def forward(self, x):
+        return self.fc(x * torch.rand(x.shape[0], 1) if self.training else x)
+
+
+def number():
+    return 3
+'''
+TOML = """
+model = { name = "exported", path = "net.pt2" }
+dataset = { name = "npy", inputs = "x.npy", targets = "y.npy" }
+loss = "cross_entropy"
+device_pool = ["cpu"]
+batch_size = 4
+threads = 1
+"""
+
+
+def export(*arguments):
+    """(exit status and what it says on stderr, stdout) of export_model.py."""
+    said = io.StringIO()
+    sys.argv = ["export_model.py", *arguments]
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            export_model.main()
+    except SystemExit as end:
+        return str(end.code), said.getvalue()
+    return "0", said.getvalue()
+
+
+def check_export_refusals():
+    cases = [
+        ("models.py:Cond", "4", [], ["control flow depends on its data", "models.py", "torch.cond(x.sum() > 0"]),
+        ("models.py:Branches", "4", [], ["torch.export cannot save the model", "models.py"]),
+        ("models.py:Fixed", "4", [], ["batch"]),
+        ("models.py:Custom", "4", [], ["custom operator mine.twice", "models.py", "twice(self.fc(x))"]),
+        ("models.py:Plain", "5", [], ["error:", "torch.export cannot save the model"]),
+        ("models.py:Plain", "4", ["--args", '{"class": 3}'], ["cannot be called with", "--args"]),
+        ("models.py:Plain", "4", ["--args", "{classes: 3}"], ["error:"]),
+        ("models.py:Other", "4", [], ["has no Other"]),
+        ("models.py:number", "4", [], ["gives a int, not a torch.nn.Module"]),
+        ("nothing.py:Plain", "4", [], ["nothing.py does not exist"]),
+        ("no_such_module:Plain", "4", [], ["no_such_module cannot be imported"]),
+        ("Plain", "4", [], ["has to be module:Class or file.py:Class"]),
+        ("models.py:Plain", "4xx", [], ['"4xx" is no shape']),
+        ("models.py:Plain", "4:text", [], ['"text" is no type of numbers']),
+        ("models.py:Plain", "4:int64", [], ["give the number of values"]),
+    ]
+    for model, shape, more, expected in cases:
+        status, _ = export(model, "refused.pt2", "--input", shape, *more)
+        for text in expected:
+            assert text in status, f"{model} {shape}: {status}"
+        assert not os.path.exists("refused.pt2"), model
+    status, _ = export("models.py:Plain", "refused.zip", "--input", "4")
+    assert "has to end in .pt2" in status, status
+    print(f"export_model.py refuses {len(cases) + 1} models")
+
+
+def refused(*more):
+    command = [os.environ["DDP_EXP"], "run", "t.toml", *more]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 2, f"{command}: {done.returncode}\n{done.stderr}"
+    return done.stderr
+
+
+def save(name, batch=True):
+    """As people save it who do not know export_model.py."""
+    import models
+
+    dynamic = ({0: torch.export.Dim("batch", min=1, max=64)},) if batch else None
+    program = torch.export.export(getattr(models, name)().train(), (torch.randn(4, 4),), dynamic_shapes=dynamic)
+    torch.export.save(program, "net.pt2")
+
+
+def check_program_refusals():
+    draw = np.random.default_rng(1)
+    np.save("x.npy", draw.standard_normal((50, 4), dtype=np.float32))
+    np.save("wide.npy", draw.standard_normal((50, 5), dtype=np.float32))
+    np.save("y.npy", draw.integers(0, 3, 50))
+    with open("t.toml", "w") as out:
+        out.write(TOML)
+    cases = [
+        ("Cond", True, [], ["control flow that depends on data", "in models.py, line", "return torch.cond("]),
+        ("Custom", True, [], ['custom operator "torch.ops.mine.twice.default"', "in models.py, line"]),
+        ("Dictionary", True, [], ['a dict without "logits"; it has: scores, inputs']),
+        ("Depth", True, [], ["aten.rand in evaluation, too", "in models.py, line", "model.eval"]),
+        ("Plain", False, [], ["of shape [4, 4]", 'torch.export.Dim("batch")']),
+        ("Plain", True, ["--set", 'dataset.inputs="wide.npy"'], ["of shape [1 to 64, 4]", "gives ["]),
+    ]
+    for name, batch, more, expected in cases:
+        save(name, batch)
+        error = refused(*more)
+        for text in expected:
+            assert text in error, f"{name}: {error}"
+        assert not os.path.exists("results"), name
+    print(f"ddp-exp refuses {len(cases)} files")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="ddp-exp-refusals-") as scratch:
+        os.chdir(scratch)
+        with open("models.py", "w") as out:
+            out.write(MODELS)
+        check_export_refusals()
+        check_program_refusals()

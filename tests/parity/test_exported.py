@@ -1,0 +1,85 @@
+"""Models written in Python and saved once: ddp-exp trains them to the bits that Python's DDP gives the same module."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from parity import case, check  # before numpy: it keeps that from starting threads
+
+import numpy as np
+
+from exported_models import INPUTS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXPORT = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
+ROWS = 90  # the last batch of an epoch is short
+WITH_SECOND = {"Branching", "Centered"}
+
+
+def export_all(folder):
+    """Two processes at a time: this one stays without threads, or ranks.py could not fork it."""
+    commands = [[sys.executable, os.path.join(HERE, "exported_models.py"), folder]]
+    for name, inputs in INPUTS.items():
+        model = f"{os.path.join(HERE, 'exported_models.py')}:{name}"
+        options = [word for text in inputs for word in ("--input", text)]
+        commands.append([sys.executable, EXPORT, model, os.path.join(folder, f"{name}.pt2"), *options])
+    while commands:
+        pair = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands[:2]]
+        commands = commands[2:]
+        for process in pair:
+            if process.wait() != 0:
+                sys.exit(f"{' '.join(process.args)} exited with {process.returncode}")
+
+
+def write_data(folder):
+    draw = np.random.default_rng(1)
+    mask = (np.arange(5) < draw.integers(1, 6, (ROWS, 1))).astype(np.int64)
+    arrays = {
+        "rows": draw.standard_normal((ROWS, 20), dtype=np.float32),
+        "images": draw.standard_normal((ROWS, 3, 8, 8), dtype=np.float32),
+        "series": draw.standard_normal((ROWS, 5, 6), dtype=np.float32),
+        "tokens": draw.integers(0, 61, (ROWS, 16)),
+        "next": draw.integers(0, 61, (ROWS, 16)),
+        "classes": draw.integers(0, 4, ROWS),
+    }
+    for name, array in arrays.items():
+        np.save(os.path.join(folder, f"{name}.npy"), array)
+    words = draw.standard_normal((ROWS, 5, 8), dtype=np.float32)
+    np.savez(os.path.join(folder, "words.npz"), x=words, mask=mask, y=arrays["classes"])
+
+
+def cases(folder):
+    def path(name):
+        return os.path.join(folder, name)
+
+    def exported(title, name, inputs="rows", targets="classes", **experiment):
+        second = path(f"{name}.eval.pt2")
+        assert os.path.exists(second) == (name in WITH_SECOND), f"{name}: a second file, or none"
+        model = {"name": "exported", "path": path(f"{name}.pt2")} | ({"eval": second} if name in WITH_SECOND else {})
+        dataset = {"name": "npy", "inputs": path(f"{inputs}.npy"), "targets": path(f"{targets}.npy")}
+        options = {"dataset": dataset, "loss": "cross_entropy", "validation": {"split": 0.2}} | experiment
+        return case(title, model=model, **options)
+
+    words = {"name": "npz", "path": path("words.npz"), "inputs": ["x", "mask"], "targets": "y"}
+    adam = {"name": "adamw", "lr": 0.01}
+    return [
+        exported("batch norm and dropout, one rank", "Cnn", "images", world=1),
+        exported("batch norm and dropout, two ranks", "Cnn", "images"),
+        exported("batch norm and dropout, resumed", "Cnn", "images", first={"epochs": 1}),
+        exported("batch norm and dropout, accumulated", "Cnn", "images", accumulate=2, optimizer=adam),
+        exported("LSTM", "Lstm", "series", optimizer=adam),
+        exported("if self.training", "Branching"),
+        exported("a dict with logits", "Dictionary"),
+        exported("a layer of a Transformer, a mask as second input", "Encoder", dataset=words),
+        exported("a GPT whose head is tied, one rank", "gpt", "tokens", "next", world=1, optimizer=adam),
+        exported("a GPT whose head is tied, two ranks", "gpt", "tokens", "next", optimizer=adam),
+        exported("a part without gradient, and a buffer", "Centered"),
+    ]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="ddp-exp-exported-") as scratch:
+        export_all(scratch)
+        write_data(scratch)
+        sys.exit(check(cases(scratch)))

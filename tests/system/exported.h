@@ -1,0 +1,74 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "catch.h"
+
+namespace ddp::system_test {
+
+// The graph that torch.export writes of dropout(0.25) and Linear(4, 3), without the members and keys that tell no more.
+inline const std::string kGraph = R"text({
+"graph_module": {
+  "graph": {
+    "nodes": [
+      {"target": "torch.ops.aten.dropout.default",
+       "inputs": [{"name": "input", "arg": {"as_tensor": {"name": "x"}}}, {"name": "p", "arg": {"as_float": 0.25}},
+                  {"name": "train", "arg": {"as_bool": true}}],
+       "outputs": [{"as_tensor": {"name": "dropout"}}],
+       "metadata": {"stack_trace": "File \"/home/me/net.py\", line 5, in forward\n    x = self.dropout(x)"}},
+      {"target": "torch.ops.aten.linear.default",
+       "inputs": [{"name": "input", "arg": {"as_tensor": {"name": "dropout"}}},
+                  {"name": "weight", "arg": {"as_tensor": {"name": "p_fc_weight"}}},
+                  {"name": "bias", "arg": {"as_tensor": {"name": "p_fc_bias"}}}],
+       "outputs": [{"as_tensor": {"name": "linear"}}],
+       "metadata": {"stack_trace": "File \"/home/me/net.py\", line 6, in forward\n    x = self.fc(x)\n  File \"/usr/lib/torch/nn/modules/linear.py\", line 134, in forward\n    return F.linear(input)"}}],
+    "tensor_values": {
+      "x": {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s77', positive=True)"}}, {"as_int": 4}]}}},
+  "signature": {
+    "input_specs": [{"parameter": {"arg": {"name": "p_fc_weight"}, "parameter_name": "fc.weight"}},
+                    {"parameter": {"arg": {"name": "p_fc_bias"}, "parameter_name": "fc.bias"}},
+                    {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}],
+    "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "linear"}}}}]},
+  "module_call_graph": [{"fqn": "", "signature": {
+    "out_spec": "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]", "forward_arg_names": ["x"]}}]},
+"range_constraints": {"s77": {"min_val": 1, "max_val": 64}},
+"schema_version": {"major": 8, "minor": 17}})text";
+
+inline const std::string kWeights = R"text({"config": {
+"fc.weight": {"path_name": "weight_0", "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 3}, {"as_int": 4}],
+  "requires_grad": true, "strides": [{"as_int": 4}, {"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}},
+"fc.bias": {"path_name": "weight_1", "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 3}],
+  "requires_grad": true, "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}}}})text";
+
+// A text in the archive's two JSON members, and another in its place.
+using Edit = std::pair<std::string, std::string>;
+
+// Such an archive, byte for byte.
+inline std::string exported_model(const std::vector<Edit>& edits = {}, bool packed = false) {
+  std::string graph = kGraph;
+  std::string weights = kWeights;
+  for (const auto& [from, to] : edits) {
+    std::string& text = graph.find(from) != std::string::npos ? graph : weights;
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+  }
+  const std::vector<float> weight{.1F, -.2F, .3F, .4F, -.5F, .6F, .1F, .2F, -.3F, .4F, -.5F, .6F};
+  return ZipBytes()
+      .add("net/models/model.json", graph, packed)
+      .add("net/data/weights/model_weights_config.json", weights, packed)
+      .add("net/data/weights/weight_0", bytes_of_numbers(weight), packed)
+      .add("net/data/weights/weight_1", bytes_of_numbers(std::vector<float>{0, .1F, .2F}), packed)
+      .bytes();
+}
+
+// arrays.toml with that model, net.pt2, in place of its own.
+struct ExportedWorkspace : ArrayWorkspace {
+  ExportedWorkspace() { write("net.pt2", exported_model()); }
+};
+
+inline const std::string kExported = R"(model={name="exported",path="net.pt2"})";
+
+}  // namespace ddp::system_test
