@@ -15,9 +15,10 @@ from table import Table
 
 RANKS = 8
 FEW = 2  # of a small run
+TINY_EPOCHS = 2000  # long enough for all ranks to be seen at work
 
 EXPERIMENT = """
-epochs      = 1
+epochs      = {epochs}
 device_pool = {pool}
 threads     = 1
 batch_size  = {batch}
@@ -71,12 +72,12 @@ def most_memory(command, environment=None):
     return most
 
 
-def ddp_exp(ranks, inputs, batch):
+def ddp_exp(ranks, inputs, batch, epochs=1):
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as results:
         file = os.path.join(results, "memory.toml")
         targets = inputs.replace(".npy", ".targets.npy")
         with open(file, "w") as out:
-            out.write(EXPERIMENT.format(pool=["cpu"] * ranks, batch=batch, inputs=inputs, targets=targets))
+            out.write(EXPERIMENT.format(pool=["cpu"] * ranks, batch=batch, inputs=inputs, targets=targets, epochs=epochs))
         return most_memory([os.environ["DDP_EXP"], "run", file, "--results", results])
 
 
@@ -90,13 +91,16 @@ def tables(small=False):
     size, batch, ranks = (1 << 24, 64, FEW) if small else (1 << 30, 1024, RANKS)
     array, tiny = data_file("array", size, "array.npy"), data_file("array", 1 << 17, "tiny.npy")
 
-    def data_alone(measure):
-        return (measure(ranks, array, batch) - measure(ranks, tiny, 8)) / 1e9
+    def ours():
+        return ddp_exp(ranks, array, batch) - ddp_exp(ranks, tiny, 8, TINY_EPOCHS)
+
+    def peers(how):
+        return peer(how, ranks, array, batch) - peer(how, ranks, tiny, 8)
 
     rows = {
-        "ddp-exp": lambda: data_alone(ddp_exp),
-        "DataLoader, numpy.load in each rank": lambda: data_alone(lambda *sizes: peer("load", *sizes)),
-        "DataLoader, numpy.load(mmap_mode='r')": lambda: data_alone(lambda *sizes: peer("map", *sizes)),
+        "ddp-exp": lambda: ours() / 1e9,
+        "DataLoader, numpy.load in each rank": lambda: peers("load") / 1e9,
+        "DataLoader, numpy.load(mmap_mode='r')": lambda: peers("map") / 1e9,
         "the limit: the file": lambda: os.path.getsize(array) / 1e9,
     }
     yield Table("data-memory", f"GB of memory for the data of {ranks} ranks, an array of {size / 1e9:.2g} GB", "less", rows, once=True)
