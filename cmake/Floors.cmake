@@ -8,7 +8,8 @@
 # Most of the time of a compilation goes into reading headers. So:
 #   - The files of a floor are compiled together, as one file, or as GROUPS files. The group of a file depends on its
 #     name alone: a new file changes one group.
-#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers).
+#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers). GCC takes it at one level of
+#     optimisation alone, so a floor of ddp_optimise cannot.
 # Names in anonymous namespaces must therefore differ within a floor. With DDP_UNITY=OFF each file is compiled by itself,
 # without the precompiled header, so that a missing include is an error (scripts/soak includes).
 option(DDP_UNITY "compile the files of a folder together, with precompiled headers" ON)
