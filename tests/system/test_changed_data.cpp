@@ -118,9 +118,9 @@ TEST_CASE("a fork of changed data is refused by name, and goes on with --data-ch
   w.write("other.csv", shapes_csv(203, 2));
   touch(w.folder() / "shapes.csv");
   check_refused_by_name(
-      w, {"fork", "shapes", "--name", "a b", "--set", "epochs=2"},
-      {"shapes.csv: was modified at ", "ddp-exp fork shapes", " --name 'a b'", " --set epochs=2", " --data-changed\n"});
-  CHECK_FALSE(fs::exists(w.results() / "a b"));
+      w, {"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
+      {"shapes.csv: was modified at ", "ddp-exp fork shapes", " --name a", " --set 'epochs = 2'", " --data-changed\n"});
+  CHECK_FALSE(fs::exists(w.results() / "a"));
   check_goes_on(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
   check_goes_on(w, {"resume", "a", "--set", "epochs=3"});
   check_goes_on(w, {"fork", "shapes", "--name", "b", "--set", "epochs=2", "--set",
