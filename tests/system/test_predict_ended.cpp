@@ -37,8 +37,10 @@ struct PipedPrediction {
     int ends[2];
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
     reader = ends[0];
-    process = std::make_unique<Process>(
-        Launch{.arguments = {"predict", "shapes", "many.csv"}, .folder = workspace.folder(), .output = ends[1]});
+    process = std::make_unique<Process>(Launch{.arguments = {"predict", "shapes", "many.csv"},
+                                               .folder = workspace.folder(),
+                                               .environment = {},
+                                               .output = ends[1]});
     close(ends[1]);
     char first = 0;
     REQUIRE(read(reader, &first, 1) == 1);
