@@ -32,4 +32,9 @@ std::vector<std::filesystem::path> files_of(const config::Value& option, const s
   return files;
 }
 
+std::string files_in_words(const std::vector<std::filesystem::path>& files) {
+  const std::string first = files.front().string();
+  return files.size() == 1 ? first : first + " and " + std::to_string(files.size() - 1) + " more";
+}
+
 }  // namespace ddp::datasets

@@ -19,4 +19,7 @@ std::vector<std::string> one_or_more(const config::Value& option, const std::str
 // sorted by name. Throws ddp::Error (usage) where it has none, and where a glob matches none.
 std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key);
 
+// "a.txt", "a.txt and 2 more": some files, at least one, for a message.
+std::string files_in_words(const std::vector<std::filesystem::path>& files);
+
 }  // namespace ddp::datasets

@@ -21,7 +21,7 @@ class TableDataset : public MapDataset {
       : options_(std::move(options)), how_(std::move(how)), files_(files_of(options_.path, "dataset.path")) {
     columns_ = columns_of(files_, how_);
     encoder_ = context.preprocessing.is_null()
-                   ? choose_columns(options_, columns_, context.loss, files_.front().string())
+                   ? choose_columns(options_, columns_, context.loss, how_, files_.front().string())
                    : encoder_from_json(context.preprocessing);
     encoder_.classes_given = gives_classes(options_);
     table_ = read_table(files_, how_, encoder_.wanted(/*with_targets=*/true));

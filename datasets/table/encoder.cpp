@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "config/text/source.h"
+#include "format/delimiter.h"
 
 namespace ddp::datasets {
 namespace {
@@ -19,14 +21,22 @@ std::vector<std::string> texts_of(const config::Value& one_or_more) {
   return one_or_more.get<std::vector<std::string>>();
 }
 
+// The columns of a file, and what else may help one who named another.
+std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how,
+                             const std::string& file) {
+  std::string text;
+  for (const auto& column : columns) text += (text.empty() ? "columns: " : ", ") + config::printable(column.name);
+  const std::string hint = format::delimiter_hint(columns, how, file);
+  return hint.empty() ? text : text + "\n  " + hint;
+}
+
 void require_columns(const std::vector<std::string>& names, const std::vector<format::ColumnInfo>& columns,
-                     const char* option, const std::string& file) {
+                     const char* option, const format::TableOptions& how, const std::string& file) {
   for (const std::string& name : names) {
     const bool there = std::any_of(columns.begin(), columns.end(), [&](const auto& c) { return c.name == name; });
     if (there) continue;
-    std::string all;
-    for (const auto& column : columns) all += (all.empty() ? "" : ", ") + column.name;
-    throw usage_error("has no column \"" + name + "\", which dataset." + option + " names", file, "columns: " + all);
+    throw usage_error("has no column \"" + name + "\", which dataset." + option + " names", file,
+                      columns_in_words(columns, how, file));
   }
 }
 
@@ -109,7 +119,7 @@ Encoder encoder_from_json(const config::Value& json) try {
 }
 
 Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnInfo>& columns, const std::string& loss,
-                       const std::string& file) {
+                       const format::TableOptions& how, const std::string& file) {
   Encoder e{.missing = o.missing,
             .features = {},
             .kind = target_kind(loss),
@@ -118,10 +128,10 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
             .classes_given = false,
             .target_scales = {}};
   if (e.targets.empty()) throw usage_error("names no column", "dataset.target", "name the column to predict");
-  require_columns(e.targets, columns, "target", file);
-  require_columns(o.features, columns, "features", file);
-  require_columns(o.drop, columns, "drop", file);
-  require_columns(o.categories, columns, "categories", file);
+  require_columns(e.targets, columns, "target", how, file);
+  require_columns(o.features, columns, "features", how, file);
+  require_columns(o.drop, columns, "drop", how, file);
+  require_columns(o.categories, columns, "categories", how, file);
   if (e.kind == TargetKind::classes && e.targets.size() != 1) {
     throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
                       "dataset.target");

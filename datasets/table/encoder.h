@@ -50,10 +50,10 @@ bool is_table(const config::Value& preprocessing);
 // The reverse. Throws ddp::Error (usage) where the JSON is none of to_json's.
 Encoder encoder_from_json(const config::Value& json);
 
-// Chooses features and targets among the columns of the files, unfitted. Throws ddp::Error (usage) where a column that
-// an option names does not exist, or no feature is left.
+// Chooses features and targets among the columns of the files, unfitted. `how`, `file`: how the first file was read,
+// for errors. Throws ddp::Error (usage) where a column that an option names does not exist, or no feature is left.
 Encoder choose_columns(const TableSection& options, const std::vector<format::ColumnInfo>& columns,
-                       const std::string& loss, const std::string& file);
+                       const std::string& loss, const format::TableOptions& how, const std::string& file);
 
 // Fits an encoder on these rows of a table (int64 [n], ascending), whose columns are wanted(true).
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);

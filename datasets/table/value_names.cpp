@@ -4,22 +4,62 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 namespace ddp::datasets {
 namespace {
 
-std::optional<double> number_in(std::string_view text) {
+constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: up to it a double tells all whole numbers apart
+
+// A number by its value. Beyond 2^53 the digits of a whole number tell more than its double.
+struct Number {
+  double value = 0;
+  std::string digits = {};  // of a number beyond 2^53, without its sign
+};
+
+template <class... Form>
+std::string text_of_double(double value, Form... form) {
+  char text[320];  // the greatest double has 309 digits
+  const auto end = std::to_chars(text, text + sizeof text, value, form...).ptr;
+  return {text, end};
+}
+
+std::string digits_of_double(double value) {
+  return text_of_double(std::fabs(value), std::chars_format::fixed, /*precision=*/0);
+}
+
+// The digits of a whole number without zeros that say nothing: "120" of "-0120.00". "": it is written otherwise.
+std::string whole_digits(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (text.find('.') != std::string_view::npos) {
+    text = text.substr(0, text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.remove_suffix(1);
+  }
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  return text.find_first_not_of("0123456789") == std::string_view::npos ? std::string(text) : "";
+}
+
+std::optional<Number> number_in(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || rest != text.data() + text.size() || !std::isfinite(value)) return {};
-  return value == 0 ? 0.0 : value;  // -0 is 0
+  if (std::fabs(value) < kWholeNumbers) return Number{.value = value == 0 ? 0.0 : value};  // -0 is 0
+  std::string digits = whole_digits(text);
+  return Number{.value = value, .digits = digits.empty() ? digits_of_double(value) : std::move(digits)};
 }
 
-std::string shortest_text(double value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  return {text, end};
+// The shortest text that reads as that number.
+std::string shortest_text(const Number& number) {
+  if (number.digits.empty() || number.digits == digits_of_double(number.value)) return text_of_double(number.value);
+  return (number.value < 0 ? "-" : "") + number.digits;
+}
+
+bool is_less(const Number& a, const Number& b) {
+  if (a.value != b.value) return a.value < b.value;
+  const auto size = [](const Number& number) { return std::tuple(number.digits.size(), number.digits); };
+  return a.value < 0 ? size(b) < size(a) : size(a) < size(b);
 }
 
 bool are_numbers(const std::vector<std::string>& names) {
@@ -35,7 +75,8 @@ ValueNames::ValueNames(std::vector<std::string> names) : numeric_(are_numbers(na
 ValueNames ValueNames::sorted() const {
   std::vector<std::string> names = names_;
   if (are_numbers(names)) {
-    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return *number_in(a) < *number_in(b); });
+    std::sort(names.begin(), names.end(),
+              [](const auto& a, const auto& b) { return is_less(*number_in(a), *number_in(b)); });
   } else {
     std::sort(names.begin(), names.end());
   }

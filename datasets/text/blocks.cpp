@@ -19,6 +19,22 @@ const char* name_of_part(Role role) {
   return role == Role::train ? "training" : role == Role::validation ? "validation" : "test";
 }
 
+// Says that a part of the tokens is too short for one sample, and what would help.
+Error too_short(const TokenData& data, std::int64_t part, std::int64_t block_size, Role role) {
+  const std::int64_t all = data.tokens.size();
+  const std::string what = all == 0      ? "is empty"
+                           : part == all ? "has " + std::to_string(all) + " tokens"
+                                         : "its " + std::string(name_of_part(role)) + " part has " +
+                                               std::to_string(part) + " of its " + std::to_string(all) + " tokens";
+  std::string remedy;
+  if (part > 1) remedy += "a dataset.block_size of at most " + std::to_string(part - 1) + ", ";
+  if (part < all && role == Role::train) remedy += "a smaller split, ";
+  if (part < all && role != Role::train) remedy += "a larger [" + std::string(name_of_part(role)) + "] split, ";
+  return usage_error(what + ", and a sample takes " + std::to_string(block_size + 1) + " tokens (block_size " +
+                         std::to_string(block_size) + ", and the one behind)",
+                     data.name, "use " + remedy + (remedy.empty() ? "more text: dataset.path" : "or more text"));
+}
+
 // The tokens that a dataset has read, of which another role may take its part.
 class TokenReader {
  public:
@@ -151,11 +167,7 @@ TokenRange range_of_role(std::int64_t count, const Context& context) {
 
 std::unique_ptr<Dataset> make_samples(TokenData data, Tokens part, const BlockOptions& options,
                                       const Context& context) {
-  if (part.size() <= options.block_size) {
-    throw usage_error("the " + std::string(name_of_part(context.role)) + " part has " + std::to_string(part.size()) +
-                          " tokens, and a sample takes " + std::to_string(options.block_size + 1) + " (block_size + 1)",
-                      "dataset.block_size", "use a smaller block_size, or more text");
-  }
+  if (part.size() <= options.block_size) throw too_short(data, part.size(), options.block_size, context.role);
   if (options.sampling == kRandom && context.role == Role::train) {
     return std::make_unique<TokenOffsets>(std::move(data), std::move(part), options.block_size, context.seed);
   }

@@ -24,6 +24,7 @@ config::Value block_traits();
 struct TokenData {
   Tokens tokens = {};                        // of all its files, or of the part that is held
   std::function<std::int64_t()> vocab_size;  // is called where somebody wants to know: it may read all tokens
+  std::string name = {};                     // of its files, for people: "a.txt", "a.txt and 2 more"
   config::Value preprocessing = nullptr;     // what a prediction needs
   bool holds = false;                        // the tokens lie in memory of this process alone
 };

@@ -88,31 +88,34 @@ at::Tensor encode_text(const tokenize::Tokenizer& tokenizer, const tokenize::Tex
 }
 
 TokenData read_text(const TextOptions& o, const Context& context) {
-  const Joined joined = read_files(files_of(o.path, "dataset.path"));
+  const std::vector<fs::path> files = files_of(o.path, "dataset.path");
+  const Joined joined = read_files(files);
   const config::Value kept =
       context.preprocessing.is_object() ? context.preprocessing.value(kTokenizer, config::Value()) : config::Value();
   const tokenize::NamedTokenizer named =
       kept.is_null() ? tokenize::make_tokenizer(o.tokenizer, joined.text()) : tokenize::tokenizer_from_json(kept);
   return {.tokens = Tokens({encode_text(*named.tokenizer, joined.text())}),
           .vocab_size = [tokenizer = named.tokenizer] { return tokenizer->vocab_size(); },
+          .name = files_in_words(files),
           .preprocessing = {{kTokenizer, tokenize::to_json(named)}},
           .holds = true};
 }
 
 // The tokens that another process read, and the tokenizer that it made.
-TokenData held_text(const Context& context) {
+TokenData held_text(const TextOptions& o, const Context& context) {
   return {.tokens = Tokens({context.held.front().second}),
           .vocab_size =
               [kept = context.preprocessing] {
                 return tokenize::tokenizer_from_json(kept.at(kTokenizer)).tokenizer->vocab_size();
               },
+          .name = one_or_more(o.path, "dataset.path").front(),
           .preprocessing = context.preprocessing,
           .holds = true};
 }
 
 std::unique_ptr<Dataset> make_text(const TextOptions& o, const Context& context) {
   if (!context.held.empty()) {
-    TokenData held = held_text(context);
+    TokenData held = held_text(o, context);
     Tokens part = held.tokens;
     return make_samples(std::move(held), std::move(part), o, context);
   }

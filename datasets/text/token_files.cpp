@@ -49,17 +49,21 @@ at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtyp
 
 std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& context) {
   if (const TokenData* read = tokens_of_training(context)) return make_samples_of_role(*read, o, context);
+  const auto files = files_of(o.path, "dataset.path");
   std::vector<at::Tensor> pieces;
-  for (const auto& path : files_of(o.path, "dataset.path")) try {
+  for (const auto& path : files) try {
       pieces.push_back(map_tokens(path, o.dtype));
     } catch (const Error& error) {
       throw usage_error(error.summary(), path.string(), error.remedy().empty() ? "see dataset.path" : error.remedy());
     }
   const Tokens all(std::move(pieces));
   // Of the whole, so that every part has the same vocabulary.
-  return make_samples_of_role(
-      {.tokens = all, .vocab_size = [all] { return all.greatest() + 1; }, .preprocessing = nullptr, .holds = false}, o,
-      context);
+  return make_samples_of_role({.tokens = all,
+                               .vocab_size = [all] { return all.greatest() + 1; },
+                               .name = files_in_words(files),
+                               .preprocessing = nullptr,
+                               .holds = false},
+                              o, context);
 }
 
 const bool tokens_registered = registry().add<TokensOptions>(

@@ -37,6 +37,7 @@ Value describe_tensor(const std::string& name, const at::Tensor& tensor) {
                      {"least", nullptr},
                      {"greatest", nullptr}};
   const at::Tensor finite = tensor.is_floating_point() ? tensor.masked_select(tensor.isfinite()) : tensor;
+  described["not_finite"] = tensor.numel() - finite.numel();
   if (finite.numel() == 0) return described;
   const auto [least, greatest] = at::aminmax(finite);
   described["least"] = finite_number(least);

@@ -7,6 +7,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/sum.h>
 #include <c10/util/StringUtil.h>
 #include <nlohmann/json.hpp>
 
@@ -167,19 +169,34 @@ std::unique_ptr<datasets::Dataset> dataset_over(const std::vector<std::string>& 
                                      .seed = static_cast<std::uint64_t>(t.experiment->seed)});
 }
 
-void deal_samples(const datasets::MapDataset& samples, const std::string& file, const Task& t, Dealer& dealer) {
+// Counts the numbers that are infinite or NaN.
+std::int64_t count_not_finite(const NamedTensors& rows) {
+  std::int64_t count = 0;
+  for (const auto& [name, tensor] : rows) {
+    if (tensor.is_floating_point()) count += tensor.numel() - tensor.isfinite().sum().item<std::int64_t>();
+  }
+  return count;
+}
+
+// Deals the samples of one file, or of several that hold the same rows. Returns how many numbers are not finite.
+std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string& file, const Task& t, Dealer& dealer) {
+  std::int64_t not_finite = 0;
   const auto gather = [&](std::int64_t begin, std::int64_t end) {
     return samples.gather(at::arange(begin, end, at::kLong), /*epoch=*/0).inputs;
   };
   dealer.begin(layout_of(gather(0, 1)), file);
   for (std::int64_t begin = 0; begin < samples.size(); begin += dealer.block_rows()) {
-    dealer.add(gather(begin, std::min(samples.size(), begin + dealer.block_rows())));
+    const NamedTensors rows = gather(begin, std::min(samples.size(), begin + dealer.block_rows()));
+    not_finite += count_not_finite(rows);
+    dealer.add(rows);
     t.progress->rank(t.rank).note_activity();
   }
+  return not_finite;
 }
 
 void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
   const auto together = request.files_of_row;
+  std::int64_t not_finite = 0;
   for (auto next = request.inputs.begin(); next != request.inputs.end(); next += together) {
     const auto dataset = dataset_over({next, next + together}, t);
     const auto* samples = dynamic_cast<const datasets::MapDataset*>(dataset.get());
@@ -187,7 +204,12 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
       throw usage_error("the dataset \"" + t.experiment->dataset.name + "\" does not give its samples by number",
                         *next);
     }
-    deal_samples(*samples, *next, t, dealer);
+    not_finite += deal_samples(*samples, *next, t, dealer);
+  }
+  if (not_finite > 0) {
+    log::warn(std::to_string(not_finite) +
+              (not_finite == 1 ? " number of the inputs is" : " numbers of the inputs are") +
+              " not finite (inf or nan): the model gets them as they are");
   }
 }
 

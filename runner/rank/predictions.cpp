@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <ATen/ops/argmax.h>
@@ -53,10 +55,15 @@ Number number_in(const std::string& text) {
   return number;
 }
 
-// Numbers where all names are numbers, as one who reads the CSV file takes them.
+// Numbers where all names are numbers, as one who reads the CSV file takes them; text where doubles would merge two.
 OutputType type_of_names(const std::vector<std::string>& names) {
   if (std::all_of(names.begin(), names.end(), reads_as<std::int64_t>)) return OutputType::integer;
-  return std::all_of(names.begin(), names.end(), reads_as<double>) ? OutputType::float64 : OutputType::text;
+  if (!std::all_of(names.begin(), names.end(), reads_as<double>)) return OutputType::text;
+  std::set<double> numbers;
+  for (const std::string& name : names) {
+    if (const double number = number_in<double>(name); std::isfinite(number)) numbers.insert(number);
+  }
+  return numbers.size() == names.size() ? OutputType::float64 : OutputType::text;
 }
 
 // "y" of "y", of "y.npy" and of "y-*.npy": the name of the array that an option names.

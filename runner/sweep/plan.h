@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "config/sweep.h"
@@ -26,8 +27,9 @@ struct Plan {
   int cores = 1;                 // entries of the pool for CPU ranks
   std::optional<int> only = {};  // this trial alone: other processes train the others
   record::RunDirectory directory;
-  bool data_changed = false;    // trials that go on take files of data as they are now
-  config::Value git = nullptr;  // the state of the checkout that the file stands in
+  bool data_changed = false;           // trials that go on take files of data as they are now
+  std::string accepting_command = {};  // goes on with the sweep on data that have changed
+  config::Value git = nullptr;         // the state of the checkout that the file stands in
 };
 
 }  // namespace ddp::sweep

@@ -1,7 +1,6 @@
 #include "sweep/trial.h"
 
 #include "base/log.h"
-#include "base/shell_word.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
@@ -29,6 +28,51 @@ void place(config::Experiment& e, const Share& share) {
   }
 }
 
+// What a trial begins with: its experiment, and the checkpoint that it goes on from, if it has one.
+struct Beginning {
+  bool begun = false;
+  config::Loaded loaded;
+  record::ReturnPoint point = {};
+  std::optional<std::int64_t> global_batch_size = {};  // of the checkpoint
+};
+
+Beginning beginning_of(const Plan& sweep, const record::RunDirectory& directory, int trial, const Share& share) {
+  const bool begun = directory.begun();
+  Beginning from{.begun = begun,
+                 .loaded = begun ? config::load(directory.config(), {}, sweep.loaded.components())
+                                 : sweep.loaded.trial(sweep.search.point(trial))};
+  place(from.loaded.experiment, share);
+  if (begun) from.point.checkpoint = record::newest_whole(directory.checkpoints());
+  if (from.point.checkpoint.empty()) return from;
+  from.point.position = record::position_of(from.point.checkpoint);
+  from.global_batch_size = from.point.position.global_batch_size;
+  return from;
+}
+
+// Has the trial trained as far as it is to, or to its end?
+bool has_done(const search::Move& move, const record::ReturnPoint& point, const launch::Plan& plan) {
+  if (point.checkpoint.empty()) return false;
+  return (move.epochs > 0 && point.position.epoch >= move.epochs) || launch::has_ended(plan.experiment, point.position);
+}
+
+launch::OpenRun open_trial(const Beginning& from, const launch::HeldData& data, const record::RunDirectory& directory,
+                           FileDescriptor lock) {
+  const fs::path& checkpoint = from.point.checkpoint;
+  if (!checkpoint.empty()) record::accept_data(checkpoint, data.files());
+  if (from.begun) record::go_back(directory, from.point);
+  const fs::path weights = checkpoint.empty() ? launch::weights_of(from.loaded) : fs::path();
+  return {.directory = directory,
+          .lock = std::move(lock),
+          .start = {.resume_from = checkpoint, .init_from = weights},
+          .resumed = from.begun};
+}
+
+void take_progress(const record::RunProgress& run, TrialProgress& progress) {
+  progress.step = run.step.load();
+  progress.steps = run.steps_in_all.load();
+  progress.loss = run.loss.load();
+}
+
 // The last line that the trial's process has printed.
 std::string last_words(const record::RunDirectory& trial) {
   const auto lines = launch::last_lines(trial_log(trial), 1);
@@ -37,10 +81,6 @@ std::string last_words(const record::RunDirectory& trial) {
 
 }  // namespace
 
-std::string with_changed_data(const record::RunDirectory& sweep) {
-  return "ddp-exp resume " + path_word(sweep.path()) + " --data-changed";
-}
-
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 
 int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress) {
@@ -48,53 +88,26 @@ int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialP
   log::set_verbosity(log::Verbosity::normal);
   const auto directory = record::RunDirectory::trial(sweep.directory.path(), move.trial);
   FileDescriptor lock = directory.lock();
-  const bool begun = directory.begun();
-  config::Loaded loaded = begun ? config::load(directory.config(), {}, sweep.loaded.components())
-                                : sweep.loaded.trial(sweep.search.point(move.trial));
-  place(loaded.experiment, share);
-  record::ReturnPoint point;
-  std::optional<std::int64_t> global_batch_size;
-  if (begun) point.checkpoint = record::newest_whole(directory.checkpoints());
-  if (!point.checkpoint.empty()) {
-    point.position = record::position_of(point.checkpoint);
-    global_batch_size = point.position.global_batch_size;
-  }
+  const Beginning from = beginning_of(sweep, directory, move.trial, share);
   const launch::Launch launch;
-  launch::Plan plan = launch::make_plan(loaded, sweep.gpus, launch, global_batch_size);
-  const bool there = move.epochs > 0 && point.position.epoch >= move.epochs;
-  if (!point.checkpoint.empty() && (there || launch::has_ended(plan.experiment, point.position))) {
-    launch::settle(plan, directory, point.position);
+  launch::Plan plan = launch::make_plan(from.loaded, sweep.gpus, launch, from.global_batch_size);
+  if (has_done(move, from.point, plan)) {
+    launch::settle(plan, directory, from.point.position);
     return 0;
   }
-  if (!point.checkpoint.empty() && !sweep.data_changed) {
-    record::require_same_data(point.checkpoint, record::data_files(plan.experiment), {},
-                              with_changed_data(sweep.directory));
+  if (!from.point.checkpoint.empty() && !sweep.data_changed) {
+    record::require_same_data(from.point.checkpoint, record::data_files(plan.experiment), {}, sweep.accepting_command);
   }
-  const auto data = sweep.data.hold(sweep.library, loaded, plan);
-  const auto open = [&] {
-    if (!point.checkpoint.empty()) record::accept_data(point.checkpoint, data->files());
-    if (begun) record::go_back(directory, point);
-    launch::OpenRun run{.directory = directory,
-                        .lock = std::move(lock),
-                        .start = {.resume_from = point.checkpoint, .init_from = {}},
-                        .resumed = begun};
-    if (point.checkpoint.empty()) run.start.init_from = launch::weights_of(loaded);
-    return run;
-  };
+  const auto data = sweep.data.hold(sweep.library, from.loaded, plan);
   launch::Nodes alone(launch, {}, std::chrono::milliseconds(0));
   return launch::train({.plan = plan,
                         .library = sweep.library,
                         .data = *data,
-                        .open = open,
+                        .open = [&] { return open_trial(from, *data, directory, std::move(lock)); },
                         .until_epoch = move.epochs,
                         .device_locks = std::move(share.locks),
                         .git = sweep.git,
-                        .watch =
-                            [&progress](const record::RunProgress& run) {
-                              progress.step = run.step.load();
-                              progress.steps = run.steps_in_all.load();
-                              progress.loss = run.loss.load();
-                            }},
+                        .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
                        {.launch = launch, .nodes = &alone});
 }
 

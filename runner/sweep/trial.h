@@ -19,9 +19,6 @@ struct alignas(64) TrialProgress {
 // whose ranks are children of it. Returns that process's exit code.
 int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress);
 
-// The command that goes on with a sweep, on data that have changed.
-std::string with_changed_data(const record::RunDirectory& sweep);
-
 // How a trial stands, as its own summary.json tells it.
 struct TrialState {
   std::string status = "failed";  // as a run's

@@ -37,7 +37,8 @@ void require_distinct(const std::vector<format::ColumnInfo>& columns, const std:
 }
 
 std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
-                           const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file) {
+                           const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file,
+                           const std::string& hint) {
   std::map<std::string, int> known;
   for (std::size_t i = 0; i < columns.size(); ++i) known.emplace(columns[i].name, static_cast<int>(i));
   std::vector<int> places;
@@ -53,8 +54,9 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
   if (missing.empty()) return places;
   std::vector<std::string> names;
   for (const format::ColumnInfo& column : columns) names.push_back(column.name);
-  throw usage_error((missing.size() == 1 ? "has no column " : "has no columns ") + listed(missing), file.string(),
-                    names.empty() ? "it has no columns" : "its columns: " + listed(names));
+  throw usage_error(
+      (missing.size() == 1 ? "has no column " : "has no columns ") + listed(missing), file.string(),
+      (names.empty() ? "it has no columns" : "its columns: " + listed(names)) + (hint.empty() ? "" : "\n  " + hint));
 }
 
 }  // namespace ddp::tables

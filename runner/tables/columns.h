@@ -12,8 +12,9 @@ namespace ddp::tables {
 void require_distinct(const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file);
 
 // Returns the place of each wanted column among the columns of the file. Throws ddp::Error (usage) that names all
-// columns that the file lacks.
+// columns that the file lacks. `hint`: what else the error says.
 std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
-                           const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file);
+                           const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file,
+                           const std::string& hint = "");
 
 }  // namespace ddp::tables

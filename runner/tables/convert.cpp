@@ -1,5 +1,6 @@
 #include "tables/convert.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -125,6 +126,32 @@ arrow::Result<Array> write_numbers(const Array& array) {
   return texts.Finish();
 }
 
+// "12" of "12.00"; "" of a decimal that is no whole number, or whose digits are not written out.
+std::string_view whole_digits(std::string_view decimal) {
+  const std::size_t point = std::min(decimal.find('.'), decimal.size());
+  const bool is_whole =
+      decimal.find_first_not_of(".0", point) == std::string_view::npos && decimal.find('E') == std::string_view::npos;
+  return is_whole ? decimal.substr(0, point) : std::string_view();
+}
+
+// As write_numbers, of the text of decimals: all digits of a whole number are kept, also of those that are no doubles.
+arrow::Result<Array> write_decimals(const Array& array) {
+  const auto& decimals = static_cast<const arrow::StringArray&>(*array);
+  arrow::StringBuilder texts;
+  char text[32];
+  for (std::int64_t row = 0; row < decimals.length(); ++row) {
+    if (decimals.IsNull(row)) {
+      ARROW_RETURN_NOT_OK(texts.AppendNull());
+      continue;
+    }
+    const std::string_view decimal = decimals.GetView(row);
+    const std::string_view digits = whole_digits(decimal);
+    const double number = digits.empty() ? parse_number(decimal).value_or(NAN) : 0;
+    ARROW_RETURN_NOT_OK(texts.Append(digits.empty() ? write_number(number, text) : digits));
+  }
+  return texts.Finish();
+}
+
 arrow::Result<Array> to_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
                              Mistakes& mistakes) {
   if (array->type_id() == arrow::Type::STRING) return without_missing_text(array);
@@ -187,10 +214,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> convert(Array array, const format::
   const bool is_decimal = arrow::is_decimal(array->type_id());
   ARROW_ASSIGN_OR_RAISE(array, plain(std::move(array)));
   if (column.type == format::CellType::number) return to_numbers(array, column, first_row, mistakes);
-  if (is_decimal) {
-    ARROW_ASSIGN_OR_RAISE(array, to_numbers(array, column, first_row, mistakes));
-    return write_numbers(array);
-  }
+  if (is_decimal) return write_decimals(array);
   return to_text(array, column, first_row, mistakes);
 }
 

@@ -8,6 +8,7 @@
 #include <arrow/util/thread_pool.h>
 
 #include "base/error.h"
+#include "format/delimiter.h"
 #include "tables/columns.h"
 #include "tables/convert.h"
 #include "tables/csv_blocks.h"
@@ -21,10 +22,8 @@ namespace {
 
 using Batch = std::shared_ptr<arrow::RecordBatch>;
 
-format::TableOptions with_delimiter(format::TableOptions options, std::filesystem::path file) {
-  if (options.delimiter != '\0') return options;
-  if (file.extension() == ".gz") file.replace_extension();
-  options.delimiter = file.extension() == ".tsv" ? '\t' : ',';
+format::TableOptions with_delimiter(format::TableOptions options, const std::filesystem::path& file) {
+  options.delimiter = format::delimiter_of(options, file);
   return options;
 }
 
@@ -47,7 +46,8 @@ class CsvFile : public format::TableFile {
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
   void read(const std::vector<format::WantedColumn>& wanted) override {
-    const std::vector<int> places = places_of(wanted, columns_, file_);
+    const std::vector<int> places =
+        places_of(wanted, columns_, file_, format::delimiter_hint(columns_, options_, file_));
     running_.clear();
     wanted_ = wanted;
     taker_ = std::make_shared<CsvColumns>(wanted, places, static_cast<int>(columns_.size()), options_.delimiter);

@@ -1,11 +1,13 @@
 #include "tables/csv_blocks.h"
 
 #include <cstring>
+#include <string_view>
 
 #include <arrow/buffer.h>
 #include <arrow/csv/chunker.h>
 
 #include "base/error.h"
+#include "tables/csv_quotes.h"
 #include "tables/csv_rows.h"
 #include "tables/source.h"
 
@@ -14,19 +16,19 @@ namespace {
 
 constexpr std::int64_t kBlock = 2 << 20;
 
-// How many bytes of a block are whole rows, where that is seen at once: it has no quotes, and its lines end in "\n".
-// Else 0.
-std::int64_t whole_lines(const arrow::Buffer& block) {
-  const auto size = static_cast<std::size_t>(block.size());
-  if (std::memchr(block.data(), '"', size) != nullptr) return 0;
-  const auto* last = static_cast<const std::uint8_t*>(memrchr(block.data(), '\n', size));
-  return last == nullptr ? 0 : last + 1 - block.data();
+// How many bytes of a block are whole rows, where that is seen at once: no line break is quoted, and its lines end in
+// "\n". Else 0.
+std::int64_t whole_lines(const arrow::Buffer& block, char delimiter) {
+  const std::string_view bytes(block);
+  const std::string_view lines = bytes.substr(0, bytes.rfind('\n') + 1);
+  return has_simple_quotes(lines, delimiter) ? static_cast<std::int64_t>(lines.size()) : 0;
 }
 
 }  // namespace
 
 CsvBlocks::CsvBlocks(const std::filesystem::path& file, char delimiter, std::int64_t begin)
     : file_(file),
+      delimiter_(delimiter),
       chunker_(arrow::csv::MakeChunker(csv_dialect(delimiter))),
       bytes_(open_stream(file)),
       partial_(std::make_shared<arrow::Buffer>(nullptr, 0)) {
@@ -59,7 +61,7 @@ bool CsvBlocks::next(CsvBlock& block) {
       block = {.bytes = std::move(bytes), .last = true};
       return kept > 0;
     }
-    if (const std::int64_t whole = whole_lines(*bytes); whole > 0) {
+    if (const std::int64_t whole = whole_lines(*bytes, delimiter_); whole > 0) {
       block.bytes = arrow::SliceBuffer(bytes, 0, whole);
       partial_ = arrow::SliceBuffer(bytes, whole);
     } else {

@@ -29,6 +29,7 @@ class CsvBlocks {
   void require_closed(const arrow::Buffer& rest);
 
   const std::filesystem::path file_;
+  const char delimiter_;
   std::unique_ptr<arrow::Chunker> chunker_;
   std::shared_ptr<arrow::io::InputStream> bytes_;
   std::shared_ptr<arrow::Buffer> partial_;  // the beginning of a row

@@ -8,6 +8,7 @@
 #include <arrow/status.h>
 
 #include "tables/cell.h"
+#include "tables/csv_quotes.h"
 #include "tables/number_column.h"
 
 namespace ddp::tables {
@@ -90,10 +91,18 @@ class PlainCells {
     return says_missing(cell) ? numbers_[i].add_missing() : arrow::Status::Invalid("a cell is not a number");
   }
 
+  // Returns the cell without its quotes.
   std::string_view skip_cell() {
+    if (at_ < end_ && *at_ == '"') return skip_quoted();
     const char* const begin = at_;
     while (at_ < end_ && *at_ != delimiter_ && !ends_row(*at_)) ++at_;
     return {begin, static_cast<std::size_t>(at_ - begin)};
+  }
+
+  std::string_view skip_quoted() {
+    const char* const begin = ++at_;
+    while (*at_ != '"') ++at_;
+    return {begin, static_cast<std::size_t>(at_++ - begin)};
   }
 
   const char* at_;
@@ -108,8 +117,8 @@ class PlainCells {
 
 }  // namespace
 
-bool are_plain(std::string_view rows, const std::vector<CsvPlace>& wanted) {
-  if (std::memchr(rows.data(), '"', rows.size()) != nullptr) return false;
+bool are_plain(std::string_view rows, char delimiter, const std::vector<CsvPlace>& wanted) {
+  if (!has_simple_quotes(rows, delimiter)) return false;
   const bool text =
       std::any_of(wanted.begin(), wanted.end(), [](const CsvPlace& one) { return one.type == format::CellType::text; });
   if (!text) return true;

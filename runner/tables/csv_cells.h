@@ -17,8 +17,8 @@ struct CsvPlace {
   format::CellType type = format::CellType::number;
 };
 
-// Can these rows be read by take_plain_cells? They have no quotes, and only ASCII where text is wanted.
-bool are_plain(std::string_view rows, const std::vector<CsvPlace>& wanted);
+// Can these whole rows be read by take_plain_cells? Their quotes are simple, and where text is wanted they are ASCII.
+bool are_plain(std::string_view rows, char delimiter, const std::vector<CsvPlace>& wanted);
 
 // Columns of such rows in one pass: numbers are read where they stand, without a list of cells. `rows`: whole rows of
 // `width` cells; the last one may lack its line break. `wanted`: sorted by place. `number_of_rows` is set. Fails where

@@ -67,8 +67,9 @@ CsvColumns::CsvColumns(const std::vector<format::WantedColumn>& wanted, const st
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvColumns::take(const CsvBlock& block) const {
   std::int64_t rows = 0;
   const std::string_view bytes(*block.bytes);
-  ARROW_ASSIGN_OR_RAISE(arrow::ArrayVector arrays,
-                        !wanted_twice_ && are_plain(bytes, places_) ? take_plain(bytes, rows) : take_any(block, rows));
+  ARROW_ASSIGN_OR_RAISE(arrow::ArrayVector arrays, !wanted_twice_ && are_plain(bytes, dialect_.delimiter, places_)
+                                                       ? take_plain(bytes, rows)
+                                                       : take_any(block, rows));
   return arrow::RecordBatch::Make(schema_, rows, std::move(arrays));
 }
 

@@ -146,10 +146,24 @@ TEST_CASE("a part that is too short for a block is an error that says both lengt
   const TextFolder folder;
   const std::string file = folder.write("a.txt", "0123456789");
   CHECK(error_of([&] { text(file, 9); }).empty());
-  CHECK(contains(error_of([&] { text(file, 10); }), "the training part has 10 tokens, and a sample takes 11"));
-  CHECK(contains(error_of([&] { text(file, 3, {.role = Role::validation, .validation_share = 0.2}); }),
-                 "the validation part has 2 tokens, and a sample takes 4"));
-  CHECK(contains(error_of([&] { text(folder.write("b.txt", ""), 1); }), "the training part has 0 tokens"));
+  CHECK(contains(error_of([&] { text(file, 10); }),
+                 "a.txt: has 10 tokens, and a sample takes 11 tokens (block_size 10, and the one behind)\n"
+                 "  use a dataset.block_size of at most 9, or more text"));
+  const std::string held_out = error_of([&] { text(file, 3, {.role = Role::validation, .validation_share = 0.2}); });
+  CHECK(contains(held_out,
+                 "a.txt: its validation part has 2 of its 10 tokens, and a sample takes 4 tokens (block_size 3"));
+  CHECK(contains(held_out, "a dataset.block_size of at most 1, a larger [validation] split, or more text"));
+  folder.write("b.txt", "");
+  const std::string empty = error_of([&] { text(folder.at("b.txt"), 7); });
+  CHECK(contains(empty, "b.txt: is empty, and a sample takes 8 tokens (block_size 7, and the one behind)"));
+  CHECK(contains(empty, "dataset.path"));
+  CHECK(contains(error_of([&] { text(folder.at("*.txt"), 12); }), "a.txt and 1 more: has 10 tokens"));
+  const std::string tokens = error_of([&] {
+    registry().build("tokens",
+                     {{"path", folder.write_numbers("t.bin", std::vector<std::uint16_t>{1, 2})}, {"block_size", 2}},
+                     Context{});
+  });
+  CHECK(contains(tokens, "t.bin: has 2 tokens, and a sample takes 3 tokens (block_size 2"));
 }
 
 TEST_CASE("a text that cannot be read is an error that names it") {

@@ -1,4 +1,5 @@
 // A table as a user names it: the first byte says of which format, the rest is the file.
+#include <iterator>
 #include <memory>
 
 #include "base/error.h"
@@ -37,14 +38,20 @@ void read_all(format::TableFile& table, format::CellType type) {
   }
 }
 
+// What the first byte says. Feather files are told from Parquet by their content, gzipped ones from others.
+const format::TableOptions kOptions[] = {{.format = "csv"},
+                                         {.format = "parquet"},
+                                         {.format = "jsonl"},
+                                         {.format = "csv", .header = false},
+                                         {.format = "csv", .delimiter = '\t'}};
+
 }  // namespace
 }  // namespace ddp::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ddp;
   if (size == 0) return 0;
-  const char* formats[] = {"csv", "parquet", "jsonl", "csv"};
-  const format::TableOptions options{.format = formats[data[0] % 4], .header = data[0] % 4 != 3};
+  const format::TableOptions& options = fuzz::kOptions[data[0] % std::size(fuzz::kOptions)];
   const auto file = fuzz::scratch_file("table", {reinterpret_cast<const char*>(data) + 1, size - 1});
   try {
     const std::unique_ptr<format::TableFile> table(ddp_open_table(&file, &options));
@@ -54,4 +61,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(fuzz::is_showable(error.what()), "an error can be shown");
   }
   return 0;
+}
+
+// libFuzzer's own; a program without libFuzzer mutates nothing.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) __attribute__((weak));
+
+// Keeps the format, so that every format is looked at for as long as its samples are.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned) {
+  if (size == 0 || most < 2) return size;
+  return 1 + LLVMFuzzerMutate(data + 1, size - 1, most - 1);
 }

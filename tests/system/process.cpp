@@ -117,7 +117,7 @@ Process::Process(const Launch& launch) {
     setsid();
     if (chdir(launch.folder.c_str()) != 0) _exit(127);
     dup2(open("/dev/null", O_RDONLY), 0);
-    dup2(open(out_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644), 1);
+    dup2(launch.output >= 0 ? launch.output : open(out_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644), 1);
     dup2(terminal_end >= 0 ? terminal_end : open(err_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644), 2);
     syscall(SYS_close_range, 3u, ~0u, 0u);
     execve(DDP_EXP, argv.data(), envp.data());

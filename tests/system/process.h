@@ -43,6 +43,7 @@ struct Launch {
   std::filesystem::path folder;                    // its working directory
   std::map<std::string, std::string> environment;  // beside what the test itself has
   bool terminal = false;                           // stderr is one
+  int output = -1;                                 // a descriptor that its stdout is; else a file, which out() reads
 };
 
 // The program, started in a session of its own so that none of its processes can hide. Killed with all of

@@ -45,7 +45,11 @@ TEST_CASE("data that changed before a resume are refused by name, and --data-cha
   // The new state is the one that counts from now on.
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=4"});
   touch(table);
-  check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5"}, {"shapes.csv: was modified at "});
+  // The command that goes on is the one that was typed, and one flag more.
+  check_refused_by_name(w,
+                        {"resume", "shapes", "--max-restarts", "2", "--set", "epochs=5", "-q", "--set", "log.every=3"},
+                        {"shapes.csv: was modified at ", "ddp-exp resume shapes", " --max-restarts 2",
+                         " --set epochs=5 --set log.every=3", " --quiet", " --data-changed\n"});
   // A run that has ended has nothing to do, whatever has become of its data.
   check_goes_on(w, {"resume", "shapes"});
 }
@@ -113,8 +117,9 @@ TEST_CASE("a fork of changed data is refused by name, and goes on with --data-ch
   w.train({"epochs=1"});
   w.write("other.csv", shapes_csv(203, 2));
   touch(w.folder() / "shapes.csv");
-  check_refused_by_name(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2"},
-                        {"shapes.csv: was modified at ", "ddp-exp fork", "--data-changed"});
+  check_refused_by_name(
+      w, {"fork", "shapes", "--name", "a", "--set", "epochs = 2"},
+      {"shapes.csv: was modified at ", "ddp-exp fork shapes", " --name a", " --set 'epochs = 2'", " --data-changed\n"});
   CHECK_FALSE(fs::exists(w.results() / "a"));
   check_goes_on(w, {"fork", "shapes", "--name", "a", "--set", "epochs=2", "--data-changed"});
   check_goes_on(w, {"resume", "a", "--set", "epochs=3"});
@@ -152,7 +157,11 @@ TEST_CASE("a sweep whose data changed is refused by name, and --data-changed goe
     return more;
   };
   touch(w.folder() / "shapes.csv");
-  check_refused_by_name(w, resumed({}), {"shapes.csv: was modified at ", "ddp-exp resume", "--data-changed"});
+  check_refused_by_name(w, resumed({"--jobs", "1"}),
+                        {"shapes.csv: was modified at ", "ddp-exp resume s/one --jobs 1 --data-changed\n"});
+  // `sweep` does not take the flag.
+  check_refused_by_name(w, {"sweep", "s.toml", "--run-id", "one", "--set", "epochs=1000000"},
+                        {"ddp-exp resume ", "s/one --data-changed\n"});
   const std::int64_t before = trial.last_step();
   const auto again = w.start(resumed({"--data-changed"}));
   CHECK(wait_until([&] { return trial.last_step() > before + 20; }, again->pid()));

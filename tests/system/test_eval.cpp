@@ -1,5 +1,5 @@
+#include "arrays.h"
 #include "catch.h"
-#include "data_files.h"
 #include "predicting.h"
 #include "tables.h"
 

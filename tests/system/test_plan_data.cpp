@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "array_files.h"
 #include "catch.h"
 #include "tables.h"
@@ -89,6 +91,23 @@ TEST_CASE("plan tells how the numbers of arrays are stored, and what the model g
   CHECK(input.at("least") == 1);
   CHECK(input.at("greatest") == 10);
   CHECK(contains(w.run({"plan", "arrays.toml"}).out, "float64"));
+}
+
+TEST_CASE("plan counts the numbers of the first batch that are not finite, beside the range of the others") {
+  const Workspace w;
+  write_arrays(w);
+  CHECK(data_of_plan(w, "arrays.toml").at("first_batch").at("inputs")[0].at("not_finite") == 0);
+  CHECK_FALSE(contains(w.run({"plan", "arrays.toml"}).out, "inf or nan"));
+  w.write("x.npy", npy_of<double>("<f8", "(6, 2)", {1, 2, 3, 4, NAN, 6, 7, 8, INFINITY, -INFINITY, -11, 12}));
+  const Json input = data_of_plan(w, "arrays.toml").at("first_batch").at("inputs")[0];
+  CHECK(input.at("not_finite") == 3);
+  CHECK(input.at("least") == 1);
+  CHECK(input.at("greatest") == 6);
+  CHECK(contains(w.run({"plan", "arrays.toml"}).out, "inf or nan"));
+  w.write("x.npy", npy_of<double>("<f8", "(6, 2)", std::vector<double>(12, NAN)));
+  const Json none = data_of_plan(w, "arrays.toml").at("first_batch").at("inputs")[0];
+  CHECK(none.at("not_finite") == 6);
+  CHECK(none.at("least").is_null());
 }
 
 TEST_CASE("plan tells the tokens of each part of a text, and of token files without reading all of them") {

@@ -87,6 +87,13 @@ TEST_CASE("predict reads a table in another format than the run's, by its ending
   CHECK(t.predicted({"shapes.tsv"}) == from_csv);
 }
 
+TEST_CASE("predict refuses a table with another delimiter, and names it") {
+  const Trained t;
+  t.write("semicolons.csv", "width;height;colour\n1;2;red\n");
+  t.check_fails(2, {"semicolons.csv"}, {"semicolons.csv: has no columns \"width\"", "delimiter = \";\""});
+  CHECK(lines_of(t.predicted({"semicolons.csv", "--set", "dataset.delimiter=\";\""})).size() == 2);
+}
+
 TEST_CASE("predict undoes what normalise_targets did") {
   const Trained t({R"(dataset={name="csv", path="shapes.csv", target=["weight", "width"], features=["height"]})",
                    R"(dataset.normalise_targets=true)", R"(loss="mse")", "epochs=1"});

@@ -1,7 +1,8 @@
+#include <cmath>
 #include <filesystem>
 
+#include "arrays.h"
 #include "catch.h"
-#include "data_files.h"
 #include "predicting.h"
 
 namespace ddp::system_test {
@@ -66,6 +67,28 @@ TEST_CASE("predict joins the rows of several files of arrays") {
   CHECK(lines_of(together).size() == 5009);
   CHECK(predicted(w, {"a", "part-1.npy", "part-2.npy"}) == together);
   CHECK(predicted(w, {"a", "part-*.npy"}) == together);
+}
+
+TEST_CASE("predict passes on numbers of arrays that are not finite, and counts them in one warning") {
+  const ArraysWorkspace w;
+  trained(w, "a.toml");
+  ArrayData odd(9000, 2);
+  w.write("fine.npy", odd.x_npy());
+  for (const std::size_t place : {8u, 9u, 35999u}) odd.x[place] = place == 9 ? INFINITY : NAN;
+  w.write("odd.npy", odd.x_npy());
+  const Outcome outcome = w.run({"predict", "a", "fine.npy", "odd.npy"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  const auto lines = lines_of(outcome.out);
+  REQUIRE(lines.size() == 18001);
+  CHECK(contains(lines[9003], "nan"));
+  CHECK(contains(lines[18000], "nan"));
+  CHECK_FALSE(contains(lines[9002], "nan"));
+  const auto told = outcome.err.find("3 numbers");
+  REQUIRE(told != std::string::npos);
+  CHECK(outcome.err.find("not finite", told) != std::string::npos);
+  CHECK(outcome.err.find("not finite") == outcome.err.rfind("not finite"));
+  CHECK_FALSE(contains(w.run({"predict", "a", "fine.npy"}).err, "not finite"));
 }
 
 TEST_CASE("predict names the columns of numbers after their target") {

@@ -116,6 +116,14 @@ TEST_CASE("mistakes in a table are named with file, line and column") {
   check_table_refused(std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"});
 }
 
+TEST_CASE("a column that is missing because the header has another delimiter is refused with that delimiter") {
+  check_table_refused("x;y\n1;a\n", kClassOptions, {"no column \"y\"", "delimiter = \";\""});
+  check_table_refused("x\ty\n1\ta\n", kClassOptions, {"no column \"y\"", "delimiter = \"\\t\""});
+  check_table_refused("x,y\n1,a\n", "delimiter = \";\", " + kClassOptions, {"no column \"y\"", "delimiter = \",\""});
+  const ShapesWorkspace w;
+  CHECK_FALSE(contains(w.run({"plan", "shapes.toml", "--set", "dataset.target=none"}).err, "delimiter"));
+}
+
 TEST_CASE("cells that cannot be trained on are named with the line of their file, in each of several files") {
   const ShapesWorkspace w;
   w.write("a.jsonl", "{\"x\": 1, \"y\": 2}\n\n{\"x\": null, \"y\": 2}\n{\"x\": 3, \"y\": 2}\n");
@@ -177,6 +185,12 @@ TEST_CASE("odd tables that are well-formed train") {
   SECTION("numbers that are one class though they are written in two ways") {
     const RunFolder run = trains("x,y\n1,1\n2,1.0\n3,10\n4,2\n5,1e0\n", kClassOptions);
     CHECK(json_of(run.path() / "checkpoints/latest/preprocessing.json").at("classes") == Json({"1", "2", "10"}));
+  }
+  SECTION("whole numbers that no double tells apart are classes of their own") {
+    const RunFolder run =
+        trains("x,y\n1,9007199254740993\n2,9007199254740992\n3,-3\n4,9007199254740992.0\n5,1e3\n", kClassOptions);
+    CHECK(json_of(run.path() / "checkpoints/latest/preprocessing.json").at("classes") ==
+          Json({"-3", "1000", "9007199254740992", "9007199254740993"}));
   }
   SECTION("ten thousand columns") {
     std::string head, row;

@@ -2,6 +2,7 @@
 #include <bit>
 #include <charconv>
 #include <random>
+#include <utility>
 
 #include "catch.h"
 #include "errors.h"
@@ -207,8 +208,8 @@ TEST_CASE("Rows of one column, and rows with thousands of columns, are read") {
         Rows{{"0.123456789012", "0.5"}, {"0.123456789012", "0.5"}});
 }
 
-TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes") {
-  // Each block of a file is read in one of two ways, whichever its bytes allow.
+TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes, and with a quote in them") {
+  // Each block of a file is read in one of two ways, whichever its bytes allow: a quote in a cell allows one alone.
   std::mt19937_64 random(11);
   const std::vector<std::string> cells = {"0",
                                           "-0",
@@ -237,16 +238,21 @@ TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes
                                           "123456.789012345678"};
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     for (const char delimiter : {',', ';', '\t', '.', '-', '5'}) {
-      std::string plain = std::string("a") + delimiter + "b" + delimiter + "c" + end, quoted = plain;
+      std::string plain = std::string("a") + delimiter + "b" + delimiter + "c" + delimiter + "d" + end;
+      std::string quoted = plain, quote_inside = plain;
       for (int row = 0; row < 300; ++row) {
         for (int column = 0; column < 3; ++column) {
           const std::string& cell = cells[random() % cells.size()];
           const bool holds_delimiter = cell.find(delimiter) != std::string::npos;
           const std::string taken = holds_delimiter ? "7" == std::string(1, delimiter) ? "8" : "7" : cell;
-          const std::string after = column < 2 ? std::string(1, delimiter) : row < 299 ? end : "";
-          plain += taken + after;
-          quoted += '"' + taken + '"' + after;
+          plain += taken + delimiter;
+          quoted += '"' + taken + '"' + delimiter;
+          quote_inside += '"' + taken + '"' + delimiter;
         }
+        const std::string after = row < 299 ? end : "";
+        plain += "d" + after;
+        quoted += "\"d\"" + after;
+        quote_inside += "\"d\"\"d\"" + after;
       }
       INFO("delimiter " << delimiter << ", line end of " << end.size());
       const TableOptions options{.delimiter = delimiter};
@@ -257,8 +263,28 @@ TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes
         const Rows rows = csv_rows(plain, wanted, options);
         CHECK(rows.size() == 300);
         CHECK(rows == csv_rows(quoted, wanted, options));
+        CHECK(rows == csv_rows(quote_inside, wanted, options));
       }
     }
+  }
+}
+
+TEST_CASE("Quoted cells are read in every block of a file, and a line break or a quote in one of them ends no row") {
+  const std::vector<format::WantedColumn> wanted{{"a"}, {"b", CellType::text}};
+  constexpr int kRows = 300'000;  // of 4 MB: several blocks
+  std::string first = "a,b\n", second;
+  for (int row = 0; row < kRows; ++row) {
+    (row < kRows / 2 ? first : second) += std::to_string(row) + ",\"x, " + std::to_string(row % 7) + "\"\n";
+  }
+  const Rows simple = csv_rows(first + "5,\"odd\"\n" + second, wanted);
+  REQUIRE(simple.size() == kRows + 1);
+  CHECK(simple.back() == std::vector<std::string>{"299999", "x, 0"});
+  for (const auto& [cell, text] :
+       {std::pair{"\"o\nd\"", "o\nd"}, {"\"o\"\"d\"", "o\"d"}, {"o\"d", "o\"d"}, {"\"o\"d", "od"}}) {
+    INFO(cell);
+    Rows expected = simple;
+    expected[kRows / 2][1] = text;
+    CHECK((csv_rows(first + "5," + cell + "\n" + second, wanted) == expected));
   }
 }
 

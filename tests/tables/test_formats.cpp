@@ -129,6 +129,9 @@ TEST_CASE("Whole numbers beyond 2^53 are the nearest double as numbers, and keep
         Rows{{"9007199254740993"}, {"-9223372036854775808"}, {"100000"}});
   const auto decimals = table({{"a", column(arrow::decimal128(38, 30), "[\"0.100000000000000005551115123126\"]")}});
   CHECK(columnar_rows(*decimals, {{"a"}}) == Rows{{"0.1"}});
+  const auto whole =
+      table({{"a", column(arrow::decimal128(20, 2), "[\"9007199254740993.00\", \"-7.00\", \"0.50\", null]")}});
+  CHECK(columnar_rows(*whole, {{"a", CellType::text}}) == Rows{{"9007199254740993"}, {"-7"}, {"0.5"}, {"?"}});
 }
 
 TEST_CASE("A float as text has the shortest digits that give the same double") {

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/text/source.h"
@@ -116,18 +117,35 @@ void print_text(const Value& data, std::ostream& out) {
   out << "\n";
 }
 
-void print_first_batch(const Value& data, std::ostream& out, const report::Terminal& terminal) {
-  report::Table table({{.header = "tensor"},
-                       {.header = "role"},
-                       {.header = "type"},
-                       {.header = "shape"},
-                       {.header = "least", .right = true},
-                       {.header = "greatest", .right = true}});
+std::vector<Value> tensors_of(const Value& batch) {
+  std::vector<Value> tensors;
   for (const char* role : {"input", "target"}) {
-    for (const Value& one : data.at("first_batch").at(std::string(role) + "s")) {
-      table.row({shown_text(one.at("name")), role, one.at("dtype").get<std::string>(), shown_shape(one.at("shape")),
-                 shown_number(one.at("least")), shown_number(one.at("greatest"))});
+    for (Value one : batch.at(std::string(role) + "s")) {
+      one["role"] = role;
+      tensors.push_back(std::move(one));
     }
+  }
+  return tensors;
+}
+
+void print_first_batch(const Value& data, std::ostream& out, const report::Terminal& terminal) {
+  const std::vector<Value> tensors = tensors_of(data.at("first_batch"));
+  const bool all_finite =
+      std::all_of(tensors.begin(), tensors.end(), [](const Value& one) { return one.at("not_finite") == 0; });
+  std::vector<report::Column> columns{{.header = "tensor"},
+                                      {.header = "role"},
+                                      {.header = "type"},
+                                      {.header = "shape"},
+                                      {.header = "least", .right = true},
+                                      {.header = "greatest", .right = true}};
+  if (!all_finite) columns.push_back({.header = "inf or nan", .right = true});
+  report::Table table(std::move(columns));
+  for (const Value& one : tensors) {
+    std::vector<std::string> cells{shown_text(one.at("name")),         one.at("role").get<std::string>(),
+                                   one.at("dtype").get<std::string>(), shown_shape(one.at("shape")),
+                                   shown_number(one.at("least")),      shown_number(one.at("greatest"))};
+    if (!all_finite) cells.push_back(one.at("not_finite").dump());
+    table.row(std::move(cells));
   }
   print_labelled("first batch", table, 0, out, terminal);
 }

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
 #include "commands/look/looking.h"
 #include "commands/look/report.h"
 #include "commands/sets.h"
@@ -52,20 +53,25 @@ void show_results(const record::RunDirectory& directory) {
 }
 
 // Refuses to go on where a trial that is to go on has other data now than its checkpoint.
-void require_same_data(const sweep::Trials& trials, const record::RunDirectory& directory) {
+void require_same_data(const sweep::Trials& trials, const record::RunDirectory& directory,
+                       const std::string& accepting_command) {
   for (const sweep::Trial& trial : trials.all()) {
     if (trial.status != sweep::Status::running && trial.status != sweep::Status::interrupted) continue;
     const record::RunDirectory run(directory.path() / record::RunDirectory::trial_folder(trial.number));
     const fs::path checkpoint = run.begun() ? record::latest_checkpoint(run.checkpoints()) : fs::path();
     if (checkpoint.empty()) continue;
     const auto loaded = config::load(run.config(), {}, config::Components::installed());
-    record::require_same_data(checkpoint, record::data_files(loaded.experiment), {},
-                              sweep::with_changed_data(directory));
+    record::require_same_data(checkpoint, record::data_files(loaded.experiment), {}, accepting_command);
   }
 }
 
+std::string resuming_command(const record::RunDirectory& directory, std::optional<int> jobs) {
+  return "ddp-exp resume " + path_word(directory.path()) + (jobs ? " --jobs " + std::to_string(*jobs) : "");
+}
+
+// `resuming`: the command that goes on with this sweep.
 int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
-               std::optional<int> only = {}, bool data_changed = false) {
+               const std::string& resuming, std::optional<int> only = {}, bool data_changed = false) {
   sweep::Plan plan{.loaded = *p.loaded,
                    .search = *p.search,
                    .library = *p.library,
@@ -77,11 +83,12 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
                    .only = only,
                    .directory = directory,
                    .data_changed = data_changed,
+                   .accepting_command = resuming + " --data-changed",
                    .git = std::move(git)};
   for (const PlannedTrial& trial : p.trials) plan.needs.push_back(trial.need);
   sweep::Trials trials(p.loaded->sweep, *p.search);
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
-  if (!only && !data_changed) require_same_data(trials, directory);
+  if (!only && !data_changed) require_same_data(trials, directory, plan.accepting_command);
   print_folder(directory.path());
   const int code = sweep::Scheduler(plan, trials).run();
   // One of the jobs of an array has nothing to show yet.
@@ -150,7 +157,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   begin_once(prepared, directory);
   require_settings_of(directory, sets);
   const FileDescriptor lock = directory.lock_shared(kPatience);
-  return run_trials(prepared, directory, git.result(), o.trial);
+  return run_trials(prepared, directory, git.result(), resuming_command(directory, o.jobs), o.trial);
 }
 
 // What is written here need not be able to train here: a login node has no GPUs.
@@ -196,16 +203,18 @@ int sweep(SweepOptions& o) {
   const FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
   begin(prepared, directory);
-  return run_trials(prepared, directory, git.result());
+  return run_trials(prepared, directory, git.result(), resuming_command(directory, o.jobs));
 }
 
 }  // namespace
 
-int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed) {
+int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed,
+                 const std::string& typed) {
   const FileDescriptor lock = directory.lock();
   launch::GitState git(paths::working_folder());
   const PreparedSweep prepared = prepare_sweep(directory.sweep(), {}, jobs);
-  return run_trials(prepared, directory, git.result(), {}, data_changed);
+  const std::string resuming = typed.empty() ? resuming_command(directory, jobs) : typed;
+  return run_trials(prepared, directory, git.result(), resuming, {}, data_changed);
 }
 
 void add_jobs(CLI::App& verb, std::optional<int>& jobs) {

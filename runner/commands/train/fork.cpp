@@ -15,6 +15,7 @@
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
 #include "commands/train/resume.h"
+#include "commands/typed.h"
 #include "launch/run/fork_files.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
@@ -33,6 +34,7 @@ struct ForkOptions {
   bool data_changed = false;
   std::string run_id;
   launch::LaunchFlags flags;
+  std::string typed;  // this command
 };
 
 // A name of its own where the origin is a trial: the name of a sweep means the sweep.
@@ -127,7 +129,7 @@ int begin_fork(const NewFork& fork, const launch::Part& part) {
   const ForkOptions& o = fork.options;
   if (const auto begun = begun_run(o.results, o.run_id, fork.name, part.launch)) {
     if (part.launch.leads()) require_fork_of(*begun, fork.origin_name);
-    return resume_run({.directory = *begun, .sets = o.sets, .data_changed = o.data_changed}, part);
+    return resume_run({.directory = *begun, .sets = o.sets, .typed = o.typed, .data_changed = o.data_changed}, part);
   }
   const ResumePoint point = fork.find_point(part.launch);
   std::optional<NewRun> run;
@@ -154,11 +156,14 @@ int fork_run(const ForkOptions& o) {
   const std::vector<std::string> sets = fork_sets(o, directory);
   const auto loaded = config::load(directory.config(), sets, config::Components::installed());
   launch::apply_init_method(loaded, launch);
-  const NewFork fork{
-      .options = o,
-      .origin = {.directory = directory, .sets = sets, .from = o.from, .verb = "fork", .data_changed = o.data_changed},
-      .origin_name = name_of_origin(directory.path(), o.results),
-      .name = loaded.experiment.name};
+  const NewFork fork{.options = o,
+                     .origin = {.directory = directory,
+                                .sets = sets,
+                                .from = o.from,
+                                .typed = o.typed,
+                                .data_changed = o.data_changed},
+                     .origin_name = name_of_origin(directory.path(), o.results),
+                     .name = loaded.experiment.name};
   return as_part(launch, terms, patience_of(loaded.experiment),
                  [&](const launch::Part& part) { return begin_fork(fork, part); });
 }
@@ -176,7 +181,10 @@ void add_fork(CLI::App& app, int& exit_code) {
   add_verbosity(*verb);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
-  verb->callback([o, &exit_code] { exit_code = fork_run(*o); });
+  verb->callback([o, verb, &exit_code] {
+    o->typed = typed_command(*verb);
+    exit_code = fork_run(*o);
+  });
 }
 
 const bool fork_registered = register_verb(30, add_fork);

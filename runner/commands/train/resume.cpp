@@ -14,6 +14,7 @@
 #include "commands/train/launch_flags.h"
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
+#include "commands/typed.h"
 #include "launch/run/launched_rank.h"
 #include "record/saves/data_files.h"
 #include "record/saves/retention.h"
@@ -30,6 +31,7 @@ struct ResumeOptions {
   bool data_changed = false;
   launch::LaunchFlags flags;
   std::optional<int> jobs;  // of a sweep
+  std::string typed;        // this command
 };
 
 // Its trials are runs of one machine each; a trial alone can be launched otherwise.
@@ -45,7 +47,7 @@ int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions&
         directory.path().string(),
         "begin another one with them: ddp-exp sweep FILE --set …, where FILE may be " + path_word(directory.sweep()));
   }
-  return resume_sweep(directory, o.jobs, o.data_changed);
+  return resume_sweep(directory, o.jobs, o.data_changed, o.typed);
 }
 
 int resume(const ResumeOptions& o) {
@@ -57,6 +59,7 @@ int resume(const ResumeOptions& o) {
   const Resumption resumption{.directory = record::RunDirectory::find(o.results, o.run),
                               .sets = o.sets,
                               .from = o.from,
+                              .typed = o.typed,
                               .data_changed = o.data_changed};
   if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
   const auto loaded = config::load(resumption.directory.config(), o.sets, config::Components::installed());
@@ -146,7 +149,10 @@ void add_resume(CLI::App& app, int& exit_code) {
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   add_verbosity(*verb);
-  verb->callback([o, &exit_code] { exit_code = resume(*o); });
+  verb->callback([o, verb, &exit_code] {
+    o->typed = typed_command(*verb);
+    exit_code = resume(*o);
+  });
 }
 
 const bool resume_registered = register_verb(20, add_resume);

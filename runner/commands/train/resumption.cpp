@@ -133,12 +133,23 @@ std::vector<std::string> set_data_keys(const config::Experiment& before, const c
   return keys;
 }
 
+std::string with_sets(std::string command, const std::vector<std::string>& sets) {
+  for (const std::string& set : sets) command += " --set " + shell_word(set);
+  return command;
+}
+
+// The command that goes on with data that have changed.
+std::string accepting_command(const Resumption& r) {
+  const std::string resume = "ddp-exp resume " + path_word(r.directory.path());
+  return (r.typed.empty() ? with_sets(resume, r.sets) : r.typed) + " --data-changed";
+}
+
 // A run that has ended is not trained further: its data do not matter.
 void check_data(const Resumption& r, const fs::path& checkpoint, const config::Loaded& loaded,
                 const config::Experiment& before, const record::Position& position) {
   if (launch::has_ended(loaded.experiment, position)) return;
   record::require_same_data(checkpoint, record::data_files(loaded.experiment), set_data_keys(before, loaded.experiment),
-                            std::string("ddp-exp ") + r.verb + " " + path_word(r.directory.path()) + " --data-changed");
+                            accepting_command(r));
 }
 
 // Returns the means, categories and classes that a run was trained with: a run that goes on keeps them, also where its
@@ -165,9 +176,7 @@ std::string later_checkpoints(const record::RunDirectory& directory, std::int64_
 }
 
 std::string fork_command(const Resumption& r, std::int64_t step) {
-  std::string command = "ddp-exp fork " + path_word(r.directory.path()) + " --from " + std::to_string(step);
-  for (const std::string& set : r.sets) command += " --set " + shell_word(set);
-  return command;
+  return with_sets("ddp-exp fork " + path_word(r.directory.path()) + " --from " + std::to_string(step), r.sets);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ struct Resumption {
   record::RunDirectory directory;
   std::vector<std::string> sets = {};
   std::string from = "latest";
-  const char* verb = "resume";  // that goes on: it takes --data-changed
-  bool data_changed = false;    // changed data are taken as they are
+  std::string typed = {};     // the command, where it takes --data-changed
+  bool data_changed = false;  // changed data are taken as they are
 };
 
 // What it goes on with, and from where.

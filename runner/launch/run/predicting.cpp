@@ -1,7 +1,9 @@
 #include "launch/run/predicting.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <algorithm>
+#include <csignal>
 #include <functional>
 #include <utility>
 
@@ -52,9 +54,10 @@ class Processes {
 
   // Was the input refused, or something else that the person gave?
   bool refused(int process) { return process >= 0 && page_.rank(process).hopeless; }
+  bool writes_output(int process) const { return process > ranks_; }
   std::string name_of(int process) const {
     if (process == ranks_) return "the process that reads the input";
-    return process > ranks_ ? "the process that writes the output" : "rank " + std::to_string(process);
+    return writes_output(process) ? "the process that writes the output" : "rank " + std::to_string(process);
   }
 
  private:
@@ -107,6 +110,12 @@ class Processes {
   Supervisor supervisor_;
 };
 
+// Has the reader of a pipe or a socket gone?
+bool is_unread(int out) {
+  pollfd state{.fd = out, .events = 0, .revents = 0};
+  return poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 void predict(const Predicting& p, int out) {
@@ -114,6 +123,8 @@ void predict(const Predicting& p, int out) {
   const Outcome outcome = processes.run();
   if (outcome.failure) {
     const record::Failure& failure = *outcome.failure;
+    // As a program that had written there itself: where the signal is ignored, the failure is told.
+    if (processes.writes_output(failure.rank) && is_unread(out)) std::raise(SIGPIPE);
     if (processes.refused(failure.rank)) throw usage_error(failure.what);
     throw training_error(failure.what, processes.name_of(failure.rank));
   }

@@ -162,7 +162,7 @@ function storedSection({arrays}) {
 
 function batchSection({first_batch}) {
   const rows = ["input", "target"].flatMap((role) => first_batch[`${role}s`].map((one) => [
-    one.name, role, one.dtype, shapeText(one.shape), number(one.least), number(one.greatest)]));
+    one.name, role, one.dtype, shapeText(one.shape), number(one.least), number(one.greatest), count(one.not_finite)]));
   return section("First batch of rank 0",
-    scrolling(table(["tensor", "role", "type", "shape", "least", "greatest"], rows)));
+    scrolling(table(["tensor", "role", "type", "shape", "least", "greatest", "inf or NaN"], rows)));
 }

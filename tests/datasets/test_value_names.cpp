@@ -1,0 +1,43 @@
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "datasets/table/value_names.h"
+
+namespace ddp::datasets {
+namespace {
+
+using Names = std::vector<std::string>;
+
+ValueNames distinct(const Names& cells) {
+  ValueNames values;
+  for (const std::string& cell : cells) values.add(cell);
+  return values.sorted();
+}
+
+}  // namespace
+
+TEST_CASE("whole numbers are told apart by all of their digits, and sorted by them") {
+  // Of these the doubles are one, or two.
+  const ValueNames values = distinct({"9007199254740993", "-9007199254740993", "9007199254740992", "-9007199254740992",
+                                      "18446744073709551615", "18446744073709551614", "123456789012345678901234567890",
+                                      "123456789012345678901234567891", "12"});
+  CHECK(values.names() == Names{"-9007199254740993", "-9007199254740992", "12", "9007199254740992", "9007199254740993",
+                                "18446744073709551614", "18446744073709551615", "123456789012345678901234567890",
+                                "123456789012345678901234567891"});
+  for (std::int64_t i = 0; i < values.size(); ++i) CHECK(values.find(values.names()[static_cast<std::size_t>(i)]) == i);
+  CHECK(values.find("9007199254740994") == -1);
+  CHECK(values.find("+009007199254740993.00") == 4);
+}
+
+TEST_CASE("a number that is written in several ways is one value, of whatever size") {
+  CHECK(distinct({"1", "1.0", "+1", "1e0", "01"}).names() == Names{"1"});
+  CHECK(distinct({"0", "-0", "-0.0", "0e5"}).names() == Names{"0"});
+  CHECK(distinct({"10000000000000000", "1e16", "10000000000000000.0"}).names() == Names{"1e+16"});
+  CHECK(distinct({"1000000000000000000000000", "1e24"}).size() == 2);  // the double next to 1e24 is another number
+  CHECK(distinct({"0.5", ".5", "5e-1", "00.50"}).names() == Names{"0.5"});
+  const ValueNames large = distinct({"9007199254740993", "1e300"});
+  CHECK(ValueNames(large.names()).names() == large.names());
+}
+
+}  // namespace ddp::datasets
