@@ -35,11 +35,21 @@ list(GET nlohmann 0 nlohmann)
 install(CODE "set(DDP_SOURCE \"${CMAKE_SOURCE_DIR}\")\nset(DDP_NLOHMANN \"${nlohmann}\")" COMPONENT program)
 install(SCRIPT cmake/InstallHeaders.cmake COMPONENT program)
 include(CMakePackageConfigHelpers)
-# A component fits the build that it was compiled against, and no other.
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/generated/installed/ddp-exp-config-version.cmake"
-                                 COMPATIBILITY ExactVersion)
+                                 COMPATIBILITY SameMinorVersion)
 install(FILES cmake/package/ddp-exp-config.cmake "${CMAKE_BINARY_DIR}/generated/installed/ddp-exp-config-version.cmake"
   DESTINATION lib/cmake/ddp-exp COMPONENT program)
+
+# The manual page, and what asks the program to complete its command line: found where man and the shells look.
+install(FILES "${manual}" DESTINATION share/man/man1 COMPONENT program)
+set(program ddp-exp)
+foreach(shell_and_place bash:bash-completion/completions/ddp-exp zsh:zsh/site-functions/_ddp-exp
+        fish:fish/vendor_completions.d/ddp-exp.fish)
+  string(REGEX MATCH "^(.*):(.*)/(.*)$" matched "${shell_and_place}")
+  set(script "${CMAKE_BINARY_DIR}/generated/installed/${CMAKE_MATCH_1}")
+  configure_file("runner/completion/shells/${CMAKE_MATCH_1}" "${script}" @ONLY)
+  install(FILES "${script}" DESTINATION "share/${CMAKE_MATCH_2}" RENAME "${CMAKE_MATCH_3}" COMPONENT program)
+endforeach()
 
 install(CODE [[
   file(MAKE_DIRECTORY "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin")

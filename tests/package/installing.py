@@ -41,6 +41,12 @@ def pack(folder):
     return [pathlib.Path(line) for line in made.splitlines()]
 
 
+def install(prefix):
+    """Installs this build there, as scripts/ddp-exp --install does. Returns the prefix."""
+    run([PYTHON, "-I", "-B", SOURCE / "scripts/setup/package/install.py", BUILD, prefix])
+    return prefix
+
+
 @functools.cache
 def can_hide_folders():
     return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0

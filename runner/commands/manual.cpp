@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.h"
+#include "launch/library/version.h"
+
+namespace ddp::commands {
+namespace {
+
+// A text as troff prints it unchanged: a "-" that can be copied, and no line that is taken for a request.
+std::string for_troff(const std::string& text) {
+  std::string plain;
+  for (const char c : text) {
+    const bool begins_line = plain.empty() || plain.back() == '\n';
+    if (begins_line && (c == '.' || c == '\'')) plain += "\\&";
+    if (c == '\\') {
+      plain += "\\e";
+    } else if (c == '-') {
+      plain += "\\-";
+    } else {
+      plain += c;
+    }
+  }
+  return plain;
+}
+
+std::string in_bold(const std::string& text) { return "\\fB" + for_troff(text) + "\\fR"; }
+std::string in_italics(const std::string& text) { return "\\fI" + for_troff(text) + "\\fR"; }
+
+// The limits of a value, as CLI11 writes them behind the colon: "INT:INT in [1 - 100]".
+std::string limits_of(const std::string& type) {
+  const std::size_t at = type.find(" in [");
+  if (at == std::string::npos) return "";
+  std::string limits = type.substr(at + 5, type.size() - at - 6);
+  if (const std::size_t dash = limits.find(" - "); dash != std::string::npos) limits.replace(dash, 3, " to ");
+  return "from " + limits;
+}
+
+// "--name TEXT", with all names of the option.
+std::string option_heading(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  std::string heading = in_bold(option.get_name(option.get_positional(), !option.get_positional()));
+  for (std::size_t at = heading.find(','); at != std::string::npos; at = heading.find(',', at + 2)) {
+    heading.insert(at + 1, " ");
+  }
+  if (!option.get_positional() && option.get_items_expected_max() > 0) {
+    heading += " " + in_italics(type.substr(0, type.find(':')));
+  }
+  return heading + (option.get_expected_max() > 1 ? " ..." : "");
+}
+
+std::string option_text(const CLI::Option& option) {
+  std::vector<std::string> remarks;
+  if (const std::string limits = limits_of(option.get_type_name()); !limits.empty()) remarks.push_back(limits);
+  if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
+  for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());
+  std::string text = option.get_description();
+  if (remarks.empty()) return for_troff(text);
+  text += " (";
+  for (std::size_t i = 0; i < remarks.size(); ++i) text += (i == 0 ? "" : "; ") + remarks[i];
+  return for_troff(text + ")");
+}
+
+// The options of one group, which is not the first one's by its heading.
+void print_options(const CLI::App& app, const std::string& group) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() != group) continue;
+    std::cout << ".TP\n" << option_heading(*option) << "\n" << option_text(*option) << "\n";
+  }
+}
+
+void print_all_options(const CLI::App& app) {
+  for (const std::string& group : app.get_groups()) {
+    if (group.empty()) continue;  // hidden
+    if (group != "Options") std::cout << ".PP\n" << for_troff(group) << ":\n";
+    print_options(app, group);
+  }
+}
+
+void print_verb(const CLI::App& verb) {
+  std::cout << ".SS " << for_troff(verb.get_name()) << "\n" << in_bold("ddp-exp " + verb.get_name());
+  std::cout << " [" << in_italics("options") << "]";
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = in_italics(option->get_name(true)) + (option->get_expected_max() > 1 ? " ..." : "");
+    std::cout << " " << (option->get_required() ? name : "[" + name + "]");
+  }
+  std::cout << "\n.PP\n" << for_troff(verb.get_description()) << "\n";
+  print_all_options(verb);
+}
+
+}  // namespace
+
+void print_manual(const CLI::App& app) {
+  const std::string name = app.get_name();
+  std::string about = app.get_description();
+  if (about.starts_with(name + " ")) about.erase(0, name.size() + 1);
+  std::cout << ".TH DDP\\-EXP 1 \"\" \"" << for_troff(name + " " + launch::build_id()) << "\" \"User Commands\"\n"
+            << ".SH NAME\n" << for_troff(name) << " \\- " << for_troff(about) << "\n"
+            << ".SH SYNOPSIS\n" << in_bold(name) << " " << in_italics("command") << " [" << in_italics("options") << "]\n"
+            << ".SH OPTIONS\n";
+  print_all_options(app);
+  std::cout << ".SH COMMANDS\n";
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) print_verb(*verb);
+  std::cout << ".SH NOTES\n" << for_troff(app.get_footer()) << "\n";
+}
+
+}  // namespace ddp::commands
