@@ -40,13 +40,17 @@ std::string limits_of(const std::string& type) {
   return "from " + limits;
 }
 
-// "--name TEXT", with all names of the option.
+// "-o, --output TEXT"; of two spellings that differ in "-" and "_" the first one.
 std::string option_heading(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  std::string heading = in_bold(option.get_name(option.get_positional(), !option.get_positional()));
-  for (std::size_t at = heading.find(','); at != std::string::npos; at = heading.find(',', at + 2)) {
-    heading.insert(at + 1, " ");
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) {
+    if (name.find('_') == std::string::npos) names.push_back("--" + name);
   }
+  if (names.empty()) names.push_back(option.get_name(true));
+  std::string heading;
+  for (const std::string& name : names) heading += (heading.empty() ? "" : ", ") + in_bold(name);
+  const std::string type = option.get_type_name();
   if (!option.get_positional() && option.get_items_expected_max() > 0) {
     heading += " " + in_italics(type.substr(0, type.find(':')));
   }
@@ -65,10 +69,11 @@ std::string option_text(const CLI::Option& option) {
   return for_troff(text + ")");
 }
 
-// The options of one group, which is not the first one's by its heading.
 void print_options(const CLI::App& app, const std::string& group) {
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group() != group) continue;
+    // Each verb has --help, of which the page tells once.
+    const bool repeated = app.get_parent() != nullptr && option == app.get_help_ptr();
+    if (option->get_group() != group || repeated) continue;
     std::cout << ".TP\n" << option_heading(*option) << "\n" << option_text(*option) << "\n";
   }
 }
@@ -106,7 +111,7 @@ void print_manual(const CLI::App& app) {
   print_all_options(app);
   std::cout << ".SH COMMANDS\n";
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) print_verb(*verb);
-  std::cout << ".SH NOTES\n" << for_troff(app.get_footer()) << "\n";
+  std::cout << ".SH EXIT STATUS\n" << for_troff(app.get_footer()) << "\n";
 }
 
 }  // namespace ddp::commands
