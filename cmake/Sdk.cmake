@@ -4,7 +4,7 @@
 #   flags                        of C++20, the ABI and LibTorch's features
 #   includes                     folders of headers; relative ones start from the folder of sdk.json, "${torch}" is the
 #                                folder that holds torch/
-#   precompile                   the headers that are worth compiling once
+#   precompile                   the headers that are worth compiling once, as #include names them
 
 # ddp_json_list(VARIABLE TEXT...): a JSON array of texts.
 function(ddp_json_list variable)
@@ -27,7 +27,7 @@ function(ddp_write_sdk file)
   list(TRANSFORM definitions PREPEND -D)
   ddp_json_list(flags "-std=c++${CMAKE_CXX_STANDARD}" -fPIC ${own} ${optimisation} ${definitions})
   ddp_json_list(includes ${ARGN} "\${torch}/torch/include" "\${torch}/torch/include/torch/csrc/api/include")
-  ddp_json_list(precompile models/model.h datasets/dataset.h)
+  ddp_json_list(precompile <torch/nn/module.h> <torch/nn/cloneable.h> <models/model.h> <datasets/dataset.h>)
   ddp_json_list(compiler "${CMAKE_CXX_COMPILER}")
   string(REGEX REPLACE "^.(.*).$" "\\1" compiler "${compiler}")
   file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [[{

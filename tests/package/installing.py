@@ -2,6 +2,7 @@
 
 import functools
 import importlib.metadata
+import json
 import os
 import pathlib
 import subprocess
@@ -78,6 +79,15 @@ def check_libraries(folder):
             assert place and "not found" not in place, line
             path = os.path.abspath(place.split(" (")[0])
             assert pathlib.Path(path).is_relative_to(folder.parent), f"{file.name} takes it from outside: {line}"
+
+
+def check_headers(folder):
+    """sdk.json beside the program names folders of headers that are there, and nothing of the checkout."""
+    text = (folder / "sdk.json").read_text()
+    assert str(SOURCE) not in text, text
+    own = [folder / include for include in json.loads(text)["includes"] if not include.startswith("${torch}/")]
+    for header in ("models/model.h", "datasets/dataset.h", "train/loss/loss.h", "nlohmann/json.hpp"):
+        assert any((include / header).exists() for include in own), (header, own)
 
 
 def requirements_of(folder):

@@ -56,7 +56,7 @@ def main(folder):
     prefix.rename(moved)
     project = folder / "project"
     write_project(project, moved)
-    assert (moved / "include/ddp-exp/third_party/nlohmann/json.hpp").exists()
+    installing.check_headers(moved / "lib/ddp-exp")
 
     said = configure(project, moved, code=1)
     assert "no LibTorch 2.11.0" in said and "-DDDP_LIBTORCH=" in said, said

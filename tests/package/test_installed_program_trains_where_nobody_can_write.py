@@ -88,6 +88,7 @@ def main(folder):
     installing.run(["chmod", "-R", "a-w", prefix / "lib/ddp-exp"])
     manual_tells_of_every_verb(prefix, folder)
     shells_complete(prefix, folder)
+    installing.check_headers(prefix / "lib/ddp-exp")
     names_nothing_of_the_build(prefix)
     trains(prefix, folder / "home of nobody")
 
