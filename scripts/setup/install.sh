@@ -17,8 +17,10 @@ check_prefix() {
 }
 
 install_program() {
+  local torch=()
+  if ((with_libtorch)); then torch=("$libtorch"); fi
   lock "$root/build/.lock"
-  "$python" -I -B "$root/scripts/setup/package/install.py" "$build" "$prefix" || exit
+  "$python" -I -B "$root/scripts/setup/package/install.py" "$build" "$prefix" "${torch[@]}" || exit
   unlock
   say "installed: $prefix/bin/ddp-exp"
   if [[ ":$PATH:" != *":$prefix/bin:"* ]]; then say "to have it in every shell: export PATH=$(printf %q "$prefix/bin"):\$PATH"; fi
@@ -32,6 +34,6 @@ tell_of_libtorch() {
   elif [[ -n "${DDP_LIBTORCH:-}" ]]; then
     say "it uses LibTorch where DDP_LIBTORCH=$(printf %q "$libtorch") says so"
   else
-    say "it uses LibTorch in $libtorch; other users need DDP_LIBTORCH, or torch/ and nvidia/ in $prefix/lib"
+    say "it uses LibTorch in $libtorch; for other users install it with --with-libtorch"
   fi
 }

@@ -51,6 +51,20 @@ ddp_exp --install "$prefix"
 expect "the same once more: $(cat "$err")" test "$status" = 0
 expect "changes nothing" test "$before" = "$(find "$prefix" -type f | sort | xargs -d '\n' sha256sum)"
 
+# LibTorch comes along where that is wanted, and from then on stays.
+ddp_exp --with-libtorch run
+expect "it goes with --install alone" test "$status" = 2
+ddp_exp --install "$prefix" --with-libtorch
+expect "it installs LibTorch: $(cat "$err")" test "$status" = 0
+expect_text "$err" "it uses LibTorch in $prefix/lib"
+ddp_exp --install "$prefix"
+expect_text "$err" "it uses LibTorch in $prefix/lib"
+for file in torch/lib/libtorch_cpu.so torch/version.py nvidia/cu13/lib/libcudart.so.13; do
+  cmp "$cache/libtorch-2.11.0/$file" "$prefix/lib/$file" || die "$file is not there"
+done
+rm -r "$prefix"
+expect "LibTorch of the checkout is whole" cmp "$cache/libtorch-2.11.0/torch/version.py" - <<<"__version__ = '2.11.0'"
+
 # In bin/ it needs no word about PATH.
 PATH="$prefix/bin:$PATH" ddp_exp --install "$prefix"
 expect "PATH has it" test -z "$(grep 'export PATH' "$err")"

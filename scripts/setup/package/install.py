@@ -1,6 +1,6 @@
 """Installs a built program into a prefix: scripts/ddp-exp --install.
 
-    install.py BUILD PREFIX
+    install.py BUILD PREFIX [LIBTORCH]     LIBTORCH, a folder that holds torch/ and nvidia/: with that, too
 
 Each file takes its place by a rename, so that a program that runs from there keeps its own. lib/ddp-exp/files.txt lists
 what was installed: what an earlier installation left and this one has not is removed, and nothing else.
@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import entries  # noqa: E402
+import libtorch  # noqa: E402
 import staging  # noqa: E402
 
 LIST = "lib/ddp-exp/files.txt"
@@ -60,7 +61,7 @@ def remove(prefix, name):
         folder.rmdir()
 
 
-def place(stage, prefix):
+def place(stage, prefix, with_libtorch):
     """Moves what is staged into the prefix."""
     files = dict(entries.files(stage))
     before = read_list(prefix)
@@ -70,12 +71,14 @@ def place(stage, prefix):
         target = prefix / name
         target.parent.mkdir(parents=True, exist_ok=True)
         file.replace(target)
-    for name in before - set(files):
+    # LibTorch stays where it was installed once, and is not replaced now.
+    kept = {name for name in before if name.startswith(libtorch.PLACES)} if not with_libtorch else set()
+    for name in before - set(files) - kept:
         remove(prefix, name)
-    write_list(prefix, set(files))
+    write_list(prefix, set(files) | kept)
 
 
-def main(build, prefix):
+def main(build, prefix, torch=None):
     prefix.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(prefix, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)  # until this process ends
@@ -84,7 +87,9 @@ def main(build, prefix):
     stage.mkdir()
     try:
         stage_into(build, stage)
-        place(stage, prefix)
+        if torch:
+            libtorch.lay_out(torch, stage)
+        place(stage, prefix, torch is not None)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
 
@@ -92,7 +97,7 @@ def main(build, prefix):
 if __name__ == "__main__":
     os.umask(0o022)
     try:
-        main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+        main(*map(pathlib.Path, sys.argv[1:]))
     except staging.StagingError as failure:
         fail(1, str(failure))
     except OSError as failure:
