@@ -53,8 +53,8 @@ if(NOT TARGET ddp-exp::component)
   add_library(ddp-exp::component INTERFACE IMPORTED)
   target_compile_features(ddp-exp::component INTERFACE cxx_std_20)
   ddp_sdk_list(ddp_flags flags)
-  # A project chooses its own optimisation.
-  list(FILTER ddp_flags EXCLUDE REGEX "^-(O|std=|DNDEBUG)")
+  # A project chooses its own optimisation and warnings.
+  list(FILTER ddp_flags EXCLUDE REGEX "^-(O|W|std=|DNDEBUG)")
   target_compile_options(ddp-exp::component INTERFACE ${ddp_flags})
   ddp_sdk_list(ddp_includes includes)
   foreach(folder ${ddp_includes})
