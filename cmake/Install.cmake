@@ -3,7 +3,7 @@
 #   PREFIX/lib/ddp-exp/         the program, its libraries, components.json and sdk.json, which it finds beside itself
 #   PREFIX/include/ddp-exp/     the headers that components of one's own include
 #   PREFIX/lib/cmake/ddp-exp/   for find_package(ddp-exp)
-#   PREFIX/share/ddp-exp/       experiments to start from, and their JSON Schema
+#   PREFIX/share/ddp-exp/       experiments to start from, their JSON Schema, and python/export_model.py
 #   PREFIX/share/               the manual page, and what completes the command line in bash, zsh and fish
 # The component "bundle" adds the system's libraries that not every system has. scripts/setup/package/staging.py calls it.
 # LibTorch and Arrow stay outside (launch/library/libtorch.h and format/table.cpp say where the program looks for them).
@@ -27,6 +27,7 @@ install(TARGETS ${ddp_parts} RUNTIME_DEPENDENCY_SET ddp_bundle
 install(FILES "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/components.json" DESTINATION lib/ddp-exp COMPONENT program)
 install(FILES "${schema}" DESTINATION share/ddp-exp COMPONENT program)
 install(DIRECTORY experiments DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY python DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.py")
 
 # Headers, and how to compile against them (cmake/Sdk.cmake).
 install(FILES "${installed_sdk}" DESTINATION lib/ddp-exp COMPONENT program)

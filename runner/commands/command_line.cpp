@@ -73,8 +73,8 @@ int run_command(int argc, char** argv) {
       complete(app, {argv + 2, argv + argc});
       return 0;
     }
-    if (argc == 2 && std::strcmp(argv[1], "__manual") == 0) {
-      print_manual(app);
+    if (argc == 3 && std::strcmp(argv[1], "__manual") == 0) {
+      print_manual(app, argv[2]);
       return 0;
     }
     if (argc > 1) require_known_verb(app, argv[1]);

@@ -28,6 +28,19 @@ std::string for_troff(const std::string& text) {
   return plain;
 }
 
+// A text of several sentences, in lines that are short enough with what for_troff adds.
+std::string paragraph(std::string text) {
+  constexpr std::size_t kWidth = 64;
+  for (std::size_t begin = 0; text.size() - begin > kWidth;) {
+    std::size_t blank = text.rfind(' ', begin + kWidth);
+    if (blank == std::string::npos || blank <= begin) blank = text.find(' ', begin + kWidth);
+    if (blank == std::string::npos) break;
+    text[blank] = '\n';
+    begin = blank + 1;
+  }
+  return for_troff(text);
+}
+
 std::string in_bold(const std::string& text) { return "\\fB" + for_troff(text) + "\\fR"; }
 std::string in_italics(const std::string& text) { return "\\fI" + for_troff(text) + "\\fR"; }
 
@@ -63,10 +76,10 @@ std::string option_text(const CLI::Option& option) {
   if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
   for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());
   std::string text = option.get_description();
-  if (remarks.empty()) return for_troff(text);
+  if (remarks.empty()) return paragraph(text);
   text += " (";
   for (std::size_t i = 0; i < remarks.size(); ++i) text += (i == 0 ? "" : "; ") + remarks[i];
-  return for_troff(text + ")");
+  return paragraph(text + ")");
 }
 
 void print_options(const CLI::App& app, const std::string& group) {
@@ -81,7 +94,7 @@ void print_options(const CLI::App& app, const std::string& group) {
 void print_all_options(const CLI::App& app) {
   for (const std::string& group : app.get_groups()) {
     if (group.empty()) continue;  // hidden
-    if (group != "Options") std::cout << ".PP\n" << for_troff(group) << ":\n";
+    if (group != "Options") std::cout << ".PP\n" << paragraph(group + ":") << "\n";
     print_options(app, group);
   }
 }
@@ -94,24 +107,24 @@ void print_verb(const CLI::App& verb) {
     const std::string name = in_italics(option->get_name(true)) + (option->get_expected_max() > 1 ? " ..." : "");
     std::cout << " " << (option->get_required() ? name : "[" + name + "]");
   }
-  std::cout << "\n.PP\n" << for_troff(verb.get_description()) << "\n";
+  std::cout << "\n.PP\n" << paragraph(verb.get_description()) << "\n";
   print_all_options(verb);
 }
 
 }  // namespace
 
-void print_manual(const CLI::App& app) {
+void print_manual(const CLI::App& app, const std::string& date) {
   const std::string name = app.get_name();
   std::string about = app.get_description();
   if (about.starts_with(name + " ")) about.erase(0, name.size() + 1);
-  std::cout << ".TH DDP\\-EXP 1 \"\" \"" << for_troff(name + " " + launch::build_id()) << "\" \"User Commands\"\n"
-            << ".SH NAME\n" << for_troff(name) << " \\- " << for_troff(about) << "\n"
+  std::cout << ".TH DDP\\-EXP 1 \"" << date << "\" \"" << for_troff(name + " " + launch::build_id()) << "\" \"User Commands\"\n"
+            << ".SH NAME\n" << for_troff(name) << " \\- " << paragraph(about) << "\n"
             << ".SH SYNOPSIS\n" << in_bold(name) << " " << in_italics("command") << " [" << in_italics("options") << "]\n"
             << ".SH OPTIONS\n";
   print_all_options(app);
   std::cout << ".SH COMMANDS\n";
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) print_verb(*verb);
-  std::cout << ".SH EXIT STATUS\n" << for_troff(app.get_footer()) << "\n";
+  std::cout << ".SH EXIT STATUS\n" << paragraph(app.get_footer()) << "\n";
 }
 
 }  // namespace ddp::commands

@@ -9,7 +9,7 @@ check_prefix() {
     fail 2 "cannot install into $prefix: that is the folder of the build; name another one"
   for folder in "$prefix" "$prefix"/{bin,include,lib,share}; do
     if [[ "$folder" != "$prefix" && ! -e "$folder" ]]; then continue; fi
-    if ! said=$(mkdir -p -- "$folder" 2>&1) || [[ ! -w "$folder" ]]; then
+    if ! said=$(umask 022 && mkdir -p -- "$folder" 2>&1) || [[ ! -w "$folder" ]]; then
       fail 2 "cannot install into $prefix: ${said:-$folder cannot be written to}" \
         "name a folder of yours, as --install ~/.local, or run this as the owner of that one"
     fi

@@ -56,6 +56,9 @@ def manual_tells_of_every_verb(prefix, folder):
     if shutil.which("groff"):
         done = subprocess.run(["groff", "-man", "-ww", "-Kutf8", "-Tutf8", page], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr, done.stderr
+    if shutil.which("mandoc"):
+        done = subprocess.run(["mandoc", "-Tlint", page], capture_output=True, text=True)
+        assert not done.stdout, done.stdout
 
 
 def shells_complete(prefix, folder):

@@ -22,7 +22,9 @@ expect "the build is no prefix" test "$status" = 2
 expect_text "$err" "folder of the build"
 
 echo second >"$checkout/models/second.txt"
+umask 077
 ddp_exp --install "two words"
+umask 022
 prefix="$scratch/two words"
 expect "it installs: $(cat "$err")" test "$status" = 0
 expect "it says nothing on stdout" test ! -s "$out"
@@ -31,6 +33,7 @@ expect_text "$err" "installed: $prefix/bin/ddp-exp"
 expect_text "$err" 'export PATH='
 expect_text "$err" "it uses LibTorch in $cache/libtorch-2.11.0"
 expect "what reads tables is built for it" test -e "$checkout/build/release/bin/libddp_tables.so"
+expect "others may use it, whatever the umask is" test -z "$(find "$prefix" ! -perm -o=r -o -type d ! -perm -o=rx)"
 "$prefix/lib/ddp-exp/ddp-exp" run >"$out"
 expect_text "$out" "models: linear second"
 

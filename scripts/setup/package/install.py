@@ -98,6 +98,8 @@ if __name__ == "__main__":
     os.umask(0o022)
     try:
         main(*map(pathlib.Path, sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
     except staging.StagingError as failure:
         fail(1, str(failure))
     except OSError as failure:
