@@ -24,7 +24,11 @@ endfunction()
 function(ddp_write_sdk file precompiled torch)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
-  ddp_json_list(flags ${flags} -std=c++20 -fPIC -Wall -DUSE_DISTRIBUTED -DUSE_C10D_GLOO)
+  list(APPEND flags -std=c++20 -fPIC -Wall -DUSE_DISTRIBUTED -DUSE_C10D_GLOO)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    list(APPEND flags -Wno-restrict)  # as cmake/Warnings.cmake
+  endif()
+  ddp_json_list(flags ${flags})
   ddp_json_list(includes ${ARGN} "\${torch}/torch/include" "\${torch}/torch/include/torch/csrc/api/include")
   ddp_json_list(precompile "<torch/nn/cloneable.h>" "<torch/nn/module.h>" "<torch/nn/modules/container/any.h>"
                 "<nlohmann/json.hpp>" "\"models/model.h\"" "\"datasets/dataset.h\"")

@@ -117,9 +117,12 @@ void print_manual(const CLI::App& app, const std::string& date) {
   const std::string name = app.get_name();
   std::string about = app.get_description();
   if (about.starts_with(name + " ")) about.erase(0, name.size() + 1);
-  std::cout << ".TH DDP\\-EXP 1 \"" << date << "\" \"" << for_troff(name + " " + launch::build_id()) << "\" \"User Commands\"\n"
-            << ".SH NAME\n" << for_troff(name) << " \\- " << paragraph(about) << "\n"
-            << ".SH SYNOPSIS\n" << in_bold(name) << " " << in_italics("command") << " [" << in_italics("options") << "]\n"
+  std::cout << ".TH DDP\\-EXP 1 \"" << date << "\" \"" << for_troff(name + " " + launch::build_id())
+            << "\" \"User Commands\"\n"
+            << ".SH NAME\n"
+            << for_troff(name) << " \\- " << paragraph(about) << "\n"
+            << ".SH SYNOPSIS\n"
+            << in_bold(name) << " " << in_italics("command") << " [" << in_italics("options") << "]\n"
             << ".SH OPTIONS\n";
   print_all_options(app);
   std::cout << ".SH COMMANDS\n";
