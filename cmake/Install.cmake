@@ -1,8 +1,11 @@
 # cmake --install BUILD --prefix PREFIX: a program that may be moved as a whole. Nothing in it names the build tree.
 #   PREFIX/bin/ddp-exp          a link to the program
-#   PREFIX/lib/ddp-exp/         the program, its libraries and components.json, which it finds beside itself
-#   PREFIX/share/ddp-exp/       experiments to start from, and their JSON Schema
-# The component "bundle", which scripts/package takes too, adds the system's libraries that not every system has.
+#   PREFIX/lib/ddp-exp/         the program, its libraries, components.json and sdk.json, which it finds beside itself
+#   PREFIX/include/ddp-exp/     the headers that components of one's own include
+#   PREFIX/lib/cmake/ddp-exp/   for find_package(ddp-exp)
+#   PREFIX/share/ddp-exp/       experiments to start from, their JSON Schema, and python/export_model.py
+#   PREFIX/share/               the manual page, and what completes the command line in bash, zsh and fish
+# The component "bundle" adds the system's libraries that not every system has. scripts/setup/package/staging.py calls it.
 # LibTorch and Arrow stay outside (launch/library/libtorch.h and format/table.cpp say where the program looks for them).
 set(ddp_parts ddp-exp ddp_core ddp_rank)
 if(DDP_WITH_NCCL)
@@ -24,6 +27,31 @@ install(TARGETS ${ddp_parts} RUNTIME_DEPENDENCY_SET ddp_bundle
 install(FILES "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/components.json" DESTINATION lib/ddp-exp COMPONENT program)
 install(FILES "${schema}" DESTINATION share/ddp-exp COMPONENT program)
 install(DIRECTORY experiments DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY python DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.py")
+
+# Headers, and how to compile against them (cmake/Sdk.cmake).
+install(FILES "${installed_sdk}" DESTINATION lib/ddp-exp COMPONENT program)
+get_target_property(nlohmann nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
+list(GET nlohmann 0 nlohmann)
+install(CODE "set(DDP_SOURCE \"${CMAKE_SOURCE_DIR}\")\nset(DDP_NLOHMANN \"${nlohmann}\")" COMPONENT program)
+install(SCRIPT cmake/InstallHeaders.cmake COMPONENT program)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/generated/installed/ddp-exp-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES cmake/package/ddp-exp-config.cmake "${CMAKE_BINARY_DIR}/generated/installed/ddp-exp-config-version.cmake"
+  DESTINATION lib/cmake/ddp-exp COMPONENT program)
+
+# The manual page, and what asks the program to complete its command line: found where man and the shells look.
+install(FILES "${manual}" DESTINATION share/man/man1 COMPONENT program)
+set(program ddp-exp)
+foreach(shell_and_place bash:bash-completion/completions/ddp-exp zsh:zsh/site-functions/_ddp-exp
+        fish:fish/vendor_completions.d/ddp-exp.fish)
+  string(REGEX MATCH "^(.*):(.*)/(.*)$" matched "${shell_and_place}")
+  set(script "${CMAKE_BINARY_DIR}/generated/installed/${CMAKE_MATCH_1}")
+  configure_file("runner/completion/shells/${CMAKE_MATCH_1}" "${script}" @ONLY)
+  install(FILES "${script}" DESTINATION "share/${CMAKE_MATCH_2}" RENAME "${CMAKE_MATCH_3}" COMPONENT program)
+endforeach()
+
 install(CODE [[
   file(MAKE_DIRECTORY "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin")
   file(CREATE_LINK ../lib/ddp-exp/ddp-exp "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/ddp-exp" SYMBOLIC)

@@ -63,6 +63,7 @@ int run_command(int argc, char** argv) {
   app.name("ddp-exp");
   app.require_subcommand(1);
   app.set_version_flag("--version", "ddp-exp " + launch::build_id() + ", LibTorch " + launch::kLibTorchVersion);
+  app.footer("Exit codes: 0 done, 1 training failed, 2 nothing was started, 130 and 143 stopped by a signal.");
   int exit_code = 0;
   for (const auto& [place, add] : verbs()) add(app, exit_code);
   std::string unused_results;
@@ -70,6 +71,10 @@ int run_command(int argc, char** argv) {
   try {
     if (argc > 1 && std::strcmp(argv[1], "__complete") == 0) {
       complete(app, {argv + 2, argv + argc});
+      return 0;
+    }
+    if (argc == 3 && std::strcmp(argv[1], "__manual") == 0) {
+      print_manual(app, argv[2]);
       return 0;
     }
     if (argc > 1) require_known_verb(app, argv[1]);

@@ -26,4 +26,8 @@ std::vector<std::string> schema_names();
 // scripts ask `ddp-exp __complete` with the words behind the program's name.
 void complete(const CLI::App& app, const std::vector<std::string>& words);
 
+// Prints the manual page of this date, in troff with the macros "man": what --help says of the program and of each
+// verb. The build asks `ddp-exp __manual 2026-11-23` for it.
+void print_manual(const CLI::App& app, const std::string& date);
+
 }  // namespace ddp::commands

@@ -64,3 +64,5 @@ fi
 . "$root/scripts/setup/fetch.sh"
 # shellcheck source=build.sh
 . "$root/scripts/setup/build.sh"
+# shellcheck source=install.sh
+. "$root/scripts/setup/install.sh"

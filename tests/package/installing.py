@@ -2,6 +2,7 @@
 
 import functools
 import importlib.metadata
+import json
 import os
 import pathlib
 import subprocess
@@ -11,6 +12,7 @@ SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
 BUILD = pathlib.Path(os.environ["DDP_EXP"]).parent.parent
 TORCH = pathlib.Path(os.environ["DDP_TORCH"])  # torch/ and nvidia/, with what pip says of them
 PYTHON = "/usr/bin/python3"  # the system's, whose pip the set-up installs
+NOBODY = 65534
 # The libraries that a package takes from the system.
 OF_THE_SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libutil.", "libgcc_s.",
                  "libstdc++.")
@@ -41,6 +43,12 @@ def pack(folder):
     return [pathlib.Path(line) for line in made.splitlines()]
 
 
+def install(prefix):
+    """Installs this build there, as scripts/ddp-exp --install does. Returns the prefix."""
+    run([PYTHON, "-I", "-B", SOURCE / "scripts/setup/package/install.py", BUILD, prefix])
+    return prefix
+
+
 @functools.cache
 def can_hide_folders():
     return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
@@ -54,6 +62,22 @@ def run_elsewhere(command, folder, code=0, **environment):
         hide = 'mount -t tmpfs none "$1" && shift && exec "$@"'
         command = ["unshare", "-m", "sh", "-c", hide, "sh", BUILD, *command]
     return run(command, cwd=folder, code=code)
+
+
+def as_a_stranger(command, prefix, folder):
+    """In that folder, as another user where this one can become one, and with the prefix on a file system that is mounted
+    to read. LibTorch is in the prefix, wherever it lies on this machine. Returns stdout."""
+    if not can_hide_folders():
+        for name in ("torch", "nvidia"):
+            (prefix / "lib" / name).symlink_to(TORCH / name)
+        return run_elsewhere(command, folder)
+    for name in ("torch", "nvidia"):
+        (prefix / "lib" / name).mkdir()
+    os.chown(folder, NOBODY, NOBODY)
+    mounts = 'for name in torch nvidia; do mount --rbind "$2/$name" "$1/lib/$name"; done; '
+    mounts += 'mount --rbind "$1" "$1" && mount -o remount,bind,ro "$1" && shift 2 && '
+    mounts += f'exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups "$@"'
+    return run_elsewhere(["unshare", "-m", "sh", "-ec", mounts, "sh", prefix, TORCH, *command], folder)
 
 
 def check_libraries(folder):
@@ -72,6 +96,15 @@ def check_libraries(folder):
             assert place and "not found" not in place, line
             path = os.path.abspath(place.split(" (")[0])
             assert pathlib.Path(path).is_relative_to(folder.parent), f"{file.name} takes it from outside: {line}"
+
+
+def check_headers(folder):
+    """sdk.json beside the program names folders of headers that are there, and nothing of the checkout."""
+    text = (folder / "sdk.json").read_text()
+    assert str(SOURCE) not in text, text
+    own = [folder / include for include in json.loads(text)["includes"] if not include.startswith("${torch}/")]
+    for header in ("models/model.h", "datasets/dataset.h", "train/loss/loss.h", "nlohmann/json.hpp"):
+        assert any((include / header).exists() for include in own), (header, own)
 
 
 def requirements_of(folder):

@@ -25,6 +25,17 @@ def trains_as_the_checkout(program, experiments, folder):
     assert weights(elsewhere / "results") == expected, "the package trains other bits than the checkout"
 
 
+def find_package_finds_it(packages, project):
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(mine LANGUAGES CXX)\n"
+                                            "find_package(ddp-exp REQUIRED)\n"
+                                            "get_target_property(folders ddp-exp::component INTERFACE_INCLUDE_DIRECTORIES)\n"
+                                            "message(STATUS \"headers: ${folders}\")\n")
+    said = installing.run_elsewhere(["cmake", "-S", project, "-B", project / "build", "-G", "Ninja",
+                                     f"-Dddp-exp_DIR={packages / 'ddp_exp/cmake'}"], project)
+    assert f"headers: {packages / 'ddp_exp/include'};" in said and f";{packages / 'torch/include'};" in said, said
+
+
 def messages_name_nothing_of_the_checkout(program, experiments, folder):
     said = installing.run_elsewhere([program, "run", experiments / "digits.toml"], folder, code=2)
     assert "the digits dataset is not there" in said and "pip install scikit-learn" in said, said
@@ -70,6 +81,10 @@ def main(folder):
     version = installing.run_elsewhere([program, "--version"], folder)
     assert re.match(rf"ddp-exp {wheel.name.split('-')[1]}\+", version), version
     installing.check_libraries(packages / "ddp_exp")
+    installing.check_headers(packages / "ddp_exp")
+    find_package_finds_it(packages, folder / "project")
+    assert (environment / "share/man/man1/ddp-exp.1").exists()
+    assert (environment / "share/bash-completion/completions/ddp-exp").exists()
     trains_as_the_checkout(program, experiments, folder)
     # By a symbolic link, as pipx makes one.
     (folder / "link").symlink_to(program)

@@ -9,7 +9,6 @@ import os
 import pathlib
 import platform
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -17,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import archive  # noqa: E402
-import licenses  # noqa: E402
+import staging  # noqa: E402
 import wheel  # noqa: E402
 
 LARGEST = 15_000_000
@@ -39,27 +38,6 @@ def pinned_version(package, layer):
     return re.search(rf"^{package}==(\S+)", wanted, re.M).group(1)
 
 
-def install(build, stage):
-    """Installs the files that cmake/Install.cmake lists, without symbols that only debuggers need."""
-    for component in ("program", "bundle"):
-        command = ["cmake", "--install", build, "--prefix", stage, "--strip", "--component", component]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            fail(f"cmake --install failed:\n{done.stdout}{done.stderr}")
-
-
-def replace_links(folder):
-    """A library comes as libx.so.1 -> libx.so.1.2.3. Only the first name is asked for, and a wheel holds no links."""
-    targets = {link: link.resolve() for link in folder.iterdir() if link.is_symlink()}
-    for link, target in targets.items():
-        content = target.read_bytes()
-        link.unlink()
-        link.write_bytes(content)
-        link.chmod(0o755)
-    for target in set(targets.values()):
-        target.unlink()
-
-
 def platform_tag():
     """The C library of this machine: pip installs the wheel where it is at least as new, as is then libstdc++."""
     name, version = platform.libc_ver()
@@ -75,11 +53,10 @@ def main(build, folder):
     arrow = pinned_version("pyarrow", "tables")
     with tempfile.TemporaryDirectory() as scratch:
         stage = pathlib.Path(scratch)
-        install(build, stage)
-        replace_links(stage / "lib/ddp-exp")
         try:
-            licenses.collect(stage / "lib/ddp-exp", stage / "share/doc/ddp-exp/licenses")
-        except LookupError as error:
+            staging.lay_out(build, stage)
+            staging.add_licenses(stage)
+        except (staging.StagingError, LookupError) as error:
             fail(str(error))
         made = [wheel.write(stage, folder, version, torch, arrow, platform_tag()),
                 archive.write(stage, folder, version, torch)]

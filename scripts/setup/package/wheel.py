@@ -1,8 +1,9 @@
 """Writes the wheel. Its parts, and where pip puts them:
 
-    ddp_exp/                          site-packages, beside torch/: the program and its libraries
+    ddp_exp/                          site-packages, beside torch/: the program, its libraries and sdk.json
+    ddp_exp/include/, ddp_exp/cmake/  headers, and what find_package(ddp-exp) reads
     ddp_exp-V.data/scripts/ddp-exp    bin/: a launcher, which starts the program
-    ddp_exp-V.data/data/share/        share/ of the environment: experiments, their schema, licenses
+    ddp_exp-V.data/data/share/        share/ of the environment: experiments, their schema, licenses, manual, completion
 """
 
 import base64
@@ -14,6 +15,8 @@ import entries
 
 LAUNCHER = pathlib.Path(__file__).with_name("launcher.sh")
 README = pathlib.Path(__file__).with_name("wheel.md")
+# What a prefix holds elsewhere lies below the package, whose files find each other.
+PLACES = {"include": "include/ddp-exp", "cmake": "lib/cmake/ddp-exp"}
 
 
 def metadata(version, torch, arrow):
@@ -38,12 +41,21 @@ def record_line(path, content):
     return f"{path},sha256={digest},{len(content)}\n"
 
 
+def sdk_of_a_package(stage):
+    """sdk.json with the places that headers have in a wheel."""
+    text = (stage / "lib/ddp-exp/sdk.json").read_text()
+    return text.replace('"../../include/ddp-exp', '"include')
+
+
 def write(stage, folder, version, torch, arrow, platform_tag):
     """From a folder that cmake installed into. Returns the wheel's path."""
     tag = f"py3-none-{platform_tag}"
     info, data = f"ddp_exp-{version}.dist-info", f"ddp_exp-{version}.data"
     contents = {f"ddp_exp/{path}": (file.read_bytes(), file.stat().st_mode & 0o777)
                 for path, file in entries.files(stage / "lib/ddp-exp")}
+    contents |= {f"ddp_exp/{package_place}/{path}": (file.read_bytes(), 0o644)
+                 for package_place, place in PLACES.items() for path, file in entries.files(stage / place)}
+    contents["ddp_exp/sdk.json"] = (sdk_of_a_package(stage).encode(), 0o644)
     contents |= {f"{data}/data/share/{path}": (file.read_bytes(), 0o644)
                  for path, file in entries.files(stage / "share")}
     contents[f"{data}/scripts/ddp-exp"] = (LAUNCHER.read_bytes(), 0o755)

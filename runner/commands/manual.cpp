@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "commands/commands.h"
+#include "launch/library/version.h"
+
+namespace ddp::commands {
+namespace {
+
+// A text as troff prints it unchanged: a "-" that can be copied, and no line that is taken for a request.
+std::string for_troff(const std::string& text) {
+  std::string plain;
+  for (const char c : text) {
+    const bool begins_line = plain.empty() || plain.back() == '\n';
+    if (begins_line && (c == '.' || c == '\'')) plain += "\\&";
+    if (c == '\\') {
+      plain += "\\e";
+    } else if (c == '-') {
+      plain += "\\-";
+    } else {
+      plain += c;
+    }
+  }
+  return plain;
+}
+
+// A text of several sentences, in lines that are short enough with what for_troff adds.
+std::string paragraph(std::string text) {
+  constexpr std::size_t kWidth = 64;
+  for (std::size_t begin = 0; text.size() - begin > kWidth;) {
+    std::size_t blank = text.rfind(' ', begin + kWidth);
+    if (blank == std::string::npos || blank <= begin) blank = text.find(' ', begin + kWidth);
+    if (blank == std::string::npos) break;
+    text[blank] = '\n';
+    begin = blank + 1;
+  }
+  return for_troff(text);
+}
+
+std::string in_bold(const std::string& text) { return "\\fB" + for_troff(text) + "\\fR"; }
+std::string in_italics(const std::string& text) { return "\\fI" + for_troff(text) + "\\fR"; }
+
+// The limits of a value, as CLI11 writes them behind the colon: "INT:INT in [1 - 100]".
+std::string limits_of(const std::string& type) {
+  const std::size_t at = type.find(" in [");
+  if (at == std::string::npos) return "";
+  std::string limits = type.substr(at + 5, type.size() - at - 6);
+  if (const std::size_t dash = limits.find(" - "); dash != std::string::npos) limits.replace(dash, 3, " to ");
+  return "from " + limits;
+}
+
+// "-o, --output TEXT"; of two spellings that differ in "-" and "_" the first one.
+std::string option_heading(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) {
+    if (name.find('_') == std::string::npos) names.push_back("--" + name);
+  }
+  if (names.empty()) names.push_back(option.get_name(true));
+  std::string heading;
+  for (const std::string& name : names) heading += (heading.empty() ? "" : ", ") + in_bold(name);
+  const std::string type = option.get_type_name();
+  if (!option.get_positional() && option.get_items_expected_max() > 0) {
+    heading += " " + in_italics(type.substr(0, type.find(':')));
+  }
+  return heading + (option.get_expected_max() > 1 ? " ..." : "");
+}
+
+std::string option_text(const CLI::Option& option) {
+  std::vector<std::string> remarks;
+  if (const std::string limits = limits_of(option.get_type_name()); !limits.empty()) remarks.push_back(limits);
+  if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
+  for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());
+  std::string text = option.get_description();
+  if (remarks.empty()) return paragraph(text);
+  text += " (";
+  for (std::size_t i = 0; i < remarks.size(); ++i) text += (i == 0 ? "" : "; ") + remarks[i];
+  return paragraph(text + ")");
+}
+
+void print_options(const CLI::App& app, const std::string& group) {
+  for (const CLI::Option* option : app.get_options()) {
+    // Each verb has --help, of which the page tells once.
+    const bool repeated = app.get_parent() != nullptr && option == app.get_help_ptr();
+    if (option->get_group() != group || repeated) continue;
+    std::cout << ".TP\n" << option_heading(*option) << "\n" << option_text(*option) << "\n";
+  }
+}
+
+void print_all_options(const CLI::App& app) {
+  for (const std::string& group : app.get_groups()) {
+    if (group.empty()) continue;  // hidden
+    if (group != "Options") std::cout << ".PP\n" << paragraph(group + ":") << "\n";
+    print_options(app, group);
+  }
+}
+
+void print_verb(const CLI::App& verb) {
+  std::cout << ".SS " << for_troff(verb.get_name()) << "\n" << in_bold("ddp-exp " + verb.get_name());
+  std::cout << " [" << in_italics("options") << "]";
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = in_italics(option->get_name(true)) + (option->get_expected_max() > 1 ? " ..." : "");
+    std::cout << " " << (option->get_required() ? name : "[" + name + "]");
+  }
+  std::cout << "\n.PP\n" << paragraph(verb.get_description()) << "\n";
+  print_all_options(verb);
+}
+
+}  // namespace
+
+void print_manual(const CLI::App& app, const std::string& date) {
+  const std::string name = app.get_name();
+  std::string about = app.get_description();
+  if (about.starts_with(name + " ")) about.erase(0, name.size() + 1);
+  std::cout << ".TH DDP\\-EXP 1 \"" << date << "\" \"" << for_troff(name + " " + launch::build_id())
+            << "\" \"User Commands\"\n"
+            << ".SH NAME\n"
+            << for_troff(name) << " \\- " << paragraph(about) << "\n"
+            << ".SH SYNOPSIS\n"
+            << in_bold(name) << " " << in_italics("command") << " [" << in_italics("options") << "]\n"
+            << ".SH OPTIONS\n";
+  print_all_options(app);
+  std::cout << ".SH COMMANDS\n";
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) print_verb(*verb);
+  std::cout << ".SH EXIT STATUS\n" << paragraph(app.get_footer()) << "\n";
+}
+
+}  // namespace ddp::commands
