@@ -1,6 +1,7 @@
 #include "config/components.h"
 
 #include <fstream>
+#include <utility>
 
 #include "base/error.h"
 #include "base/installation.h"
@@ -14,9 +15,19 @@ constexpr int kVersion = 1;
 
 void Components::add(const std::string& kind, Spec spec) {
   const std::string name = spec.name;
-  if (!by_kind_[kind].emplace(name, std::move(spec)).second) {
+  if (!own()[kind].emplace(name, std::move(spec)).second) {
     throw usage_error("there are two components called " + kind + " \"" + name + "\"");
   }
+}
+
+void Components::add(Plugin plugin, const Components& known) {
+  for (const auto& [kind, specs] : *known.by_kind_) own()[kind] = specs;
+  plugin_ = std::move(plugin);
+}
+
+Components::ByKind& Components::own() {
+  if (by_kind_.use_count() > 1) by_kind_ = std::make_shared<ByKind>(*by_kind_);
+  return *by_kind_;
 }
 
 const Spec* Components::find(const std::string& kind, const std::string& name) const {
@@ -27,14 +38,14 @@ const Spec* Components::find(const std::string& kind, const std::string& name) c
 
 const std::map<std::string, Spec>& Components::of(const std::string& kind) const {
   static const std::map<std::string, Spec> none;
-  const auto it = by_kind_.find(kind);
-  return it == by_kind_.end() ? none : it->second;
+  const auto it = by_kind_->find(kind);
+  return it == by_kind_->end() ? none : it->second;
 }
 
 Value Components::to_json() const {
   Value json = Value::object();
   json["version"] = kVersion;
-  for (const auto& [kind, specs] : by_kind_) {
+  for (const auto& [kind, specs] : *by_kind_) {
     json[kind] = Value::array();
     for (const auto& [name, spec] : specs) json[kind].push_back(config::to_json(spec));
   }

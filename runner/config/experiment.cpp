@@ -133,6 +133,8 @@ void Experiment::fields(Fields& f) {
   f({.name = "threads", .doc = "CPU threads a rank; default: cores / ranks", .range = between(1, 4096)}, threads);
   f({.name = "init_from", .doc = "take the first weights of this checkpoint or .safetensors file", .path = true},
     init_from);
+  f({.name = "sources", .doc = "files of C++ with models, datasets and other components of your own", .path = true},
+    sources);
   f({.name = "deterministic", .doc = "cuDNN: deterministic kernels, no benchmark"}, deterministic);
   f({.name = "flush_denormal", .doc = "CPU: numbers below 1e-38 are 0, as by torch.set_flush_denormal"},
     flush_denormal);
@@ -180,7 +182,10 @@ Metric Experiment::best_metric() const {
   return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
 }
 
-void Experiment::resolve_metric(const Components& components) {
+Components Experiment::components() const { return components_ ? *components_ : Components::installed(); }
+
+void Experiment::resolve(const Components& components) {
+  components_ = components;
   direction_ = direction_of(best_metric().name, components);
 }
 

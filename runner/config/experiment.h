@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "config/components.h"
 #include "config/metric.h"
 #include "config/option/option.h"
 
@@ -88,6 +90,7 @@ struct Experiment {
   std::int64_t seed = 42;
   std::optional<std::int64_t> threads;
   std::string init_from;  // empty: weights are drawn from the seed
+  std::vector<std::string> sources;  // the user's own files of C++
   bool deterministic = false;
   bool flush_denormal = false;
   Component model;
@@ -115,10 +118,13 @@ struct Experiment {
 
   // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
-  // Takes the direction of that metric from its component; load() calls it.
-  void resolve_metric(const Components& components);
+  // The components that it can name: those that load() knew, with what `sources` adds; else the installed ones.
+  Components components() const;
+  // Takes these components, and from them the direction of that metric; load() calls it.
+  void resolve(const Components& components);
 
  private:
+  std::optional<Components> components_;
   Direction direction_ = Direction::less;  // of best_metric()
 };
 

@@ -78,7 +78,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   Value values = Checker(options, components, problems).check(root);
   if (!root.find("name")) values["name"] = file.stem().string();
   loaded.experiment = read<Experiment>(values);
-  loaded.experiment.resolve_metric(components);
+  loaded.experiment.resolve(components);
   if (const Spec* model = components.find("model", loaded.experiment.model.name)) {
     loaded.model_devices = model->traits.value("devices", std::int64_t{1});
   }
@@ -94,6 +94,20 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   }
   check_rules(root, loaded.experiment, components, problems);
   return loaded;
+}
+
+std::vector<NamedSource> named_sources(const std::filesystem::path& file, const std::vector<std::string>& sets) {
+  Problems problems;
+  const std::optional<Node> root = compose(file, sets, describe<Experiment>(), problems);
+  const Node* list = root ? root->find("sources") : nullptr;
+  std::vector<NamedSource> sources;
+  if (!list) return sources;
+  for (const Node& item : list->items) {
+    const std::optional<std::string> name = item.text();
+    if (!name || name->empty()) return {};
+    sources.push_back({.path = absolute_path(item, *name), .place = item.place});
+  }
+  return sources;
 }
 
 Loaded load(const std::filesystem::path& file, const std::vector<std::string>& sets, const Components& components) {

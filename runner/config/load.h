@@ -34,6 +34,16 @@ class Loaded {
   bool reads_tables = false;  // a dataset needs libddp_tables.so
 };
 
+// A file of the key `sources`, with the place that names it.
+struct NamedSource {
+  std::string path;  // absolute
+  Place place;
+};
+
+// The files of the key `sources`, which add to what an experiment, or a sweep, can name: they are known before it is
+// checked. None where the file cannot be read, or the key is no list of texts: load() tells.
+std::vector<NamedSource> named_sources(const std::filesystem::path& file, const std::vector<std::string>& sets);
+
 // Reads an experiment file, what it extends, and the --set assignments, and checks all of it against the
 // known keys and components; the options of components are filled in with their defaults.
 // Throws one ddp::Error (usage) that shows every mistake with file:line:column, source line, what is wrong,

@@ -189,6 +189,7 @@ void RunDirectory::begin(const fs::path& file, const std::string& text) const {
     if (!is_new) throw;
     std::error_code ignored;
     fs::remove(file, ignored);
+    fs::remove_all(path_ / "sources", ignored);
     remove_what_was_made();
     throw usage_error(error.what());
   }

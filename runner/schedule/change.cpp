@@ -26,6 +26,7 @@ std::string length_text(const Course& course) {
 }  // namespace
 
 std::string change_in_words(const Course& before, const Course& now, std::int64_t step) {
+  if (!is_here(before.experiment.scheduler.name) || !is_here(now.experiment.scheduler.name)) return "";
   const double old_lr = scheduler_of(before.experiment, before.steps)(std::min(step, before.steps));
   config::Experiment with_old_lr = now.experiment;
   with_old_lr.optimizer.options["lr"] = before.experiment.optimizer.options.value("lr", 0.0);

@@ -14,8 +14,8 @@ struct Course {
 };
 
 // Describes the effect of a changed schedule on a run that has done `step` steps: the lr of the next step by the new
-// and by the old schedule, and the last lr. Returns "" where both give the same lr, or where only the optimizer's lr
-// changed.
+// and by the old schedule, and the last lr. Returns "" where both give the same lr, where only the optimizer's lr
+// changed, or where one of them is not here (is_here).
 std::string change_in_words(const Course& before, const Course& now, std::int64_t step);
 
 }  // namespace ddp::schedule

@@ -1,6 +1,7 @@
 #include "schedule/scheduler.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace ddp::schedule {
 
@@ -12,6 +13,11 @@ SchedulerRegistry& schedulers() {
 Scheduler scheduler_of(const config::Experiment& e, std::int64_t steps) {
   const Horizon horizon{.lr = e.optimizer.options.value("lr", 0.0), .steps = steps};
   return schedulers().build(e.scheduler.name, e.scheduler.options, horizon);
+}
+
+bool is_here(const std::string& scheduler) {
+  const std::vector<std::string> names = schedulers().names();
+  return std::binary_search(names.begin(), names.end(), scheduler);
 }
 
 Scheduler with_warmup(const Warmup& warmup, const Horizon& horizon,

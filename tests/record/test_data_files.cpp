@@ -120,6 +120,7 @@ TEST_CASE("the files of the data are those that globs match, and those in a fold
   const fs::path a = scratch.folder() / "a.txt";
   fs::last_write_time(a, fs::file_time_type(std::chrono::nanoseconds(123456789)));
   config::Experiment experiment;
+  experiment.resolve(components());
   experiment.init_from = (scratch.folder() / "model.safetensors").string();
   experiment.dataset = {.name = "text",
                         .options = {{"path", (scratch.folder() / "*.txt").string()},
@@ -129,7 +130,7 @@ TEST_CASE("the files of the data are those that globs match, and those in a fold
       .name = "text",
       .options = {{"path", (scratch.folder() / "gone.txt").string()}, {"tokenizer", "char"}, {"block_size", 4}}};
   std::vector<std::string> names;
-  const std::vector<DataFile> files = data_files(experiment, components());
+  const std::vector<DataFile> files = data_files(experiment);
   for (const DataFile& one : files) {
     names.push_back(fs::path(one.path).filename().string());
     CHECK(one.bytes == static_cast<std::int64_t>(fs::file_size(one.path)));
@@ -144,12 +145,13 @@ TEST_CASE("a file whose name is no UTF-8 has a state that JSON holds, and that i
   const Scratch scratch;
   scratch.write("data/\xff.csv", "x");
   config::Experiment experiment;
+  experiment.resolve(components());
   experiment.dataset = {.name = "csv",
                         .options = {{"path", (scratch.folder() / "data/*.csv").string()}, {"target", "y"}}};
-  const std::vector<DataFile> files = data_files(experiment, components());
+  const std::vector<DataFile> files = data_files(experiment);
   REQUIRE(files.size() == 1);
   const auto state = nlohmann::json::parse(config::Value{{"data", to_value(files)}}.dump());
-  CHECK(data_difference(*data_member(state), data_files(experiment, components())).path.empty());
+  CHECK(data_difference(*data_member(state), data_files(experiment)).path.empty());
 }
 
 }  // namespace ddp::record

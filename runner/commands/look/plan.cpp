@@ -16,6 +16,7 @@
 #include "commands/train/launch_flags.h"
 #include "commands/train/prepare.h"
 #include "launch/held/describe.h"
+#include "launch/plugin/experiment.h"
 
 namespace ddp::commands {
 
@@ -53,7 +54,7 @@ void add_plan(CLI::App& app, int& exit_code) {
       show_sweep(prepare_sweep(o->file, o->sets, o->jobs, /*timed=*/true), o->results, o->json);
       return;
     }
-    config::Loaded loaded = config::load(o->file, o->sets, config::Components::installed());
+    config::Loaded loaded = launch::load_experiment(o->file, o->sets);
     launch::Launch launch = launch::choose_launch(o->flags);
     const Prepared prepared = prepare(std::move(loaded), launch);
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);

@@ -27,7 +27,7 @@ std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) 
 // The options of the model that the data can tell, as they are: given or found.
 config::Value sizes_from_data(const config::Experiment& e) {
   config::Value sizes = config::Value::object();
-  const auto components = config::Components::installed();
+  const auto components = e.components();
   const config::Spec* model = components.find("model", e.model.name);
   if (model == nullptr) return sizes;
   for (const config::Option& option : model->options) {

@@ -13,6 +13,8 @@
 #include "config/check/files.h"
 #include "config/load.h"
 #include "launch/plan/ineffective.h"
+#include "launch/plugin/experiment.h"
+#include "launch/run/stopped.h"
 
 namespace ddp::commands {
 namespace {
@@ -31,20 +33,22 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-void look_into(const config::Loaded& loaded, const config::Components& components, Findings& found) {
-  for (const Error& missing : config::missing_files(loaded, components)) add_once(found.mistakes, missing.what());
+void look_into(const config::Loaded& loaded, Findings& found) {
+  for (const Error& missing : config::missing_files(loaded, loaded.experiment.components())) add_once(found.mistakes, missing.what());
   for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);
 }
 
-Findings examine(const std::string& file, const ValidateOptions& options, const config::Components& components) {
+Findings examine(const std::string& file, const ValidateOptions& options) {
   Findings found;
   try {
     if (config::has_sweep(file, options.sets)) {
-      const config::LoadedSweep sweep = config::load_sweep(file, options.sets, components);
-      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, components, found);
+      const config::LoadedSweep sweep = launch::load_sweep(file, options.sets);
+      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, found);
     } else {
-      look_into(config::load(file, options.sets, components), components, found);
+      look_into(launch::load_experiment(file, options.sets), found);
     }
+  } catch (const launch::Stopped&) {
+    throw;
   } catch (const Error& error) {
     found.mistakes.push_back(error.what());
   }
@@ -76,11 +80,10 @@ void print_findings(const std::string& file, const Findings& found) {
 
 // Every file is checked, also after a bad one.
 int validate(const ValidateOptions& options) {
-  const config::Components components = config::Components::installed();
   config::Value files = config::Value::array();
   bool all_good = true;
   for (const std::string& file : options.files) {
-    const Findings found = examine(file, options, components);
+    const Findings found = examine(file, options);
     all_good = all_good && found.mistakes.empty();
     if (options.json) {
       files.push_back(findings_as_json(file, found));

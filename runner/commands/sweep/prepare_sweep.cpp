@@ -8,6 +8,7 @@
 #include "commands/train/prepare.h"
 #include "launch/library/tables.h"
 #include "launch/plan/ineffective.h"
+#include "launch/plugin/experiment.h"
 
 namespace ddp::commands {
 namespace {
@@ -122,7 +123,7 @@ std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, cons
 PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             std::optional<int> jobs, bool timed) {
   PreparedSweep p;
-  p.loaded = std::make_unique<config::LoadedSweep>(config::load_sweep(file, sets, config::Components::installed()));
+  p.loaded = std::make_unique<config::LoadedSweep>(launch::load_sweep(file, sets));
   p.search = make_search(*p.loaded);
   const std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
   p.gpus = launch::visible_gpus();
@@ -133,7 +134,7 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
   }
   share_machine(p, jobs);
   const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });
-  p.library = std::make_unique<launch::RankLibrary>(gpus);
+  p.library = std::make_unique<launch::RankLibrary>(gpus, p.loaded->components().plugin());
   for (const launch::Plan& plan : plans) p.data.expect(plan);
   Tries tries(*p.library, p.data, timed);
   for (std::size_t i = 0; i < trials.size(); ++i) {

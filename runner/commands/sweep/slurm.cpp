@@ -8,6 +8,7 @@
 #include "commands/sets.h"
 #include "commands/sweep/slurm_options.h"
 #include "config/load.h"
+#include "launch/plugin/experiment.h"
 
 namespace ddp::commands {
 namespace {
@@ -19,7 +20,7 @@ int slurm(SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   std::vector<std::string> sets = job.sets;
   if (!job.name.empty()) sets.push_back("name=" + as_toml(job.name));
-  const auto loaded = config::load(o.file, sets, config::Components::installed());
+  const auto loaded = launch::load_experiment(o.file, sets);
   if (job.job_name.empty()) job.job_name = loaded.experiment.name;
   complete(o);
   if (job.exclusive && !job.port) job.port = kPort;

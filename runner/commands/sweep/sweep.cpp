@@ -17,6 +17,8 @@
 #include "commands/sweep/slurm_options.h"
 #include "commands/train/output.h"
 #include "config/difference.h"
+#include "launch/plugin/experiment.h"
+#include "launch/plugin/run_copy.h"
 #include "launch/run/git_state.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"
@@ -60,7 +62,7 @@ void require_same_data(const sweep::Trials& trials, const record::RunDirectory& 
     const record::RunDirectory run(directory.path() / record::RunDirectory::trial_folder(trial.number));
     const fs::path checkpoint = run.begun() ? record::latest_checkpoint(run.checkpoints()) : fs::path();
     if (checkpoint.empty()) continue;
-    const auto loaded = config::load(run.config(), {}, config::Components::installed());
+    const auto loaded = launch::load_experiment(run.config());
     record::require_same_data(checkpoint, record::data_files(loaded.experiment), {}, accepting_command);
   }
 }
@@ -97,7 +99,7 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
 }
 
 void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
-  directory.begin_sweep(p.loaded->to_toml());
+  directory.begin_sweep(launch::text_for(*p.loaded, directory));
   sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
 }
 
@@ -132,9 +134,8 @@ void require_independent(const search::Search& search, const std::string& method
 // A sweep has the settings that it was begun with: with others its trials could not be compared. A command that is run
 // again, as a batch system does with a job, repeats its --set.
 void require_settings_of(const record::RunDirectory& directory, const std::vector<std::string>& sets) {
-  const auto components = config::Components::installed();
-  const auto was = config::load_sweep(directory.sweep(), {}, components);
-  const auto would_be = config::load_sweep(directory.sweep(), sets, components);
+  const auto was = launch::load_sweep(directory.sweep());
+  const auto would_be = launch::load_sweep(directory.sweep(), sets);
   const auto changed = config::first_difference(was.to_value(), would_be.to_value());
   if (!changed) return;
   throw usage_error(
@@ -162,7 +163,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
 
 // What is written here need not be able to train here: a login node has no GPUs.
 int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
-  const config::LoadedSweep loaded = config::load_sweep(o.file, sets, config::Components::installed());
+  const config::LoadedSweep loaded = launch::load_sweep(o.file, sets);
   const auto search = make_search(loaded);
   require_independent(*search, loaded.sweep.method.name, "--array");
   check_trials(loaded, *search);
@@ -190,7 +191,7 @@ int sweep(SweepOptions& o) {
   }
   const fs::path folder = paths::absolute(o.file).parent_path();
   if (!o.run_id.empty()) {
-    const std::string name = config::load_sweep(o.file, sets, config::Components::installed()).name;
+    const std::string name = launch::load_sweep(o.file, sets).name;
     const record::RunDirectory own(fs::path(o.results) / name / o.run_id);
     if (own.is_sweep()) {
       require_settings_of(own, sets);

@@ -16,6 +16,7 @@
 #include "commands/train/output.h"
 #include "commands/train/resume.h"
 #include "commands/typed.h"
+#include "launch/plugin/experiment.h"
 #include "launch/run/fork_files.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
@@ -43,7 +44,7 @@ std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirect
   if (!o.name.empty()) {
     sets.push_back("name=" + as_toml(o.name));
   } else if (origin.is_trial()) {
-    const auto loaded = config::load(origin.config(), o.sets, config::Components::installed());
+    const auto loaded = launch::load_experiment(origin.config(), o.sets);
     sets.push_back("name=" + as_toml(loaded.experiment.name + "-trial-" + origin.path().filename().string()));
   }
   return sets;
@@ -154,7 +155,7 @@ int fork_run(const ForkOptions& o) {
   const auto directory = record::RunDirectory::find(o.results, o.run);
   directory.require_run();
   const std::vector<std::string> sets = fork_sets(o, directory);
-  const auto loaded = config::load(directory.config(), sets, config::Components::installed());
+  const auto loaded = launch::load_experiment(directory.config(), sets);
   launch::apply_init_method(loaded, launch);
   const NewFork fork{.options = o,
                      .origin = {.directory = directory,

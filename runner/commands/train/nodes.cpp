@@ -4,6 +4,8 @@
 
 #include "commands/train/prepare.h"
 #include "launch/cluster/guest.h"
+#include "launch/plugin/experiment.h"
+#include "launch/plugin/run_copy.h"
 #include "rank/train.h"
 
 namespace ddp::commands {
@@ -14,7 +16,9 @@ config::Loaded load_text(const std::string& toml) {
   const FileDescriptor file(memfd_create("node-0", MFD_CLOEXEC));
   if (!file) throw training_error("cannot keep the experiment: " + errno_text(errno));
   write_all(file.get(), toml.data(), toml.size(), "node 0's experiment");
-  return config::load("/proc/self/fd/" + std::to_string(file.get()), {}, config::Components::installed());
+  config::Loaded loaded = launch::load_experiment("/proc/self/fd/" + std::to_string(file.get()));
+  launch::require_sources_of(toml, loaded.experiment);
+  return loaded;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
                .init_from = resume_from.empty() ? launch::weights_of(p.loaded) : fs::path()};
   }
   if (p.plan.reads_tables) launch::obtain_tables();
-  p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus());
+  p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
   p.data = read_data(*p.library, p.loaded, p.plan, launch.one_rank(), use);
   p.probe = try_model(*p.library, p.loaded, p.plan, p.start, p.data);
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);

@@ -15,6 +15,7 @@
 #include "commands/train/nodes.h"
 #include "commands/train/output.h"
 #include "commands/typed.h"
+#include "launch/plugin/experiment.h"
 #include "launch/run/launched_rank.h"
 #include "record/saves/data_files.h"
 #include "record/saves/retention.h"
@@ -62,7 +63,7 @@ int resume(const ResumeOptions& o) {
                               .typed = o.typed,
                               .data_changed = o.data_changed};
   if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
-  const auto loaded = config::load(resumption.directory.config(), o.sets, config::Components::installed());
+  const auto loaded = launch::load_experiment(resumption.directory.config(), o.sets);
   launch::apply_init_method(loaded, launch);
   return as_part(launch, terms, patience_of(loaded.experiment),
                  [&](const launch::Part& part) { return resume_run(resumption, part); });

@@ -8,6 +8,8 @@
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
+#include "launch/plugin/experiment.h"
+#include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
 #include "record/summary.h"
@@ -123,7 +125,7 @@ bool sets_batch_size(const std::vector<std::string>& sets) {
 std::vector<std::string> set_data_keys(const config::Experiment& before, const config::Experiment& now) {
   const config::Value changes = config::differences(config::write(before), config::write(now));
   std::vector<std::string> keys;
-  for (const auto& file : config::named_files(now, config::Components::installed())) {
+  for (const auto& file : config::named_files(now, now.components())) {
     const std::string section = file.key.substr(0, file.key.rfind('.'));
     const bool set = changes.contains(file.key) || changes.contains(section) || changes.contains(section + ".name");
     if (set) keys.push_back(file.key);
@@ -202,9 +204,9 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
 }
 
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
-  const auto components = config::Components::installed();
-  config::Loaded loaded = config::load(r.directory.config(), r.sets, components);
-  const config::Experiment before = config::load(r.directory.config(), {}, components).experiment;
+  config::Loaded loaded = launch::load_experiment(r.directory.config(), r.sets);
+  const config::Experiment before = launch::load_experiment(r.directory.config()).experiment;
+  if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
     throw usage_error(

@@ -15,6 +15,8 @@
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
 #include "launch/held/describe.h"
+#include "launch/plugin/experiment.h"
+#include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
 
 namespace ddp::commands {
@@ -59,7 +61,7 @@ int run(const RunOptions& o) {
   std::vector<std::string> sets = o.sets;
   if (!o.name.empty()) sets.push_back("name=" + as_toml(o.name));
   if (!o.init_from.empty()) sets.push_back("init_from=" + as_toml(o.init_from));
-  config::Loaded loaded = config::load(o.file, sets, config::Components::installed());
+  config::Loaded loaded = launch::load_experiment(o.file, sets);
   launch::Launch launch = launch::choose_launch(o.flags);
   if (loaded.given("sweep"))
     log::info("it has a [sweep]: `run` trains the file once, as it stands; `sweep` its trials");
@@ -70,7 +72,8 @@ int run(const RunOptions& o) {
     return 0;
   }
   launch::apply_init_method(loaded, launch);
-  config::Value asked = config::write(loaded.experiment);
+  config::Value asked = config::write(launch::as_kept(loaded.experiment));  // folders may differ
+  asked["source_texts"] = launch::hash_of_texts(loaded.experiment);
   asked.erase("init_from");  // weights are node 0's to read
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);

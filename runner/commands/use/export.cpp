@@ -9,6 +9,7 @@
 #include "base/file_descriptor.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
+#include "launch/plugin/experiment.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 
@@ -48,7 +49,7 @@ int export_weights(const ExportOptions& o) {
   require_written_format(o.output);
   const record::RunDirectory directory = find_run(o.trained);
   const fs::path checkpoint = checkpoint_of(
-      directory, config::load(directory.config(), {}, config::Components::installed()).experiment, o.trained.from);
+      directory, launch::load_experiment(directory.config()).experiment, o.trained.from);
   const fs::path weights = checkpoint / "model.safetensors";
   std::error_code none;
   if (fs::equivalent(weights, o.output, none)) {

@@ -65,7 +65,7 @@ struct Inputs {
 // An option that is no path lists one file for each input of the model.
 Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const config::Component& dataset = t.plan.experiment.dataset;
-  const auto components = config::Components::installed();
+  const auto components = t.plan.experiment.components();
   const config::Spec* spec = components.find("dataset", dataset.name);
   const bool table = spec != nullptr && spec->traits.value("library", "") == "tables";
   const std::string option = table ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");

@@ -6,6 +6,7 @@
 #include "commands/sets.h"
 #include "commands/train/resumption.h"
 #include "launch/library/tables.h"
+#include "launch/plugin/experiment.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"
 
@@ -40,12 +41,12 @@ std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 
 Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
-  t.loaded = config::load(t.directory.config(), o.sets, config::Components::installed());
+  t.loaded = launch::load_experiment(t.directory.config(), o.sets);
   t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());
   if (tables || t.plan.reads_tables) launch::obtain_tables();
-  t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus());
+  t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus(), t.plan.experiment.components().plugin());
   return t;
 }
 

@@ -11,7 +11,7 @@ HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Pla
                    const DataUse& use) {
   std::vector<record::DataFile> files = record::data_files(plan.experiment);
   HeldData data = one_rank ? HeldData::in_cache(library, plan) : HeldData::in_memory(library, plan, use);
-  if (data.facts().empty() && config::leaves_sizes(plan.experiment, config::Components::installed())) {
+  if (data.facts().empty() && config::leaves_sizes(plan.experiment, plan.experiment.components())) {
     data = HeldData::facts_alone(library, plan);
   }
   fill_sizes(data, loaded, plan);
@@ -21,7 +21,7 @@ HeldData hold_data(const RankLibrary& library, const config::Loaded& loaded, Pla
 
 void fill_sizes(const HeldData& data, const config::Loaded& loaded, Plan& plan) {
   if (data.facts().empty()) return;
-  config::fill_sizes(plan.experiment, loaded, config::Components::installed(), data.facts());
+  config::fill_sizes(plan.experiment, loaded, plan.experiment.components(), data.facts());
 }
 
 }  // namespace ddp::launch

@@ -1,6 +1,10 @@
 #include "launch/library/rank_library.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
+#include <algorithm>
+#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
 
 #include "base/installation.h"
@@ -32,6 +36,27 @@ void load_libtorch(bool gpus) {
   if (gpus) load(folder / "torch/lib/libtorch_cuda.so", kLibTorchRemedy);
 }
 
+// The text of dlerror with the name of a symbol as C++ writes it.
+std::string readable(const std::string& why) {
+  const std::size_t at = why.find("_Z");
+  if (at == std::string::npos) return why;
+  const std::size_t end = std::min(why.size(), why.find_first_of(" ,)", at));
+  int status = 0;
+  char* name = abi::__cxa_demangle(why.substr(at, end - at).c_str(), nullptr, nullptr, &status);
+  const std::string text = status == 0 ? why.substr(0, at) + name + why.substr(end) : why;
+  std::free(name);
+  return text;
+}
+
+// What it throws while it is loaded, its constructors throw.
+void load_plugin(const std::filesystem::path& file) try {
+  if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) throw usage_error(readable(dlerror()));
+} catch (const Error&) {
+  throw;
+} catch (const std::exception& error) {
+  throw usage_error(std::string("it throws while it is loaded: ") + error.what());
+}
+
 // Why a child refused a request, as it crosses the pipe.
 struct Refusal {
   std::string what;
@@ -50,7 +75,8 @@ constexpr const char* kRefused = "refused";
 
 }  // namespace
 
-RankLibrary::RankLibrary(bool gpus) {
+RankLibrary::RankLibrary(bool gpus, const config::Plugin& plugin)
+    : plugin_(plugin.exists() ? plugin.library() : std::filesystem::path()) {
   paths::working_folder();  // without one LibTorch's MKL ends the process
   load_libtorch(gpus);
   void* library = load(program_folder() / "libddp_rank.so", how_to_mend());
@@ -58,6 +84,11 @@ RankLibrary::RankLibrary(bool gpus) {
   if (entry == nullptr) throw usage_error("is of another build: it has no ddp_rank_serve", "libddp_rank.so");
   entry_ = reinterpret_cast<decltype(entry_)>(entry);
   if (gpus) load(program_folder() / "libddp_nccl.so", how_to_mend(true));
+}
+
+int RankLibrary::call(const rank::Request& request) const {
+  if (!plugin_.empty()) load_plugin(plugin_);
+  return entry_(&request);
 }
 
 config::Value RankLibrary::ask(const std::string& act, rank::Request request, std::vector<int> kept) const {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/components.h"
 #include "config/option/option.h"
 #include "rank/request.h"
 
@@ -14,7 +16,9 @@ class RankLibrary {
  public:
   // `gpus`: also libddp_nccl.so, which brings libtorch_cuda. Throws ddp::Error (usage) where one cannot be
   // loaded. Loading takes about 0.2 s each: LibTorch's static initialisers.
-  explicit RankLibrary(bool gpus);
+  // `plugin`: of the experiment's `sources`. It is loaded by the processes that serve a request alone: its code is the
+  // user's, and may crash or start threads.
+  explicit RankLibrary(bool gpus, const config::Plugin& plugin = {});
 
   // Serves a request as one rank, in a forked child or in a process that a launcher started. Returns the process's exit
   // code; a failure is on the task's page.
@@ -37,9 +41,10 @@ class RankLibrary {
   config::Value ask(const std::string& act, rank::Request request, std::vector<int> kept) const;
 
  private:
-  int call(const rank::Request& request) const { return entry_(&request); }
+  int call(const rank::Request& request) const;
 
   decltype(&rank::ddp_rank_serve) entry_;
+  std::filesystem::path plugin_;  // its library; empty: there is none
 };
 
 }  // namespace ddp::launch

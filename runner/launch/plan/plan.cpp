@@ -4,6 +4,7 @@
 
 #include "base/cores.h"
 #include "launch/plan/device_pool.h"
+#include "launch/plugin/run_copy.h"
 #include "record/file/hash.h"
 
 namespace ddp::launch {
@@ -125,7 +126,7 @@ std::vector<std::string> Plan::device_names() const {
   return names;
 }
 
-std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(experiment)); }
+std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(as_kept(experiment)) + hash_of_texts(experiment)); }
 
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,
                std::optional<std::int64_t> global_batch_size) {

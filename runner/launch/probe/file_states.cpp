@@ -47,7 +47,7 @@ class FileStates {
 }  // namespace
 
 std::optional<Value> file_states(const config::Experiment& experiment, const std::vector<fs::path>& more) {
-  const auto components = config::Components::installed();
+  const auto components = experiment.components();
   FileStates files;
   for (const auto& file : config::named_files(experiment, components)) files.add(file.path);
   for (const auto& file : config::default_files(experiment, components)) {

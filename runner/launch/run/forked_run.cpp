@@ -2,6 +2,7 @@
 
 #include "launch/cluster/node_watch.h"
 #include "launch/plan/device_lock.h"
+#include "launch/plugin/run_copy.h"
 #include "launch/run/git_state.h"
 #include "launch/run/job.h"
 #include "launch/run/restarts.h"
@@ -89,7 +90,7 @@ class RankGroups {
 
 // Gathers what the run needs, in an order in which nothing is written before all nodes are ready.
 ForkedRun open_run(Training& t, const Launch& launch, Nodes& nodes) {
-  nodes.welcome(config::to_toml(t.plan.experiment));
+  nodes.welcome(sources_mark(t.plan.experiment) + config::to_toml(t.plan.experiment));
   MeetingPoint meeting = make_meeting_point(t.plan, launch, nodes.own_ip());
   OpenRun run = t.open();
   auto locks = t.device_locks ? std::move(*t.device_locks) : lock_devices(t.plan);
@@ -106,7 +107,7 @@ ForkedRun open_run(Training& t, const Launch& launch, Nodes& nodes) {
 int train_forked(Training& t, const Launch& launch, Nodes& nodes) {
   ForkedRun f = open_run(t, launch, nodes);
   const record::RunDirectory& directory = f.run.directory;
-  directory.begin(config::to_toml(t.plan.experiment));
+  directory.begin(text_for(t.plan.experiment, directory));
   record::Summary summary = summary_of(t.plan, nodes.devices());
   keep_history(summary, directory);
   record::write_summary(directory, summary);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "launch/cluster/meeting_point.h"
+#include "launch/plugin/run_copy.h"
 #include "launch/process/stop_signals.h"
 #include "launch/run/git_state.h"
 #include "launch/run/job.h"
@@ -62,7 +63,7 @@ WrittenRun begin_run(const Training& t, const Launch& launch, record::RunProgres
   record::Summary summary = summary_of(t.plan, {});
   summary.launch = launch.id;
   keep_history(summary, run.directory);
-  run.directory.begin(config::to_toml(t.plan.experiment));
+  run.directory.begin(text_for(t.plan.experiment, run.directory));
   record::write_summary(run.directory, summary);
   if (t.begun) t.begun(run.directory);
   remember_epochs(progress, run.directory, t.plan.experiment);

@@ -117,9 +117,9 @@ std::optional<std::vector<DataFile>> accepted_data(const fs::path& checkpoint) {
 
 }  // namespace
 
-std::vector<DataFile> data_files(const config::Experiment& experiment, const config::Components& components) {
+std::vector<DataFile> data_files(const config::Experiment& experiment) {
   std::vector<DataFile> files;
-  for (const auto& named : config::named_files(experiment, components)) {
+  for (const auto& named : config::named_files(experiment, experiment.components())) {
     if (!names_data(named.key)) continue;
     std::error_code unreadable;
     if (!fs::is_directory(named.path, unreadable)) {

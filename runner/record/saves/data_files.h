@@ -8,7 +8,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/components.h"
 #include "config/experiment.h"
 #include "config/value.h"
 
@@ -27,8 +26,7 @@ struct DataFile {
 // Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, in the
 // order of the options: those that a glob matches now, and those in a folder. Files that do not exist are left out, and
 // files that the set-up fetched: a checksum says what they hold.
-std::vector<DataFile> data_files(const config::Experiment& experiment,
-                                 const config::Components& components = config::Components::installed());
+std::vector<DataFile> data_files(const config::Experiment& experiment);
 
 // The member "data" of a state.json: {"key", "path", "bytes", "modified"} for each file.
 config::Value to_value(const std::vector<DataFile>& files);

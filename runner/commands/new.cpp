@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "commands/commands.h"
+#include "config/check/phrases.h"
+#include "config/components.h"
+#include "record/file/atomic_file.h"
+
+namespace ddp::commands {
+
+extern const std::span<const EmbeddedFile> kTemplates;  // of runner/commands/templates: KIND.cpp.in and KIND.toml.in
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> template_kinds() {
+  std::vector<std::string> kinds;
+  for (const EmbeddedFile& file : kTemplates) {
+    if (file.name.ends_with(".cpp.in")) kinds.emplace_back(file.name.substr(0, file.name.find('.')));
+  }
+  return kinds;
+}
+
+// "my_model" as the name of a type: "MyModel".
+std::string type_name_of(const std::string& name) {
+  std::string type;
+  bool begins = true;
+  for (const char c : name) {
+    if (c != '_') type += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    begins = c == '_';
+  }
+  return type;
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+std::string filled(const std::string& file, const std::string& name) {
+  const auto found = std::find_if(kTemplates.begin(), kTemplates.end(), [&](const auto& f) { return f.name == file; });
+  std::string text(found->text);
+  replace_all(text, "@name@", name);
+  replace_all(text, "@Name@", type_name_of(name));
+  return text;
+}
+
+// The name stands in C++ and in file names.
+void require_new_name(const std::string& kind, const std::string& name) {
+  const auto fits = [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_'; };
+  if (!std::all_of(name.begin(), name.end(), fits) || name.empty() ||
+      std::islower(static_cast<unsigned char>(name.front())) == 0) {
+    throw usage_error(config::in_quotes(name) + " cannot be the name of a " + kind, "",
+                      "a name is made of small letters, digits and \"_\", and begins with a letter: my_" + kind);
+  }
+  const auto components = config::Components::installed();
+  if (components.find(kind, name) != nullptr) {
+    throw usage_error("ddp-exp has a " + kind + " called " + config::in_quotes(name) + " already", "",
+                      "choose another name: my_" + name);
+  }
+}
+
+void write_new(const std::string& kind, const std::string& name) {
+  const std::vector<std::string> kinds = template_kinds();
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    throw usage_error("there is no template of a " + config::in_quotes(kind), "",
+                      config::suggestion(kind, kinds, "kinds"));
+  }
+  require_new_name(kind, name);
+  for (const char* ending : {".cpp", ".toml"}) {
+    std::error_code none;
+    if (!fs::exists(fs::symlink_status(name + ending, none))) continue;
+    throw usage_error("is there already, and is not written over", name + ending, "choose another name");
+  }
+  try {
+    record::write_atomically(name + ".cpp", filled(kind + ".cpp.in", name));
+    record::write_atomically(name + ".toml", filled(kind + ".toml.in", name));
+  } catch (const Error& error) {
+    throw usage_error(error.summary(), error.where(), error.remedy());
+  }
+  std::cout << name << ".cpp   the " << kind << ", to be changed\n"
+            << name << ".toml  an experiment with it, of a few steps\n"
+            << "to train it: ddp-exp run " << name << ".toml\n";
+}
+
+void add_new(CLI::App& app, int& exit_code) {
+  struct Options {
+    std::string kind;
+    std::string name;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("new", "write a model, dataset or metric in C++ to start from, with an experiment");
+  verb->add_option("KIND", o->kind, "model, dataset or metric")->required();
+  verb->add_option("NAME", o->name, "its name, and that of its files")->required();
+  verb->callback([o, &exit_code] {
+    write_new(o->kind, o->name);
+    exit_code = 0;
+  });
+}
+
+const bool new_registered = register_verb(105, add_new);
+
+}  // namespace
+
+}  // namespace ddp::commands

@@ -1,0 +1,35 @@
+#include "launch/plugin/describe.h"
+
+#include "base/error.h"
+#include "launch/library/rank_library.h"
+#include "launch/process/child.h"
+#include "rank/components.h"
+
+namespace ddp::launch {
+namespace {
+
+std::string without(const std::string& text, const std::string& part) {
+  const std::size_t at = text.find(part);
+  return at == std::string::npos ? text : text.substr(0, at) + text.substr(at + part.size());
+}
+
+}  // namespace
+
+config::Value describe_plugin(const std::filesystem::path& folder,
+                              const std::vector<std::filesystem::path>& sources) try {
+  const std::string answer = ask_child("loading it", {}, [&](int pipe) {
+    const RankLibrary ranks(/*gpus=*/false, {.folder = folder});
+    const rank::Task nobody;
+    ranks.serve(nobody, rank::ComponentsRequest{}, [pipe](const config::Value& reply) {
+      const std::string text = reply.dump();
+      write_all(pipe, text.data(), text.size(), "pipe");
+    });
+  });
+  return config::Value::parse(answer);
+} catch (const Error& error) {
+  std::string names;
+  for (const auto& source : sources) names += (names.empty() ? "" : ", ") + source.filename().string();
+  throw usage_error("compiles, but cannot be used: " + without(error.summary(), "error: "), names);
+}
+
+}  // namespace ddp::launch

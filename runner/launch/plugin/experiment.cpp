@@ -1,0 +1,35 @@
+#include "launch/plugin/experiment.h"
+
+#include "base/error.h"
+#include "launch/plugin/plugin.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+config::Components components_of(const fs::path& file, const std::vector<std::string>& sets) {
+  std::vector<fs::path> sources;
+  for (const config::NamedSource& source : config::named_sources(file, sets)) {
+    std::error_code unreadable;
+    if (!fs::is_regular_file(source.path, unreadable)) {
+      throw usage_error("there is no such file: " + config::printable(source.path) + "\n" +
+                            config::excerpt(source.place),
+                        config::where(source.place),
+                        "a relative path starts at the folder of the experiment file that gives it");
+    }
+    sources.emplace_back(source.path);
+  }
+  return components_with(sources);
+}
+
+}  // namespace
+
+config::Loaded load_experiment(const fs::path& file, const std::vector<std::string>& sets) {
+  return config::load(file, sets, components_of(file, sets));
+}
+
+config::LoadedSweep load_sweep(const fs::path& file, const std::vector<std::string>& sets) {
+  return config::load_sweep(file, sets, components_of(file, sets));
+}
+
+}  // namespace ddp::launch

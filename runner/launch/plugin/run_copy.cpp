@@ -1,0 +1,126 @@
+#include "launch/plugin/run_copy.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/shell_word.h"
+#include "config/load.h"
+#include "config/text/to_toml.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
+
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+using config::Value;
+
+constexpr const char* kSourcesFolder = "sources";
+constexpr const char* kOriginsFile = "origins.json";  // {"my_model.cpp": "/home/me/my_model.cpp"}
+constexpr const char* kSourcesMark = "# sources ";
+
+// As a file beside the folder names them.
+std::vector<std::string> kept_names(const config::Plugin& plugin) {
+  std::vector<std::string> names;
+  for (const std::string& source : plugin.sources) names.push_back((fs::path(kSourcesFolder) / source).string());
+  return names;
+}
+
+void write_changed(const fs::path& file, const std::string& text) {
+  std::error_code none;
+  if (fs::exists(file, none) && record::read_text(file) == text) return;
+  paths::make_folders(file.parent_path());
+  record::write_atomically(file, text);
+}
+
+// `sources`: the files that were compiled.
+void keep(const config::Plugin& plugin, const std::vector<std::string>& sources, const fs::path& run) {
+  const fs::path folder = run / kSourcesFolder;
+  for (const std::string& file : plugin.files) {
+    write_changed(folder / file, record::read_text(plugin.texts() / file));
+  }
+  Value origins = Value::object();
+  for (std::size_t i = 0; i < std::min(sources.size(), plugin.sources.size()); ++i) {
+    // A run that goes on was given its own copies.
+    if (paths::absolute(sources[i]) == paths::absolute(folder / plugin.sources[i])) return;
+    origins[plugin.sources[i]] = sources[i];
+  }
+  write_changed(folder / kOriginsFile, origins.dump(1, ' ', false, Value::error_handler_t::replace) + "\n");
+}
+
+Value read_origins(const fs::path& file) try {
+  const Value origins = Value::parse(record::read_text(file), nullptr, /*allow_exceptions=*/false);
+  return origins.is_object() ? origins : Value::object();
+} catch (const Error&) {
+  return Value::object();
+}
+
+}  // namespace
+
+config::Experiment as_kept(const config::Experiment& experiment) {
+  config::Experiment kept = experiment;
+  const config::Components components = experiment.components();
+  if (components.plugin().exists()) kept.sources = kept_names(components.plugin());
+  return kept;
+}
+
+std::string hash_of_texts(const config::Experiment& experiment) {
+  const config::Components components = experiment.components();
+  const config::Plugin& plugin = components.plugin();
+  if (!plugin.exists()) return "";
+  std::string all;
+  for (const std::string& file : plugin.files) all += file + '\0' + record::hash_hex_of(plugin.texts() / file) + '\n';
+  return record::hash_hex(all);
+}
+
+std::string text_for(const config::Experiment& experiment, const record::RunDirectory& run) {
+  const config::Components components = experiment.components();
+  if (components.plugin().exists()) keep(components.plugin(), experiment.sources, run.path());
+  return config::to_toml(as_kept(experiment));
+}
+
+std::string text_for(const config::LoadedSweep& sweep, const record::RunDirectory& directory) {
+  const config::Plugin& plugin = sweep.components().plugin();
+  if (!plugin.exists()) return sweep.to_toml();
+  Value text = sweep.to_value();
+  keep(plugin, text.at("sources").get<std::vector<std::string>>(), directory.path());
+  text["sources"] = kept_names(plugin);
+  return config::to_toml(text);
+}
+
+void tell_changed_sources(const config::Experiment& now, const record::RunDirectory& run) {
+  const fs::path folder = run.path() / kSourcesFolder;
+  std::string sources;
+  std::string changed;
+  for (const auto& [name, origin] : read_origins(folder / kOriginsFile).items()) {
+    if (!origin.is_string()) return;
+    const fs::path file = origin.get<std::string>();
+    const std::string own = paths::absolute(folder / name).string();
+    if (std::find(now.sources.begin(), now.sources.end(), own) == now.sources.end()) return;
+    sources += (sources.empty() ? "\"" : ", \"") + file.string() + "\"";
+    std::error_code none;
+    if (!fs::is_regular_file(file, none) || record::hash_hex_of(file) == record::hash_hex_of(own)) continue;
+    changed += (changed.empty() ? "" : ", ") + file.string();
+  }
+  if (changed.empty()) return;
+  log::warn(changed + " has changed since this run began, which goes on with its own copy in " + folder.string() +
+            "\n  to take what is there now: --set " + shell_word("sources=[" + sources + "]"));
+}
+
+std::string sources_mark(const config::Experiment& experiment) {
+  const std::string hash = hash_of_texts(experiment);
+  return hash.empty() ? "" : kSourcesMark + hash + "\n";
+}
+
+void require_sources_of(const std::string& told, const config::Experiment& experiment) {
+  const std::string mark = sources_mark(experiment);
+  if (told.starts_with(kSourcesMark) ? told.starts_with(mark) && !mark.empty() : mark.empty()) return;
+  throw usage_error("differ on this machine from those on node 0", "the files of `sources`",
+                    "put them into a folder that all machines see");
+}
+
+}  // namespace ddp::launch

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "config/experiment.h"
+#include "config/sweep.h"
+#include "record/run_directory.h"
+
+// The files of `sources` as they belong to a run: it keeps the texts that were compiled, in its folder "sources", and
+// goes on with them whatever becomes of the files.
+namespace ddp::launch {
+
+// The experiment with its sources as the run's config.toml names them, the same wherever the files lie.
+config::Experiment as_kept(const config::Experiment& experiment);
+
+// The hash of the texts, the same on every machine; "": there are no sources.
+std::string hash_of_texts(const config::Experiment& experiment);
+
+// Writes the texts into the folder of a run, or of a sweep, and returns its config.toml, or sweep.toml. Throws ddp::Error
+// (training) where the texts cannot be written.
+std::string text_for(const config::Experiment& experiment, const record::RunDirectory& run);
+std::string text_for(const config::LoadedSweep& sweep, const record::RunDirectory& directory);
+
+// Warns of files that have changed since this run began, and says how the run takes them. Silent where `now` has other
+// sources than the run's own.
+void tell_changed_sources(const config::Experiment& now, const record::RunDirectory& run);
+
+// The line by which node 0 tells other nodes what the texts are, in front of the experiment; "": there are no sources.
+std::string sources_mark(const config::Experiment& experiment);
+// Throws ddp::Error (usage) where the line in front of node 0's experiment is not that of this one's sources.
+void require_sources_of(const std::string& told, const config::Experiment& experiment);
+
+}  // namespace ddp::launch

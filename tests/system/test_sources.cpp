@@ -1,0 +1,188 @@
+// Sources of the user's own: when they are compiled, what a mistake in them does, and that a run keeps its own copy.
+#include <sys/stat.h>
+
+#include "catch.h"
+#include "sources.h"
+#include "struck.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kCompiling = "compiling own.cpp";
+
+void check_trained(const Outcome& outcome) {
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  REQUIRE(outcome.run.exists());
+  CHECK(outcome.run.summary().at("status") == "completed");
+  CHECK_FALSE(outcome.left);
+}
+
+// Refused with exit 2 and these words, and nothing of it stays.
+void check_source_refused(const SourcesWorkspace& w, const std::vector<std::string>& words) {
+  const Outcome refused = w.run({"run", "own.toml"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  for (const std::string& word : words) {
+    INFO(word);
+    CHECK(contains(refused.err, word));
+  }
+  CHECK_FALSE(refused.left);
+  CHECK(w.compiled().empty());
+  CHECK(w.left_over().empty());
+  CHECK_FALSE(fs::exists(w.results()));
+}
+
+}  // namespace
+
+TEST_CASE("a model in a file of one's own is compiled once, and again when it or its header has changed") {
+  const SourcesWorkspace w;
+  w.write("my models/own model.cpp", "#include \"parts/activation.h\"\n" + own_model("ACTIVATION"));
+  w.write("my models/parts/activation.h", "#define ACTIVATION at::tanh\n");
+  const std::vector<std::string> command = {"run", "own.toml", "--set", "sources=[\"my models/own model.cpp\"]"};
+  const Outcome first = w.run(command);
+  check_trained(first);
+  CHECK(contains(first.err, "compiling own model.cpp"));
+  CHECK(w.compiled().size() == 1);
+
+  const Outcome again = w.run(command);
+  check_trained(again);
+  CHECK_FALSE(contains(again.err, "compiling"));
+  CHECK(again.run.model() == first.run.model());
+
+  w.write("my models/parts/activation.h", "#define ACTIVATION at::relu\n");
+  const Outcome changed = w.run(command);
+  check_trained(changed);
+  CHECK(contains(changed.err, "compiling own model.cpp"));
+  CHECK(changed.run.model() != first.run.model());
+  CHECK(w.left_over().empty());
+  // Nothing is written beside the sources.
+  CHECK(std::distance(fs::recursive_directory_iterator(w.folder() / "my models"), {}) == 3);
+}
+
+TEST_CASE("a source that does not compile is refused with the compiler's words, and a warning is no error") {
+  const SourcesWorkspace w;
+  w.write("own.cpp", own_model() + "int broken = ;\n");
+  check_source_refused(w, {"own.cpp:38:", "error: expected primary-expression", "does not compile"});
+  w.write("own.cpp", own_model() + "namespace { int nobody_reads() { int unused_number = 1; return 0; } }\n");
+  const Outcome warned = w.run({"run", "own.toml"});
+  check_trained(warned);
+  CHECK(contains(warned.err, "warning: unused variable"));
+}
+
+TEST_CASE("a source that is not there is shown at its line") {
+  const SourcesWorkspace w;
+  w.write("own.toml", "name = \"x\"\n" + kOwn.substr(1) + "");
+  fs::remove(w.folder() / "own.cpp");
+  check_source_refused(w, {"own.toml:2:", "there is no such file", "sources"});
+}
+
+TEST_CASE("two runs that begin together on the same source compile it once") {
+  const SourcesWorkspace w;
+  const auto first = w.start({"run", "own.toml", "--name", "first"});
+  const auto second = w.start({"run", "own.toml", "--name", "second"});
+  const Outcome one = w.finish(*first);
+  const Outcome other = w.finish(*second);
+  check_trained(one);
+  check_trained(other);
+  CHECK(contains(one.err, kCompiling) != contains(other.err, kCompiling));
+  CHECK(one.run.model() == other.run.model());
+}
+
+TEST_CASE("a compiled source of another build, or a damaged one, is not loaded but compiled anew") {
+  const SourcesWorkspace w;
+  REQUIRE(w.run({"validate", "own.toml"}).code == 0);
+  REQUIRE(w.compiled().size() == 1);
+  const fs::path json = w.compiled().front() / "plugin.json";
+  Json plugin = json_of(json);
+  plugin["build"] = "0.0.1+another";
+  w.write(json.lexically_relative(w.folder()).string(), plugin.dump());
+  const Outcome anew = w.run({"validate", "own.toml"});
+  INFO(anew.err);
+  CHECK(anew.code == 0);
+  CHECK(contains(anew.err, kCompiling));
+  const fs::path library = w.compiled().front() / "plugin.so";
+  w.write(library.lexically_relative(w.folder()).string(), text_of(library) + "x");
+  const Outcome mended = w.run({"validate", "own.toml"});
+  CHECK(mended.code == 0);
+  CHECK(contains(mended.err, kCompiling));
+}
+
+TEST_CASE("a source that registers a name which is taken, or that crashes when it is loaded, is refused") {
+  const SourcesWorkspace w;
+  std::string taken = own_model();
+  taken.replace(taken.find("<OwnOptions>(\"own\""), 18, "<OwnOptions>(\"linear\"");
+  w.write("own.cpp", taken);
+  check_source_refused(w, {"two files register the model \"linear\"", "own.cpp:", "give one of them another name"});
+  w.write("own.cpp", own_model() + "#include <stdexcept>\nconst int thrown = [] { throw std::runtime_error(\"no luck\"); "
+                                   "return 1; }();\n");
+  check_source_refused(w, {"own.cpp", "it throws while it is loaded: no luck"});
+  w.write("own.cpp", own_model() + "#include <csignal>\nconst int crashed = raise(SIGSEGV);\n");
+  check_source_refused(w, {"own.cpp", "signal 11"});
+}
+
+TEST_CASE("control-C while a source is compiled ends the compiler and leaves nothing") {
+  const SourcesWorkspace w;
+  w.write("own.cpp", "#include \"endless.h\"\n" + own_model());
+  REQUIRE(mkfifo((w.folder() / "endless.h").c_str(), 0600) == 0);  // who reads it waits
+  const auto process = w.start({"run", "own.toml"});
+  REQUIRE(wait_until([&] { return process->members().size() > 2; }, process->pid()));
+  process->signal(SIGINT);
+  CHECK(process->wait() == 130);
+  CHECK(wait_until([&] { return process->all_gone(); }));
+  CHECK(w.left_over().empty());
+  CHECK(w.compiled().empty());
+  CHECK_FALSE(fs::exists(w.results()));
+}
+
+TEST_CASE("a run on a model of one's own that is killed inside an epoch and resumed has the same bits") {
+  const SourcesWorkspace w;
+  const auto [killed, whole] = kill_and_resume(w, "own");
+  CHECK(killed.model() == whole.model());
+  CHECK(killed.training() == whole.training());
+}
+
+TEST_CASE("a run goes on with its own copy of a source that has changed, says so, and takes the new one when told") {
+  const SourcesWorkspace w;
+  const Outcome whole = w.run({"run", "own.toml", "--set", "epochs=3"});
+  const Outcome half = w.run({"run", "own.toml", "--name", "half"});
+  check_trained(half);
+  CHECK(text_of(half.run.path() / "sources/own.cpp") == own_model());
+  w.write("own.cpp", own_model("at::relu"));
+  const Outcome resumed = w.run({"resume", "half", "--set", "epochs=3"});
+  check_trained(resumed);
+  CHECK(contains(resumed.err, "own.cpp has changed since this run began"));
+  CHECK_FALSE(contains(resumed.err, "compiling"));
+  CHECK(resumed.run.model() == whole.run.model());
+  const Outcome evaluated = w.run({"eval", "half", "--set", "dataset.size=50"});
+  INFO(evaluated.err);
+  CHECK(evaluated.code == 0);
+
+  const Outcome taken = w.run({"resume", "half", "--set", "epochs=4", "--set", "sources=[\"own.cpp\"]"});
+  check_trained(taken);
+  CHECK(contains(taken.err, kCompiling));
+  CHECK(text_of(taken.run.path() / "sources/own.cpp") == own_model("at::relu"));
+}
+
+TEST_CASE("a sweep over an option of a model of one's own compiles it once, and keeps a copy") {
+  const SourcesWorkspace w;
+  w.write("own.toml", kOwn + "[sweep.parameters]\n\"model.width\" = [4, 8, 12]\n");
+  const Outcome swept = w.run({"sweep", "own.toml"});
+  INFO(swept.err);
+  CHECK(swept.code == 0);
+  CHECK(w.compiled().size() == 1);
+  CHECK(swept.run.summary().at("status") == "completed");
+  CHECK(text_of(swept.run.path() / "sources/own.cpp") == own_model());
+  CHECK(text_of(swept.run.path() / "trials/002/sources/own.cpp") == own_model());
+}
+
+TEST_CASE("an option of a model of one's own is checked like any other") {
+  const SourcesWorkspace w;
+  const Outcome wrong = w.run({"validate", "own.toml", "--set", "model.widht=3"});
+  INFO(wrong.err);
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "did you mean \"width\"?"));
+}
+
+}  // namespace ddp::system_test
