@@ -1,5 +1,6 @@
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@
 #include "commands/sweep/prepare_sweep.h"
 #include "config/check/files.h"
 #include "config/load.h"
+#include "launch/library/rank_library.h"
 #include "launch/plan/ineffective.h"
+#include "rank/check.h"
 
 namespace ddp::commands {
 namespace {
@@ -31,19 +34,50 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-void look_into(const config::Loaded& loaded, const config::Components& components, Findings& found) {
-  for (const Error& missing : config::missing_files(loaded, components)) add_once(found.mistakes, missing.what());
+// A model that is read from a file is read here too: it tells what cannot be trained. Nothing of it runs. The library
+// that reads it is loaded once, and only where such a model is named.
+class ModelFiles {
+ public:
+  explicit ModelFiles(const config::Components& components) : components_(components) {}
+
+  // Throws ddp::Error (usage) where the file is refused.
+  void require_readable(const config::Experiment& e) {
+    const config::Spec* spec = components_.find("model", e.model.name);
+    if (spec == nullptr || !spec->traits.value("read_by_validate", false)) return;
+    if (!library_) library_.emplace(/*gpus=*/false);
+    rank::Task task;
+    task.experiment = &e;
+    library_->ask("reading the model", task, rank::CheckRequest{});
+  }
+
+ private:
+  const config::Components& components_;
+  std::optional<launch::RankLibrary> library_;
+};
+
+void look_into(const config::Loaded& loaded, const config::Components& components, ModelFiles& models,
+               Findings& found) {
+  const std::vector<Error> missing = config::missing_files(loaded, components);
+  for (const Error& one : missing) add_once(found.mistakes, one.what());
+  if (missing.empty()) {
+    try {
+      models.require_readable(loaded.experiment);
+    } catch (const Error& error) {
+      add_once(found.mistakes, error.what());
+    }
+  }
   for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);
 }
 
-Findings examine(const std::string& file, const ValidateOptions& options, const config::Components& components) {
+Findings examine(const std::string& file, const ValidateOptions& options, const config::Components& components,
+                 ModelFiles& models) {
   Findings found;
   try {
     if (config::has_sweep(file, options.sets)) {
       const config::LoadedSweep sweep = config::load_sweep(file, options.sets, components);
-      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, components, found);
+      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, components, models, found);
     } else {
-      look_into(config::load(file, options.sets, components), components, found);
+      look_into(config::load(file, options.sets, components), components, models, found);
     }
   } catch (const Error& error) {
     found.mistakes.push_back(error.what());
@@ -78,9 +112,10 @@ void print_findings(const std::string& file, const Findings& found) {
 int validate(const ValidateOptions& options) {
   const config::Components components = config::Components::installed();
   config::Value files = config::Value::array();
+  ModelFiles models(components);
   bool all_good = true;
   for (const std::string& file : options.files) {
-    const Findings found = examine(file, options, components);
+    const Findings found = examine(file, options, components, models);
     all_good = all_good && found.mistakes.empty();
     if (options.json) {
       files.push_back(findings_as_json(file, found));
