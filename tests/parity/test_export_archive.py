@@ -2,21 +2,21 @@
 --eval it gives the outputs of `predict`, bit for bit."""
 
 import os
-import subprocess
 import sys
 import tempfile
 import zipfile
 
 from program import call, complete, to_toml
 
+sys.path.insert(0, os.path.join(os.environ["DDP_SOURCE"], "python"))
+
+import export_model
 import numpy
 import torch
 from safetensors.torch import load_file
 
 from exported_models import INPUTS
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-EXPORT = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
 ROWS, BATCH = 45, 8
 # name, ranks; the last batch of predict is short
 CASES = [("Cnn", 2), ("Lstm", 1), ("Branching", 2), ("Dictionary", 1), ("Centered", 2), ("gpt", 2)]
@@ -34,9 +34,8 @@ def inputs_of(name):
 def train(folder, name, world, inputs):
     """The files of the model, and the folder of its run."""
     archive = os.path.join(folder, f"{name}.pt2")
-    model = f"{os.path.join(HERE, 'exported_models.py')}:{name}"
-    command = [sys.executable, EXPORT, model, archive, "--input", INPUTS[name][0]]
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    sys.argv = ["export_model.py", f"exported_models:{name}", archive, "--input", INPUTS[name][0]]
+    export_model.main()
     second = os.path.join(folder, f"{name}.eval.pt2")
     targets = inputs if name == "gpt" else torch.arange(ROWS) % 4
     numpy.save(os.path.join(folder, f"{name}-x.npy"), inputs.numpy())

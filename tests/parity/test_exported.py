@@ -79,7 +79,7 @@ def cases(folder):
         exported("a GPT whose head is tied, two ranks", "gpt", "tokens", "next", optimizer=adam),
         exported("a part without gradient, and a buffer", "Centered"),
         *(
-            exported(f"{name}, {ranks}", name, "pictures", world=world, steps=10)
+            exported(f"{name}, {ranks}", name, "pictures", world=world)
             for name in ARCHITECTURES
             for world, ranks in ((1, "one rank"), (2, "two ranks"))
         ),
