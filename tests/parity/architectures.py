@@ -42,7 +42,7 @@ class ResidualBlock(nn.Module):
 
 
 class ResNet18(nn.Module):
-    def __init__(self):
+    def __init__(self, classes=CLASSES):
         super().__init__()
         self.stem = nn.Sequential(
             nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
@@ -52,7 +52,7 @@ class ResNet18(nn.Module):
         for stage, (before, width) in enumerate(zip(widths, widths[1:])):
             blocks += [ResidualBlock(before, width, 2 if stage else 1), ResidualBlock(width, width, 1)]
         self.blocks = nn.Sequential(*blocks)
-        self.head = nn.Linear(512, CLASSES)
+        self.head = nn.Linear(512, classes)
 
     def forward(self, x):
         return self.head(pooled(self.blocks(self.stem(x))))

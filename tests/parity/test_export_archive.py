@@ -19,7 +19,7 @@ from exported_models import INPUTS
 
 ROWS, BATCH = 45, 8
 # name, ranks; the last batch of predict is short
-CASES = [("Cnn", 2), ("Lstm", 1), ("Branching", 2), ("Dictionary", 1), ("Centered", 2), ("gpt", 2)]
+CASES = [("Cnn", 2), ("Lstm", 1), ("Branching", 2), ("Dictionary", 1), ("gpt", 2)]
 
 
 def inputs_of(name):
