@@ -11,6 +11,7 @@ import data_memory
 import data_predict
 import data_tables
 import data_tokens
+import exported
 import listing
 import loader
 import machines
@@ -43,32 +44,33 @@ DATA = {
     "data-predict": data_predict.tables,
     "data-gpt": data_gpt.tables,
 }
+SMALL = DATA | {"exported": exported.tables}
 
 
 def names_of(words):
     """The benches that these words name; "data" names all of those of data."""
-    return [name for word in words or [*BENCHES, "data"] for name in (DATA if word == "data" else [word])]
+    return [name for word in words or [*BENCHES, "exported", "data"] for name in (DATA if word == "data" else [word])]
 
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench", description="ddp-exp side by side with torchrun + DDP")
-    words = f"what to measure (all): {', '.join([*BENCHES, 'data', *DATA])}"
+    words = f"what to measure (all): {', '.join([*BENCHES, 'data', *SMALL])}"
     parser.add_argument("names", nargs="*", metavar="NAME", help=words)
     parser.add_argument("--repeat", type=int, default=5, help="rounds; the median counts (5)")
-    parser.add_argument("--small", action="store_true", help="of data: tiny files, to see that all of it runs")
+    parser.add_argument("--small", action="store_true", help="of data and exported: tiny ones, to see that all of it runs")
     parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench"), help="a folder (build/bench)")
     arguments = parser.parse_args()
     names = names_of(arguments.names)
-    unknown = set(names) - set(BENCHES) - set(DATA)
+    unknown = set(names) - set(BENCHES) - set(SMALL)
     if unknown or arguments.repeat < 1:
         parser.error(f"unknown: {', '.join(unknown)}" if unknown else "--repeat wants at least one round")
-    if arguments.small and not set(names) <= set(DATA):
-        parser.error("--small is of data alone")
+    if arguments.small and not set(names) <= set(SMALL):
+        parser.error("--small is of data and exported alone")
 
     print(f"{RANKS} CPU ranks with one thread each, the same LibTorch, the peer over Gloo; medians of", end=" ")
     print(f"{arguments.repeat} rounds in turn on {len(os.sched_getaffinity(0))} cores", flush=True)
     for name in names:
-        for table in DATA[name](arguments.small) if name in DATA else BENCHES[name]():
+        for table in SMALL[name](arguments.small) if name in SMALL else BENCHES[name]():
             table.measure(arguments.repeat, warm_up=not arguments.small)
             table.print()
             table.save(arguments.output)

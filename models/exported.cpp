@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "graph/resolve.h"
+#include "model/batch_sizes.h"
 #include "model/call.h"
 #include "models/model.h"
 
@@ -48,6 +50,18 @@ struct ExportedPart : torch::nn::Module {
 class ShapeCheck {
  public:
   ShapeCheck(const Program& program) : inputs_(program.inputs), file_(program.file) {}
+
+  // A batch is the first extent of each input.
+  model::BatchSizes batch_sizes() const {
+    model::BatchSizes sizes;
+    for (const Program::Input& input : inputs_) {
+      if (input.sizes.empty()) continue;
+      const Program::Extent& batch = input.sizes.front();
+      sizes.least = std::max(sizes.least, batch.symbol.empty() ? batch.size : batch.least);
+      sizes.most = std::min(sizes.most, batch.symbol.empty() ? batch.size : batch.most);
+    }
+    return sizes;
+  }
 
   void require(const std::vector<at::Tensor>& given) {
     if (given.size() != inputs_.size()) {
@@ -104,7 +118,7 @@ class ShapeCheck {
   std::vector<std::pair<const std::string*, std::int64_t>> symbols_;  // values in the batch at hand
 };
 
-struct Exported : ExportedPart, model::TakesInputs {
+struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
   Exported(const ExportedOptions& options, const c10::Device& device)
       : Exported(graph::read_program(options.path), options, device) {}
 
@@ -117,6 +131,8 @@ struct Exported : ExportedPart, model::TakesInputs {
     shapes_.require(inputs);
     return (is_training() ? trains_ : evaluates_).run(inputs);
   }
+
+  model::BatchSizes batch_sizes() const override { return shapes_.batch_sizes(); }
 
  private:
   graph::Executor bind(const Program& program, const c10::Device& device) {
@@ -160,7 +176,7 @@ struct Exported : ExportedPart, model::TakesInputs {
     for (const Program::Bound& bound : own.bound) {
       if (bound.role == Program::Bound::Role::constant) tensors[bound.name] = bound.tensor.to(device);
     }
-    return graph::Executor(graph::resolve(own, {.evaluates = true, .device = device}, tensors));
+    return graph::Executor(graph::resolve(own, {.evaluates = true, .is_switched = false, .device = device}, tensors));
   }
 
   std::map<std::string, at::Tensor> tensors_;
@@ -173,7 +189,8 @@ const bool exported_registered = registry().add<ExportedOptions>(
     "exported", "a model written in Python: the file that torch.export.save wrote of it",
     [](const ExportedOptions& o, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<Exported>(o, placement.devices.front()));
-    });
+    },
+    {{"read_by_validate", true}});
 
 }  // namespace
 }  // namespace ddp::models

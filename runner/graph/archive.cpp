@@ -22,10 +22,14 @@ std::uint32_t checksum(std::string_view bytes) {
 
 Archive::Archive(const std::filesystem::path& file) try {
   mapped_ = format::map_file(record::InputFile(file), file);
+  std::uint64_t rest = mapped_.bytes.size();
   for (format::ZipMember& member : format::zip_members(mapped_.bytes)) {
     const std::size_t folder = member.name.find('/');
     if (folder == std::string::npos) throw std::runtime_error("it is no archive of torch.export");
     if (member.deflated) throw std::runtime_error("its member " + config::in_quotes(member.name) + " is packed");
+    // Members that share bytes would take more memory than the file has.
+    if (member.size > rest) throw std::runtime_error("its members overlap");
+    rest -= member.size;
     std::string name = member.name.substr(folder + 1);
     if (!members_.emplace(std::move(name), std::move(member)).second) {
       throw std::runtime_error("it has two members of one name");

@@ -20,6 +20,7 @@ class Archive {
   explicit Archive(const std::filesystem::path& file);
 
   bool has(const std::string& member) const { return members_.contains(member); }
+  const std::map<std::string, format::ZipMember>& members() const { return members_; }
   // The bytes of a member, whose checksum is right. The name is without the folder. Throws std::runtime_error where the
   // member is missing or damaged.
   std::string_view bytes(const std::string& member) const;

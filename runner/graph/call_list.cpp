@@ -11,6 +11,7 @@ namespace ddp::graph {
 namespace {
 
 using Kind = CallList::Call::Kind;
+using LateKind = CallList::Late::Kind;
 
 CallList::Modes modes_now(c10::DeviceType device) {
   return {.grad = at::GradMode::is_enabled(),
@@ -114,7 +115,6 @@ void Executor::push_arguments(const CallList::Call& call) {
 }
 
 c10::IValue Executor::late_argument(const CallList::Late& late) const {
-  using LateKind = CallList::Late::Kind;
   const auto value = [this](const CallList::Element& element) -> const c10::IValue& {
     return values_[static_cast<std::size_t>(element.slot)];
   };

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <string_view>
+
+#include "config/text/json_text.h"
 
 namespace ddp::graph {
 namespace {
@@ -46,13 +49,11 @@ json* find_argument(json& inputs, std::string_view name) {
   return nullptr;
 }
 
-}  // namespace
-
-void switch_to_evaluation(const std::string& operation, json& inputs) {
-  const std::string_view name = operation.ends_with('_') ? std::string_view(operation).substr(0, operation.size() - 1)
-                                                         : std::string_view(operation);
+// `operation` is the operator's name in ATen, "dropout" or "dropout_".
+void switch_arguments(std::string_view operation, json& inputs) {
+  if (operation.ends_with('_')) operation.remove_suffix(1);
   for (const Switch& one : kSwitches) {
-    if (one.operation != name) continue;
+    if (one.operation != operation) continue;
     if (!one.statistics_in.empty()) {
       const json* statistics = find_argument(inputs, one.statistics_in);
       if (statistics == nullptr || !statistics->contains("as_tensor")) return;
@@ -61,6 +62,46 @@ void switch_to_evaluation(const std::string& operation, json& inputs) {
     if (argument == nullptr) return;  // its default is evaluation's
     *argument = one.is_share ? json{{"as_float", 0.0}} : json{{"as_bool", false}};
   }
+}
+
+// Batch norm counts the batches that it has seen in training.
+bool counts_batches(std::string_view operation, const json& inputs, const std::set<std::string>& counters) {
+  if (operation != "add_" && operation != "add") return false;
+  if (inputs.empty()) return false;
+  const json& first = config::member(inputs.front(), "arg");
+  return first.contains("as_tensor") && counters.contains(config::text_member(first.at("as_tensor"), "name"));
+}
+
+// The operator of a target such as "torch.ops.aten.add_.Tensor"; "" of others.
+std::string_view aten_operator(std::string_view target) {
+  constexpr std::string_view kAtenOps = "torch.ops.aten.";
+  if (!target.starts_with(kAtenOps)) return "";
+  target.remove_prefix(kAtenOps.size());
+  return target.substr(0, target.rfind('.'));
+}
+
+}  // namespace
+
+void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
+  const auto nodes = graph.find("nodes");
+  if (nodes == graph.end() || !nodes->is_array()) throw std::runtime_error("its graph has no list of nodes");
+  json kept = json::array();
+  for (json& node : *nodes) {
+    const std::string target = config::text_member(node, "target");
+    config::member(node, "inputs");
+    json& inputs = node["inputs"];
+    if (!inputs.is_array()) throw std::runtime_error("a node has no list of inputs");
+    const std::string_view operation = aten_operator(target);
+    if (counts_batches(operation, inputs, counters)) continue;
+    switch_arguments(operation, inputs);
+    for (json& input : inputs) {
+      // A part of the model that has its own gradient mode is a graph among the arguments.
+      const bool is_graph = input.is_object() && input.contains("arg") && input.at("arg").contains("as_graph");
+      if (is_graph) switch_to_evaluation(input["arg"]["as_graph"]["graph"], counters);
+    }
+    kept.push_back(std::move(node));
+  }
+  *nodes = std::move(kept);
 }
 
 }  // namespace ddp::graph

@@ -45,7 +45,7 @@ class ProgramReader {
     }
     const json& module = member(model_, "graph_module");
     tensors_ = &member(member(module, "graph"), "tensor_values");
-    weights_ = read_weights(archive_);
+    weights_ = read_weights(archive_).tensors;
     for (const json& input : list(member(member(module, "signature"), "input_specs"))) add_input(input);
     name_inputs(module);
     program_.output = output_of(module);

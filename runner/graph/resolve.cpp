@@ -1,5 +1,7 @@
 #include "graph/resolve.h"
 
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -44,10 +46,50 @@ struct Refusal : std::runtime_error {
   std::string remedy;
 };
 
+// The slots of a model's tensors and of views of them. Evaluation must not write into these.
+class KeptTensors {
+ public:
+  void add(CallList::Slot slot, const std::string& name) { names_.emplace(slot, name); }
+
+  // Takes note of the views that a call returns. Throws Refusal where it writes into a tensor of the model.
+  void follow(const c10::FunctionSchema& schema, const CallList::Call& call) {
+    for (const CallList::Late& late : call.late) {
+      const c10::AliasInfo* alias = schema.arguments()[static_cast<std::size_t>(late.place)].alias_info();
+      if (alias == nullptr) continue;
+      for (const CallList::Element& element : late.elements) {
+        const auto kept = names_.find(element.slot);
+        if (kept == names_.end()) continue;
+        if (alias->isWrite()) refuse(kept->second);
+        const std::string name = kept->second;
+        add_views(schema, *alias, call, name);
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& name) {
+    throw Refusal("changes the tensor " + config::in_quotes(name) + " of the model in evaluation, too",
+                  "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
+  }
+
+  void add_views(const c10::FunctionSchema& schema, const c10::AliasInfo& of, const CallList::Call& call,
+                 const std::string& name) {
+    for (std::size_t i = 0; i < call.results.size() && i < schema.returns().size(); ++i) {
+      const c10::AliasInfo* alias = schema.returns()[i].alias_info();
+      const bool is_list = call.results[i].is_list;
+      if (alias == nullptr && !is_list) continue;
+      if (alias != nullptr && !is_list && alias->beforeSets() != of.beforeSets()) continue;
+      for (const CallList::Slot slot : call.results[i].slots) add(slot, name);
+    }
+  }
+
+  std::map<CallList::Slot, std::string> names_;
+};
+
 class Resolver {
  public:
   Resolver(const Program& program, const Use& use, const std::map<std::string, at::Tensor>& tensors)
-      : program_(program), use_(use), values_(use.device, list_.values) {
+      : program_(program), use_(use), graph_(graph_for(program, use)), values_(use.device, list_.values) {
     for (const Program::Bound& bound : program.bound) {
       const CallList::Slot slot = values_.add(bound.value);
       const auto tensor = tensors.find(bound.name);
@@ -55,13 +97,13 @@ class Resolver {
         throw usage_error("has the weight " + config::in_quotes(bound.name) + ", which the model lacks", program.file);
       }
       list_.values[static_cast<std::size_t>(slot)] = tensor->second;
-      if (bound.name.ends_with("num_batches_tracked")) counters_.push_back(bound.value);
+      kept_.add(slot, bound.name);
     }
     for (const Program::Input& input : program.inputs) list_.inputs.push_back(values_.add(input.value));
   }
 
   CallList resolve() {
-    add_nodes(program_.graph);
+    add_nodes(graph_);
     list_.output = values_.slot(program_.output);
     free_after_last_use();
     return std::move(list_);
@@ -116,32 +158,19 @@ class Resolver {
       throw Refusal("calls aten." + name.name + ", which is not on the list of operators that a model may call",
                     "replace it in the model");
     }
-    if (use_.evaluates && counts_batches(node, name)) return;
     if (use_.evaluates && draws(name.name)) {
       throw Refusal("draws random numbers with aten." + name.name + " in evaluation, too",
                     "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
     }
-    json inputs = member(node, "inputs");
-    if (use_.evaluates) switch_to_evaluation(name.name, inputs);
     const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name.name, name.overload});
     if (!handle) throw Refusal("calls aten." + name.name + "." + name.overload + ", which this PyTorch lacks", "");
     list_.operators.push_back(std::make_unique<const c10::OperatorHandle>(*handle));
     CallList::Call call{.operation = list_.operators.back().get(), .source = source_line(node)};
-    values_.set_arguments(handle->schema(), inputs, call);
+    values_.set_arguments(handle->schema(), member(node, "inputs"), call);
     call.results = values_.add_results(member(node, "outputs"));
+    if (use_.evaluates && use_.is_switched) kept_.follow(handle->schema(), call);
     if (call.results.size() > handle->schema().returns().size()) throw std::runtime_error("has too many results");
     add_call(std::move(call));
-  }
-
-  // Batch norm counts the batches that it has seen in training.
-  bool counts_batches(const json& node, const OperatorName& name) const {
-    if (name.name != "add_" && name.name != "add") return false;
-    const json& inputs = member(node, "inputs");
-    if (!inputs.is_array() || inputs.empty()) return false;
-    const json& first = member(inputs.front(), "arg");
-    if (!first.contains("as_tensor")) return false;
-    const std::string value = text_member(first.at("as_tensor"), "name");
-    return std::find(counters_.begin(), counters_.end(), value) != counters_.end();
   }
 
   void add_arithmetic(const json& node, CallList::Arithmetic function) {
@@ -212,15 +241,30 @@ class Resolver {
     }
   }
 
+  static json graph_for(const Program& program, const Use& use) {
+    return use.evaluates ? graph_of_evaluation(program) : program.graph;
+  }
+
   const Program& program_;
   const Use& use_;
+  const json graph_;
   CallList list_;
   GraphValues values_;
-  std::vector<std::string> counters_;
+  KeptTensors kept_;
   bool no_grad_ = false;
 };
 
 }  // namespace
+
+json graph_of_evaluation(const Program& program) {
+  std::set<std::string> counters;
+  for (const Program::Bound& bound : program.bound) {
+    if (bound.name.ends_with("num_batches_tracked")) counters.insert(bound.value);
+  }
+  json graph = program.graph;
+  switch_to_evaluation(graph, counters);
+  return graph;
+}
 
 CallList resolve(const Program& program, const Use& use, const std::map<std::string, at::Tensor>& tensors) try {
   return Resolver(program, use, tensors).resolve();

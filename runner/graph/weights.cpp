@@ -1,5 +1,6 @@
 #include "graph/weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <tuple>
@@ -26,29 +27,34 @@ std::vector<std::int64_t> fixed_numbers(const nlohmann::json& list) {
   return numbers;
 }
 
-// Bytes from the storage's beginning to the end of the last element.
+// Bytes from the storage's beginning to the end of the last element. Elements that share memory are refused: a file of
+// some bytes could claim any number of them.
 std::uint64_t extent_in_bytes(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
                               std::int64_t offset, std::size_t element) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
   unsigned __int128 last = static_cast<unsigned __int128>(offset);
+  unsigned __int128 elements = 1;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
     last += static_cast<unsigned __int128>(sizes[i] - 1) * static_cast<unsigned __int128>(strides[i]);
-    if (last > INT64_MAX) throw std::runtime_error("it is larger than its file");
+    elements *= static_cast<unsigned __int128>(sizes[i]);
+    if (std::max(last, elements) > INT64_MAX / 16) throw std::runtime_error("it is larger than its file");
   }
+  if (elements > last + 1) throw std::runtime_error("its elements share memory; make it contiguous() in the model");
   return static_cast<std::uint64_t>(last + 1) * element;
 }
 
 // Reads the tensors that one table of the archive names.
 class WeightReader {
  public:
-  WeightReader(const Archive& archive, std::string folder) : archive_(archive), folder_(std::move(folder)) {}
+  WeightReader(const Archive& archive, std::string folder, Weights& weights)
+      : archive_(archive), folder_(std::move(folder)), weights_(weights) {}
 
-  void read(const std::string& table, std::map<std::string, at::Tensor>& weights) {
+  void read(const std::string& table) {
     if (!archive_.has(folder_ + table)) return;
     const nlohmann::json config = archive_.json(folder_ + table);
     for (const auto& [name, entry] : config::member(config, "config").items()) {
       try {
-        weights.emplace(name, tensor_of(entry));
+        weights_.tensors.emplace(name, tensor_of(entry));
       } catch (const std::exception& error) {
         throw std::runtime_error("the weight " + config::in_quotes(name) + ": " + error.what());
       }
@@ -89,7 +95,7 @@ class WeightReader {
 
   // Each member is copied once, however many tensors lie in it.
   const c10::Storage& storage_of(const std::string& member) {
-    at::Tensor& copy = copies_[member];
+    at::Tensor& copy = weights_.members[folder_ + member];
     if (!copy.defined()) {
       const std::string_view bytes = archive_.bytes(folder_ + member);
       copy = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
@@ -100,7 +106,7 @@ class WeightReader {
 
   const Archive& archive_;
   const std::string folder_;
-  std::map<std::string, at::Tensor> copies_;  // of members, as bytes
+  Weights& weights_;
   std::map<Place, at::Tensor> tensors_;
 };
 
@@ -133,10 +139,10 @@ c10::ScalarType scalar_type(std::int64_t code) {
   }
 }
 
-std::map<std::string, at::Tensor> read_weights(const Archive& archive) {
-  std::map<std::string, at::Tensor> weights;
-  WeightReader(archive, "data/weights/").read("model_weights_config.json", weights);
-  WeightReader(archive, "data/constants/").read("model_constants_config.json", weights);
+Weights read_weights(const Archive& archive) {
+  Weights weights;
+  WeightReader(archive, "data/weights/", weights).read("model_weights_config.json");
+  WeightReader(archive, "data/constants/", weights).read("model_constants_config.json");
   return weights;
 }
 

@@ -9,9 +9,16 @@
 
 namespace ddp::graph {
 
-// Returns the parameters, buffers and constants of an archive by their names in Python, on the CPU. Names of one tied
-// weight have one tensor. Throws std::runtime_error where a tensor is pickled, does not lie within its member, or is of
-// a kind that does not train.
-std::map<std::string, at::Tensor> read_weights(const Archive& archive);
+// The tensors of an archive, on the CPU.
+struct Weights {
+  // Parameters, buffers and constants by their names in Python. Names of one tied weight have one tensor.
+  std::map<std::string, at::Tensor> tensors = {};
+  // The bytes in which these tensors lie, by the member that they were read from.
+  std::map<std::string, at::Tensor> members = {};
+};
+
+// Throws std::runtime_error where a tensor is pickled, does not lie within its member, or is of a kind that does not
+// train.
+Weights read_weights(const Archive& archive);
 
 }  // namespace ddp::graph

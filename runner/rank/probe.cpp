@@ -13,6 +13,7 @@
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
 #include "format/safetensors.h"
+#include "model/batch_sizes.h"
 #include "model/call.h"
 #include "model/weights.h"
 #include "models/model.h"
@@ -36,8 +37,11 @@ std::int64_t bytes_of(const NamedTensors& tensors) {
 constexpr std::int64_t kTried = 2;
 
 // Some samples as training will see them: a batch where it is timed. A dataset that draws has to draw a whole one.
-datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool timed) {
-  const std::int64_t most = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
+// `sizes`: of the batches that the model takes; whether training's fit is for the plan to say
+// (launch/plan/batch_sizes).
+datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool timed, model::BatchSizes sizes) {
+  const std::int64_t some = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
+  const std::int64_t most = std::min(std::max(some, sizes.least), sizes.most);
   if (train.map() == nullptr) return data::first_samples(train, *e.batch_size).first(most);
   return data::first_samples(train, most);
 }
@@ -96,10 +100,15 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   probe.optimizer_bytes = optimizer->copies() * probe.parameter_bytes;
   probe.buffer_bytes = bytes_of(named(model.ptr()->named_buffers()));
 
+  if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(model.ptr().get())) {
+    probe.least_batch = limited->batch_sizes().least;
+    probe.most_batch = limited->batch_sizes().most;
+  }
+
   if (copied) dist::require_cloneable(*model.ptr());
   try_saved(t, *model.ptr(), *optimizer);
 
-  const datasets::Batch batch = first_batch(sets.train, e, timed);
+  const datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
   const at::NoGradGuard no_grad;
   const at::Tensor output = forward(model, e, batch.inputs);
   try {

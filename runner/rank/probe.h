@@ -18,6 +18,8 @@ struct Probe {
   std::int64_t train_samples = 0;  // 0: endless
   std::int64_t validation_samples = 0;
   std::int64_t test_samples = 0;
+  std::int64_t least_batch = 1;  // samples that the model takes at once
+  std::int64_t most_batch = INT64_MAX;
   double step_seconds = 0;  // about what a step takes; 0: it was not asked for
 
   void fields(config::Fields& f) {
@@ -29,6 +31,8 @@ struct Probe {
     f({.name = "train_samples"}, train_samples);
     f({.name = "validation_samples"}, validation_samples);
     f({.name = "test_samples"}, test_samples);
+    f({.name = "least_batch"}, least_batch);
+    f({.name = "most_batch"}, most_batch);
     f({.name = "step_seconds"}, step_seconds);
   }
 };

@@ -10,6 +10,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
+from architectures import ConvNextT, EfficientNetB0, MobileNetV3, ResNet18, SwinT, ViT  # noqa: F401
 from gpt import Gpt
 
 
@@ -98,6 +99,8 @@ def gpt():
     return Gpt(n_layer=2, n_head=2, n_embd=32, block_size=16, vocab_size=61, dropout=0.1)
 
 
+ARCHITECTURES = ["ResNet18", "MobileNetV3", "EfficientNetB0", "ConvNextT", "ViT", "SwinT"]
+
 # What --input of export_model.py says of each.
 INPUTS = {
     "Cnn": ["3x8x8"],
@@ -107,7 +110,7 @@ INPUTS = {
     "Encoder": ["5x8", "5:int64:2"],
     "Centered": ["20"],
     "gpt": ["16:int64:61"],
-}
+} | dict.fromkeys(ARCHITECTURES, ["3x32x32"])
 
 
 def load(path):

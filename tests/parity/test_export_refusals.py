@@ -66,6 +66,17 @@ class Dictionary(Plain):
         return {"scores": self.fc(x), "inputs": x}
 
 
+class Mean(Plain):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+
+    def forward(self, x):
+        if self.training:
+            self.mean.mul_(0.9).add_(0.1 * x.detach().mean(0))
+        return self.fc(x - self.mean)
+
+
 class Depth(Plain):
     def forward(self, x):
         return self.fc(x * torch.rand(x.shape[0], 1) if self.training else x)
@@ -152,7 +163,8 @@ def check_program_refusals():
         ("Custom", True, [], ['custom operator "torch.ops.mine.twice.default"', "in models.py, line"]),
         ("Dictionary", True, [], ['a dict without "logits"; it has: scores, inputs']),
         ("Depth", True, [], ["aten.rand in evaluation, too", "in models.py, line", "model.eval"]),
-        ("Plain", False, [], ["of shape [4, 4]", 'torch.export.Dim("batch")']),
+        ("Plain", False, [], ["last batch of training has 2 samples", "for batches of 4", "drop_last_batch"]),
+        ("Mean", True, [], ['changes the tensor "mean" of the model in evaluation', "in models.py, line", "model.eval"]),
         ("Plain", True, ["--set", 'dataset.inputs="wide.npy"'], ["of shape [1 to 64, 4]", "gives ["]),
     ]
     for name, batch, more, expected in cases:

@@ -9,12 +9,12 @@ from parity import case, check  # before numpy: it keeps that from starting thre
 
 import numpy as np
 
-from exported_models import INPUTS
+from exported_models import ARCHITECTURES, INPUTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXPORT = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
 ROWS = 90  # the last batch of an epoch is short
-WITH_SECOND = {"Branching", "Centered"}
+WITH_SECOND = {"Branching", "Centered", "ConvNextT", "EfficientNetB0", "SwinT"}
 
 
 def export_all(folder):
@@ -38,6 +38,7 @@ def write_data(folder):
     arrays = {
         "rows": draw.standard_normal((ROWS, 20), dtype=np.float32),
         "images": draw.standard_normal((ROWS, 3, 8, 8), dtype=np.float32),
+        "pictures": draw.standard_normal((ROWS, 3, 32, 32), dtype=np.float32),
         "series": draw.standard_normal((ROWS, 5, 6), dtype=np.float32),
         "tokens": draw.integers(0, 61, (ROWS, 16)),
         "next": draw.integers(0, 61, (ROWS, 16)),
@@ -68,13 +69,20 @@ def cases(folder):
         exported("batch norm and dropout, two ranks", "Cnn", "images"),
         exported("batch norm and dropout, resumed", "Cnn", "images", first={"epochs": 1}),
         exported("batch norm and dropout, accumulated", "Cnn", "images", accumulate=2, optimizer=adam),
-        exported("LSTM", "Lstm", "series", optimizer=adam),
+        exported("LSTM, one rank", "Lstm", "series", world=1, optimizer=adam),
+        exported("LSTM, two ranks", "Lstm", "series", optimizer=adam),
         exported("if self.training", "Branching"),
         exported("a dict with logits", "Dictionary"),
-        exported("a layer of a Transformer, a mask as second input", "Encoder", dataset=words),
+        exported("a layer of a Transformer, a mask as second input, one rank", "Encoder", world=1, dataset=words),
+        exported("a layer of a Transformer, a mask as second input, two ranks", "Encoder", dataset=words),
         exported("a GPT whose head is tied, one rank", "gpt", "tokens", "next", world=1, optimizer=adam),
         exported("a GPT whose head is tied, two ranks", "gpt", "tokens", "next", optimizer=adam),
         exported("a part without gradient, and a buffer", "Centered"),
+        *(
+            exported(f"{name}, {ranks}", name, "pictures", world=world)
+            for name in ARCHITECTURES
+            for world, ranks in ((1, "one rank"), (2, "two ranks"))
+        ),
     ]
 
 

@@ -1,5 +1,6 @@
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,11 @@
 #include "commands/sweep/prepare_sweep.h"
 #include "config/check/files.h"
 #include "config/load.h"
+#include "launch/library/rank_library.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plugin/experiment.h"
 #include "launch/run/stopped.h"
+#include "rank/check.h"
 
 namespace ddp::commands {
 namespace {
@@ -33,19 +36,46 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-void look_into(const config::Loaded& loaded, Findings& found) {
-  for (const Error& missing : config::missing_files(loaded, loaded.experiment.components())) add_once(found.mistakes, missing.what());
+// A model that is read from a file is read here too: it tells what cannot be trained. Nothing of it runs. The library
+// that reads it is loaded once, and only where such a model is named.
+class ModelFiles {
+ public:
+  // Throws ddp::Error (usage) where the file is refused.
+  void require_readable(const config::Experiment& e) {
+    const config::Components components = e.components();
+    const config::Spec* spec = components.find("model", e.model.name);
+    if (spec == nullptr || !spec->traits.value("read_by_validate", false)) return;
+    if (!library_) library_.emplace(/*gpus=*/false);
+    rank::Task task;
+    task.experiment = &e;
+    library_->ask("reading the model", task, rank::CheckRequest{});
+  }
+
+ private:
+  std::optional<launch::RankLibrary> library_;
+};
+
+void look_into(const config::Loaded& loaded, ModelFiles& models, Findings& found) {
+  const std::vector<Error> missing = config::missing_files(loaded, loaded.experiment.components());
+  for (const Error& one : missing) add_once(found.mistakes, one.what());
+  if (missing.empty()) {
+    try {
+      models.require_readable(loaded.experiment);
+    } catch (const Error& error) {
+      add_once(found.mistakes, error.what());
+    }
+  }
   for (const std::string& warning : launch::without_effect(loaded)) add_once(found.warnings, warning);
 }
 
-Findings examine(const std::string& file, const ValidateOptions& options) {
+Findings examine(const std::string& file, const ValidateOptions& options, ModelFiles& models) {
   Findings found;
   try {
     if (config::has_sweep(file, options.sets)) {
       const config::LoadedSweep sweep = launch::load_sweep(file, options.sets);
-      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, found);
+      for (const auto& trial : check_trials(sweep, *make_search(sweep))) look_into(trial, models, found);
     } else {
-      look_into(launch::load_experiment(file, options.sets), found);
+      look_into(launch::load_experiment(file, options.sets), models, found);
     }
   } catch (const launch::Stopped&) {
     throw;
@@ -81,9 +111,10 @@ void print_findings(const std::string& file, const Findings& found) {
 // Every file is checked, also after a bad one.
 int validate(const ValidateOptions& options) {
   config::Value files = config::Value::array();
+  ModelFiles models;
   bool all_good = true;
   for (const std::string& file : options.files) {
-    const Findings found = examine(file, options);
+    const Findings found = examine(file, options, models);
     all_good = all_good && found.mistakes.empty();
     if (options.json) {
       files.push_back(findings_as_json(file, found));

@@ -9,7 +9,10 @@
 #include "base/file_descriptor.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
+#include "config/text/source.h"
+#include "launch/library/rank_library.h"
 #include "launch/plugin/experiment.h"
+#include "rank/export.h"
 #include "record/file/input_file.h"
 #include "record/saves/checkpoint_index.h"
 
@@ -22,16 +25,36 @@ constexpr std::uint64_t kCopiedAtOnce = 8u << 20;
 struct ExportOptions {
   TrainedOptions trained;
   std::string output;
+  bool evaluates = false;
 };
 
-void require_written_format(const std::string& output) {
-  const std::string ending = fs::path(output).extension().string();
-  if (ending == ".safetensors") return;
-  if (ending == ".pt2") {
-    throw usage_error("a .pt2 file holds a model that torch.export wrote, and the model of this run is none", output,
-                      "give a name that ends in .safetensors");
+bool is_archive(const ExportOptions& o) { return fs::path(o.output).extension() == ".pt2"; }
+
+void require_written_format(const ExportOptions& o) {
+  if (!is_archive(o) && fs::path(o.output).extension() != ".safetensors") {
+    throw usage_error("has an ending that export does not write", o.output,
+                      "give a name that ends in .safetensors, or, for a model written in Python, in .pt2");
   }
-  throw usage_error("has an ending that export does not write", output, "give a name that ends in .safetensors");
+  if (o.evaluates && !is_archive(o)) {
+    throw usage_error("is of a .pt2 file alone: weights are the same in training and evaluation", "--eval");
+  }
+}
+
+// The archive that a run's model was read from. With --eval it is the one that evaluates, where the model has two.
+std::string archive_of(const config::Component& model, const ExportOptions& o, const std::string& run) {
+  if (model.name != "exported") {
+    throw usage_error("a .pt2 file holds a model that torch.export wrote, and the model of this run is " +
+                          config::in_quotes(model.name),
+                      run, "give a name that ends in .safetensors");
+  }
+  const std::string second = model.options.value("eval", "");
+  const std::string archive = o.evaluates && !second.empty() ? second : model.options.value("path", "");
+  for (const std::string& own : {model.options.value("path", ""), second}) {
+    std::error_code none;
+    if (fs::equivalent(own, o.output, none))
+      throw usage_error("is the model's own file", o.output, "give another name");
+  }
+  return archive;
 }
 
 void copy_into(int descriptor, const record::InputFile& in, const std::string& name) {
@@ -43,25 +66,41 @@ void copy_into(int descriptor, const record::InputFile& in, const std::string& n
   }
 }
 
-// A checkpoint holds the weights under the names of Python's state_dict(), whole, whatever ranks trained them
-// (train/states/model.cpp): the file itself is what Python reads.
-int export_weights(const ExportOptions& o) {
-  require_written_format(o.output);
+void write_archive(const fs::path& checkpoint, const UnnamedOutput& output, const std::string& archive,
+                   const ExportOptions& o) {
+  rank::Task task;
+  task.resume_from = checkpoint;
+  const rank::ExportRequest request{.archive = archive, .evaluates = o.evaluates, .descriptor = output.descriptor()};
+  const launch::RankLibrary library(/*gpus=*/false);
+  const rank::Exported written = library.ask("writing the archive", task, request, {output.descriptor()});
+  if (written.error != 0) {
+    throw training_error("cannot be written: " + errno_text(static_cast<int>(written.error)), o.output);
+  }
+}
+
+int export_model(const ExportOptions& o) {
+  require_written_format(o);
   const record::RunDirectory directory = find_run(o.trained);
-  const fs::path checkpoint = checkpoint_of(
-      directory, launch::load_experiment(directory.config()).experiment, o.trained.from);
-  const fs::path weights = checkpoint / "model.safetensors";
+  const config::Experiment experiment = launch::load_experiment(directory.config()).experiment;
+  const std::string archive = is_archive(o) ? archive_of(experiment.model, o, directory.path().string()) : "";
+  const fs::path checkpoint = checkpoint_of(directory, experiment, o.trained.from);
   std::error_code none;
-  if (fs::equivalent(weights, o.output, none)) {
+  if (fs::equivalent(checkpoint / "model.safetensors", o.output, none)) {
     throw usage_error("is the checkpoint's own file", o.output, "give another name");
   }
   UnnamedOutput output(o.output);
   // A run that trains on removes old checkpoints, perhaps this one just now: the open file stays.
-  const record::InputFile in(weights);
+  const record::InputFile weights(checkpoint / "model.safetensors");
   if (const std::string damage = record::damage_of(checkpoint); !damage.empty()) {
     throw usage_error(damage, checkpoint.string(), "use another checkpoint: --from");
   }
-  copy_into(output.descriptor(), in, o.output);
+  if (is_archive(o)) {
+    write_archive(checkpoint, output, archive, o);
+  } else {
+    // It has the weights under the names of Python's state_dict(), whole, whatever ranks trained them
+    // (train/states/model.cpp).
+    copy_into(output.descriptor(), weights, o.output);
+  }
   output.put_in_place();
   return 0;
 }
@@ -70,8 +109,9 @@ void add_export(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ExportOptions>();
   CLI::App* verb = app.add_subcommand("export", "write the weights of a trained model to a file that Python reads");
   add_trained_run(*verb, o->trained);
-  verb->add_option("OUT", o->output, "a .safetensors file")->required();
-  verb->callback([o, &exit_code] { exit_code = export_weights(*o); });
+  verb->add_option("OUT", o->output, "a .safetensors file; or, of a model written in Python, a .pt2 file")->required();
+  verb->add_flag("--eval", o->evaluates, "of a .pt2 file: the graph that predict runs, without dropout");
+  verb->callback([o, &exit_code] { exit_code = export_model(*o); });
 }
 
 const bool export_registered = register_verb(48, add_export);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cores.h"
+#include "launch/plan/batch_sizes.h"
 #include "launch/plan/device_pool.h"
 #include "launch/plugin/run_copy.h"
 #include "record/file/hash.h"
@@ -181,6 +182,7 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
   const std::int64_t samples = w.train_samples + w.validation_samples + w.test_samples;
   require_held_out(loaded, "validation", e.validation, w.validation_samples, samples);
   require_held_out(loaded, "test", e.test, w.test_samples, samples);
+  require_batch_sizes(loaded, plan, probe);
   std::int64_t per_epoch = 0;
   if (w.train_samples > 0) {
     const std::int64_t ranks = plan.world_size();

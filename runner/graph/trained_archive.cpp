@@ -1,0 +1,94 @@
+#include "graph/trained_archive.h"
+
+#include <map>
+#include <string>
+
+#include <ATen/core/grad_mode.h>
+#include <caffe2/serialize/inline_container.h>
+
+#include "base/error.h"
+#include "config/text/source.h"
+#include "graph/archive.h"
+#include "graph/program.h"
+#include "graph/resolve.h"
+#include "graph/weights.h"
+
+namespace ddp::graph {
+namespace {
+
+constexpr const char* kGraphMember = "models/model.json";
+
+// Throws ddp::Error (usage) where the archive has not the weights of the run: somebody has written it anew.
+class TrainedWeights {
+ public:
+  TrainedWeights(const std::filesystem::path& file, Weights& weights) : file_(file), weights_(weights) {}
+
+  // Puts a weight in the place of the archive's own.
+  void set(const std::string& name, const at::Tensor& trained) const {
+    const auto found = weights_.tensors.find(name);
+    if (found == weights_.tensors.end()) refuse(name, "which it lacks");
+    at::Tensor& own = found->second;
+    if (own.sizes() != trained.sizes() || own.scalar_type() != trained.scalar_type()) {
+      refuse(name, "which is of another shape or type there");
+    }
+    const at::NoGradGuard no_grad;
+    own.copy_(trained);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& name, const std::string& how) const {
+    throw usage_error(
+        "is not the archive that was trained: the run has the weight " + config::in_quotes(name) + ", " + how,
+        file_.string(), "put the archive back with which the run began");
+  }
+
+  const std::filesystem::path& file_;
+  Weights& weights_;
+};
+
+// A graph that still draws random numbers is refused, with the line of the user's Python.
+std::string evaluating_graph(const Archive& archive, const Program& program, const Weights& weights) {
+  resolve(program, {.evaluates = true}, weights.tensors);
+  nlohmann::json model = archive.json(kGraphMember);
+  model["graph_module"]["graph"] = graph_of_evaluation(program);
+  return model.dump();
+}
+
+std::string_view view_of(const at::Tensor& bytes) {
+  return {static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()};
+}
+
+}  // namespace
+
+void write_trained_archive(const std::filesystem::path& file, const NamedTensors& trained, bool evaluates,
+                           const TakeBytes& take) try {
+  const Archive archive(file);
+  const Program program = read_program(file);
+  Weights weights = read_weights(archive);
+  const TrainedWeights places(file, weights);
+  for (const auto& [name, tensor] : trained) places.set(name, tensor);
+
+  std::map<std::string, std::string> written;
+  if (evaluates) written.emplace(kGraphMember, evaluating_graph(archive, program, weights));
+  caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, std::size_t size) {
+    take({static_cast<const char*>(bytes), size});
+    return size;
+  });
+  for (const auto& [name, member] : archive.members()) {
+    const auto text = written.find(name);
+    const auto tensors = weights.members.find(name);
+    const std::string_view bytes = text != written.end()              ? std::string_view(text->second)
+                                   : tensors != weights.members.end() ? view_of(tensors->second)
+                                                                      : archive.bytes(name);
+    writer.writeRecord(name, bytes.data(), bytes.size());
+  }
+  writer.writeEndOfFile();
+} catch (const Error&) {
+  throw;
+} catch (const c10::Error& error) {
+  throw usage_error(error.msg(), file.string());
+} catch (const std::exception& error) {
+  throw usage_error(error.what(), file.string());
+}
+
+}  // namespace ddp::graph

@@ -1,0 +1,65 @@
+#include "launch/plan/batch_sizes.h"
+
+#include <algorithm>
+#include <string>
+
+#include "config/length.h"
+
+namespace ddp::launch {
+namespace {
+
+// The range of sizes that a model takes, and where one that does not fit is told.
+class TakenSizes {
+ public:
+  TakenSizes(const config::Loaded& loaded, const rank::Probe& probe)
+      : loaded_(loaded), least_(probe.least_batch), most_(probe.most_batch) {}
+
+  // `samples` come in batches of `size`. The last one may be short.
+  void require(const std::string& key, const std::string& of, std::int64_t samples, std::int64_t size,
+               bool drops_short) const {
+    if (samples == 0 || samples >= size) require_size(key, "its batches of " + of + " have ", size, kGiveSize);
+    const std::int64_t last = samples % size;
+    if (last == 0 || drops_short) return;
+    require_size(key, "its last batch of " + of + " has ", last,
+                 key == "batch_size" ? "set loader.drop_last_batch = true, or a batch_size that divides " +
+                                           std::to_string(samples) + " samples"
+                                     : "give " + key + " a size that divides " + std::to_string(samples) + " samples");
+  }
+
+ private:
+  static constexpr const char* kGiveSize =
+      "give another batch_size, or export the model with a batch of any size: "
+      "dynamic_shapes=({0: torch.export.Dim(\"batch\")},)";
+
+  void require_size(const std::string& key, const std::string& what, std::int64_t size,
+                    const std::string& remedy) const {
+    if (size >= least_ && size <= most_) return;
+    const std::string range = least_ == most_      ? std::to_string(least_)
+                              : most_ == INT64_MAX ? std::to_string(least_) + " or more"
+                                                   : std::to_string(least_) + " to " + std::to_string(most_);
+    throw loaded_.error(
+        key, what + std::to_string(size) + " samples, and the model was exported for batches of " + range, remedy);
+  }
+
+  const config::Loaded& loaded_;
+  const std::int64_t least_;
+  const std::int64_t most_;
+};
+
+}  // namespace
+
+void require_batch_sizes(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
+  if (probe.least_batch <= 1 && probe.most_batch == INT64_MAX) return;
+  const auto& e = plan.experiment;
+  const TakenSizes sizes(loaded, probe);
+  const std::int64_t of_rank = config::samples_of_rank(probe.train_samples, plan.world_size(), e.loader.drop_last);
+  sizes.require("batch_size", "training", of_rank, *e.batch_size, e.loader.drop_last_batch);
+  if (probe.validation_samples > 0) {
+    sizes.require("validation.batch_size", "validation", probe.validation_samples, *e.validation.batch_size, false);
+  }
+  if (probe.test_samples > 0) {
+    sizes.require("test.batch_size", "test", probe.test_samples, *e.test.batch_size, false);
+  }
+}
+
+}  // namespace ddp::launch

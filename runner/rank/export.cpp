@@ -1,0 +1,38 @@
+#include "rank/export.h"
+
+#include <unistd.h>
+#include <cerrno>
+
+#include "checkpoint/store.h"
+#include "format/safetensors.h"
+#include "graph/trained_archive.h"
+#include "rank/verb.h"
+
+namespace ddp::rank {
+namespace {
+
+// Returns errno; 0 where all was written.
+int write_whole(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+void export_archive(const ExportRequest& request, const Task& task, const TakeReply& reply) {
+  const NamedTensors weights =
+      format::map_safetensors(task.resume_from / (std::string(checkpoint::kModel) + ".safetensors"));
+  int error = 0;
+  graph::write_trained_archive(request.archive, weights, request.evaluates, [&](std::string_view bytes) {
+    if (error == 0) error = write_whole(static_cast<int>(request.descriptor), bytes);
+  });
+  reply(config::write(Exported{.error = error}));
+}
+
+const bool export_registered = verbs().add<ExportRequest>(
+    ExportRequest::kVerb, "writes a model's own archive with trained weights", export_archive);
+
+}  // namespace
+}  // namespace ddp::rank
