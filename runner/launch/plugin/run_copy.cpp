@@ -96,7 +96,8 @@ void tell_changed_sources(const config::Experiment& now, const record::RunDirect
   const fs::path folder = run.path() / kSourcesFolder;
   std::string sources;
   std::string changed;
-  for (const auto& [name, origin] : read_origins(folder / kOriginsFile).items()) {
+  const Value origins = read_origins(folder / kOriginsFile);
+  for (const auto& [name, origin] : origins.items()) {
     if (!origin.is_string()) return;
     const fs::path file = origin.get<std::string>();
     const std::string own = paths::absolute(folder / name).string();
