@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/installation.h"
+#include "base/log.h"
 #include "base/paths.h"
 #include "launch/library/libtorch.h"
 #include "launch/process/child.h"
@@ -48,13 +49,23 @@ std::string readable(const std::string& why) {
   return text;
 }
 
-// What it throws while it is loaded, its constructors throw.
-void load_plugin(const std::filesystem::path& file) try {
-  if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) throw usage_error(readable(dlerror()));
-} catch (const Error&) {
-  throw;
-} catch (const std::exception& error) {
-  throw usage_error(std::string("it throws while it is loaded: ") + error.what());
+// The loader passes on no exception: one that a constructor of a plug-in throws ends the process here, with its reason.
+[[noreturn]] void end_for_thrown() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    log::error(std::string("it throws while it is loaded: ") + error.what());
+    _exit(1);
+  } catch (...) {  // of a type that tells nothing
+  }
+  std::abort();
+}
+
+void load_plugin(const std::filesystem::path& file) {
+  const std::terminate_handler before = std::set_terminate(end_for_thrown);
+  const bool is_loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+  std::set_terminate(before);
+  if (!is_loaded) throw usage_error(readable(dlerror()));
 }
 
 // Why a child refused a request, as it crosses the pipe.
