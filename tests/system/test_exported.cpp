@@ -172,6 +172,15 @@ TEST_CASE("a model that would write into its buffers or weights in evaluation is
                 "changes the tensor \"fc.bias\" of the model in evaluation, too\n  in net.py, line 5");
 }
 
+TEST_CASE("a model of Python is refused where data_parallel would copy it onto several devices") {
+  const ExportedWorkspace w;
+  const Outcome refused = w.run({"plan", "arrays.toml", "--set", kExported, "--set", "parallel=data_parallel", "--set",
+                                 "device_pool=[[\"cpu\", \"cpu\"]]"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "a model written in Python is on one device of its rank"));
+}
+
 TEST_CASE("validate reads the graph of a model of Python and runs nothing of it") {
   const ExportedWorkspace w;
   w.write("net.pt2", exported_model({{"\"as_float\": 0.25", "\"as_float\": 1.25"}}));
