@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/shell_word.h"
+#include "launch/plan/start.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
@@ -51,6 +52,8 @@ int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialP
   const bool begun = directory.begun();
   config::Loaded loaded = begun ? config::load(directory.config(), {}, sweep.loaded.components())
                                 : sweep.loaded.trial(sweep.search.point(move.trial));
+  // results/<name>/<sweep>
+  launch::find_weights(loaded, sweep.directory.path().parent_path().parent_path());
   place(loaded.experiment, share);
   record::ReturnPoint point;
   std::optional<std::int64_t> global_batch_size;

@@ -1,12 +1,17 @@
 """torchvision's models of images, as an experiment file names them.
 
 torchvision is imported where it is needed: the other parity tests run without it.
+
+    python images.py folder    saves a ResNet's state_dict as one that DDP wraps has it
 """
 
 import contextlib
 import functools
+import os
+import sys
 from unittest import mock
 
+import safetensors.torch
 from torch import nn
 
 
@@ -35,4 +40,14 @@ def vit(**options):
     return VisionTransformer(**options)
 
 
+def save_weights(folder):
+    weights = resnet("resnet18", num_classes=9, small_images=True).state_dict()
+    file = os.path.join(folder, "wrapped.safetensors")
+    safetensors.torch.save_file({f"module.{name}": tensor for name, tensor in weights.items()}, file)
+
+
 RESNETS = {f"resnet{depth}": functools.partial(resnet, f"resnet{depth}") for depth in (18, 34, 50, 101, 152)}
+
+
+if __name__ == "__main__":
+    save_weights(sys.argv[1])

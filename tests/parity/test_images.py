@@ -2,6 +2,7 @@
 same losses, from the first weights on."""
 
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -36,6 +37,11 @@ def cases(folder):
         options = {"optimizer": {"name": "adamw", "lr": 0.01}} | experiment
         return images(title, "vit", size, model=sizes | (model or {}), **options)
 
+    other_classes = {
+        "path": os.path.join(folder, "wrapped.safetensors"),
+        "skip": ["fc.*"],
+        "rename": {"module.": ""},
+    }
     small = {"small_images": True}
     short = {"steps": 2, "validation": {}}
     momentum = {"name": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4}
@@ -45,6 +51,9 @@ def cases(folder):
         images("resnet18 for small images, one rank", "resnet18", 16, world=1, epochs=1, model=small),
         images("resnet18 for small images, two ranks", "resnet18", 16, epochs=1, model=small),
         images("resnet18 for small images, resumed", "resnet18", 16, model=small, first={"epochs": 1}),
+        images("resnet18 from the weights of other classes", "resnet18", 16, model=small, init_from=other_classes),
+        images("resnet18 from such weights, frozen but its last stage", "resnet18", 16, model=small,
+               init_from=other_classes, freeze=["conv1.*", "bn1.*", "layer[123].*"], optimizer=momentum),
         images("resnet34, two ranks", "resnet34", 32, **short),
         images("resnet50, one rank", "resnet50", 40, world=1, epochs=1, optimizer=momentum),
         images("resnet50, two ranks", "resnet50", 32, **short),
@@ -56,10 +65,12 @@ def cases(folder):
         vit("vit, dropout", model={"dropout": 0.2}),
         vit("vit, dropout, accumulated, resumed", model={"dropout": 0.2}, accumulate=2, first={"epochs": 1}),
         vit("vit, patches that leave no margin", size=16, model={"patch_size": 4, "hidden_dim": 24, "num_heads": 2}),
-    ]
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="ddp-exp-images-") as scratch:
         write_images(scratch)
+        images = os.path.join(os.path.dirname(os.path.abspath(__file__)), "images.py")
+        subprocess.run([sys.executable, images, scratch], check=True)
         sys.exit(check(cases(scratch)))
