@@ -110,7 +110,9 @@ Candidates settings(const std::string& typed, const config::Components& componen
     return found;
   }
   for (const Option& option : keys.top()) {
-    if (option.section.empty()) add(found, typed, option.name + "=", about(option));
+    const bool takes_text = std::any_of(config::kTextForms.begin(), config::kTextForms.end(),
+                                        [&](const config::ShortForm& form) { return option.name == form.section; });
+    if (option.section.empty() || takes_text) add(found, typed, option.name + "=", about(option));
     if (!option.section.empty() || !option.component_kind.empty()) add(found, typed, option.name + ".", option.doc);
   }
   return found;

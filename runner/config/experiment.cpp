@@ -121,6 +121,19 @@ void Checkpoint::fields(Fields& f) {
     rehearse);
 }
 
+void InitFrom::fields(Fields& f) {
+  f({.name = "path",
+     .doc = "a .safetensors file, a checkpoint, or a run: its latest checkpoint",
+     .path = true,
+     .names_run = true},
+    path);
+  f({.name = "skip", .doc = "patterns of names, such as fc.*: these stay as the seed drew them"}, skip);
+  f({.name = "rename",
+     .doc = "prefixes of names in the file, and what stands in their place: { \"module.\" = \"\" }",
+     .types = {Type::table}},
+    rename);
+}
+
 void Log::fields(Fields& f) {
   f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = between(1, kMost)}, every);
   f({.name = "tensorboard", .doc = "write TensorBoard event files too, into the run's folder tensorboard/"},
@@ -131,8 +144,6 @@ void Experiment::fields(Fields& f) {
   f({.name = "name", .doc = "the folder under results/; default: the file's name without .toml"}, name);
   f({.name = "seed", .doc = "of weights, data and dropout", .range = at_least(0)}, seed);
   f({.name = "threads", .doc = "CPU threads a rank; default: cores / ranks", .range = between(1, 4096)}, threads);
-  f({.name = "init_from", .doc = "take the first weights of this checkpoint or .safetensors file", .path = true},
-    init_from);
   f({.name = "sources", .doc = "files of C++ with models, datasets and other components of your own", .path = true},
     sources);
   f({.name = "deterministic", .doc = "cuDNN: deterministic kernels, no benchmark"}, deterministic);
@@ -151,6 +162,7 @@ void Experiment::fields(Fields& f) {
   f({.name = "global_batch_size", .doc = "samples a step: batch_size x ranks x accumulate", .range = between(1, kMost)},
     global_batch_size);
   f({.name = "accumulate", .doc = "micro-batches a step", .range = between(1, 1e6)}, accumulate);
+  f({.name = "freeze", .doc = "patterns of names of parameters that stay as they begin, such as layer1.*"}, freeze);
   f({.name = "on_nan",
      .doc =
          "a loss that is not finite: stop fails the run before the weights change; skip leaves that step's update out",
@@ -169,6 +181,8 @@ void Experiment::fields(Fields& f) {
      .names_kind = "parallel"},
     parallel);
   f({.name = "grace", .doc = "seconds a run that is asked to stop has to save and end", .range = up_to(1e7)}, grace);
+  f.section({.name = "init_from", .doc = "where the first weights come from; without it the seed draws them"},
+            init_from);
   f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);
   f.section({.name = "loader", .doc = "how samples become batches"}, loader);
   f.section({.name = "validation", .doc = "data to measure on during training"}, validation);

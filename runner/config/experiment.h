@@ -75,6 +75,14 @@ struct Checkpoint {
   void fields(Fields& f);
 };
 
+// Where the first weights come from, where they are not drawn from the seed.
+struct InitFrom {
+  std::string path;                // a file, a checkpoint, or a run by its name; empty: none
+  std::vector<std::string> skip;   // patterns of names whose tensors stay as they were drawn
+  Value rename = Value::object();  // prefixes of the file's names, and what stands in their place, in this order
+  void fields(Fields& f);
+};
+
 struct Log {
   std::int64_t every = 1;
   bool tensorboard = true;
@@ -89,7 +97,6 @@ struct Experiment {
   std::string name;
   std::int64_t seed = 42;
   std::optional<std::int64_t> threads;
-  std::string init_from;  // empty: weights are drawn from the seed
   std::vector<std::string> sources;  // the user's own files of C++
   bool deterministic = false;
   bool flush_denormal = false;
@@ -103,11 +110,13 @@ struct Experiment {
   std::optional<std::int64_t> batch_size;
   std::optional<std::int64_t> global_batch_size;
   std::int64_t accumulate = 1;
+  std::vector<std::string> freeze;  // patterns of names of parameters that get no gradient
   std::string on_nan = "stop";
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
   std::optional<std::int64_t> devices_per_rank;  // 1; where device_pool lists groups, what they have
   std::string parallel = "ddp";
   double grace = 30;
+  InitFrom init_from;
   Distributed distributed;
   Loader loader;
   Validation validation;

@@ -63,7 +63,7 @@ void make_absolute(Node& node, const std::string& key, const std::vector<Option>
   }
   for (Node& item : node.items) make_absolute(item, key, options, components);
   const Option* option = node.text() && !key.empty() ? find_option(key, options, components) : nullptr;
-  if (option && option->path) node.scalar = absolute_path(node, *node.text());
+  if (option && option->path) node.scalar = path_or_run(node, *option);
 }
 
 }  // namespace

@@ -32,6 +32,15 @@ inline NamedTensors each_once(const NamedTensors& tensors) {
   return list;
 }
 
+// Returns the tensors that need a gradient.
+inline NamedTensors trained_of(const NamedTensors& tensors) {
+  NamedTensors list;
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.requires_grad()) list.emplace_back(name, tensor);
+  }
+  return list;
+}
+
 // Returns the tensors without their names.
 inline std::vector<at::Tensor> tensors_of(const NamedTensors& named) {
   std::vector<at::Tensor> list;

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "format/safetensors.h"
+#include "model/freeze.h"
+#include "model/initial_weights.h"
 #include "models/model.h"
 
 namespace ddp::rank {
@@ -17,19 +19,30 @@ torch::nn::AnyModule build_model(const Task& t) {
   // Copied to the others whenever it is used.
   if (dist::copies_model(e.parallel)) placement.devices.resize(1, c10::kCPU);
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
+  model::freeze(*model.ptr(), e.freeze);
   if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
   return model;
 }
 
-// Loads the weights of the file that `init_from` names. A file that does not fit is refused: it would not fit when the
-// ranks start again.
-void load_given_weights(dist::Parallel& model, const std::filesystem::path& file) try {
-  model.load(format::read_safetensors(file), file.string());
+// A file that is damaged is refused: it would be when the ranks start again.
+NamedTensors read_given(const std::filesystem::path& file) try {
+  return format::read_safetensors(file);
 } catch (const Error& error) {
   throw usage_error(error.summary(), error.where(), error.remedy());
 }
 
+// The buckets of a checkpoint, unless other parameters were frozen then: new ones are made for these.
+dist::Buckets fitting_buckets(const dist::Buckets& saved, const dist::Parallel& model) {
+  std::size_t count = 0;
+  for (const auto& bucket : saved) count += bucket.size();
+  return count == trained_of(model.parameters()).size() ? saved : dist::Buckets{};
+}
+
 }  // namespace
+
+NamedTensors given_weights(const Task& t, const torch::nn::Module& module) {
+  return model::initial_weights(read_given(t.init_from), t.experiment->init_from, module, t.init_from.string());
+}
 
 std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group& group,
                                                const checkpoint::Checkpoint* saved) {
@@ -41,9 +54,9 @@ std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group&
     parallel->load(saved->of(checkpoint::kModel), t.resume_from.string());
   } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {
     // Where another rank does not see the file, rank 0's weights reach it as those of every start do.
-    load_given_weights(*parallel, t.init_from);
+    parallel->load(given_weights(t, *parallel->module().ptr()), t.init_from.string());
   }
-  parallel->start(saved != nullptr ? saved->state.buckets : dist::Buckets{});
+  parallel->start(saved != nullptr ? fitting_buckets(saved->state.buckets, *parallel) : dist::Buckets{});
   return parallel;
 }
 

@@ -13,4 +13,8 @@ namespace ddp::rank {
 std::unique_ptr<dist::Parallel> build_parallel(const Task& task, const dist::Group& group,
                                                const checkpoint::Checkpoint* saved);
 
+// Returns the weights that a task begins with, of its file, for a module as it was drawn. Throws ddp::Error (usage)
+// where the file cannot be read or does not fit.
+NamedTensors given_weights(const Task& task, const torch::nn::Module& module);
+
 }  // namespace ddp::rank

@@ -12,12 +12,13 @@
 #include "checkpoint/store.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
-#include "format/safetensors.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
+#include "model/freeze.h"
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/data.h"
+#include "rank/model.h"
 #include "rank/verb.h"
 #include "train/checkpointer.h"
 #include "train/loss/classes.h"
@@ -31,6 +32,12 @@ std::int64_t bytes_of(const NamedTensors& tensors) {
   std::int64_t bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
   return bytes;
+}
+
+std::int64_t count_of(const NamedTensors& tensors) {
+  std::int64_t numbers = 0;
+  for (const auto& [name, tensor] : tensors) numbers += tensor.numel();
+  return numbers;
 }
 
 // Samples that show whether model, data and loss fit. Two, because normalisation needs more than one.
@@ -70,7 +77,7 @@ void try_saved(const Task& t, torch::nn::Module& model, train::Optimizer& optimi
     model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
     optimizer.load(saved.of(checkpoint::kOptimizer));
   } else if (!t.init_from.empty()) {
-    model::load_weights(format::read_safetensors(t.init_from), model, t.init_from.string());
+    model::load_weights(given_weights(t, model), model, t.init_from.string());
   }
 }
 
@@ -92,12 +99,16 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const bool copied = dist::copies_model(e.parallel) && t.devices.size() > 1;
   const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : t.devices.size(), c10::kCPU)};
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
+  model::freeze(*model.ptr(), e.freeze);
   const auto parameters = each_once(named(model.ptr()->named_parameters()));
+  const NamedTensors trained = trained_of(parameters);
   const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
-  for (const auto& [name, tensor] : parameters) probe.parameters += tensor.numel();
+  probe.parameters = count_of(parameters);
   probe.parameter_bytes = bytes_of(parameters);
-  probe.optimizer_bytes = optimizer->copies() * probe.parameter_bytes;
+  probe.gradient_bytes = bytes_of(trained);
+  probe.frozen_parameters = probe.parameters - count_of(trained);
+  probe.optimizer_bytes = optimizer->copies() * probe.gradient_bytes;
   probe.buffer_bytes = bytes_of(named(model.ptr()->named_buffers()));
 
   if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(model.ptr().get())) {

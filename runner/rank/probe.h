@@ -12,7 +12,9 @@ namespace ddp::rank {
 struct Probe {
   std::vector<std::string> warnings = {};
   std::int64_t parameters = 0;
+  std::int64_t frozen_parameters = 0;  // of these
   std::int64_t parameter_bytes = 0;
+  std::int64_t gradient_bytes = 0;  // less where parameters are frozen
   std::int64_t buffer_bytes = 0;
   std::int64_t optimizer_bytes = 0;
   std::int64_t train_samples = 0;  // 0: endless
@@ -25,7 +27,9 @@ struct Probe {
   void fields(config::Fields& f) {
     f({.name = "warnings"}, warnings);
     f({.name = "parameters"}, parameters);
+    f({.name = "frozen_parameters"}, frozen_parameters);
     f({.name = "parameter_bytes"}, parameter_bytes);
+    f({.name = "gradient_bytes"}, gradient_bytes);
     f({.name = "buffer_bytes"}, buffer_bytes);
     f({.name = "optimizer_bytes"}, optimizer_bytes);
     f({.name = "train_samples"}, train_samples);

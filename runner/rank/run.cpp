@@ -25,7 +25,8 @@ namespace {
 
 // Ranks that were not forked by one parent may have been given different things. Rank 0's checkpoint is the one.
 std::filesystem::path agree(const Task& t, const dist::Group& control) {
-  const config::Value mine = config::write(*t.experiment);
+  config::Value mine = config::write(*t.experiment);
+  mine.erase("init_from");  // the first weights are rank 0's to read
   const auto of_rank_0 = config::Value::parse(dist::broadcast_text(control, mine.dump()));
   if (const auto differs = config::first_difference(of_rank_0, mine)) {
     throw training_error("this rank's experiment is not rank 0's: " + differs->key + " is " + differs->second +
@@ -71,6 +72,18 @@ void show_start(record::RunProgress& run, const config::Length& length, const ch
   run.step = state.step;
   run.epochs_done = state.epoch;
   run.seconds = state.seconds;
+}
+
+// How many numbers the model has, and how many of them no gradient changes.
+void show_model(record::RunProgress& run, const NamedTensors& parameters) {
+  std::int64_t frozen = 0;
+  std::int64_t all = 0;
+  for (const auto& [name, tensor] : parameters) {
+    all += tensor.numel();
+    if (!tensor.requires_grad()) frozen += tensor.numel();
+  }
+  run.parameters = all;
+  run.frozen_parameters = frozen;
 }
 
 // A rank's parts that outlive the start; the trainer works with them.
@@ -159,6 +172,7 @@ void train(Parts& p) {
       config::length_of(e, p.data.batches->per_epoch(), {.epoch = s.epoch, .step = s.step, .left = begun});
   if (p.recorder) {
     show_start(t.progress->run(), length, p.state);
+    show_model(t.progress->run(), p.model->parameters());
     if (p.request.resumed) {
       p.recorder->resumed({.epoch = p.state.epoch,
                            .step = p.state.step,

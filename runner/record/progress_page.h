@@ -104,6 +104,8 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> step{0};
   std::atomic<std::int64_t> steps_in_all{0};
   std::atomic<std::int64_t> epochs_done{0};
+  std::atomic<std::int64_t> parameters{0};  // numbers of the model; 0: no rank has built it yet
+  std::atomic<std::int64_t> frozen_parameters{0};
   std::atomic<bool> ended{false};  // trained to its end, whether that is its last step or a rule's
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, all ranks

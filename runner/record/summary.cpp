@@ -47,6 +47,8 @@ void write_summary(const RunDirectory& run, const Summary& s) {
       {"best", s.best},
       {"test", s.test.empty() ? config::Value(nullptr) : s.test},
       {"seconds", s.seconds},
+      {"parameters", s.parameters},
+      {"frozen_parameters", s.frozen_parameters},
       {"world_size", s.world_size},
       {"devices", s.devices},
       {"backend", s.backend},

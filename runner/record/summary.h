@@ -38,6 +38,8 @@ struct Summary {
   config::Value best = config::Value::object();           // metric, value, step
   config::Value test = config::Value::object();           // those of the test, by name; empty: there was none
   double seconds = 0;
+  std::int64_t parameters = 0;  // numbers of the model; 0: it was not built yet
+  std::int64_t frozen_parameters = 0;
   int world_size = 0;
   std::vector<std::string> devices;
   std::string backend;  // "none": one process, which talks to none

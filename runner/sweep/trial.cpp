@@ -1,6 +1,7 @@
 #include "sweep/trial.h"
 
 #include "base/log.h"
+#include "launch/plan/start.h"
 #include "launch/run/run_summary.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
@@ -41,6 +42,8 @@ Beginning beginning_of(const Plan& sweep, const record::RunDirectory& directory,
   Beginning from{.begun = begun,
                  .loaded = begun ? config::load(directory.config(), {}, sweep.loaded.components())
                                  : sweep.loaded.trial(sweep.search.point(trial))};
+  // results/<name>/<sweep>
+  launch::find_weights(from.loaded, sweep.directory.path().parent_path().parent_path());
   place(from.loaded.experiment, share);
   if (begun) from.point.checkpoint = record::newest_whole(directory.checkpoints());
   if (from.point.checkpoint.empty()) return from;

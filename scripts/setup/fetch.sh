@@ -4,7 +4,7 @@
 #   cuda       into the same folder        what a GPU needs, and what Python's `import torch` loads
 #   python     $cache/python-<version>     the other packages that the parity tests import
 #   tools      $cache/tools-<version>      what tests look at the results with
-#   data       $cache/data-<version>       pandas and scikit-learn, which tables are compared with
+#   data       $cache/data-<version>       pandas, scikit-learn and torchvision, which tables and models are compared with
 #   peers      $cache/peers-<version>      what sweeps are measured beside
 #   tables     $arrow                      Arrow C++, for experiments that name a table
 # shellcheck shell=bash
@@ -95,10 +95,10 @@ fetch_tools() {
   export DDP_PYTHON="$python" DDP_TOOLS="$packages_layer:$python_layer"
 }
 
-# pandas, scikit-learn and the whole pyarrow, which tests compare tables with. Adds them to DDP_PYTHONPATH.
+# pandas, scikit-learn, torchvision and the whole pyarrow, which tests compare tables and models with. Adds them to DDP_PYTHONPATH.
 fetch_data() {
   fetch_pytorch
-  fetch_packages data 1000 "pandas and scikit-learn, for the tests: 120 MB"
+  fetch_packages data 1000 "pandas, scikit-learn and torchvision, for the tests: 135 MB"
   export DDP_PYTHONPATH="$packages_layer:$DDP_PYTHONPATH"
 }
 

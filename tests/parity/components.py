@@ -12,6 +12,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import exported_models
+import images
 from gpt import Gpt
 
 ACTIVATIONS = {
@@ -107,6 +108,8 @@ MODELS = {
     "sequential": sequential,
     "gpt": Gpt,
     "exported": exported,
+    **images.RESNETS,
+    "vit": images.vit,
 }
 
 

@@ -66,7 +66,7 @@ def to_toml(experiment):
 
 def toml_value(value):
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml_value(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     return json.dumps(value)  # text, numbers and booleans are written the same in TOML

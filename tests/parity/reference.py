@@ -5,6 +5,7 @@ It reads the same keys as an experiment file, and knows nothing else of ddp-exp.
 
 import contextlib
 import copy
+import fnmatch
 import functools
 import itertools
 import json
@@ -63,6 +64,22 @@ def answer_of(model, x):
     return output["logits"] if isinstance(output, dict) else output
 
 
+def matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def load_weights(module, path, skip=(), rename=None):
+    """The weights of a file, as people load those of another model."""
+    weights = safetensors.torch.load_file(path)
+    for prefix, replacement in (rename or {}).items():
+        weights = {
+            replacement + name.removeprefix(prefix) if name.startswith(prefix) else name: tensor
+            for name, tensor in weights.items()
+        }
+    kept = {name: tensor for name, tensor in module.state_dict().items() if matches(name, skip)}
+    module.load_state_dict({name: tensor for name, tensor in weights.items() if not matches(name, skip)} | kept)
+
+
 class Trainer:
     def __init__(self, experiment, rank, world):
         self.experiment, self.rank, self.world = experiment, rank, world
@@ -77,6 +94,11 @@ class Trainer:
         torch.manual_seed(experiment.get("seed", 42))
         self.train_set, self.validation_set, self.test_set = self.load_data(experiment)
         self.module = named(MODELS, experiment["model"])
+        if "init_from" in experiment:
+            load_weights(self.module, **experiment["init_from"])
+        for name, parameter in self.module.named_parameters():
+            if matches(name, experiment.get("freeze", [])):
+                parameter.requires_grad_(False)
         self.model = self.module
         if experiment.get("parallel") == "data_parallel":
             self.model = DataParallel(self.module, experiment.get("devices_per_rank", 1))
@@ -85,7 +107,8 @@ class Trainer:
             options.pop("backend", None)
             self.model = DistributedDataParallel(self.module, **options)
         self.loss = LOSSES[experiment["loss"]]
-        self.optimizer = make_optimizer(experiment.get("optimizer", {}), self.model.parameters())
+        trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.optimizer = make_optimizer(experiment.get("optimizer", {}), trained)
         self.lr = self.optimizer.param_groups[0]["lr"]
 
     def load_data(self, experiment):

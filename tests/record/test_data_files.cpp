@@ -121,7 +121,7 @@ TEST_CASE("the files of the data are those that globs match, and those in a fold
   fs::last_write_time(a, fs::file_time_type(std::chrono::nanoseconds(123456789)));
   config::Experiment experiment;
   experiment.resolve(components());
-  experiment.init_from = (scratch.folder() / "model.safetensors").string();
+  experiment.init_from.path = (scratch.folder() / "model.safetensors").string();
   experiment.dataset = {.name = "text",
                         .options = {{"path", (scratch.folder() / "*.txt").string()},
                                     {"tokenizer", (scratch.folder() / "tokenizer").string()},

@@ -16,6 +16,7 @@
 #include "commands/train/launch_flags.h"
 #include "commands/train/prepare.h"
 #include "launch/held/describe.h"
+#include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
 
 namespace ddp::commands {
@@ -51,11 +52,12 @@ void add_plan(CLI::App& app, int& exit_code) {
         throw usage_error("is a sweep, and a page shows the data of one experiment", o->file,
                           "leave --preview out, or plan the experiment that the sweep extends");
       }
-      show_sweep(prepare_sweep(o->file, o->sets, o->jobs, /*timed=*/true), o->results, o->json);
+      show_sweep(prepare_sweep(o->file, o->sets, o->jobs, o->results, /*timed=*/true), o->results, o->json);
       return;
     }
     config::Loaded loaded = launch::load_experiment(o->file, o->sets);
     launch::Launch launch = launch::choose_launch(o->flags);
+    if (launch.leads()) launch::find_weights(loaded, o->results);
     const Prepared prepared = prepare(std::move(loaded), launch);
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     if (!o->preview.empty()) write_preview(o->preview, prepared, data);

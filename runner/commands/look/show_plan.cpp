@@ -15,7 +15,7 @@ namespace {
 // views into the buckets), and the optimizer's state.
 std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
   const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
-  return (buckets ? 3 : 2) * probe.parameter_bytes + probe.optimizer_bytes + probe.buffer_bytes;
+  return probe.parameter_bytes + (buckets ? 2 : 1) * probe.gradient_bytes + probe.optimizer_bytes + probe.buffer_bytes;
 }
 
 // What rank 0 keeps for a checkpoint: a copy that is written while training goes on.
@@ -69,6 +69,7 @@ config::Value to_json(const Prepared& prepared, const config::Value& data, const
           {"steps", w.length.steps},
           {"epochs", w.length.epochs},
           {"parameters", probe.parameters},
+          {"frozen_parameters", probe.frozen_parameters},
           {"parameter_bytes", probe.parameter_bytes},
           {"bytes_per_rank", bytes_per_rank(plan, probe)},
           {"snapshot_bytes", snapshot_bytes(plan, probe)},
@@ -97,8 +98,9 @@ void show_plan(const Prepared& prepared, const config::Value& data, const std::f
   std::string sizes;
   const config::Value found = sizes_from_data(e);
   for (const auto& [option, size] : found.items()) sizes += option + " " + size.dump() + ", ";
-  row("model",
-      e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" + readable(probe.parameter_bytes) + ")");
+  row("model", e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" +
+                   readable(probe.parameter_bytes) + ")" +
+                   (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
   row("dataset",
       e.dataset.name + (w.train_samples == 0 ? ", drawn without end"
                                              : ", " + text(w.train_samples) + " samples to train on, " +

@@ -8,6 +8,7 @@
 #include "commands/train/prepare.h"
 #include "launch/library/tables.h"
 #include "launch/plan/ineffective.h"
+#include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
 
 namespace ddp::commands {
@@ -52,7 +53,8 @@ class Tries {
                         e.optimizer.name,
                         e.parallel,
                         plan.groups.front().size(),
-                        e.init_from};
+                        config::write(e.init_from),
+                        e.freeze};
     const auto [known, is_new] = known_.try_emplace(kind.dump(-1, ' ', false, Value::error_handler_t::replace));
     if (is_new) {
       const auto data = read(loaded, plan);
@@ -121,11 +123,12 @@ std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, cons
 }
 
 PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                            std::optional<int> jobs, bool timed) {
+                            std::optional<int> jobs, const std::filesystem::path& results, bool timed) {
   PreparedSweep p;
   p.loaded = std::make_unique<config::LoadedSweep>(launch::load_sweep(file, sets));
   p.search = make_search(*p.loaded);
-  const std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
+  std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
+  for (auto& loaded : trials) launch::find_weights(loaded, results);
   p.gpus = launch::visible_gpus();
   std::vector<launch::Plan> plans;
   for (const auto& loaded : trials) {

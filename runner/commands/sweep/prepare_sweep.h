@@ -42,10 +42,10 @@ std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded);
 std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search);
 
 // Reads the sweep and checks every trial of it: against the known keys, the machine, and, each kind of model, data and
-// loss once, by a batch. `jobs`: most trials side by side. `timed`: also takes the
-// time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes; nothing was
-// started.
+// loss once, by a batch. `jobs`: most trials side by side. `results`: the results root, where runs are that init_from
+// names. `timed`: also takes the time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes;
+// nothing was started.
 PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
-                            std::optional<int> jobs, bool timed = false);
+                            std::optional<int> jobs, const std::filesystem::path& results, bool timed = false);
 
 }  // namespace ddp::commands

@@ -148,7 +148,7 @@ void require_settings_of(const record::RunDirectory& directory, const std::vecto
 int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   if (o.run_id.empty()) throw usage_error("a trial alone needs the sweep that it is of", "--trial", "give --run-id");
   launch::GitState git(paths::absolute(o.file).parent_path());
-  const PreparedSweep prepared = prepare_sweep(o.file, sets, 1);
+  const PreparedSweep prepared = prepare_sweep(o.file, sets, 1, o.results);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
     throw usage_error("there is no trial " + std::to_string(*o.trial), "--trial",
@@ -186,7 +186,7 @@ int sweep(SweepOptions& o) {
   if (o.array) return write_array(o, sets);
   if (o.trial) return sweep_one(o, sets);
   if (o.dry_run) {
-    show_sweep(prepare_sweep(o.file, sets, o.jobs, /*timed=*/true), o.results, /*json=*/false);
+    show_sweep(prepare_sweep(o.file, sets, o.jobs, o.results, /*timed=*/true), o.results, /*json=*/false);
     return 0;
   }
   const fs::path folder = paths::absolute(o.file).parent_path();
@@ -199,7 +199,7 @@ int sweep(SweepOptions& o) {
     }
   }
   launch::GitState git(folder);
-  const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs);
+  const PreparedSweep prepared = prepare_sweep(o.file, sets, o.jobs, o.results);
   const auto directory = record::RunDirectory::create_sweep(o.results, prepared.loaded->name, o.run_id);
   const FileDescriptor lock = directory.lock();
   if (directory.is_sweep()) throw usage_error("another process has begun this sweep", directory.path().string());
@@ -213,7 +213,8 @@ int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs,
                  const std::string& typed) {
   const FileDescriptor lock = directory.lock();
   launch::GitState git(paths::working_folder());
-  const PreparedSweep prepared = prepare_sweep(directory.sweep(), {}, jobs);
+  const PreparedSweep prepared =
+      prepare_sweep(directory.sweep(), {}, jobs, directory.path().parent_path().parent_path());
   const std::string resuming = typed.empty() ? resuming_command(directory, jobs) : typed;
   return run_trials(prepared, directory, git.result(), resuming, {}, data_changed);
 }

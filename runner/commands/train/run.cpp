@@ -15,6 +15,7 @@
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
 #include "launch/held/describe.h"
+#include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
@@ -46,6 +47,7 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Part& pa
   if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, part.launch)) {
     return resume_run({.directory = *begun, .sets = o.sets}, part);
   }
+  if (part.launch.leads()) launch::find_weights(loaded, o.results);
   const Prepared prepared = prepare(std::move(loaded), part.launch);
   return launch::train({.plan = prepared.plan,
                         .library = *prepared.library,
@@ -66,6 +68,7 @@ int run(const RunOptions& o) {
   if (loaded.given("sweep"))
     log::info("it has a [sweep]: `run` trains the file once, as it stands; `sweep` its trials");
   if (o.dry_run) {
+    if (launch.leads()) launch::find_weights(loaded, o.results);
     const Prepared prepared = prepare(std::move(loaded), launch);
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     show_plan(prepared, data, o.results, /*json=*/false);
@@ -90,7 +93,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--name", o->name, "the folder under the results root");
   verb->add_option("--results", o->results, "the results root")->capture_default_str();
   verb->add_option("--run-id", o->run_id, "create this run, or go on with it");
-  verb->add_option("--init-from", o->init_from, "take the weights of this checkpoint or .safetensors file");
+  verb->add_option("--init-from", o->init_from, "take the weights of this checkpoint, run or .safetensors file");
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   add_verbosity(*verb);

@@ -55,4 +55,8 @@ class Checker {
 // A file's name as the program can open it from anywhere: relative to the file that names it. An empty one stays: none.
 std::string absolute_path(const Node& node, const std::string& name);
 
+// The same of an option that may also name a run: a text that names no file there, and no .safetensors file, stays as
+// it is. `node` is a text.
+std::string path_or_run(const Node& node, const Option& option);
+
 }  // namespace ddp::config

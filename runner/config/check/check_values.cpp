@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <string_view>
 
 #include "base/paths.h"
 #include "config/check/check.h"
@@ -21,13 +23,22 @@ std::string absolute_path(const Node& node, const std::string& name) {
   return paths::absolute(node.place.source->folder() / name).string();
 }
 
+std::string path_or_run(const Node& node, const Option& option) {
+  const std::string name = *node.text();
+  const std::string path = absolute_path(node, name);
+  std::error_code unreadable;
+  const bool is_path = !option.names_run || std::string_view(name).ends_with(".safetensors") ||
+                       std::filesystem::exists(path, unreadable);
+  return is_path ? path : name;
+}
+
 std::optional<Value> Checker::scalar(const Node& node, const Option& option, const std::string& path) const {
   if (node.kind == Kind::text) {
     const auto text = node.scalar.get<std::string>();
     const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end();
     if (!option.choices.empty() && !known) return misfit(node, option, path);
     const bool is_word = std::find(option.words.begin(), option.words.end(), text) != option.words.end();
-    return option.path && !is_word ? Value(absolute_path(node, text)) : node.scalar;
+    return option.path && !is_word ? Value(path_or_run(node, option)) : node.scalar;
   }
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !contains(option.range, number)) return misfit(node, option, path);

@@ -45,6 +45,7 @@ void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options
       if (!name.is_string() || name.get_ref<const std::string&>().empty()) continue;
       const auto text = name.get<std::string>();
       if (std::find(option.words.begin(), option.words.end(), text) != option.words.end()) continue;
+      if (option.names_run && !std::filesystem::path(text).is_absolute()) continue;
       for (std::string& path : files_at(text)) {
         files.push_back({.key = section + option.name, .path = std::move(path)});
       }
@@ -56,7 +57,10 @@ void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options
 
 std::vector<NamedFile> named_files(const Experiment& e, const Components& components) {
   std::vector<NamedFile> files;
-  add_named(files, describe<Experiment>(), write(e), "");
+  const Value written = write(e);
+  for (const Option& option : describe<Experiment>()) {
+    if (!option.section.empty()) add_named(files, option.section, written.at(option.name), option.name + ".");
+  }
   for (const Chosen& chosen : chosen_of(e)) {
     if (const Spec* spec = spec_of(chosen, components)) {
       add_named(files, spec->options, chosen.second->options, std::string(chosen.first) + ".");

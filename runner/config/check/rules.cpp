@@ -100,6 +100,16 @@ void check_period(const Node& root, Problems& problems) {
   }
 }
 
+void check_rename(const Node& root, Problems& problems) {
+  const Node* rename = root.at_path("init_from.rename");
+  if (!rename || !rename->is_table()) return;
+  for (const auto* entry : in_file_order(*rename)) {
+    if (entry->second.text()) continue;
+    problems.add(entry->second.place, "\"init_from.rename\" must have texts, not " + shown(entry->second),
+                 "a prefix and what stands in its place, such as { \"module.\" = \"\" }");
+  }
+}
+
 }  // namespace
 
 bool has_validation(const Node& root) {
@@ -116,6 +126,7 @@ void check_rules(const Node& root, const Experiment& experiment, const Component
   check_held_out(root, "validation", experiment.validation, problems);
   check_held_out(root, "test", experiment.test, problems);
   check_period(root, problems);
+  check_rename(root, problems);
   if (const Node* pool = root.find("device_pool")) check_device_pool(*pool, problems);
 }
 

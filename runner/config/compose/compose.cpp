@@ -24,20 +24,21 @@ void expand_key(Node& root, const ShortForm& form, Problems& problems) {
 }
 
 // `model = "mlp"` becomes `model = { name = "mlp" }`.
-void expand_name(Node& root, const Option& option) {
-  const auto found = root.entries.find(option.name);
+void expand_text(Node& root, const std::string& name, const std::string& key) {
+  const auto found = root.entries.find(name);
   if (found == root.entries.end() || found->second.kind != Kind::text) return;
-  Node name = std::move(found->second);
-  Node section{.key = name.key, .place = name.place, .whole = true};
-  section.entries.emplace("name", std::move(name));
+  Node text = std::move(found->second);
+  Node section{.key = text.key, .place = text.place, .whole = true};
+  section.entries.emplace(key, std::move(text));
   found->second = std::move(section);
 }
 
 void expand(Node& root, const std::vector<Option>& options, Problems& problems) {
   for (const ShortForm& form : kShortForms) expand_key(root, form, problems);
   for (const Option& option : options) {
-    if (!option.component_kind.empty()) expand_name(root, option);
+    if (!option.component_kind.empty()) expand_text(root, option.name, "name");
   }
+  for (const ShortForm& form : kTextForms) expand_text(root, form.section, form.key);
 }
 
 void merge(Node& base, Node over) {
@@ -70,6 +71,10 @@ void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is
     const bool has_default = is_complete && option.default_value.is_string();
     const std::string default_name = has_default ? option.default_value.get<std::string>() : "";
     if (replaces(*below, *above, default_name)) base.entries.erase(option.name);
+  }
+  for (const ShortForm& form : kTextForms) {
+    const Node* above = over.find(form.section);
+    if (above && above->whole) base.entries.erase(form.section);
   }
   for (const auto& [first, second] : kAlternatives) {
     if (over.find(first)) base.entries.erase(second);

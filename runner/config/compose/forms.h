@@ -11,6 +11,9 @@ struct ShortForm {
 };
 inline constexpr std::array<ShortForm, 2> kShortForms{{{"backend", "distributed"}, {"save_every", "checkpoint"}}};
 
+// A section that a text may stand for, which is the value of one of its keys.
+inline constexpr std::array<ShortForm, 1> kTextForms{{{"path", "init_from"}}};
+
 // Two keys of which a file gives one. Where one is inherited, the other takes its place.
 struct Alternatives {
   const char* first;

@@ -51,6 +51,7 @@ struct Option {
   std::string from_data = {};   // of a model: the fact of the data that gives its value where the file leaves it out
   std::string names_kind = {};  // a text: supply_names() adds the names of this kind to `choices`
   bool path = false;            // a file: relative to the experiment file that names it
+  bool names_run = false;       // of a path: it may also be the name of a run, which stays as it is given
   std::vector<std::string> words = {};     // of a path: texts that are none
   std::optional<std::size_t> length = {};  // of a list
   std::vector<Type> types = {};            // what the value may be; several where PyTorch takes an int or a list

@@ -47,6 +47,7 @@ Value option_to_json(const Option& option) {
   if (option.required) json["required"] = true;
   if (!option.from_data.empty()) json["from_data"] = option.from_data;
   if (option.path) json["path"] = true;
+  if (option.names_run) json["names_run"] = true;
   if (!option.words.empty()) json["words"] = option.words;
   if (option.length) json["length"] = *option.length;
   if (!option.default_value.is_null()) json["default"] = option.default_value;
@@ -67,6 +68,7 @@ Option option_from_json(const Value& json) {
   option.required = json.value("required", false);
   option.from_data = json.value("from_data", "");
   option.path = json.value("path", false);
+  option.names_run = json.value("names_run", false);
   option.words = json.value("words", std::vector<std::string>());
   if (json.contains("length")) option.length = json["length"].get<std::size_t>();
   option.default_value = json.value("default", Value());

@@ -140,6 +140,11 @@ Value schema(const Components& components) {
                                      {"description", "another experiment file, whose keys hold where this gives none"}};
   schema["properties"]["sweep"] = sweep(components);
   for (const ShortForm& form : kShortForms) add_short_form(schema, form);
+  for (const ShortForm& form : kTextForms) {
+    Value& section = schema["properties"][form.section];
+    Value forms = Value::array({section["properties"][form.key], section});
+    section = {{"description", section["description"]}, {"anyOf", std::move(forms)}};
+  }
   for (const auto& [first, second] : kAlternatives) {
     schema["allOf"].push_back({{"not", {{"required", {first, second}}}}});
   }

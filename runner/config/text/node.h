@@ -22,7 +22,7 @@ struct Node {
   std::map<std::string, Node> entries = {};  // of a table
   Place key = {};                            // the key that holds it; of a list's item, the item
   Place place = {};                          // the value
-  bool whole = false;                        // of a component's section: a short form, which replaces what is inherited
+  bool whole = false;                        // of a section: a short form, which replaces what is inherited
 
   bool is_table() const { return kind == Kind::table; }
   // The entry `name` of a table, if it is a table that has it.

@@ -1,15 +1,43 @@
 #include "launch/plan/start.h"
 
-namespace ddp::launch {
+#include "base/paths.h"
+#include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
 
-std::filesystem::path weights_of(const config::Loaded& loaded) {
-  const std::filesystem::path named = loaded.experiment.init_from;
-  if (named.empty()) return {};
+namespace ddp::launch {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kKey = "init_from.path";
+constexpr const char* kWeights = "model.safetensors";
+
+fs::path weights_of_run(const config::Loaded& loaded, const record::RunDirectory& run) {
+  run.require_run();
+  const fs::path checkpoint = record::latest_checkpoint(run.checkpoints());
+  if (!checkpoint.empty()) return paths::absolute(checkpoint) / kWeights;
+  throw loaded.error(kKey, "this run has no checkpoint yet: " + run.path().string(), "name a run that has saved");
+}
+
+}  // namespace
+
+void find_weights(config::Loaded& loaded, const fs::path& results) {
+  std::string& path = loaded.experiment.init_from.path;
+  if (path.empty()) return;
   std::error_code unreadable;
-  const std::filesystem::path file =
-      std::filesystem::is_directory(named, unreadable) ? named / "model.safetensors" : named;
-  if (std::filesystem::is_regular_file(file, unreadable)) return file;
-  throw loaded.error("init_from", "there are no weights: " + file.string(), "give a checkpoint or a .safetensors file");
+  if (!fs::path(path).is_absolute()) {
+    path = weights_of_run(loaded, record::RunDirectory::find(results, path)).string();
+  } else if (const record::RunDirectory run{fs::path(path)}; run.begun()) {
+    path = weights_of_run(loaded, run).string();
+  } else if (fs::is_directory(path, unreadable)) {
+    path = (fs::path(path) / kWeights).string();
+  }
+}
+
+fs::path weights_of(const config::Loaded& loaded) {
+  const fs::path file = loaded.experiment.init_from.path;
+  std::error_code unreadable;
+  if (file.empty() || fs::is_regular_file(file, unreadable)) return file;
+  throw loaded.error(kKey, "there are no weights: " + file.string(), "give a checkpoint, a run or a .safetensors file");
 }
 
 }  // namespace ddp::launch

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "base/shell_word.h"
@@ -65,6 +66,12 @@ void keep_history(record::Summary& s, const record::RunDirectory& directory) {
   if (const auto restarts = old.find("restarts"); restarts != old.end() && restarts->is_number_integer()) {
     s.restarts = restarts->get<int>();
   }
+  for (const auto& [key, field] :
+       {std::pair{"parameters", &s.parameters}, std::pair{"frozen_parameters", &s.frozen_parameters}}) {
+    if (const auto count = old.find(key); count != old.end() && count->is_number_integer()) {
+      *field = count->get<std::int64_t>();
+    }
+  }
   s.origin = record::origin_of(directory);
   const auto started = old.find("started");
   if (started == old.end() || !started->is_string()) return;
@@ -85,6 +92,10 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   s.epochs = run.epochs_done;
   s.steps = run.step;
   s.seconds = run.seconds;
+  if (run.parameters > 0) {
+    s.parameters = run.parameters;
+    s.frozen_parameters = run.frozen_parameters;
+  }
   std::map<std::string, double, record::MetricOrder> last;
   for (const auto& [name, value] : run.metrics.values()) {
     if (!std::isnan(value)) last[name] = value;

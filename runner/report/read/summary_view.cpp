@@ -153,6 +153,8 @@ RunView read_run(const fs::path& folder) {
   if (const Value& best = member(json, "best"); to_number(member(best, "value"))) {
     run.best = {.metric = text(best, "metric"), .value = number_of(best, "value"), .step = count_of(best, "step")};
   }
+  run.parameters = count_of(json, "parameters");
+  run.frozen_parameters = count_of(json, "frozen_parameters");
   run.world_size = count_of(json, "world_size");
   run.devices = texts(member(json, "devices"));
   run.backend = text(json, "backend");

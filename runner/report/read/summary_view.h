@@ -37,6 +37,8 @@ struct RunView : View {
   std::int64_t steps = 0;
   std::map<std::string, double, record::MetricOrder> final_metrics;  // those there are
   std::optional<Best> best;
+  std::int64_t parameters = 0;  // 0: not told
+  std::int64_t frozen_parameters = 0;
   std::int64_t world_size = 0;
   std::vector<std::string> devices;
   std::string backend;

@@ -96,6 +96,11 @@ std::string ranks(const RunView& run) {
          (devices.empty() ? "" : ": " + devices);
 }
 
+std::string parameters(const RunView& run) {
+  const std::string all = std::to_string(run.parameters);
+  return run.frozen_parameters == 0 ? all : all + ", " + std::to_string(run.frozen_parameters) + " of them frozen";
+}
+
 std::string versions(const RunView& run) {
   std::string text;
   for (const auto& [name, version] : run.versions) text += (text.empty() ? "" : ", ") + name + " " + version;
@@ -168,6 +173,7 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kWideCurve)));
   const std::vector<Saved> checkpoints = checkpoints_of(directory);
   add_metrics(facts, run, checkpoints);
+  if (run.parameters > 0) facts.add("parameters", parameters(run));
   facts.add("ranks", ranks(run));
   facts.add("versions", versions(run));
   facts.add("git", run.commit + (run.dirty ? ", with changes" : ""));
@@ -194,6 +200,8 @@ void print_page_as_json(const Row& row, std::ostream& out) {
   json.update(to_json(row));
   if (row.as_run()) {
     const record::RunDirectory directory(row.view().folder);
+    json["parameters"] = row.as_run()->parameters;
+    json["frozen_parameters"] = row.as_run()->frozen_parameters;
     json["history"] = config::Value::array();
     try {
       for (const Turn& turn : turns_of(directory.metrics())) json["history"].push_back(to_json(turn));

@@ -24,7 +24,11 @@ OptimizerRegistry& optimizers() {
 
 Optimizer::Optimizer(const NamedTensors& named, double lr) : lr_(lr) {
   for (const auto& [name, tensor] : named) {
-    if (tensor.requires_grad()) slots_.push_back({.name = name, .parameter = tensor, .state = {}});
+    if (tensor.requires_grad()) {
+      slots_.push_back({.name = name, .parameter = tensor, .state = {}});
+    } else {
+      frozen_.insert("state." + name);
+    }
   }
   for (auto& slot : slots_) {
     const auto same = [&](const std::vector<Slot*>& group) {
@@ -72,6 +76,7 @@ void Optimizer::load(const NamedTensors& state) {
   for (const auto& [key, tensor] : state) {
     const std::size_t dot = key.rfind('.');
     const std::string owner = key.substr(0, dot);
+    if (frozen_.count(owner) > 0) continue;
     const std::string what = dot == std::string::npos ? "" : key.substr(dot + 1);
     const auto slot =
         std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return "state." + s.name == owner; });

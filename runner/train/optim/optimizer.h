@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,8 @@ class Optimizer {
 
   // The state as a checkpoint keeps it: "state.<parameter>.<what>", as PyTorch's distributed checkpoints do.
   NamedTensors state() const;
-  // Takes it back. Throws ddp::Error (training) where it does not fit the parameters.
+  // Takes it back. The state of a parameter that is frozen now is dropped; one that was frozen then begins anew. Throws
+  // ddp::Error (training) where it does not fit the parameters.
   void load(const NamedTensors& state);
 
  protected:
@@ -53,6 +55,7 @@ class Optimizer {
 
  private:
   std::vector<Slot> slots_;
+  std::set<std::string> frozen_;            // names of the parameters without gradient
   std::vector<std::vector<Slot*>> groups_;  // by device and dtype, in the parameters' order
   double lr_;
 };

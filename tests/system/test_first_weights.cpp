@@ -1,0 +1,104 @@
+#include "catch.h"
+#include "finished_run.h"
+#include "long_run.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+void check_not_started(const Workspace& w, const std::vector<std::string>& sets,
+                       const std::vector<std::string>& words) {
+  for (const std::string verb : {"plan", "run"}) {
+    std::vector<std::string> arguments{verb, "small.toml", "--name", "refused"};
+    if (verb == "plan") arguments.resize(2);
+    for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    const Outcome refused = w.run(arguments);
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    for (const std::string& word : words) CHECK(contains(refused.err, word));
+  }
+  CHECK_FALSE(fs::exists(w.results() / "refused"));
+}
+
+}  // namespace
+
+TEST_CASE("a run begins with the weights of another run's latest checkpoint, which its config.toml names") {
+  const FinishedRun small(kSmall, {"epochs=2"});
+  const Workspace& w = small.workspace;
+  w.write("given.safetensors", small.model);
+  const Outcome of_file = w.run({"run", "small.toml", "--name", "file", "--init-from", "given.safetensors"});
+  REQUIRE(of_file.code == 0);
+  for (const std::string& origin : {std::string("small"), small.run.path().string()}) {
+    const Outcome of_run = w.run({"run", "small.toml", "--name", "run", "--init-from", origin});
+    INFO(of_run.err);
+    REQUIRE(of_run.code == 0);
+    CHECK(of_run.run.model() == of_file.run.model());
+    CHECK(of_run.run.training() == of_file.run.training());
+    CHECK(contains(text_of(of_run.run.path() / "config.toml"), "checkpoints/step-"));
+  }
+  const Outcome unknown = w.run({"run", "small.toml", "--name", "refused", "--init-from", "nobody"});
+  CHECK(unknown.code == 2);
+  CHECK(contains(unknown.err, "nobody"));
+}
+
+TEST_CASE("weights of other names and shapes are renamed and skipped, and all that does not fit is one error") {
+  const FinishedRun small(kSmall, {"epochs=1"});
+  const Workspace& w = small.workspace;
+  w.write("given.safetensors", small.model);
+  const std::string wider = "model.out_features=3";
+  const std::string wider_data = "dataset.targets=3";
+  check_not_started(w, {wider, wider_data, "init_from=\"given.safetensors\""},
+                    {"differs: \"3.weight\" is Float[2, 8], in the model Float[3, 8]", "differs: \"3.bias\""});
+  check_not_started(w, {"init_from={path=\"given.safetensors\", rename={\"0.\"=\"first.\"}, skip=[\"9.*\"]}"},
+                    {"left over: \"0.weight\" (\"first.weight\")", "left over: \"0.bias\"", "missing: \"0.weight\"",
+                     "missing: \"0.bias\"", "skip matches nothing: \"9.*\""});
+  const Outcome fitted = w.run({"run", "small.toml", "--name", "fitted", "--set", wider, "--set", wider_data, "--set",
+                                "init_from={path=\"given.safetensors\", skip=[\"3.*\"]}", "--set", "freeze=[\"0.*\"]"});
+  INFO(fitted.err);
+  REQUIRE(fitted.code == 0);
+  // In the order of the file: the names of both prefixes are those that stood there.
+  const Outcome there_and_back =
+      w.run({"run", "small.toml", "--name", "renamed", "--set",
+             "init_from={path=\"given.safetensors\", rename={\"0.\"=\"x.\", \"x.\"=\"0.\"}}"});
+  INFO(there_and_back.err);
+  REQUIRE(there_and_back.code == 0);
+  const Outcome plain = w.run({"run", "small.toml", "--name", "plain", "--init-from", "given.safetensors"});
+  CHECK(there_and_back.run.model() == plain.run.model());
+}
+
+TEST_CASE("frozen parameters are counted by plan and show, and patterns that freeze nothing or all are refused") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const std::vector<std::string> freeze{"--set", "freeze=[\"0.*\"]"};
+  const Outcome plan = w.run({"plan", "small.toml", freeze[0], freeze[1]});
+  INFO(plan.err);
+  CHECK(contains(plan.out, "74 parameters"));
+  CHECK(contains(plan.out, "56 of them frozen"));
+  const Outcome run = w.run({"run", "small.toml", freeze[0], freeze[1]});
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(run.run.summary().at("frozen_parameters") == 56);
+  CHECK(contains(w.run({"show", "small"}).out, "74, 56 of them frozen"));
+  check_not_started(w, {"freeze=[\"0.*\", \"layer1.*\", \"x\"]"}, {"\"layer1.*\", \"x\"", "such as \"0.weight\""});
+  check_not_started(w, {"freeze=[\"*\"]"}, {"freezes every parameter"});
+}
+
+TEST_CASE("a run with frozen parameters that is killed goes on to the bits of one never interrupted") {
+  LongRun run({"--set", "freeze=[\"0.*\"]"});
+  run.process().signal(SIGKILL);
+  REQUIRE(wait_until([&] { return run.process().all_gone(); }));
+  run.check_resumes_to_the_same_bits();
+}
+
+TEST_CASE("a run goes on with other parameters frozen") {
+  const FinishedRun small(kSmall, {"epochs=2", "freeze=[\"0.*\"]"});
+  const Workspace& w = small.workspace;
+  for (const std::string freeze : {"freeze=[]", "freeze=[\"3.*\"]"}) {
+    const Outcome fork = w.run({"fork", "small", "--name", "thawed", "--set", "epochs=3", "--set", freeze});
+    INFO(fork.err);
+    REQUIRE(fork.code == 0);
+    CHECK(fork.run.model() != small.model);
+  }
+}
+
+}  // namespace ddp::system_test
