@@ -85,6 +85,8 @@ def tables(small=False):
         if is_registered(name):
             named = NAMED[name].replace("LAYERS", str(layers))
             sides["ddp-exp, named"] = lambda n=name, m=named, a=arguments: ddp_exp(n, m, *a)
-        for how, words in (("eager", "torchrun + DDP"), ("compiled", "torchrun + DDP, torch.compile")):
+        # Compiling ResNet-18 takes minutes.
+        peers = {"eager": "torchrun + DDP"} | ({} if small else {"compiled": "torchrun + DDP, torch.compile"})
+        for how, words in peers.items():
             sides[words] = lambda n=name, h=how, a=arguments: peer(n, h, *a)
         yield Table(f"exported-{name}", f"steps a second, {name}, batch {batch}", "more", sides)

@@ -15,7 +15,7 @@ TABLES = {
     "data-memory": {"data-memory": 4},
     "data-predict": {"data-predict-csv": 3, "data-predict-parquet": 3},
     "data-gpt": {"data-gpt": 5},
-    "exported": {"exported-calls": 2, "exported-resnet18": 3, "exported-gpt": 4},
+    "exported": {"exported-calls": 2, "exported-resnet18": 3, "exported-gpt": 3},
 }
 
 

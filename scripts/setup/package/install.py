@@ -65,7 +65,7 @@ def place(stage, prefix, with_libtorch):
     """Moves what is staged into the prefix."""
     files = dict(entries.files(stage))
     before = read_list(prefix)
-    # Both, until all is in place: whoever is killed here leaves nothing that the next one does not know.
+    # Both, until all is in place: the next installation knows of what a killed one has left.
     write_list(prefix, before | set(files))
     for name, file in files.items():
         target = prefix / name
