@@ -46,7 +46,8 @@ double least_microseconds(int runs, const Function& function) {
   for (int run = 0; run < runs; ++run) {
     const auto begin = std::chrono::steady_clock::now();
     function();
-    least = std::min(least, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    least =
+        std::min(least, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
   }
   return least;
 }

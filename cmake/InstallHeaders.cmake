@@ -5,7 +5,7 @@ cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(contracts
   base/error.h base/glob.h base/log.h base/paths.h config/option/option.h config/registry.h config/value.h
   models/model.h models/activations.h models/chain.h models/layers.h
-  model/call.h model/next_token.h model/weights.h
+  model/batch_sizes.h model/call.h model/next_token.h model/weights.h
   datasets/dataset.h datasets/arrays.h datasets/draws.h datasets/files.h datasets/histogram.h datasets/in_memory.h
   format/mapped_file.h format/npy.h format/npz.h format/safetensors.h format/table.h
   tokenize/tokenizer.h tokenize/utf8.h

@@ -43,7 +43,7 @@ struct ExportedPart : torch::nn::Module {
     return known;
   }
 
-  // What data_parallel asks for: the calls of the graph are bound to the tensors of one device.
+  // data_parallel calls it. The calls of the graph are bound to the tensors of one device.
   std::shared_ptr<torch::nn::Module> clone(const std::optional<c10::Device>&) const override {
     throw usage_error("a model written in Python is on one device of its rank, and cannot be copied onto several",
                       "parallel", "use parallel = \"ddp\" with a rank for each device");

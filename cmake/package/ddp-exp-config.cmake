@@ -74,6 +74,6 @@ endif()
 function(ddp_exp_add_component name)
   add_library(${name} SHARED ${ARGN})
   target_link_libraries(${name} PUBLIC ddp-exp::component)
-  # What is missing is an error here, not when a run loads it.
+  # A missing symbol is an error here, not when a run loads it.
   target_link_options(${name} PRIVATE -Wl,--no-undefined)
 endfunction()

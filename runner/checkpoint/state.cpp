@@ -41,6 +41,15 @@ std::vector<std::string> texts_of_ranks(const nlohmann::json& list, int ranks) {
   return texts;
 }
 
+std::vector<std::string> patterns_of(const nlohmann::json& list) {
+  std::vector<std::string> patterns;
+  for (const auto& item : list) {
+    if (!item.is_string()) throw std::runtime_error("a pattern of \"freeze\" is no text");
+    patterns.push_back(item.get<std::string>());
+  }
+  return patterns;
+}
+
 dist::Buckets buckets_of(const nlohmann::json& list) {
   dist::Buckets buckets;
   for (const auto& bucket : list) {
@@ -64,6 +73,7 @@ State state_of(const nlohmann::json& json) {
   if (s.world_size == 0) throw std::runtime_error("it is of no rank");
   s.batch_size = count_member(json, "batch_size");
   s.global_batch_size = count_member(json, "global_batch_size");
+  if (json.contains("freeze")) s.freeze = patterns_of(list_member(json, "freeze"));
   s.buckets = buckets_of(list_member(json, "buckets"));
   s.seconds = config::number_member(json, "seconds");
   s.seen = count_member(json, "seen");
@@ -109,6 +119,7 @@ std::string to_text(const State& s) {
       {"loss_sum", number_or_null(s.loss_sum)},
       {"loss_samples", s.loss_samples},
       {"config_hash", s.config_hash},
+      {"freeze", s.freeze},
       {"buckets", s.buckets},
       {"files", files},
       {"rng", s.rng},

@@ -27,10 +27,11 @@ struct State {
   std::vector<std::string> rng;        // of each rank: the CPU generator's state, base64
   // The same of GPUs: of every rank's first, of every rank's second, …; empty on the CPU.
   std::vector<std::vector<std::string>> gpu_rng;
-  dist::Buckets buckets;  // the reducer's rebuilt buckets
-  double seconds = 0;     // training time so far
-  std::int64_t seen = 0;  // samples of the epoch under way, by all ranks
-  double loss_sum = 0;    // of them, those whose loss was finite: sum, and how many
+  std::vector<std::string> freeze = {};  // the experiment's; the buckets are of the parameters that it left over
+  dist::Buckets buckets;                 // the reducer's rebuilt buckets
+  double seconds = 0;                    // training time so far
+  std::int64_t seen = 0;                 // samples of the epoch under way, by all ranks
+  double loss_sum = 0;                   // of them, those whose loss was finite: sum, and how many
   std::int64_t loss_samples = 0;
   config::Metric judged_by;
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint

@@ -100,7 +100,8 @@ void add_new(CLI::App& app, int& exit_code) {
     std::string name;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("new", "write a model, dataset or metric in C++ to start from, with an experiment");
+  CLI::App* verb =
+      app.add_subcommand("new", "write a model, dataset or metric in C++ to start from, with an experiment");
   verb->add_option("KIND", o->kind, "model, dataset or metric")->required();
   verb->add_option("NAME", o->name, "its name, and that of its files")->required();
   verb->callback([o, &exit_code] {

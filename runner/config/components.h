@@ -22,7 +22,7 @@ struct Plugin {
   std::filesystem::path texts() const { return folder / "sources"; }
 };
 
-// What can be named in a file: the specs of every model, dataset, loss, optimizer and scheduler, by kind. Copies share
+// The specs of all that a file can name: every model, dataset, loss, optimizer and scheduler, by kind. Copies share
 // what they hold.
 class Components {
  public:

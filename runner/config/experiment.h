@@ -75,7 +75,7 @@ struct Checkpoint {
   void fields(Fields& f);
 };
 
-// Where the first weights come from, where they are not drawn from the seed.
+// The source of the first weights, where the seed does not draw them.
 struct InitFrom {
   std::string path;                // a file, a checkpoint, or a run by its name; empty: none
   std::vector<std::string> skip;   // patterns of names whose tensors stay as they were drawn

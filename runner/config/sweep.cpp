@@ -136,7 +136,9 @@ class SweepReader {
       problems_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters");
     }
     for (const Parameter& parameter : loaded.sweep.parameters) {
-      if (parameter.key != "name" && parameter.key != "extends" && !parameter.key.starts_with("sweep")) continue;
+      // The components of all trials are those of one list of sources.
+      const bool is_fixed = parameter.key == "name" || parameter.key == "extends" || parameter.key == "sources";
+      if (!is_fixed && !parameter.key.starts_with("sweep")) continue;
       problems_.add(parameter.place, in_quotes(parameter.key) + " cannot vary", "leave it out of [sweep.parameters]");
     }
     Node found = *table;
@@ -188,6 +190,13 @@ Loaded LoadedSweep::trial(const Point& point) const {
 
 void LoadedSweep::set_threads(std::int64_t threads) {
   base_.entries.try_emplace("threads", Node{.kind = Kind::integer, .scalar = threads, .key = place, .place = place});
+}
+
+void LoadedSweep::set_weights(const std::string& file) {
+  const auto section = base_.entries.find("init_from");
+  if (section == base_.entries.end()) return;
+  const auto path = section->second.entries.find("path");
+  if (path != section->second.entries.end()) path->second.scalar = file;
 }
 
 Value LoadedSweep::to_value() const {

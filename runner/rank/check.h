@@ -4,7 +4,7 @@
 
 namespace ddp::rank {
 
-// What a check has to say beside its refusal: nothing.
+// The reply of a check is empty: a mistake is a refusal.
 struct Checked {
   void fields(config::Fields&) {}
 };

@@ -7,7 +7,7 @@
 
 namespace ddp::rank {
 
-// How writing ended.
+// The result of writing.
 struct Exported {
   std::int64_t error = 0;  // errno; 0: all was written
 

@@ -32,10 +32,8 @@ NamedTensors read_given(const std::filesystem::path& file) try {
 }
 
 // The buckets of a checkpoint, unless other parameters were frozen then: new ones are made for these.
-dist::Buckets fitting_buckets(const dist::Buckets& saved, const dist::Parallel& model) {
-  std::size_t count = 0;
-  for (const auto& bucket : saved) count += bucket.size();
-  return count == trained_of(model.parameters()).size() ? saved : dist::Buckets{};
+dist::Buckets fitting_buckets(const checkpoint::State& saved, const config::Experiment& e) {
+  return saved.freeze == e.freeze ? saved.buckets : dist::Buckets{};
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group&
     // Where another rank does not see the file, rank 0's weights reach it as those of every start do.
     parallel->load(given_weights(t, *parallel->module().ptr()), t.init_from.string());
   }
-  parallel->start(saved != nullptr ? fitting_buckets(saved->state.buckets, *parallel) : dist::Buckets{});
+  parallel->start(saved != nullptr ? fitting_buckets(saved->state, e) : dist::Buckets{});
   return parallel;
 }
 

@@ -49,7 +49,7 @@ constexpr std::int64_t kTried = 2;
 datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool timed, model::BatchSizes sizes) {
   const std::int64_t some = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
   const std::int64_t most = std::min(std::max(some, sizes.least), sizes.most);
-  if (train.map() == nullptr) return data::first_samples(train, *e.batch_size).first(most);
+  if (train.map() == nullptr) return data::first_samples(train, std::max(*e.batch_size, most)).first(most);
   return data::first_samples(train, most);
 }
 

@@ -74,7 +74,7 @@ void show_start(record::RunProgress& run, const config::Length& length, const ch
   run.seconds = state.seconds;
 }
 
-// How many numbers the model has, and how many of them no gradient changes.
+// Tells the numbers of the model, and those that no gradient changes.
 void show_model(record::RunProgress& run, const NamedTensors& parameters) {
   std::int64_t frozen = 0;
   std::int64_t all = 0;
@@ -132,6 +132,7 @@ void start(Parts& p) {
   p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr);
   p.optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, p.model->parameters());
   if (saved) p.state = saved->state;
+  p.state.freeze = e.freeze;
   const record::RunDirectory directory(t.run_directory);
   if (t.rank == 0) start_records(p, directory);
   p.checkpointer.emplace(train::CheckpointerParts{

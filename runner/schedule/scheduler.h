@@ -24,8 +24,8 @@ SchedulerRegistry& schedulers();
 // The schedule of a loaded experiment over so many optimizer steps, from the lr of its optimizer.
 Scheduler scheduler_of(const config::Experiment& experiment, std::int64_t steps);
 
-// Returns whether this process has that scheduler: one of the user's own `sources` is in the ranks alone, where its code
-// may run.
+// Returns whether this process has that scheduler: one of the user's own `sources` is in the ranks alone, where its
+// code may run.
 bool is_here(const std::string& scheduler);
 
 // The options that every scheduler has: a linear warm-up from lr / warmup_steps to lr.

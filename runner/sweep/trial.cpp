@@ -29,7 +29,7 @@ void place(config::Experiment& e, const Share& share) {
   }
 }
 
-// What a trial begins with: its experiment, and the checkpoint that it goes on from, if it has one.
+// The start of a trial: its experiment, and the checkpoint that it goes on from, if it has one.
 struct Beginning {
   bool begun = false;
   config::Loaded loaded;

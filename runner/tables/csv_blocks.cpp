@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kBlock = 2 << 20;
 
-// How many bytes of a block are whole rows, where that is seen at once: no line break is quoted, and its lines end in
-// "\n". Else 0.
+// Returns the bytes of a block that are whole rows, where that is seen at once: no line break is quoted, and its lines
+// end in "\n". Else 0.
 std::int64_t whole_lines(const arrow::Buffer& block, char delimiter) {
   const std::string_view bytes(block);
   const std::string_view lines = bytes.substr(0, bytes.rfind('\n') + 1);

@@ -115,8 +115,9 @@ TEST_CASE("a source that registers a name which is taken, or that crashes when i
   taken.replace(taken.find("<OwnOptions>(\"own\""), 18, "<OwnOptions>(\"linear\"");
   w.write("own.cpp", taken);
   check_source_refused(w, {"two files register the model \"linear\"", "own.cpp:", "give one of them another name"});
-  w.write("own.cpp", own_model() + "#include <stdexcept>\nconst int thrown = [] { throw std::runtime_error(\"no luck\"); "
-                                   "return 1; }();\n");
+  w.write("own.cpp", own_model() +
+                         "#include <stdexcept>\nconst int thrown = [] { throw std::runtime_error(\"no luck\"); "
+                         "return 1; }();\n");
   check_source_refused(w, {"own.cpp", "it throws while it is loaded: no luck"});
   w.write("own.cpp", own_model() + "#include <csignal>\nconst int crashed = raise(SIGSEGV);\n");
   check_source_refused(w, {"own.cpp", "signal 11"});

@@ -129,6 +129,10 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
   p.search = make_search(*p.loaded);
   std::vector<config::Loaded> trials = check_trials(*p.loaded, *p.search);
   for (auto& loaded : trials) launch::find_weights(loaded, results);
+  const auto& varied = p.loaded->sweep.parameters;
+  const bool weights_vary =
+      std::any_of(varied.begin(), varied.end(), [](const auto& one) { return one.key.starts_with("init_from"); });
+  if (!weights_vary) p.loaded->set_weights(trials.front().experiment.init_from.path);
   p.gpus = launch::visible_gpus();
   std::vector<launch::Plan> plans;
   for (const auto& loaded : trials) {

@@ -181,6 +181,15 @@ std::string fork_command(const Resumption& r, std::int64_t step) {
   return with_sets("ddp-exp fork " + path_word(r.directory.path()) + " --from " + std::to_string(step), r.sets);
 }
 
+// The experiment as the run has it, without --set.
+config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now) {
+  try {
+    return config::load(run.config(), {}, now.components()).experiment;
+  } catch (const Error&) {
+    return launch::load_experiment(run.config()).experiment;
+  }
+}
+
 }  // namespace
 
 void tell_what_goes(const Resumption& r, const ResumePoint& point) {
@@ -205,7 +214,8 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
 
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
   config::Loaded loaded = launch::load_experiment(r.directory.config(), r.sets);
-  const config::Experiment before = launch::load_experiment(r.directory.config()).experiment;
+  // With its components where these know it: a copy of sources that compiles no more may be why others are given.
+  const config::Experiment before = experiment_before(r.directory, loaded.experiment);
   if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {

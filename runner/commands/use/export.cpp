@@ -66,11 +66,12 @@ void copy_into(int descriptor, const record::InputFile& in, const std::string& n
   }
 }
 
-void write_archive(const fs::path& checkpoint, const UnnamedOutput& output, const std::string& archive,
+// `switches`: the graph becomes the one that evaluation runs.
+void write_archive(const fs::path& checkpoint, const UnnamedOutput& output, const std::string& archive, bool switches,
                    const ExportOptions& o) {
   rank::Task task;
   task.resume_from = checkpoint;
-  const rank::ExportRequest request{.archive = archive, .evaluates = o.evaluates, .descriptor = output.descriptor()};
+  const rank::ExportRequest request{.archive = archive, .evaluates = switches, .descriptor = output.descriptor()};
   const launch::RankLibrary library(/*gpus=*/false);
   const rank::Exported written = library.ask("writing the archive", task, request, {output.descriptor()});
   if (written.error != 0) {
@@ -95,7 +96,9 @@ int export_model(const ExportOptions& o) {
     throw usage_error(damage, checkpoint.string(), "use another checkpoint: --from");
   }
   if (is_archive(o)) {
-    write_archive(checkpoint, output, archive, o);
+    // A graph of model.eval() evaluates as it is.
+    const bool switches = o.evaluates && archive == experiment.model.options.value("path", "");
+    write_archive(checkpoint, output, archive, switches, o);
   } else {
     // It has the weights under the names of Python's state_dict(), whole, whatever ranks trained them
     // (train/states/model.cpp).

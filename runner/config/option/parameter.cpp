@@ -137,6 +137,9 @@ std::vector<Parameter> read_parameters(const Node& table, const std::vector<Opti
 }
 
 const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components) {
+  for (const ShortForm& form : kTextForms) {
+    if (key == form.section) return find_option(std::string(form.section) + "." + form.key, options, components);
+  }
   for (const ShortForm& form : kShortForms) {
     if (key == form.key) return find_option(std::string(form.section) + "." + key, options, components);
   }

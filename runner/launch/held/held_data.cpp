@@ -89,9 +89,9 @@ std::string data_key(const Plan& plan) {
     experiment[section].erase("batch_size");
     experiment[section].erase("every");
   }
-  return record::hash_hex(config::Value{build_id(), plan.experiment.components().plugin().hash, experiment.at("dataset"), experiment.at("seed"),
-                                        experiment.at("loss"), experiment.at("validation"), experiment.at("test"),
-                                        *states}
+  return record::hash_hex(config::Value{build_id(), plan.experiment.components().plugin().hash,
+                                        experiment.at("dataset"), experiment.at("seed"), experiment.at("loss"),
+                                        experiment.at("validation"), experiment.at("test"), *states}
                               .dump(-1, ' ', false, config::Value::error_handler_t::replace));
 }
 

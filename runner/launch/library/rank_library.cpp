@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <algorithm>
 #include <cstdlib>
-#include <algorithm>
 #include <filesystem>
 
 #include "base/installation.h"
@@ -98,7 +97,12 @@ RankLibrary::RankLibrary(bool gpus, const config::Plugin& plugin)
 }
 
 int RankLibrary::call(const rank::Request& request) const {
-  if (!plugin_.empty()) load_plugin(plugin_);
+  if (!plugin_.empty()) {
+    // Those that are used least go first (launch/plugin/cache_folder.h).
+    std::error_code ignored;
+    std::filesystem::last_write_time(plugin_.parent_path(), std::filesystem::file_time_type::clock::now(), ignored);
+    load_plugin(plugin_);
+  }
   return entry_(&request);
 }
 

@@ -110,7 +110,8 @@ void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
               "is " + std::to_string(warmup) + ", and the run has " + std::to_string(steps) +
                   " steps: the run ends before the warm-up, and nothing else of the schedule takes effect",
               "use fewer, or train longer");
-  } else if (e.scheduler.name != "constant" && schedule::is_here(e.scheduler.name) && !schedule_acts(e, warmup, steps)) {
+  } else if (e.scheduler.name != "constant" && schedule::is_here(e.scheduler.name) &&
+             !schedule_acts(e, warmup, steps)) {
     const bool has_size = e.scheduler.options.contains("step_size");
     found.add(has_size ? "scheduler.step_size" : "scheduler",
               "never changes lr: the run has " + std::to_string(steps) + " steps",

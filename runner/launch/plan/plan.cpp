@@ -127,7 +127,9 @@ std::vector<std::string> Plan::device_names() const {
   return names;
 }
 
-std::string Plan::config_hash() const { return record::hash_hex(config::to_toml(as_kept(experiment)) + hash_of_texts(experiment)); }
+std::string Plan::config_hash() const {
+  return record::hash_hex(config::to_toml(as_kept(experiment)) + hash_of_texts(experiment));
+}
 
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,
                std::optional<std::int64_t> global_batch_size) {

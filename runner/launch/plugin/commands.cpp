@@ -49,6 +49,7 @@ class Running {
   ~Running() {
     for (const One& one : running_) {
       kill(-one.child.pid, SIGKILL);
+      kill(one.child.pid, SIGKILL);  // it may not head its group yet
       waitpid(one.child.pid, nullptr, 0);
     }
   }
@@ -117,7 +118,8 @@ std::vector<Ended> run_commands(const std::vector<std::vector<std::string>>& com
     running.wait(signals.get());
     signalfd_siginfo heard{};
     if (read(signals.get(), &heard, sizeof heard) == sizeof heard) {
-      throw Stopped(128 + static_cast<int>(heard.ssi_signo), "stopped by a signal while compiling; nothing was started");
+      throw Stopped(128 + static_cast<int>(heard.ssi_signo),
+                    "stopped by a signal while compiling; nothing was started");
     }
   }
   return running.take_ended();

@@ -13,10 +13,7 @@ std::string without(const std::string& text, const std::string& part) {
   return at == std::string::npos ? text : text.substr(0, at) + text.substr(at + part.size());
 }
 
-}  // namespace
-
-config::Value describe_plugin(const std::filesystem::path& folder,
-                              const std::vector<std::filesystem::path>& sources) try {
+config::Value ask_for_components(const std::filesystem::path& folder) {
   const std::string answer = ask_child("loading it", {}, [&](int pipe) {
     const RankLibrary ranks(/*gpus=*/false, {.folder = folder});
     const rank::Task nobody;
@@ -26,10 +23,20 @@ config::Value describe_plugin(const std::filesystem::path& folder,
     });
   });
   return config::Value::parse(answer);
-} catch (const Error& error) {
+}
+
+}  // namespace
+
+config::Value describe_plugin(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& sources) {
   std::string names;
   for (const auto& source : sources) names += (names.empty() ? "" : ", ") + source.filename().string();
-  throw usage_error("compiles, but cannot be used: " + without(error.summary(), "error: "), names);
+  try {
+    return ask_for_components(folder);
+  } catch (const Error& error) {
+    throw usage_error("compiles, but cannot be used: " + without(error.summary(), "error: "), names);
+  } catch (const config::Value::exception&) {
+    throw usage_error("compiles, but ends the process that loads it", names);
+  }
 }
 
 }  // namespace ddp::launch

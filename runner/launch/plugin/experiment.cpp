@@ -12,10 +12,9 @@ config::Components components_of(const fs::path& file, const std::vector<std::st
   for (const config::NamedSource& source : config::named_sources(file, sets)) {
     std::error_code unreadable;
     if (!fs::is_regular_file(source.path, unreadable)) {
-      throw usage_error("there is no such file: " + config::printable(source.path) + "\n" +
-                            config::excerpt(source.place),
-                        config::where(source.place),
-                        "a relative path starts at the folder of the experiment file that gives it");
+      throw usage_error(
+          "there is no such file: " + config::printable(source.path) + "\n" + config::excerpt(source.place),
+          config::where(source.place), "a relative path starts at the folder of the experiment file that gives it");
     }
     sources.emplace_back(source.path);
   }

@@ -92,9 +92,10 @@ std::optional<config::Components> find_compiled(const fs::path& cache, const std
 // Compiles the sources into a folder of the cache that is there as a whole or not at all. The caller holds the lock.
 config::Components compile_into(const fs::path& cache, const std::string& key, const Sdk& sdk, SourceTexts texts) {
   const UnfinishedFolder made(cache / (key + ".tmp"));
+  const auto begun = fs::file_time_type::clock::now();
   const std::vector<HeaderPlace> headers = compile(sdk, cache, texts, made.path());
-  const bool changed = SourceTexts(texts.sources()) != texts;
-  if (changed || !texts.add(headers)) {
+  const bool same = SourceTexts(texts.sources()) == texts;
+  if (!same || !texts.add(headers) || texts.changed_since(begun)) {
     throw usage_error("has changed while it was compiled", texts.sources().front().string(), "try again");
   }
   const Value components = describe_plugin(made.path(), texts.sources());

@@ -29,16 +29,24 @@ std::string key_of(const Sdk& sdk) {
   return record::hash_hex(all);
 }
 
+// Is it there? Then it has been used now: those that are used least go first.
+bool was_made(const fs::path& folder) {
+  std::error_code none;
+  if (!fs::exists(folder / kHeader, none)) return false;
+  fs::last_write_time(folder, fs::file_time_type::clock::now(), none);
+  return true;
+}
+
 }  // namespace
 
 fs::path precompiled_header(const Sdk& sdk, const fs::path& cache) {
   if (!sdk.precompiled.empty()) return sdk.precompiled;
-  if (sdk.precompile.empty()) return {};
+  // Clang keeps the path of what it precompiles: a folder that is renamed afterwards has nothing for it.
+  if (sdk.precompile.empty() || sdk.identity.find("clang") != std::string::npos) return {};
   const fs::path folder = cache / (kHeadersPrefix + key_of(sdk));
-  std::error_code none;
-  if (fs::exists(folder / kHeader, none)) return folder / kHeader;
+  if (was_made(folder)) return folder / kHeader;
   const FileDescriptor lock = lock_file(folder.string() + ".lock");
-  if (fs::exists(folder / kHeader, none)) return folder / kHeader;
+  if (was_made(folder)) return folder / kHeader;
   log::info("compiling the headers of ddp-exp, once for this build of it");
   const UnfinishedFolder made(folder.string() + ".tmp");
   record::write_atomically(made.path() / kHeader, text_of_header(sdk));

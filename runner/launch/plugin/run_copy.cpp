@@ -1,5 +1,6 @@
 #include "launch/plugin/run_copy.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <filesystem>
 #include <vector>
@@ -104,7 +105,8 @@ void tell_changed_sources(const config::Experiment& now, const record::RunDirect
     if (std::find(now.sources.begin(), now.sources.end(), own) == now.sources.end()) return;
     sources += (sources.empty() ? "\"" : ", \"") + file.string() + "\"";
     std::error_code none;
-    if (!fs::is_regular_file(file, none) || record::hash_hex_of(file) == record::hash_hex_of(own)) continue;
+    if (!fs::is_regular_file(file, none) || access(file.c_str(), R_OK) != 0) continue;
+    if (record::hash_hex_of(file) == record::hash_hex_of(own)) continue;
     changed += (changed.empty() ? "" : ", ") + file.string();
   }
   if (changed.empty()) return;

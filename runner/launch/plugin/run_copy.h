@@ -16,8 +16,8 @@ config::Experiment as_kept(const config::Experiment& experiment);
 // The hash of the texts, the same on every machine; "": there are no sources.
 std::string hash_of_texts(const config::Experiment& experiment);
 
-// Writes the texts into the folder of a run, or of a sweep, and returns its config.toml, or sweep.toml. Throws ddp::Error
-// (training) where the texts cannot be written.
+// Writes the texts into the folder of a run, or of a sweep, and returns its config.toml, or sweep.toml. Throws
+// ddp::Error (training) where the texts cannot be written.
 std::string text_for(const config::Experiment& experiment, const record::RunDirectory& run);
 std::string text_for(const config::LoadedSweep& sweep, const record::RunDirectory& directory);
 

@@ -6,8 +6,8 @@
 
 namespace ddp::launch {
 
-// What compiles files of C++ against this program, as sdk.json beside it says: the compiler that built it, its flags and
-// its headers.
+// A compiler and its settings for files of C++ against this program, as sdk.json beside it says: the compiler that
+// built it, its flags and its headers.
 struct Sdk {
   std::vector<std::string> compiler;            // the command: $CXX, else the compiler of the build
   std::string identity;                         // changes with the compiler: its file, size and time

@@ -60,6 +60,13 @@ bool SourceTexts::add(const std::vector<HeaderPlace>& headers) try {
   return false;
 }
 
+bool SourceTexts::changed_since(fs::file_time_type time) const {
+  return std::any_of(files_.begin(), files_.end(), [&](const fs::path& file) {
+    std::error_code gone;
+    return fs::last_write_time(file, gone) >= time || gone;
+  });
+}
+
 std::vector<HeaderPlace> SourceTexts::headers_in(const std::string& dependencies, std::size_t number,
                                                  const std::vector<fs::path>& others) const {
   std::vector<HeaderPlace> headers;

@@ -19,6 +19,8 @@ class SourceTexts {
   const std::vector<std::filesystem::path>& sources() const { return sources_; }
   // Adds headers. Returns false where one cannot be read.
   bool add(const std::vector<HeaderPlace>& headers);
+  // Has one of the files been written since then, or gone?
+  bool changed_since(std::filesystem::file_time_type time) const;
   // The headers in a list that a compiler writes by -MMD, of the source with this number. `others`: folders and files
   // whose headers are not the user's.
   std::vector<HeaderPlace> headers_in(const std::string& dependencies, std::size_t number,

@@ -60,8 +60,9 @@ std::string probe_key(const Plan& plan, const Start& start) {
   if (!states) return "";
   Value experiment = config::write(plan.experiment);
   experiment.erase("name");
-  return record::hash_hex(text_of({build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(), start.resume_from.string(),
-                                   start.init_from.string(), *states, memory_limit()}));
+  return record::hash_hex(
+      text_of({build_id(), plan.experiment.components().plugin().hash, experiment, plan.groups.front(),
+               start.resume_from.string(), start.init_from.string(), *states, memory_limit()}));
 }
 
 std::optional<Value> find_reply(const std::string& key) try {

@@ -110,7 +110,7 @@ class Processes {
   Supervisor supervisor_;
 };
 
-// Has the reader of a pipe or a socket gone?
+// Has the reader of a pipe gone?
 bool is_unread(int out) {
   pollfd state{.fd = out, .events = 0, .revents = 0};
   return poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;

@@ -6,7 +6,7 @@ import licenses
 
 
 class StagingError(Exception):
-    """What cmake said, or what a package lacks."""
+    """Says what cmake said, or what a package lacks."""
 
 
 def install(build, stage):

@@ -15,7 +15,7 @@ import entries
 
 LAUNCHER = pathlib.Path(__file__).with_name("launcher.sh")
 README = pathlib.Path(__file__).with_name("wheel.md")
-# What a prefix holds elsewhere lies below the package, whose files find each other.
+# Files that a prefix holds elsewhere lie below the package, and find each other.
 PLACES = {"include": "include/ddp-exp", "cmake": "lib/cmake/ddp-exp"}
 
 
