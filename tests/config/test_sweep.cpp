@@ -73,6 +73,7 @@ TEST_CASE("what varies is a list or a range, of a key that is known") {
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 0, max = 8 }"),
                  "x.toml:5:14: \"batch_size\" must be an integer"));
   CHECK(contains(told_of_sweep(in + "name = [\"a\", \"b\"]"), "\"name\" cannot vary"));
+  CHECK(contains(told_of_sweep(in + "sources = [[\"a.cpp\"], [\"b.cpp\"]]"), "\"sources\" cannot vary"));
   CHECK(contains(told_of_sweep(in + "batch_size = [1]\n\"batch_size\" = [2]"), "not TOML"));
   CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = [1]\noptimizer = { lr = [2] }"), "is given twice"));
 }
@@ -151,6 +152,20 @@ TEST_CASE("a sweep written as a file has the same trials, from another folder to
     for (const Parameter& parameter : first.sweep.parameters) a.push_back(parameter.at(u));
     for (const Parameter& parameter : second.sweep.parameters) b.push_back(parameter.at(u));
     CHECK(to_toml(first.trial(a).experiment) == to_toml(second.trial(b).experiment));
+  }
+}
+
+TEST_CASE("weights that vary are the same files, from another folder too") {
+  const Scratch scratch;
+  scratch.write("x.toml", kBase + "[sweep.parameters]\ninit_from = [\"a.safetensors\", \"w/b.safetensors\"]\n");
+  const LoadedSweep first = load_sweep("x.toml", {}, with_methods());
+  std::filesystem::create_directory("other");
+  scratch.write("other/sweep.toml", first.to_toml());
+  const LoadedSweep second = load_sweep("other/sweep.toml", {}, with_methods());
+  for (const double u : {0.2, 0.8}) {
+    const std::string file = second.trial({second.sweep.parameters[0].at(u)}).experiment.init_from.path;
+    CHECK(std::filesystem::path(file).is_absolute());
+    CHECK(file == first.trial({first.sweep.parameters[0].at(u)}).experiment.init_from.path);
   }
 }
 

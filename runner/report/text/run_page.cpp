@@ -173,7 +173,7 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kWideCurve)));
   const std::vector<Saved> checkpoints = checkpoints_of(directory);
   add_metrics(facts, run, checkpoints);
-  if (run.parameters > 0) facts.add("parameters", parameters(run));
+  if (run.parameters > 0) facts.add("weights", parameters(run));
   facts.add("ranks", ranks(run));
   facts.add("versions", versions(run));
   facts.add("git", run.commit + (run.dirty ? ", with changes" : ""));
