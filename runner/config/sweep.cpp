@@ -192,11 +192,11 @@ void LoadedSweep::set_threads(std::int64_t threads) {
   base_.entries.try_emplace("threads", Node{.kind = Kind::integer, .scalar = threads, .key = place, .place = place});
 }
 
-void LoadedSweep::set_weights(const std::string& file) {
+void LoadedSweep::set_weights(const std::string& weights) {
   const auto section = base_.entries.find("init_from");
   if (section == base_.entries.end()) return;
   const auto path = section->second.entries.find("path");
-  if (path != section->second.entries.end()) path->second.scalar = file;
+  if (path != section->second.entries.end()) path->second.scalar = weights;
 }
 
 Value LoadedSweep::to_value() const {
