@@ -7,15 +7,15 @@ import itertools
 import os
 import pathlib
 import sys
-import time
 
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
+
+from timed_steps import time_steps
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests" / "parity"))
 from architectures import ResNet18  # noqa: E402
@@ -52,18 +52,7 @@ def main(name, how, folder, layers, batch, steps, steady):
         model, batches = ResNet18(classes=10), images(folder, batch)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, fused=True)
     model = DDP(torch.compile(model) if how == "compiled" else model)
-    ends = []
-    for x, y in itertools.islice(batches, steps):
-        output = model(x)
-        F.cross_entropy(output.flatten(0, -2), y.flatten()).backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        ends.append(time.perf_counter())
-    if dist.get_rank() == 0:
-        print(ends[-1] - ends[steady - 1], flush=True)
-    dist.barrier()
-    # The destructor of DDP's Reducer can wait forever for a Gloo thread that wants the interpreter's lock.
-    os._exit(0)
+    time_steps(model, optimizer, batches, steps, steady)
 
 
 if __name__ == "__main__":

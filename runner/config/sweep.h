@@ -42,7 +42,7 @@ class LoadedSweep {
 
   // What stands in the file if it is not there and does not vary: the same for all trials.
   void set_threads(std::int64_t threads);
-  // What the file's init_from.path stands for, if it does not vary: the same for all trials.
+  // Sets the file's init_from.path, if the file has one: the same for all trials.
   void set_weights(const std::string& weights);
   const Components& components() const { return components_; }
 

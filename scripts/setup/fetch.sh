@@ -118,7 +118,7 @@ sample_data_complete() {
   sample_data_in "$sample_data" digits.csv.gz "${sample_tables[@]}" && sample_data_in "$root/data" "${sample_tables[@]}"
 }
 
-# What experiments/ trains on: the digits stay in the cache, the tables are copied into data/ of the checkout, where
+# The data of experiments/: the digits stay in the cache, the tables are copied into data/ of the checkout, where
 # experiment files name them.
 fetch_sample_data() {
   if sample_data_complete; then return; fi
@@ -143,7 +143,7 @@ fetch_sample_data() {
   unlock
 }
 
-# What libddp_tables.so is built with and needs: the headers and two libraries of the wheel.
+# libddp_tables.so needs the headers and two libraries of the wheel.
 fetch_tables() {
   if layer_complete "$arrow" tables; then return; fi
   lock "$cache/lock"

@@ -38,7 +38,7 @@ void read_all(format::TableFile& table, format::CellType type) {
   }
 }
 
-// What the first byte says. Feather files are told from Parquet by their content, gzipped ones from others.
+// The first byte says the format. Feather files are told from Parquet by their content, gzipped ones from others.
 const format::TableOptions kOptions[] = {{.format = "csv"},
                                          {.format = "parquet"},
                                          {.format = "jsonl"},

@@ -37,7 +37,7 @@ expect "others may use it, whatever the umask is" test -z "$(find "$prefix" ! -p
 "$prefix/lib/ddp-exp/ddp-exp" run >"$out"
 expect_text "$out" "models: linear second"
 
-# What an earlier installation has left goes, and nothing else does.
+# An installation removes the files of an earlier one, and nothing else.
 mkdir "$prefix/bin"
 touch "$prefix/share/ddp-exp/models/own.txt" "$prefix/bin/other"
 rm "$checkout/models/second.txt"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What reads tables is neither fetched nor built until it is asked for; from then on every build has it.
+# The readers of tables are neither fetched nor built until somebody asks for them; from then on every build has them.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 arrow=$cache/arrow-26.0.1 library=$checkout/build/release/bin/libddp_tables.so

@@ -98,7 +98,7 @@ RankLibrary::RankLibrary(bool gpus, const config::Plugin& plugin)
 
 int RankLibrary::call(const rank::Request& request) const {
   if (!plugin_.empty()) {
-    // Those that are used least go first (launch/plugin/cache_folder.h).
+    // The cache removes its oldest plug-ins (launch/plugin/cache_folder.h): this one is in use.
     std::error_code ignored;
     std::filesystem::last_write_time(plugin_.parent_path(), std::filesystem::file_time_type::clock::now(), ignored);
     load_plugin(plugin_);

@@ -13,7 +13,7 @@
 
 namespace ddp::record {
 
-// Who is told what metrics.jsonl tells, to keep it in another form. The first three are called on the training path:
+// Keeps the events of metrics.jsonl in another form. The first three calls are made on the training path:
 // they must not write.
 class MetricsFollower {
  public:
