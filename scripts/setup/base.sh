@@ -14,7 +14,8 @@ if [[ -n "${DDP_WHEELS:-}" ]]; then DDP_WHEELS=$(realpath -m "$DDP_WHEELS"); fi
 # Set by fetch_python and fetch_packages, to a folder of packages for this Python.
 python_layer="" packages_layer=""
 sample_data="$cache/data"
-sample_tables=(iris.csv breast_cancer.parquet diabetes.csv)
+# Files and folders that are copied into data/ of the checkout.
+sample_names=(iris.csv breast_cancer.parquet diabetes.csv digits_images)
 arrow="$cache/arrow-26.0.1"
 build="$root/build/release"
 requirements="$root/scripts/requirements"

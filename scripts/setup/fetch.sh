@@ -6,6 +6,7 @@
 #   tools      $cache/tools-<version>      what tests look at the results with
 #   data       $cache/data-<version>       pandas, scikit-learn and torchvision, which tables and models are compared with
 #   peers      $cache/peers-<version>      what sweeps are measured beside
+#   images     $cache/images-<version>     Pillow, which draws the letters of scripts/glyphs
 #   tables     $arrow                      Arrow C++, for experiments that name a table
 # shellcheck shell=bash
 
@@ -115,30 +116,35 @@ sample_data_in() {
 }
 
 sample_data_complete() {
-  sample_data_in "$sample_data" digits.csv.gz "${sample_tables[@]}" && sample_data_in "$root/data" "${sample_tables[@]}"
+  sample_data_in "$sample_data" digits.csv.gz "${sample_names[@]}" && sample_data_in "$root/data" "${sample_names[@]}"
 }
 
-# The data of experiments/: the digits stay in the cache, the tables are copied into data/ of the checkout, where
-# experiment files name them.
+# The data of experiments/: the table of digits stays in the cache; tables and images are copied into data/ of the
+# checkout, where experiment files name them.
 fetch_sample_data() {
   if sample_data_complete; then return; fi
   lock "$cache/lock"
-  if ! sample_data_in "$sample_data" digits.csv.gz "${sample_tables[@]}"; then
+  if ! sample_data_in "$sample_data" digits.csv.gz "${sample_names[@]}"; then
     begin_layer 100 "fetching the data of the experiments: 10 MB, once, into $sample_data"
     download digits
     unpack_wheels 'sklearn/datasets/data/*.csv*'
-    mkdir -p "$work/tables" "$sample_data"
-    "$python" -I "$root/scripts/setup/sample_tables.py" "$work/tree/sklearn/datasets/data" "$work/tables"
-    mv "$work/tree/sklearn/datasets/data/digits.csv.gz" "$work/tables"/* "$sample_data"
+    local source="$work/tree/sklearn/datasets/data"
+    mkdir -p "$work/made" "$sample_data"
+    "$python" -I "$root/scripts/setup/sample_tables.py" "$source" "$work/made"
+    "$python" -I "$root/scripts/setup/sample_images.py" "$source/digits.csv.gz" "$work/made/digits_images"
+    # A folder goes in by one rename, which takes no folder that is there.
+    rm -rf "$sample_data/digits_images"
+    mv "$source/digits.csv.gz" "$work/made"/* "$sample_data"
     end_layer
   fi
   mkdir -p "$root/data"
   # A file that a user has changed stays.
   local name
-  for name in "${sample_tables[@]}"; do
+  for name in "${sample_names[@]}"; do
     [[ -e "$root/data/$name" ]] && continue
-    cp "$sample_data/$name" "$root/data/$name.tmp"
-    mv "$root/data/$name.tmp" "$root/data/$name"
+    rm -rf "$root/data/$name.tmp"
+    cp -r "$sample_data/$name" "$root/data/$name.tmp"
+    mv -T "$root/data/$name.tmp" "$root/data/$name"
   done
   unlock
 }
