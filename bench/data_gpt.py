@@ -48,7 +48,8 @@ def tables(small=False):
         "ddp-exp": lambda: ddp_exp(tokens, layers, steps, RANKS),
         "torchrun + DDP": lambda: peer("eager", tokens, layers, steps),
         "torchrun + DDP, fused AdamW": lambda: peer("fused", tokens, layers, steps),
-        "torchrun + DDP, fused AdamW, torch.compile": lambda: peer("compiled", tokens, layers, steps),
         "the limit: ddp-exp, one rank": lambda: ddp_exp(tokens, layers, steps, 1),
     }
+    if not small:  # compiling takes a minute
+        rows["torchrun + DDP, fused AdamW, torch.compile"] = lambda: peer("compiled", tokens, layers, steps)
     yield Table("data-gpt", f"steps a second, gpt with {layers} layers of 128, batch 12, block 64", "more", rows)

@@ -14,8 +14,9 @@ TABLES = {
     "data-tokens": {"data-tokens": 3},
     "data-memory": {"data-memory": 4},
     "data-predict": {"data-predict-csv": 3, "data-predict-parquet": 3},
-    "data-gpt": {"data-gpt": 5},
+    "data-gpt": {"data-gpt": 4},
     "exported": {"exported-calls": 2, "exported-resnet18": 3, "exported-gpt": 3},
+    "images": {"images-photos": 4, "images-icons": 2, "images-cifar": 2},
 }
 
 

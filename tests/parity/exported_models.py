@@ -1,9 +1,10 @@
 """Models as their authors write them. python/export_model.py saves them, and PyTorch's Python trains them as they are.
 
-    python exported_models.py folder    saves the weights that each function here draws after seed 0
+    python exported_models.py folder name...    exports these, and saves the weights that each function draws after seed 0
 """
 
 import os
+import runpy
 import sys
 
 import safetensors.torch
@@ -125,12 +126,22 @@ def weights_beside(path):
     return os.path.splitext(path)[0] + ".safetensors"
 
 
-def save_weights(folder):
-    for name in INPUTS:
-        torch.manual_seed(0)
-        tensors = {key: tensor.clone() for key, tensor in globals()[name]().state_dict().items()}  # tied ones too
-        safetensors.torch.save_file(tensors, os.path.join(folder, f"{name}.safetensors"))
+def save_weights(folder, name):
+    torch.manual_seed(0)
+    tensors = {key: tensor.clone() for key, tensor in globals()[name]().state_dict().items()}  # tied ones too
+    safetensors.torch.save_file(tensors, os.path.join(folder, f"{name}.safetensors"))
+
+
+def export(folder, name):
+    """As a user calls the script, in this process: importing torch takes longer than an export."""
+    script = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
+    inputs = [word for text in INPUTS[name] for word in ("--input", text)]
+    sys.argv = [script, f"{os.path.abspath(__file__)}:{name}", os.path.join(folder, f"{name}.pt2"), *inputs]
+    runpy.run_path(script, run_name="__main__")
 
 
 if __name__ == "__main__":
-    save_weights(sys.argv[1])
+    where, *names = sys.argv[1:]
+    for one in names:
+        save_weights(where, one)
+        export(where, one)

@@ -12,24 +12,17 @@ import numpy as np
 from exported_models import ARCHITECTURES, INPUTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-EXPORT = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
 ROWS = 90  # the last batch of an epoch is short
 WITH_SECOND = {"Branching", "Centered", "ConvNextT", "EfficientNetB0", "SwinT"}
 
 
 def export_all(folder):
-    """Two processes at a time: this one stays without threads, or ranks.py could not fork it."""
-    commands = [[sys.executable, os.path.join(HERE, "exported_models.py"), folder]]
-    for name, inputs in INPUTS.items():
-        model = f"{os.path.join(HERE, 'exported_models.py')}:{name}"
-        options = [word for text in inputs for word in ("--input", text)]
-        commands.append([sys.executable, EXPORT, model, os.path.join(folder, f"{name}.pt2"), *options])
-    while commands:
-        pair = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands[:2]]
-        commands = commands[2:]
-        for process in pair:
-            if process.wait() != 0:
-                sys.exit(f"{' '.join(process.args)} exited with {process.returncode}")
+    """In two processes: this one stays without threads, or ranks.py could not fork it."""
+    script = os.path.join(HERE, "exported_models.py")
+    halves = [[sys.executable, script, folder, *list(INPUTS)[half::2]] for half in range(2)]
+    for process in [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in halves]:
+        if process.wait() != 0:
+            sys.exit(f"{' '.join(process.args)} exited with {process.returncode}")
 
 
 def write_data(folder):
