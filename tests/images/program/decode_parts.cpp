@@ -1,5 +1,6 @@
-// Decodes images for a test in another language. Reads lines "TOP LEFT HEIGHT WIDTH FILE"; a height of 0 means the whole
-// image. Answers each with a line, "HEIGHT WIDTH" of the image or "error TEXT", and after the former the part's pixels.
+// Decodes images for a test in another language. Reads lines "TOP LEFT HEIGHT WIDTH FILE"; a height of 0 means the
+// whole image. Answers each with a line, "HEIGHT WIDTH" of the image or "error TEXT", and after the former the part's
+// pixels.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
