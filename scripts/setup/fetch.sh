@@ -6,8 +6,9 @@
 #   tools      $cache/tools-<version>      what tests look at the results with
 #   data       $cache/data-<version>       pandas, scikit-learn and torchvision, which tables and models are compared with
 #   peers      $cache/peers-<version>      what sweeps are measured beside
-#   images     $cache/images-<version>     Pillow, which draws the letters of scripts/glyphs
+#   pillow     $cache/pillow-<version>     Pillow, which draws the letters of scripts/glyphs
 #   tables     $arrow                      Arrow C++, for experiments that name a table
+# (fetch_images, for experiments with images, installs packages: packages.sh.)
 # shellcheck shell=bash
 
 marker() { printf '%s/.complete-%s' "$1" "$2"; }
