@@ -47,9 +47,8 @@ class CutMix : public Mix {
   const double alpha_;
 };
 
-const bool cut_mix_registered =
-    mixes().add<CutMixOptions>("CutMix", "a box of one image in another",
-                               [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
+const bool cut_mix_registered = mixes().add<CutMixOptions>(
+    "CutMix", "a box of one image in another", [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
 
 }  // namespace
 }  // namespace ddp::datasets

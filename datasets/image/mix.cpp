@@ -32,8 +32,9 @@ MixRegistry& mixes() {
 
 config::Option mix_option() {
   return {.name = "mix",
-          .doc = "ways to mix the samples of a micro-batch while training, one of which is drawn for each: "
-                 "{type = \"MixUp\", alpha = 0.2}, …",
+          .doc =
+              "ways to mix the samples of a micro-batch while training, one of which is drawn for each: "
+              "{type = \"MixUp\", alpha = 0.2}, …",
           .types = {config::Type::list},
           .item = config::Type::table,
           .variants = mixes().specs()};
