@@ -128,8 +128,8 @@ TEST_CASE("to be evaluated, a list has nothing random: crops become those of the
 TEST_CASE("a transform of pixels behind one of floats is refused, in evaluation too") {
   const Value list = {{{"type", "RandomErasing"}}, {{"type", "Resize"}, {"size", 8}}};
   for (const bool derived : {false, true}) {
-    CHECK(
-        says(error_of([&] { Pipeline(list, 42, derived); }), {"transforms[1] Resize", "stands behind RandomErasing"}));
+    const std::string error = error_of([&] { Pipeline(list, 42, derived); });
+    CHECK(missing(error, {"transforms[1] Resize", "stands behind RandomErasing"}) == "");
   }
 }
 

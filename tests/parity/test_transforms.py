@@ -45,7 +45,7 @@ LISTS = [
     [of("CenterCrop", size=[6, 40])],
     [of("RandomCrop", size=32, padding=4, pad_if_needed=True)],
     [of("RandomCrop", size=[30, 20], padding=[1, 2], pad_if_needed=True, fill=131.7)],
-    [of("RandomCrop", size=[7, 6], padding=[1, 3, 2, 0], fill=9)],
+    [of("RandomCrop", size=[4, 6], padding=[1, 3, 2, 0], fill=9)],
     [of("RandomCrop", size=[5, 6], padding=[4, 2], padding_mode="edge", pad_if_needed=True)],
     [of("RandomResizedCrop", size=24)],
     [of("RandomResizedCrop", size=[17, 33], scale=[0.5, 0.6], ratio=[0.1, 0.2])],
