@@ -66,6 +66,12 @@ class MapDataset : public Dataset {
   virtual std::shared_ptr<const MapDataset> for_measuring() const { return nullptr; }
   // Is a gather no more than a copy in memory? Then no thread fetches ahead: handing over would cost more.
   virtual bool in_memory() const { return false; }
+  // Returns what is drawn for a sample in an epoch, a value for each transform; null: nothing is drawn for a sample.
+  virtual config::Value draws(std::int64_t sample, std::int64_t epoch) const {
+    static_cast<void>(sample);
+    static_cast<void>(epoch);
+    return nullptr;
+  }
   // Returns the class of each sample (int64 [size]), for a split that keeps the shares of classes; undefined: none.
   virtual at::Tensor classes() const { return {}; }
   // Returns the name of a class, for people.
