@@ -76,8 +76,8 @@ class MapDataset : public Dataset {
   virtual at::Tensor classes() const { return {}; }
   // Returns the name of a class, for people.
   virtual std::string class_name(std::int64_t number) const { return std::to_string(number); }
-  // Names a sample for people; "": it is a row without a name.
-  virtual std::string sample_name(std::int64_t sample) const {
+  // Returns the path of a sample that is a file, which its prediction begins with; "": it is a row of one.
+  virtual std::string sample_path(std::int64_t sample) const {
     static_cast<void>(sample);
     return "";
   }

@@ -12,13 +12,6 @@ constexpr const char* kHeldNames = "names";
 constexpr const char* kHeldEnds = "ends";
 constexpr const char* kHeldClasses = "targets";
 
-at::Tensor held_tensor(const NamedTensors& held, const std::string& name) {
-  for (const auto& [other, tensor] : held) {
-    if (other == name) return tensor;
-  }
-  return {};
-}
-
 }  // namespace
 
 FileList held_files(const NamedTensors& held, std::filesystem::path folder, std::vector<std::string> classes) {

@@ -59,7 +59,9 @@ class ImageSet final : public MapDataset {
   at::Tensor classes() const override { return source_->targets(); }
   std::string class_name(std::int64_t number) const override;
   std::vector<std::string> left_out() const override;
-  std::string sample_name(std::int64_t sample) const override { return source_->name(sample); }
+  std::string sample_path(std::int64_t sample) const override {
+    return source_->in_memory() ? "" : source_->name(sample);
+  }
 
   config::Value preprocessing() const override { return {{"classes", source_->classes()}}; }
   config::Value facts() const override { return {{"num_classes", source_->classes().size()}}; }

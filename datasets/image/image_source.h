@@ -39,4 +39,12 @@ class ImageSource {
   virtual NamedTensors held() const = 0;
 };
 
+// The tensor of a name in what held() returned; undefined: there is none.
+inline at::Tensor held_tensor(const NamedTensors& held, const std::string& name) {
+  for (const auto& [other, tensor] : held) {
+    if (other == name) return tensor;
+  }
+  return {};
+}
+
 }  // namespace ddp::datasets

@@ -12,20 +12,13 @@ namespace {
 constexpr const char* kHeldPixels = "pixels";
 constexpr const char* kHeldTargets = "targets";
 
-at::Tensor named_tensor(const NamedTensors& tensors, const std::string& name) {
-  for (const auto& [other, tensor] : tensors) {
-    if (other == name) return tensor;
-  }
-  return {};
-}
-
 }  // namespace
 
 PixelSource::PixelSource(at::Tensor pixels, at::Tensor targets, std::vector<std::string> classes, std::string file)
     : pixels_(std::move(pixels)), targets_(std::move(targets)), classes_(std::move(classes)), file_(std::move(file)) {}
 
 PixelSource::PixelSource(const NamedTensors& held, std::vector<std::string> classes, std::string file)
-    : PixelSource(named_tensor(held, kHeldPixels), named_tensor(held, kHeldTargets), std::move(classes),
+    : PixelSource(held_tensor(held, kHeldPixels), held_tensor(held, kHeldTargets), std::move(classes),
                   std::move(file)) {}
 
 Image PixelSource::open(std::int64_t sample, OpenFile&) const {
