@@ -45,8 +45,8 @@ class Image {
 
   // As it is now.
   std::int64_t channels() const { return source_.channels; }
-  std::int64_t height() const { return height_; }
-  std::int64_t width() const { return width_; }
+  std::int64_t height() const { return rows_.size; }
+  std::int64_t width() const { return columns_.size; }
 
   // Keeps this part, which lies inside.
   void crop(const format::Rectangle& part);
@@ -64,26 +64,31 @@ class Image {
   void look_up(const PixelTable& table, float* to);
 
  private:
+  // Rows or columns: how they lie in the source. Those of the border are in none.
+  struct Axis {
+    std::int64_t size = 0;   // with the border
+    std::int64_t at = 0;     // where the pixels of the source begin
+    std::int64_t begin = 0;  // the first pixel of the source
+    std::int64_t count = 0;  // pixels of the source
+    bool flipped = false;
+
+    void crop(std::int64_t from, std::int64_t length);
+    void pad(std::int64_t before, std::int64_t after);
+    void flip();
+  };
+
   void begin();
   void decode();
-  bool has_border() const { return part_.height < height_ || part_.width < width_; }
+  bool is_plain() const;
   template <class Number>
-  void copy_to(Number* to, const Number* const* tables);
+  void copy(const Number* const* values, Number* to) const;
 
-  const format::ImageFile* file_ = nullptr;  // not decoded yet
-  at::Tensor kept_;                          // the memory of source_, where it is this image's
+  const format::ImageFile* file_ = nullptr;  // null: decoded
+  at::Tensor kept_;                          // the memory of source_, where that is this image's own
   PixelView source_;
-
-  // The image as it is now: `part_` of the source, mirrored where flipped, lies at (top_, left_) of a sheet of
-  // height_ x width_ pixels of color_.
-  format::Rectangle part_;
-  std::int64_t height_ = 0;
-  std::int64_t width_ = 0;
-  std::int64_t top_ = 0;
-  std::int64_t left_ = 0;
-  bool flipped_horizontal_ = false;
-  bool flipped_vertical_ = false;
-  std::array<std::uint8_t, 3> color_ = {};
+  Axis rows_;
+  Axis columns_;
+  std::array<std::uint8_t, 3> color_ = {};  // of the border
 };
 
 }  // namespace ddp::datasets

@@ -46,6 +46,10 @@ class Mixer {
   std::vector<std::unique_ptr<Mix>> entries_;
 };
 
+// Returns share * rows + (1 - share) * the row before each, in v2's order of operations; the last row is before the
+// first.
+at::Tensor with_previous(const at::Tensor& rows, double share);
+
 // Returns a number of [0, 1] of the distribution Beta(alpha, alpha), alpha > 0, from two gamma variates (Marsaglia and
 // Tsang 2000).
 double draw_beta(double alpha, Draws& draws);

@@ -45,13 +45,14 @@ class Pipeline {
     std::unique_ptr<Kind> transform;
   };
 
-  void add(const config::Value& entry, const std::string& where);
-  PixelTable table(std::int64_t channels) const;
-  void apply_pixels(Image& image, Draws& draws) const;
+  void add(const config::Value& entry, bool derived, const std::string& where);
+  void keep(const std::string& type, std::unique_ptr<Transform> transform);
+  PixelTable table(std::int64_t channels, Draws& draws) const;
 
   std::uint64_t seed_;
   std::vector<Step<PixelTransform>> pixel_steps_;
   std::vector<Step<FloatTransform>> float_steps_;
+  std::string behind_;      // the first transform of floats in the list
   std::size_t tabled_ = 0;  // the first float steps, which the table holds
 };
 
