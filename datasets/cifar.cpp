@@ -25,8 +25,8 @@ struct CifarKind {
   const char* folder;  // that the archive unpacks to
   std::vector<const char*> train;
   const char* test;
-  const char* names;         // of the classes, a line each
-  std::int64_t labels;       // of a record; the last one is the class
+  const char* names;    // of the classes, a line each
+  std::int64_t labels;  // of a record; the last one is the class
   std::int64_t num_classes;
 };
 
@@ -81,9 +81,9 @@ std::vector<fs::path> cifar_files(const CifarKind& kind, const CifarOptions& o) 
   }
   for (const fs::path& file : files) {
     if (fs::is_regular_file(file, none)) continue;
-    throw usage_error("there is no such file", file.string(),
-                      "dataset.path is the folder with the files of the binary version of CIFAR, such as " +
-                          std::string(kind.test));
+    throw usage_error(
+        "there is no such file", file.string(),
+        "dataset.path is the folder with the files of the binary version of CIFAR, such as " + std::string(kind.test));
   }
   return files;
 }
@@ -105,7 +105,8 @@ CifarImages read_cifar(const CifarKind& kind, const std::vector<fs::path>& files
     }
     count += bytes / record;
   }
-  CifarImages images{.pixels = at::empty({count, 3, kSide, kSide}, at::kByte), .targets = at::empty({count}, at::kLong)};
+  CifarImages images{.pixels = at::empty({count, 3, kSide, kSide}, at::kByte),
+                     .targets = at::empty({count}, at::kLong)};
   auto* pixels = images.pixels.mutable_data_ptr<std::uint8_t>();
   auto* target = images.targets.mutable_data_ptr<std::int64_t>();
   for (const fs::path& file : files) {

@@ -73,9 +73,9 @@ std::unique_ptr<Dataset> make_idx(const IdxOptions& o, const Context& context) {
       std::move(treatment));
 }
 
-const bool idx_registered = registry().add<IdxOptions>(
-    "idx", "images of 8 bits in the format of MNIST's files", make_idx,
-    {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "images"}});
+const bool idx_registered =
+    registry().add<IdxOptions>("idx", "images of 8 bits in the format of MNIST's files", make_idx,
+                               {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "images"}});
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kLongestTarget = 64;  // of a text that is a number, in bytes
+constexpr std::int64_t kMostTarClasses = 1'000'000;
 
 struct TarOptions : ImageOptions {
   config::Value path;
@@ -73,8 +74,11 @@ class ShardSource final : public ImageSource {
   const std::vector<std::string>& classes() const override { return s_.classes; }
   bool in_memory() const override { return false; }
   NamedTensors held() const override {
-    NamedTensors all{{"shards", s_.shards.bytes()}, {"shard_ends", s_.shards.ends()}, {"names", s_.names.bytes()},
-                     {"name_ends", s_.names.ends()}, {"places", s_.places}};
+    NamedTensors all{{"shards", s_.shards.bytes()},
+                     {"shard_ends", s_.shards.ends()},
+                     {"names", s_.names.bytes()},
+                     {"name_ends", s_.names.ends()},
+                     {"places", s_.places}};
     if (s_.targets.defined()) all.emplace_back("targets", s_.targets);
     return all;
   }
@@ -102,9 +106,12 @@ std::int64_t read_target(const record::InputFile& shard, const TarSample& sample
   const char* const end = text.data() + (last == std::string::npos ? begin : last + 1);
   std::int64_t target = -1;
   const auto [rest, error] = std::from_chars(text.data() + begin, end, target);
-  if (error == std::errc{} && rest == end && sample.target_size <= kLongestTarget && target >= 0) return target;
-  throw usage_error("the class of the sample with " + sample.name + " is no whole number in digits", shown,
-                    "see dataset.target");
+  if (error == std::errc{} && rest == end && sample.target_size <= kLongestTarget && target >= 0 &&
+      target < kMostTarClasses) {
+    return target;
+  }
+  throw usage_error("the class of the sample with " + sample.name + " is no whole number in digits below a million",
+                    shown, "see dataset.target");
 }
 
 // A column of each sample of all shards, while they are listed.

@@ -58,7 +58,8 @@ inline std::string png_file(std::uint32_t width, std::uint32_t height, std::uint
   std::string packed(size, '\0');
   compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(rows.data()), rows.size());
   packed.resize(size);
-  const std::string head = big_endian(width) + big_endian(height) + std::string{8, channels == 1 ? '\0' : '\2', 0, 0, 0};
+  const std::string head =
+      big_endian(width) + big_endian(height) + std::string{8, channels == 1 ? '\0' : '\2', 0, 0, 0};
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", head) + chunk("IDAT", packed) + chunk("IEND", "");
 }
 

@@ -114,9 +114,7 @@ Batch ImageSet::at_place(Batch batch, const Place& place) const {
   return batch;
 }
 
-bool ImageSet::in_memory() const {
-  return source_->in_memory() && treatment_.transforms.empty() && !mixer_.mixes();
-}
+bool ImageSet::in_memory() const { return source_->in_memory() && treatment_.transforms.empty() && !mixer_.mixes(); }
 
 std::shared_ptr<const MapDataset> ImageSet::for_measuring() const {
   ImageTreatment measured = treatment_;

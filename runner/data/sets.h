@@ -40,8 +40,8 @@ Sets build_sets(const config::Experiment& experiment, int rank, int world_size, 
 Sets build_whole(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held,
                  const config::Value& preprocessing);
 
-// Returns the dataset of an experiment as its samples are measured or predicted: its options are those of [dataset], but
-// for transforms that validation, or else test, has of its own.
+// Returns the dataset of an experiment as its samples are measured or predicted: its options are those of [dataset],
+// but for transforms that validation, or else test, has of its own.
 config::Component dataset_to_measure(const config::Experiment& experiment);
 
 // Whether the transforms of a dataset to measure on are other than the training's (Context::own_transforms).

@@ -55,7 +55,8 @@ PendingGather start_all_gather(const Group& group, const at::Tensor& mine) {
 std::vector<std::string> all_gather_texts(const Group& group, const std::string& mine) {
   std::vector<std::int64_t> sizes;
   std::int64_t longest = 1;
-  for (const at::Tensor& size : all_gather(group, at::scalar_tensor(static_cast<std::int64_t>(mine.size()), at::kLong))) {
+  for (const at::Tensor& size :
+       all_gather(group, at::scalar_tensor(static_cast<std::int64_t>(mine.size()), at::kLong))) {
     sizes.push_back(size.item<std::int64_t>());
     longest = std::max(longest, sizes.back());
   }

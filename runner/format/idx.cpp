@@ -41,8 +41,8 @@ std::int64_t read_some(gzFile file, void* to, std::int64_t size, const std::stri
 }
 
 [[noreturn]] void refuse_size(const IdxHeader& header, const std::string& there, const std::string& name) {
-  throw usage_error("its header says " + std::to_string(header.bytes) + " bytes of numbers, the file has " + there, name,
-                    "it is cut off or damaged");
+  throw usage_error("its header says " + std::to_string(header.bytes) + " bytes of numbers, the file has " + there,
+                    name, "it is cut off or damaged");
 }
 
 }  // namespace
@@ -55,11 +55,13 @@ IdxHeader read_idx_header(std::string_view start, const std::string& name) {
   if (extents < 1 || extents > kMostExtentsOfIdx) throw usage_error("is no IDX file", name, kIdxRemedy);
   IdxHeader header{.shape = {}, .begin = static_cast<std::int64_t>(4 + 4 * extents), .bytes = 1};
   if (static_cast<std::int64_t>(start.size()) < header.begin) throw usage_error("is cut off in its header", name);
+  std::int64_t most = 1;  // as if no extent were 0, since strides are products of the others
   for (std::size_t i = 0; i < extents; ++i) {
     std::int64_t extent = 0;
     for (std::size_t b = 0; b < 4; ++b) extent = extent << 8 | byte(4 + 4 * i + b);
     header.shape.push_back(extent);
-    if (extent > 0 && header.bytes > kLargestIdx / extent) throw usage_error("its shape is too large", name);
+    if (extent > 0 && most > kLargestIdx / extent) throw usage_error("its shape is too large", name);
+    most *= std::max<std::int64_t>(extent, 1);
     header.bytes *= extent;
   }
   return header;

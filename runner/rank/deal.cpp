@@ -73,11 +73,10 @@ class Dealer {
       bytes += values;
     }
     const std::int64_t most = std::clamp<std::int64_t>(kBlockBytes / bytes, 1, kBlockRows);
-    rows_ = {
-        .file = file,
-        .block_rows = std::max<std::int64_t>(1, most / r_.batch_size) * r_.batch_size,
-        .has_paths = has_paths,
-        .inputs = inputs};
+    rows_ = {.file = file,
+             .block_rows = std::max<std::int64_t>(1, most / r_.batch_size) * r_.batch_size,
+             .has_paths = has_paths,
+             .inputs = inputs};
     partial_.resize(inputs.size());
     const std::string text = to_text(rows_);
     for (const std::int64_t pipe : r_.pipes) write_block(static_cast<int>(pipe), text.data(), text.size());
@@ -295,10 +294,8 @@ std::string to_text(const DealtRows& rows) {
 
 DealtRows dealt_rows_of(const std::string& text) {
   const config::Value value = config::Value::parse(text);
-  DealtRows rows{.file = value.at("file"),
-                 .block_rows = value.at("block_rows"),
-                 .has_paths = value.at("has_paths"),
-                 .inputs = {}};
+  DealtRows rows{
+      .file = value.at("file"), .block_rows = value.at("block_rows"), .has_paths = value.at("has_paths"), .inputs = {}};
   for (const config::Value& one : value.at("inputs")) {
     rows.inputs.push_back({.type = one.at("type"), .shape = one.at("shape").get<std::vector<std::int64_t>>()});
   }

@@ -56,10 +56,10 @@ class Predictions {
   const Meaning m_;
   const Form form_;
   std::vector<std::int64_t> row_shape_;
-  std::int64_t width_ = 1;                     // columns of outputs
-  std::vector<std::string> classes_;           // of all outputs
+  std::int64_t width_ = 1;                                    // columns of outputs
+  std::vector<std::string> classes_;                          // of all outputs
   format::OutputType prediction_ = format::OutputType::text;  // of the column of classes
-  std::vector<format::OutputColumn> columns_;  // but for .npy
+  std::vector<format::OutputColumn> columns_;                 // but for .npy
 };
 
 // The columns that a head of Parquet describes.

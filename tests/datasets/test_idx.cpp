@@ -35,7 +35,7 @@ TEST_CASE("an IDX file that gzip packed has the samples of the plain one") {
   const IdxFolder packed;
   for (const std::string name : {"images", "labels"}) {
     packed.write(name, gzip_file(name == "images" ? idx_file({2, 2, 3}, {'\0', '\x33', '\x66', '\x99', '\xcc', '\xff',
-                                                                          1, 2, 3, 4, 5, 6})
+                                                                         1, 2, 3, 4, 5, 6})
                                                   : idx_file({2}, {3, 1})));
   }
   const Batch unpacked = rows_of(*built("idx", packed.options()), {0, 1});

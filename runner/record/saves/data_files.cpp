@@ -48,8 +48,8 @@ std::vector<DataFile> by_folder(const std::vector<DataFile>& files) {
     folder.bytes += file.bytes;
     folder.modified = folder.files == 0 ? file.modified : std::max(folder.modified, file.modified);
     ++folder.files;
-    texts[name] += path.filename().string() + '\0' + std::to_string(file.bytes) + " " +
-                   std::to_string(file.modified) + '\0';
+    texts[name] +=
+        path.filename().string() + '\0' + std::to_string(file.bytes) + " " + std::to_string(file.modified) + '\0';
   }
   std::vector<DataFile> states;
   for (auto& [name, folder] : folders) {
