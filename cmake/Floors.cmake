@@ -62,3 +62,19 @@ function(ddp_optimise_file source)
   set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>"
                               SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
+
+# ddp_optional_library(NAME WANTED LIBRARIES...): libddp_NAME.so, of the floor runner/NAME, where it is wanted. It sees the
+# headers of the floor "format", and no torch.
+function(ddp_optional_library name wanted)
+  if(NOT wanted)
+    # What an earlier build with it has left is of other sources.
+    file(REMOVE "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libddp_${name}.so")
+    return()
+  endif()
+  ddp_floor(${name} runner/${name} LINKS floor_config floor_base ${ARGN})
+  target_include_directories(floor_${name} INTERFACE "${CMAKE_BINARY_DIR}/floors/format")
+  ddp_optimise(objects_${name})
+  add_library(ddp_${name} SHARED)
+  target_link_libraries(ddp_${name} PRIVATE objects_${name} ddp_core Threads::Threads)
+  target_link_options(ddp_${name} PRIVATE -Wl,--exclude-libs,ALL)
+endfunction()

@@ -6,14 +6,16 @@
 #   PREFIX/share/ddp-exp/       experiments to start from, their JSON Schema, and python/export_model.py
 #   PREFIX/share/               the manual page, and what completes the command line in bash, zsh and fish
 # The component "bundle" adds the system's libraries that not every system has. scripts/setup/package/staging.py calls it.
-# LibTorch and Arrow stay outside (launch/library/libtorch.h and format/table.cpp say where the program looks for them).
+# LibTorch and Arrow stay outside (launch/library/libtorch.h and base/optional_library.cpp say where the program looks for them).
 set(ddp_parts ddp-exp ddp_core ddp_rank)
 if(DDP_WITH_NCCL)
   list(APPEND ddp_parts ddp_nccl)
 endif()
-if(DDP_ARROW)
-  list(APPEND ddp_parts ddp_tables)
-endif()
+foreach(part ddp_tables ddp_images)
+  if(TARGET ${part})
+    list(APPEND ddp_parts ${part})
+  endif()
+endforeach()
 foreach(part ${ddp_parts})
   # RPATH, not RUNPATH: it holds for the libraries that a library needs in turn, and LD_LIBRARY_PATH, which conda and
   # environment modules set, does not come before it.

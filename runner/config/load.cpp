@@ -90,7 +90,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
     const Spec* spec = components.find("dataset", dataset->name);
     if (!spec) continue;
     if (dataset == &e.dataset) loaded.holds_data = spec->traits.value("held", false);
-    loaded.reads_tables = loaded.reads_tables || spec->traits.value("library", "") == "tables";
+    if (spec->traits.contains("library")) loaded.libraries.insert(spec->traits["library"].get<std::string>());
   }
   check_rules(root, loaded.experiment, components, problems);
   return loaded;

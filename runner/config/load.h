@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,8 @@ class Loaded {
   std::string file;
   std::int64_t model_devices = 1;  // how many devices of a rank the model can use
   Strategy strategy = {};
-  bool holds_data = false;    // the dataset keeps tensors in memory that ranks can share
-  bool reads_tables = false;  // a dataset needs libddp_tables.so
+  bool holds_data = false;               // the dataset keeps tensors in memory that ranks can share
+  std::set<std::string> libraries = {};  // those that datasets need (base/optional_library.h)
 };
 
 // A file of the key `sources`, with the place that names it.

@@ -8,29 +8,46 @@ use_build() {
   stamp="$build/.set-up"
   # Written when cmake has ended well, with what it was told.
   configured="$build/.configured"
-  # There once somebody asked for the readers of tables in this build: then every later build has them too.
-  with_tables="$build/.with-tables"
 }
 use_build "$build"
 
-# stamp_text CUDA TABLES: what the stamp says for a build of this checkout, with this LibTorch, with or without the GPU
-# libraries and the readers of tables.
-stamp_text() { printf '%s\n%s\ncuda=%s tables=%s' "$root" "$libtorch" "$1" "$2"; }
+# What few experiments need: libddp_NAME.so. A build has it once somebody asked for it (ask_for), and all later ones too.
+optional_libraries=(tables images)
 
-# up_to_date CUDA TABLES: the program of the last call is still the right one. It runs before every run of the program, so it
+# ask_for NAME...: from here on every build of $build has these libraries.
+ask_for() {
+  local name
+  mkdir -p "$build"
+  for name; do touch "$build/.with-$name"; done
+}
+
+# find_asked_for: sets `libraries` of its caller to those that were asked for.
+find_asked_for() {
+  local name
+  libraries=()
+  for name in "${optional_libraries[@]}"; do [[ ! -e "$build/.with-$name" ]] || libraries+=("$name"); done
+}
+
+# stamp_text CUDA LIBRARY...: what the stamp says for a build of this checkout, with this LibTorch, with or without the GPU
+# libraries, and with these optional ones.
+stamp_text() { printf '%s\n%s\ncuda=%s with:%s' "$root" "$libtorch" "$1" "$(printf ' %s' "${@:2}")"; }
+
+# up_to_date CUDA LIBRARY...: the program of the last call is still the right one. It runs before every run of the program, so it
 # costs milliseconds: two or three files to look for, and one `find` over the sources. Status change times, unlike
 # modification times, also tell of files that were copied here with their old dates, and a folder's tells of deletions.
 up_to_date() {
-  local text parts changed
+  local text parts changed name
   [[ -e "$stamp" && -x "$build/bin/ddp-exp" && -e "$libtorch/torch/lib/libtorch_cpu.so" ]] || return 1
   sample_data_complete || return 1
   text=$(<"$stamp")
   [[ "${text%$'\n'*}" == "$root"$'\n'"$libtorch" ]] || return 1
   parts=${text##*$'\n'}
   [[ "$1" == 0 || "$parts" == *cuda=1* ]] || return 1
-  if [[ "$2" == 1 || "$parts" == *tables=1* ]]; then
-    [[ "$parts" == *tables=1* && -e "$build/bin/libddp_tables.so" && -e "$arrow/pyarrow/libarrow.so.2600" ]] || return 1
-  fi
+  for name in "${@:2}"; do [[ " $parts " == *" $name "* ]] || return 1; done
+  for name in "${optional_libraries[@]}"; do
+    [[ " $parts " != *" $name "* || -e "$build/bin/libddp_$name.so" ]] || return 1
+  done
+  [[ " $parts " != *" tables "* || -e "$arrow/pyarrow/libarrow.so.2600" ]] || return 1
   changed=$(cd "$root" && find CMakeLists.txt CMakePresets.json cmake runner models datasets scripts/requirements \
     scripts/setup -cnewer "$stamp" -print -quit 2>&1)
   [[ -z "$changed" ]]
@@ -38,19 +55,17 @@ up_to_date() {
 
 # build_program PRESET TARGET...
 build_program() {
-  local preset=$1 cuda=0 tables=0
+  local preset=$1 cuda=0 libraries name
   shift
-  if [[ -e "$with_tables" ]]; then
-    fetch_tables
-    tables=1
-  fi
+  find_asked_for
+  for name in "${libraries[@]}"; do "fetch_$name"; done
   [[ -e "$(marker "$libtorch" cuda)" || -n "${DDP_LIBTORCH:-}" ]] && cuda=1
   lock "$root/build/.lock"
   mkdir -p "$build"
   touch "$build/.set-up.new"
-  configure "$preset" "$cuda" "$tables"
+  configure "$preset" "$cuda" "${libraries[@]}"
   compile "$@"
-  stamp_text "$cuda" "$tables" >"$build/.set-up.text"
+  stamp_text "$cuda" "${libraries[@]}" >"$build/.set-up.text"
   # The content of now with the time of before the build, in place by one rename.
   touch -r "$build/.set-up.new" "$build/.set-up.text"
   mv "$build/.set-up.text" "$stamp"
@@ -58,29 +73,24 @@ build_program() {
   unlock
 }
 
-# ask_for_tables: from here on every build of $build has libddp_tables.so.
-ask_for_tables() {
-  mkdir -p "$build"
-  touch "$with_tables"
-}
-
-# configure PRESET CUDA TABLES. Ninja itself runs cmake again when CMake's files or the list of sources change. It is run from
-# here the first time, when LibTorch has moved or has got its GPU libraries, and when tables or the tests are first
-# wanted.
+# configure PRESET CUDA LIBRARY... Ninja itself runs cmake again when CMake's files or the list of sources change. It is run from
+# here the first time, when LibTorch has moved or has got its GPU libraries, and when an optional library or the
+# tests are first wanted.
 configure() {
-  local text before="" log="$build/configure.log" fresh=() folder=""
-  text=$(stamp_text "$2" "$3")
+  local text before="" log="$build/configure.log" fresh=() folder="" images=OFF
+  text=$(stamp_text "${@:2}")
   if [[ -e "$configured" ]]; then before=$(<"$configured"); fi
   if [[ "$before" == "$text" ]] && { [[ "$1" != test ]] || grep -q '^DDP_TESTS:.*=ON' "$build/CMakeCache.txt"; }; then
     return
   fi
   # A cmake that was interrupted, or that ran in a checkout that has moved since, has left nothing to go on from.
   if [[ "${before%%$'\n'*}" != "$root" ]]; then fresh=(--fresh); fi
-  if (($3)); then folder=$arrow; fi
+  if [[ " ${*:3} " == *" tables "* ]]; then folder=$arrow; fi
+  if [[ " ${*:3} " == *" images "* ]]; then images=ON; fi
   say "configuring (cmake), in $build"
   rm -f "$configured"
   if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "-DDDP_LIBTORCH=$libtorch" "-DDDP_NCCL=$2" "-DDDP_ARROW=$folder" \
-    -U 'DDP_CUDA_*' -U DDP_NCCL_INCLUDE </dev/null >"$log" 2>&1); then
+    "-DDDP_IMAGES=$images" -U 'DDP_CUDA_*' -U DDP_NCCL_INCLUDE </dev/null >"$log" 2>&1); then
     cat "$log" >&2
     fail 1 "cmake failed"
   fi

@@ -41,7 +41,7 @@ fetch_debs() {
 # known_packages STATE PACKAGE...: sets `known` of its caller to those that this system's sources have. Ubuntu has
 # chromium in another form. A package that building takes must not be missing.
 known_packages() {
-  local package required=" ${packages[*]} "
+  local package required=" ${packages[*]} ${image_packages[*]} "
   known=("${@:2}")
   if "${apt[@]}" install --simulate --no-install-recommends "${known[@]}" >/dev/null 2>&1; then return; fi
   known=()

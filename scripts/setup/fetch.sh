@@ -7,6 +7,7 @@
 #   data       $cache/data-<version>       pandas, scikit-learn and torchvision, which tables and models are compared with
 #   peers      $cache/peers-<version>      what sweeps are measured beside
 #   tables     $arrow                      Arrow C++, for experiments that name a table
+# (fetch_images, for experiments with images, installs packages: packages.sh.)
 # shellcheck shell=bash
 
 marker() { printf '%s/.complete-%s' "$1" "$2"; }

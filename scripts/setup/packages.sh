@@ -4,6 +4,9 @@
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
   catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev libpcre2-dev python3 python3-pip ca-certificates git)
 
+# For libddp_images.so (fetch_images).
+image_packages=(libjpeg-dev libpng-dev libwebp-dev libarchive-dev)
+
 # For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. What cannot be installed is done
 # without: those tests are skipped, and say so.
 test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb zsh fish)
@@ -19,13 +22,29 @@ install_packages() {
   [[ "$(uname -sm)" == "Linux x86_64" ]] || fail 2 "LibTorch's wheel is for Linux on x86-64; this is $(uname -sm)"
   local missing=()
   if command -v dpkg-query >/dev/null; then find_missing_packages "${packages[@]}"; else find_missing_programs; fi
-  if ((${#missing[@]} > 0)); then
-    command -v apt-get >/dev/null || refuse "this system has no apt-get"
-    ((EUID == 0)) || refuse "installing them takes root"
-    say "installing ${#missing[@]} packages: ${missing[*]}"
-    apt_install || refuse "apt-get could not install them"
-  fi
+  install_missing "${packages[@]}"
   check_compiler
+}
+
+# What libddp_images.so is built with.
+fetch_images() {
+  local missing=()
+  if command -v dpkg-query >/dev/null; then
+    find_missing_packages "${image_packages[@]}"
+  else
+    find_missing_modules libjpeg libpng libwebp libarchive
+  fi
+  install_missing "${image_packages[@]}"
+}
+
+# install_missing PACKAGE...: those of them in `missing` of its caller, without which nothing goes on.
+install_missing() {
+  ((${#missing[@]} > 0)) || return 0
+  local wanted=("$@")
+  command -v apt-get >/dev/null || refuse "this system has no apt-get"
+  ((EUID == 0)) || refuse "installing them takes root"
+  say "installing ${#missing[@]} packages: ${missing[*]}"
+  apt_install || refuse "apt-get could not install them"
 }
 
 install_test_packages() {
@@ -57,14 +76,18 @@ find_missing_packages() {
 
 # Elsewhere packages have other names, but the programs and pkg-config's modules do not.
 find_missing_programs() {
-  local program module
+  local program
   for program in g++ cmake ninja pkg-config protoc python3 git; do
     command -v "$program" >/dev/null || missing+=("$program")
   done
-  for module in tomlplusplus spdlog nlohmann_json libxxhash protobuf-lite libpcre2-8 zlib; do
-    pkg-config --exists "$module" 2>/dev/null || missing+=("$module")
-  done
+  find_missing_modules tomlplusplus spdlog nlohmann_json libxxhash protobuf-lite libpcre2-8 zlib
   "$python" -I -m pip --version >/dev/null 2>&1 || missing+=("pip for $python")
+}
+
+# find_missing_modules MODULE...: of pkg-config.
+find_missing_modules() {
+  local module
+  for module; do pkg-config --exists "$module" 2>/dev/null || missing+=("$module"); done
 }
 
 refuse() {
@@ -83,7 +106,7 @@ refuse() {
       "    ${sudo}apt-get update && ${sudo}apt-get install -y --no-install-recommends ${missing[*]}"
   fi
   fail 2 "$1: please install what is missing, then start again:" "    ${missing[*]}" \
-    "(on Debian 12 and Ubuntu 24.04 it would be: apt-get install --no-install-recommends ${packages[*]})"
+    "(on Debian 12 and Ubuntu 24.04 it would be: apt-get install --no-install-recommends ${wanted[*]})"
 }
 
 # The lists of a fresh system are empty, those of an old one name files that are gone: so update once, when it fails.

@@ -6,7 +6,7 @@
 #include "base/cores.h"
 #include "commands/look/looking.h"
 #include "commands/train/prepare.h"
-#include "launch/library/tables.h"
+#include "launch/library/obtain.h"
 #include "launch/plan/ineffective.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
@@ -68,7 +68,7 @@ class Tries {
 
  private:
   std::shared_ptr<const launch::HeldData> read(const config::Loaded& loaded, launch::Plan& plan) {
-    if (plan.reads_tables) launch::obtain_tables();
+    launch::obtain(plan.libraries);
     auto data = read_data(library_, loaded, plan, shelf_);
     shelf_.keep(plan, data);
     return data;

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "launch/held/hold.h"
-#include "launch/library/tables.h"
+#include "launch/library/obtain.h"
 #include "launch/plan/ineffective.h"
 #include "launch/probe/probe.h"
 
@@ -57,7 +57,7 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
     p.start = {.resume_from = resume_from,
                .init_from = resume_from.empty() ? launch::weights_of(p.loaded) : fs::path()};
   }
-  if (p.plan.reads_tables) launch::obtain_tables();
+  launch::obtain(p.plan.libraries);
   p.library = std::make_unique<launch::RankLibrary>(p.plan.uses_gpus(), p.plan.experiment.components().plugin());
   p.data = read_data(*p.library, p.loaded, p.plan, launch.one_rank(), use);
   p.probe = try_model(*p.library, p.loaded, p.plan, p.start, p.data);

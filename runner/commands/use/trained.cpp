@@ -5,7 +5,7 @@
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/resumption.h"
-#include "launch/library/tables.h"
+#include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"
@@ -45,7 +45,8 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());
-  if (tables || t.plan.reads_tables) launch::obtain_tables();
+  if (tables) t.plan.libraries.insert("tables");
+  launch::obtain(t.plan.libraries);
   t.library = std::make_unique<launch::RankLibrary>(t.plan.uses_gpus(), t.plan.experiment.components().plugin());
   return t;
 }

@@ -135,7 +135,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
                std::optional<std::int64_t> global_batch_size) {
   Plan plan{.experiment = loaded.experiment,
             .strategy = loaded.strategy,
-            .reads_tables = loaded.reads_tables,
+            .libraries = loaded.libraries,
             .holds_data = loaded.holds_data,
             .groups = {},
             .gpus = std::move(gpus)};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace ddp::launch {
 struct Plan {
   config::Experiment experiment;  // backend, threads, batch_size and device_pool are set
   config::Strategy strategy;
-  bool reads_tables = false;                     // a dataset needs libddp_tables.so
+  std::set<std::string> libraries;               // those that datasets need (base/optional_library.h)
   bool holds_data = false;                       // the dataset keeps tensors in memory that ranks can share
   std::vector<std::vector<std::string>> groups;  // by rank of this machine: "cpu" or "cuda:3", the first one leads
   std::vector<Gpu> gpus;                         // of this machine

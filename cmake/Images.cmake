@@ -1,0 +1,45 @@
+# What decodes images and lists tar archives, of the system's packages.
+#   DDP_IMAGES   ON: libddp_images.so is built
+# gives floor_images what it links, as ddp_image_libraries.
+
+option(DDP_IMAGES "build what decodes images and reads tar archives" OFF)
+if(NOT DDP_IMAGES)
+  return()
+endif()
+
+pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)
+pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
+pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
+pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
+
+# The shared libarchive brings what it packs and unpacks with, and 34 MB of ICU, into each package of ddp-exp; of the
+# static one only the reader of tar is linked. Not every system has that, or as code for shared libraries.
+find_library(DDP_ARCHIVE_STATIC libarchive.a)
+mark_as_advanced(DDP_ARCHIVE_STATIC)
+set(archive PkgConfig::ARCHIVE)
+if(DDP_ARCHIVE_STATIC)
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_INCLUDES ${ARCHIVE_INCLUDE_DIRS})
+  set(CMAKE_REQUIRED_FLAGS "-fPIC")
+  set(CMAKE_REQUIRED_LINK_OPTIONS -shared -Wl,-z,defs)
+  set(CMAKE_REQUIRED_LIBRARIES "${DDP_ARCHIVE_STATIC}")
+  check_cxx_source_compiles("
+    #include <archive.h>
+    #include <archive_entry.h>
+    int count(const char* file) {
+      archive* tar = archive_read_new();
+      archive_read_support_format_tar(tar);
+      archive_read_open_filename(tar, file, 10240);
+      archive_entry* member = nullptr;
+      const int found = archive_read_next_header(tar, &member);
+      return archive_read_free(tar) + found + archive_entry_sparse_count(member);
+    }" DDP_ARCHIVE_STATIC_LINKS)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  unset(CMAKE_REQUIRED_FLAGS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  if(DDP_ARCHIVE_STATIC_LINKS)
+    set(archive "${DDP_ARCHIVE_STATIC}")
+  endif()
+endif()
+set(ddp_image_libraries PkgConfig::JPEG PkgConfig::PNG PkgConfig::WEBP "${archive}")

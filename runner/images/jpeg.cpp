@@ -1,0 +1,109 @@
+#include "images/jpeg.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "images/image_error.h"
+#include "images/jpeg_decompression.h"
+
+namespace ddp::images {
+namespace {
+
+constexpr std::int64_t kChannelsOfJpeg = 3;
+constexpr std::byte kMarker{0xff};
+constexpr std::byte kEndOfImage{0xd9};
+
+// Coded pixels hold no such pair of bytes, so the search ends at once in a whole file.
+bool has_end_marker(std::span<const std::byte> coded) {
+  while (coded.size() >= 2) {
+    if (coded[coded.size() - 2] == kMarker && coded.back() == kEndOfImage) return true;
+    coded = coded.first(coded.size() - 1);
+  }
+  return false;
+}
+
+void refuse_kinds(const jpeg_decompress_struct& state, const std::string& name) {
+  if (state.num_components == 4) throw unsupported(name, "a CMYK image", "save it as RGB");
+  if (state.num_components != 1 && state.num_components != 3) {
+    throw unsupported(name, "a JPEG of " + std::to_string(state.num_components) + " channels", "save it as RGB");
+  }
+}
+
+// Of a progressive file whose last scans are missing, libjpeg guesses coefficients from the blocks around: then blocks
+// at the edge of a part would differ.
+bool guesses_from_neighbours(const jpeg_decompress_struct& state) {
+  if (!state.progressive_mode || state.coef_bits == nullptr) return false;
+  for (int component = 0; component < state.num_components; ++component) {
+    const int* accuracy = state.coef_bits[component];
+    if (std::any_of(accuracy, accuracy + DCTSIZE2, [](int bits) { return bits != 0; })) return true;
+  }
+  return false;
+}
+
+// Columns of an image, with what lies left of those that are wanted.
+struct Columns {
+  JDIMENSION left = 0;
+  JDIMENSION width = 0;
+};
+
+// libjpeg decodes whole blocks, and takes the first and last column that it decodes for edges of the image, where
+// colours are upsampled differently: two samples of the coarsest channel more on either side keep them out.
+Columns choose_columns(JpegDecompression& jpeg, const format::Rectangle& part) {
+  const jpeg_decompress_struct& state = jpeg.state();
+  const std::int64_t width = state.output_width;
+  const std::int64_t margin = std::int64_t{2} * state.max_h_samp_factor;
+  const std::int64_t left = std::max<std::int64_t>(part.left - margin, 0);
+  const std::int64_t right = std::min(part.left + part.width + margin, width);
+  Columns columns{.left = static_cast<JDIMENSION>(left), .width = static_cast<JDIMENSION>(right - left)};
+  if (columns.width == width || guesses_from_neighbours(state)) return {.left = 0, .width = state.output_width};
+  jpeg.crop(columns.left, columns.width);
+  return columns;
+}
+
+class JpegFile : public format::ImageFile {
+ public:
+  JpegFile(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {
+    const JpegDecompression jpeg(bytes_, name_);
+    refuse_kinds(jpeg.state(), name_);
+    if (!has_end_marker(jpeg.rest())) throw truncated(name_);
+    size_ = {.height = jpeg.state().image_height, .width = jpeg.state().image_width};
+  }
+
+  format::ImageSize size() const override { return size_; }
+
+  void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
+    JpegDecompression jpeg(bytes_, name_);
+    jpeg.start();
+    const Columns columns = choose_columns(jpeg, part);
+    if (part.top > 0) jpeg.skip_rows(static_cast<JDIMENSION>(part.top));
+    const std::size_t row_bytes = static_cast<std::size_t>(part.width * kChannelsOfJpeg);
+    if (columns.width == part.width) {
+      for (std::int64_t row = 0; row < part.height; ++row, pixels += row_bytes) jpeg.read_row(pixels);
+      return;
+    }
+    std::vector<std::uint8_t> decoded(columns.width * std::size_t{kChannelsOfJpeg});
+    const std::uint8_t* wanted = decoded.data() + (part.left - columns.left) * kChannelsOfJpeg;
+    for (std::int64_t row = 0; row < part.height; ++row, pixels += row_bytes) {
+      jpeg.read_row(decoded.data());
+      std::memcpy(pixels, wanted, row_bytes);
+    }
+  }
+
+ private:
+  const std::span<const std::byte> bytes_;
+  const std::string name_;
+  format::ImageSize size_ = {};
+};
+
+}  // namespace
+
+bool is_jpeg(std::span<const std::byte> bytes) {
+  return bytes.size() >= 3 && bytes[0] == kMarker && bytes[1] == std::byte{0xd8} && bytes[2] == kMarker;
+}
+
+std::unique_ptr<format::ImageFile> open_jpeg(std::span<const std::byte> bytes, const std::string& name) {
+  return std::make_unique<JpegFile>(bytes, name);
+}
+
+}  // namespace ddp::images

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "format/image.h"
+
+namespace ddp::images {
+
+// What a PNG file says of itself before its pixels.
+struct PngHeader {
+  format::ImageSize size;
+  int bits = 8;  // of a channel, or of a place in the palette
+  bool interlaced = false;
+};
+
+// Reads the header, and looks whether all chunks up to the last one are there. (Their checksums and the values of the
+// header are libpng's to check.) Throws ddp::Error (usage) where they are not.
+PngHeader read_png_header(std::span<const std::byte> bytes, const std::string& name);
+
+}  // namespace ddp::images
