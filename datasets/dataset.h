@@ -40,6 +40,8 @@ class Dataset {
     static_cast<void>(first);
     return config::Value::object();
   }
+  // Returns the names of the samples that could not be read so far and were left out of their batches.
+  virtual std::vector<std::string> left_out() const { return {}; }
   // Returns the tensors that this dataset keeps in memory, which all ranks of a machine can share. A dataset that has
   // some has the trait {"held", true}, and takes them from the context where that has them.
   virtual NamedTensors held() const { return {}; }
@@ -53,12 +55,32 @@ class MapDataset : public Dataset {
   // 64-byte boundary, as stacked ones do: MKL's sums depend on it. Safe from several threads. Random numbers come from
   // Draws(seed of the context, epoch, index of the sample), never from the global generator.
   virtual Batch gather(const at::Tensor& indices, std::int64_t epoch) const = 0;
+  // Returns what training makes of a whole micro-batch at its place in the run. Safe from several threads. Random
+  // numbers come from Draws of the seed of the context and this place.
+  virtual Batch at_place(Batch batch, const Place& place) const {
+    static_cast<void>(place);
+    return batch;
+  }
+  // Returns the same samples as a measurement takes them, without what is random, from the same memory and files; null:
+  // they are the same.
+  virtual std::shared_ptr<const MapDataset> for_measuring() const { return nullptr; }
   // Is a gather no more than a copy in memory? Then no thread fetches ahead: handing over would cost more.
   virtual bool in_memory() const { return false; }
+  // Returns what is drawn for a sample in an epoch, a value for each transform; null: nothing is drawn for a sample.
+  virtual config::Value draws(std::int64_t sample, std::int64_t epoch) const {
+    static_cast<void>(sample);
+    static_cast<void>(epoch);
+    return nullptr;
+  }
   // Returns the class of each sample (int64 [size]), for a split that keeps the shares of classes; undefined: none.
   virtual at::Tensor classes() const { return {}; }
   // Returns the name of a class, for people.
   virtual std::string class_name(std::int64_t number) const { return std::to_string(number); }
+  // Returns the path of a sample that is a file, which its prediction begins with; "": it is a row of one.
+  virtual std::string sample_path(std::int64_t sample) const {
+    static_cast<void>(sample);
+    return "";
+  }
   // Returns a number for each sample (int64 [size]), equal where the values of this column are, for a split that keeps
   // them together. Throws ddp::Error (usage) where there is no such column.
   virtual at::Tensor groups(const std::string& column) const;

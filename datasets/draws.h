@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include <ATen/core/PhiloxRNGEngine.h>
 
@@ -34,6 +36,11 @@ class Draws {
       const std::uint64_t drawn = bits64();
       if (drawn >= unfair) return drawn % n;
     }
+  }
+  // Returns a number of the standard normal distribution (Box and Muller 1958).
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
   }
 
  private:

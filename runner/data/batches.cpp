@@ -33,6 +33,7 @@ class SampledBatches : public Batches {
         batch_size_(sharding.batch_size),
         options_(options),
         pin_memory_(sharding.pin_memory),
+        accumulate_(sharding.accumulate),
         workers_(dataset.in_memory() ? 0 : options.workers),
         sampler_{.size = samples_.size(0),
                  .rank = sharding.rank,
@@ -51,14 +52,20 @@ class SampledBatches : public Batches {
     if (position == 0 && done == 0) at::empty({}, at::kLong).random_();
     order_ = begun_.valid() && begun_epoch_ == epoch && done == 0 ? begun_.get() : order_of(epoch, done);
     epoch_ = epoch;
-    next_ = position;
+    first_ = next_ = position;
+    end_ = per_epoch(done);
     if (!last && sampler_.size >= kWorthThread) draw_ahead(epoch + 1);
-    if (workers_ > 0) {
-      prefetch_ = std::make_unique<Prefetch>(workers_, position, per_epoch(done), [this](auto i) { return gather(i); });
-    }
+  }
+
+  void start_step(std::int64_t step) override {
+    if (next_ == first_) first_step_ = step;
   }
 
   datasets::Batch next() override {
+    // The threads begin where the epoch's first step is known.
+    if (workers_ > 0 && !prefetch_) {
+      prefetch_ = std::make_unique<Prefetch>(workers_, next_, end_, [this](auto i) { return gather(i); });
+    }
     const std::int64_t index = next_++;
     return prefetch_ ? prefetch_->next() : gather(index);
   }
@@ -81,7 +88,13 @@ class SampledBatches : public Batches {
   datasets::Batch gather(std::int64_t index) const {
     const std::int64_t begin = index * batch_size_;
     const at::Tensor samples = order_.narrow(0, begin, std::min(batch_size_, order_.size(0) - begin));
-    return pinned(dataset_.gather(samples, epoch_), pin_memory_);
+    return pinned(dataset_.at_place(dataset_.gather(samples, epoch_), place_of(index)), pin_memory_);
+  }
+
+  // A step begins with each multiple of `accumulate_` from the first micro-batch on.
+  datasets::Place place_of(std::int64_t index) const {
+    const std::int64_t since = index - first_;
+    return {.step = first_step_ + since / accumulate_, .micro_batch = since % accumulate_, .rank = sampler_.rank};
   }
 
   const datasets::MapDataset& dataset_;
@@ -90,11 +103,15 @@ class SampledBatches : public Batches {
   const std::int64_t batch_size_;
   const config::Loader options_;
   const bool pin_memory_;
+  const std::int64_t accumulate_;
   const std::int64_t workers_;
   const DistributedSampler sampler_;
   at::Tensor order_;  // this epoch's samples of this rank
   std::int64_t epoch_ = 0;
+  std::int64_t first_ = 0;  // micro-batch that this process began with
+  std::int64_t first_step_ = 0;
   std::int64_t next_ = 0;
+  std::int64_t end_ = 0;
   std::int64_t begun_epoch_ = 0;
   // Last, these two: their threads read the members above.
   std::future<at::Tensor> begun_;  // the order of begun_epoch_, while the epoch before is trained on

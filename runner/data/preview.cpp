@@ -122,7 +122,7 @@ void add_sets(const Sets& sets, Value& rows) {
   for (std::int64_t row = 0; row < std::ssize(rows["before"]); ++row) {
     std::string of;
     for (const auto& [name, set] : named) {
-      if (set->dataset == sets.train.dataset && holds_row(*set, row)) of = name;
+      if ((set == &sets.train || set->of_training) && holds_row(*set, row)) of = name;
     }
     rows["set"].push_back(of);
   }

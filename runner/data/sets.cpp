@@ -18,6 +18,7 @@ using config::Value;
 using datasets::Role;
 
 constexpr const char* kPreprocessing = "preprocessing";
+constexpr const char* kTransforms = "transforms";
 
 at::Tensor bytes_of_text(const std::string& text) {
   at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
@@ -70,8 +71,10 @@ class Builder {
                .validation = map->usable(parts.validation),
                .test = map->usable(parts.test)};
       sets.train.samples = parts.train;
-      take(sets.validation, parts.validation, train);
-      take(sets.test, parts.test, train);
+      std::shared_ptr<const datasets::Dataset> measured = map->for_measuring();
+      if (!measured) measured = train;
+      take(sets.validation, parts.validation, measured);
+      take(sets.test, parts.test, measured);
     }
     if (preprocessing_.is_null()) preprocessing_ = train->preprocessing();
     sets.preprocessing = preprocessing_;
@@ -99,6 +102,7 @@ class Builder {
                                                         .test_share = e_.test.split,
                                                         .held = with_prefix(held_, name_of(role) + "."),
                                                         .trained = std::move(trained),
+                                                        .own_transforms = has_own_transforms(e_, component),
                                                         .rank = rank_,
                                                         .world_size = world_size_,
                                                         .seed = static_cast<std::uint64_t>(e_.seed)});
@@ -117,9 +121,9 @@ class Builder {
     return split(dataset, e_.validation, e_.test);
   }
 
-  static void take(Set& set, const at::Tensor& samples, const std::shared_ptr<datasets::Dataset>& dataset) {
+  static void take(Set& set, const at::Tensor& samples, const std::shared_ptr<const datasets::Dataset>& dataset) {
     if (!samples.defined() || samples.numel() == 0) return;
-    set = {.dataset = dataset, .samples = samples};
+    set = {.dataset = dataset, .samples = samples, .of_training = true};
   }
 
   // A dataset of its own, or the part that a dataset which splits itself has for this role: of what `trained` has read.
@@ -155,9 +159,24 @@ Sets build_whole(const config::Experiment& experiment, int rank, int world_size,
                  const Value& preprocessing) {
   config::Experiment whole = experiment;
   whole.test = {};
-  whole.test.dataset = experiment.dataset;
+  whole.test.dataset = dataset_to_measure(experiment);
   whole.validation = {};
   return Builder(whole, rank, world_size, held, preprocessing).build_test();
+}
+
+config::Component dataset_to_measure(const config::Experiment& experiment) {
+  config::Component dataset = experiment.dataset;
+  for (const config::Component* own : {&experiment.validation.dataset, &experiment.test.dataset}) {
+    if (own->name != dataset.name || !has_own_transforms(experiment, *own)) continue;
+    dataset.options[kTransforms] = own->options.at(kTransforms);
+    break;
+  }
+  return dataset;
+}
+
+bool has_own_transforms(const config::Experiment& experiment, const config::Component& dataset) {
+  const auto own = dataset.options.find(kTransforms);
+  return own != dataset.options.end() && *own != experiment.dataset.options.value(kTransforms, Value::array());
 }
 
 NamedTensors hold(const Sets& sets) {
@@ -167,7 +186,7 @@ NamedTensors hold(const Sets& sets) {
   for (const auto& [set, name] : named) {
     if (!set->dataset) continue;
     if (set->samples.defined()) all.emplace_back(std::string("samples.") + name, set->samples);
-    if (set != &sets.train && set->dataset == sets.train.dataset) continue;
+    if (set->of_training) continue;
     for (const auto& [tensor_name, tensor] : set->dataset->held()) {
       all.emplace_back(std::string(name) + "." + tensor_name, tensor);
     }
@@ -193,8 +212,7 @@ void add_sizes(Value& facts, const datasets::Batch& batch) {
 std::vector<std::string> warnings_of(const Sets& sets) {
   std::vector<std::string> all;
   for (const Set* set : {&sets.train, &sets.validation, &sets.test}) {
-    const bool shared = set != &sets.train && set->dataset == sets.train.dataset;
-    if (!set->dataset || shared) continue;
+    if (!set->dataset || set->of_training) continue;
     const auto own = set->dataset->warnings();
     all.insert(all.end(), own.begin(), own.end());
   }

@@ -13,6 +13,7 @@ namespace ddp::data {
 struct Set {
   std::shared_ptr<const datasets::Dataset> dataset = {};  // null: there is no such set
   at::Tensor samples = {};                                // int64 [n]; undefined where samples are drawn
+  bool of_training = false;                               // some of what the training's dataset has read
 
   // The dataset, where its samples can be asked for by index; else null.
   const datasets::MapDataset* map() const { return dynamic_cast<const datasets::MapDataset*>(dataset.get()); }
@@ -38,6 +39,13 @@ Sets build_sets(const config::Experiment& experiment, int rank, int world_size, 
 // Builds one set of all samples of the experiment's [dataset], with what was fitted before, to measure on as the test.
 Sets build_whole(const config::Experiment& experiment, int rank, int world_size, const NamedTensors& held,
                  const config::Value& preprocessing);
+
+// Returns the dataset of an experiment as its samples are measured or predicted: its options are those of [dataset],
+// but for transforms that validation, or else test, has of its own.
+config::Component dataset_to_measure(const config::Experiment& experiment);
+
+// Whether the transforms of a dataset to measure on are other than the training's (Context::own_transforms).
+bool has_own_transforms(const config::Experiment& experiment, const config::Component& dataset);
 
 // Returns everything that build_sets() needs to build the same sets without reading a file: tensors of the datasets,
 // samples, and what was fitted. Throws ddp::Error (usage) where a dataset holds nothing.

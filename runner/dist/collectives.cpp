@@ -1,10 +1,12 @@
 #include "dist/collectives.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -48,6 +50,25 @@ PendingGather start_all_gather(const Group& group, const at::Tensor& mine) {
     for (auto& tensor : tensors) tensor = tensor.to(device);
     return std::move(tensors);
   };
+}
+
+std::vector<std::string> all_gather_texts(const Group& group, const std::string& mine) {
+  std::vector<std::int64_t> sizes;
+  std::int64_t longest = 1;
+  for (const at::Tensor& size :
+       all_gather(group, at::scalar_tensor(static_cast<std::int64_t>(mine.size()), at::kLong))) {
+    sizes.push_back(size.item<std::int64_t>());
+    longest = std::max(longest, sizes.back());
+  }
+  // Ranks gather tensors of one shape.
+  const at::Tensor bytes = at::zeros({longest}, at::kByte);
+  if (!mine.empty()) std::memcpy(bytes.mutable_data_ptr(), mine.data(), mine.size());
+  std::vector<std::string> texts;
+  for (const at::Tensor& of_rank : all_gather(group, bytes)) {
+    const auto size = static_cast<std::size_t>(sizes[texts.size()]);
+    texts.emplace_back(static_cast<const char*>(of_rank.const_data_ptr()), size);
+  }
+  return texts;
 }
 
 std::string broadcast_text(const Group& group, const std::string& mine) {

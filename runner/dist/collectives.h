@@ -29,6 +29,9 @@ std::vector<at::Tensor> all_gather(const Group& group, const at::Tensor& mine);
 using PendingGather = std::function<std::vector<at::Tensor>()>;
 PendingGather start_all_gather(const Group& group, const at::Tensor& mine);
 
+// Every rank's text, in rank order.
+std::vector<std::string> all_gather_texts(const Group& group, const std::string& mine);
+
 // Rank 0's text, on every rank.
 std::string broadcast_text(const Group& group, const std::string& mine);
 

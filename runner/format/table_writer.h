@@ -10,16 +10,17 @@
 // that forks ranks.
 namespace ddp::format {
 
-enum class OutputType { text, integer, float32, float64 };
+enum class OutputType { text, integer, float32, float64, path };
 
-// A column to write. The cells of a column of text are int32: places in `values`.
+// A column to write. The cells of a column of text are int32: places in `values`. Those of a column of paths are texts,
+// each with a zero byte behind it.
 struct OutputColumn {
   std::string name;
   OutputType type = OutputType::float32;
   std::vector<std::string> values = {};
 };
 
-// The bytes of a cell as it is handed to a writer.
+// The bytes of a cell as it is handed to a writer; of a path about so many.
 inline std::size_t bytes_of_cell(OutputType type) {
   return type == OutputType::integer || type == OutputType::float64 ? 8 : 4;
 }

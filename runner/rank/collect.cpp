@@ -89,6 +89,13 @@ class NpySink final : public Sink {
   std::int64_t bytes_ = 0;
 };
 
+// The bytes of so many texts, each with a zero byte behind it.
+std::size_t bytes_of_texts(const std::string& block, std::size_t begin, std::int64_t count) {
+  std::size_t end = begin;
+  for (; count > 0; --count) end = block.find('\0', end) + 1;
+  return end - begin;
+}
+
 class ParquetSink final : public Sink {
  public:
   explicit ParquetSink(const CollectRequest& request) : r_(request) {}
@@ -104,7 +111,10 @@ class ParquetSink final : public Sink {
     std::size_t place = sizeof rows;
     for (const format::OutputColumn& column : columns_) {
       cells.push_back(block.data() + place);
-      place += (static_cast<std::size_t>(rows) * format::bytes_of_cell(column.type) + 7) / 8 * 8;
+      const std::size_t bytes = column.type == format::OutputType::path
+                                    ? bytes_of_texts(block, place, rows)
+                                    : static_cast<std::size_t>(rows) * format::bytes_of_cell(column.type);
+      place += (bytes + 7) / 8 * 8;
     }
     writer_->write(rows, cells);
   }

@@ -1,6 +1,8 @@
 #include "rank/components.h"
 
 #include "datasets/dataset.h"
+#include "datasets/image/mix.h"
+#include "datasets/transform/transform.h"
 #include "dist/parallel/parallel.h"
 #include "models/model.h"
 #include "rank/verb.h"
@@ -21,6 +23,8 @@ void list_components(const ComponentsRequest&, const Task&, const TakeReply& rep
   config::Components components;
   list(models::registry(), components);
   list(datasets::registry(), components);
+  list(datasets::transforms(), components);
+  list(datasets::mixes(), components);
   list(dist::parallels(), components);
   list(train::losses(), components);
   list(train::metrics(), components);

@@ -28,7 +28,8 @@ Data build_data(const Task& t) {
                                  {.rank = t.rank,
                                   .world_size = t.world_size,
                                   .batch_size = *e.batch_size,
-                                  .pin_memory = first_device(t).is_cuda()},
+                                  .pin_memory = first_device(t).is_cuda(),
+                                  .accumulate = e.accumulate},
                                  e.loader);
   d.validation = evaluation_of(t, d.sets.validation, e.validation);
   d.test = evaluation_of(t, d.sets.test, e.test);

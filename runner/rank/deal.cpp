@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,8 @@
 #include "base/block_pipe.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "data/prefetch.h"
+#include "data/sets.h"
 #include "datasets/dataset.h"
 #include "datasets/table/encoder.h"
 #include "datasets/table/options.h"
@@ -53,7 +57,7 @@ class Dealer {
 
   // Says what rows follow; the first call tells the ranks. `file` holds them. Throws ddp::Error (usage) where they are
   // not like those before.
-  void begin(const std::vector<DealtRows::Input>& inputs, const std::string& file) {
+  void begin(const std::vector<DealtRows::Input>& inputs, const std::string& file, bool has_paths = false) {
     if (!rows_.inputs.empty()) {
       if (inputs == rows_.inputs) return;
       throw usage_error(
@@ -69,8 +73,10 @@ class Dealer {
       bytes += values;
     }
     const std::int64_t most = std::clamp<std::int64_t>(kBlockBytes / bytes, 1, kBlockRows);
-    rows_ = {
-        .file = file, .block_rows = std::max<std::int64_t>(1, most / r_.batch_size) * r_.batch_size, .inputs = inputs};
+    rows_ = {.file = file,
+             .block_rows = std::max<std::int64_t>(1, most / r_.batch_size) * r_.batch_size,
+             .has_paths = has_paths,
+             .inputs = inputs};
     partial_.resize(inputs.size());
     const std::string text = to_text(rows_);
     for (const std::int64_t pipe : r_.pipes) write_block(static_cast<int>(pipe), text.data(), text.size());
@@ -78,8 +84,8 @@ class Dealer {
 
   std::int64_t block_rows() const { return rows_.block_rows; }
 
-  // Each input [n, …], contiguous.
-  void add(const NamedTensors& inputs) {
+  // Each input [n, …], contiguous. `paths`: of each row, where rows have some.
+  void add(const NamedTensors& inputs, const std::vector<std::string>& paths = {}) {
     const std::int64_t count = inputs.front().second.size(0);
     for (std::int64_t row = 0; row < count;) {
       const std::int64_t taken = std::min(rows_.block_rows - partial_rows_, count - row);
@@ -93,6 +99,10 @@ class Dealer {
         } else {
           partial_[i].append(from, bytes);
         }
+      }
+      if (rows_.has_paths) {
+        for (std::int64_t i = row; i < row + taken; ++i) paths_ += paths[static_cast<std::size_t>(i)] + '\0';
+        if (whole) send_paths();
       }
       row += taken;
       partial_rows_ += whole ? 0 : taken;
@@ -114,8 +124,14 @@ class Dealer {
       write_block(next_pipe(), block.data(), block.size());
       block.clear();
     }
+    if (rows_.has_paths) send_paths();
     partial_rows_ = 0;
     ++turn_;
+  }
+
+  void send_paths() {
+    write_block(next_pipe(), paths_.data(), paths_.size());
+    paths_.clear();
   }
 
   const DealRequest& r_;
@@ -123,7 +139,27 @@ class Dealer {
   std::vector<std::size_t> row_bytes_;  // of each input
   std::vector<std::string> partial_;    // of each input, the rows of a block that is not whole yet
   std::int64_t partial_rows_ = 0;
+  std::string paths_;  // of the block's rows, each with a zero byte behind it
   std::size_t turn_ = 0;
+};
+
+// Finds for the path of a row the one that the person gave: of a file, or of the folder that it is in.
+class GivenPaths {
+ public:
+  explicit GivenPaths(const DealRequest& request) {
+    for (std::size_t i = 0; i < request.shown.size(); ++i) given_.emplace(request.inputs[i], request.shown[i]);
+  }
+
+  std::string operator()(const std::string& path) const {
+    for (std::size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('/', end - 1)) {
+      const auto found = given_.find(path.substr(0, end));
+      if (found != given_.end()) return found->second + path.substr(end);
+    }
+    return path;
+  }
+
+ private:
+  std::map<std::string, std::string> given_;
 };
 
 void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
@@ -158,7 +194,7 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
 
 // The run's dataset over other files.
 std::unique_ptr<datasets::Dataset> dataset_over(const std::vector<std::string>& files, const Task& t) {
-  const config::Component& trained = t.experiment->dataset;
+  const config::Component trained = data::dataset_to_measure(*t.experiment);
   config::Value options = trained.options;
   const auto& option = datasets::registry().traits(trained.name).at("predicts_from").get_ref<const std::string&>();
   options[option] = files.size() == 1 ? config::Value(files.front()) : config::Value(files);
@@ -166,6 +202,7 @@ std::unique_ptr<datasets::Dataset> dataset_over(const std::vector<std::string>& 
                                     {.role = datasets::Role::prediction,
                                      .loss = t.experiment->loss.name,
                                      .preprocessing = t.preprocessing,
+                                     .own_transforms = data::has_own_transforms(*t.experiment, trained),
                                      .seed = static_cast<std::uint64_t>(t.experiment->seed)});
 }
 
@@ -179,23 +216,40 @@ std::int64_t count_not_finite(const NamedTensors& rows) {
 }
 
 // Deals the samples of one file, or of several that hold the same rows. Returns how many numbers are not finite.
-std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string& file, const Task& t, Dealer& dealer) {
+std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string& file, const GivenPaths& given,
+                          const Task& t, Dealer& dealer) {
   std::int64_t not_finite = 0;
   const auto gather = [&](std::int64_t begin, std::int64_t end) {
-    return samples.gather(at::arange(begin, end, at::kLong), /*epoch=*/0).inputs;
+    return samples.gather(at::arange(begin, end, at::kLong), /*epoch=*/0);
   };
-  dealer.begin(layout_of(gather(0, 1)), file);
-  for (std::int64_t begin = 0; begin < samples.size(); begin += dealer.block_rows()) {
-    const NamedTensors rows = gather(begin, std::min(samples.size(), begin + dealer.block_rows()));
-    not_finite += count_not_finite(rows);
-    dealer.add(rows);
+  const bool has_paths = !samples.sample_path(0).empty();
+  dealer.begin(layout_of(gather(0, 1).inputs), file, has_paths);
+  const std::int64_t size = samples.size();
+  const std::int64_t rows = dealer.block_rows();
+  const std::int64_t blocks = (size + rows - 1) / rows;
+  const auto block_of = [&](std::int64_t block) { return gather(block * rows, std::min(size, (block + 1) * rows)); };
+  std::optional<data::Prefetch> ahead;
+  if (!samples.in_memory() && t.experiment->loader.workers > 0) {
+    ahead.emplace(t.experiment->loader.workers, 0, blocks, block_of);
+  }
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const NamedTensors inputs = (ahead ? ahead->next() : block_of(block)).inputs;
+    std::vector<std::string> paths;
+    for (std::int64_t i = 0; has_paths && i < inputs.front().second.size(0); ++i) {
+      paths.push_back(given(samples.sample_path(block * rows + i)));
+    }
+    not_finite += count_not_finite(inputs);
+    dealer.add(inputs, paths);
     t.progress->rank(t.rank).note_activity();
   }
   return not_finite;
 }
 
 void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
-  const auto together = request.files_of_row;
+  // Of images a file is a row: one dataset takes them all.
+  const bool images = datasets::registry().traits(t.experiment->dataset.name).value("library", "") == "images";
+  const auto together = images ? std::ssize(request.inputs) : request.files_of_row;
+  const GivenPaths given(request);
   std::int64_t not_finite = 0;
   for (auto next = request.inputs.begin(); next != request.inputs.end(); next += together) {
     const auto dataset = dataset_over({next, next + together}, t);
@@ -204,7 +258,7 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
       throw usage_error("the dataset \"" + t.experiment->dataset.name + "\" does not give its samples by number",
                         *next);
     }
-    not_finite += deal_samples(*samples, *next, t, dealer);
+    not_finite += deal_samples(*samples, *next, given, t, dealer);
   }
   if (not_finite > 0) {
     log::warn(std::to_string(not_finite) +
@@ -231,13 +285,17 @@ const bool deal_registered = verbs().add<DealRequest>(DealRequest::kVerb, "reads
 std::string to_text(const DealtRows& rows) {
   config::Value inputs = config::Value::array();
   for (const auto& input : rows.inputs) inputs.push_back({{"type", input.type}, {"shape", input.shape}});
-  const config::Value value = {{"file", rows.file}, {"block_rows", rows.block_rows}, {"inputs", std::move(inputs)}};
+  const config::Value value = {{"file", rows.file},
+                               {"block_rows", rows.block_rows},
+                               {"has_paths", rows.has_paths},
+                               {"inputs", std::move(inputs)}};
   return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
 DealtRows dealt_rows_of(const std::string& text) {
   const config::Value value = config::Value::parse(text);
-  DealtRows rows{.file = value.at("file"), .block_rows = value.at("block_rows"), .inputs = {}};
+  DealtRows rows{
+      .file = value.at("file"), .block_rows = value.at("block_rows"), .has_paths = value.at("has_paths"), .inputs = {}};
   for (const config::Value& one : value.at("inputs")) {
     rows.inputs.push_back({.type = one.at("type"), .shape = one.at("shape").get<std::vector<std::int64_t>>()});
   }

@@ -68,9 +68,14 @@ class Answering {
   bool next() {
     if (!read_block(static_cast<int>(r_.from), blocks_.front())) return false;
     for (std::size_t i = 1; i < blocks_.size(); ++i) read_block(static_cast<int>(r_.from), blocks_[i]);
+    if (rows_.has_paths) read_block(static_cast<int>(r_.from), paths_);
     first_row_ = (r_.ranks * turn_++ + t_.rank) * rows_.block_rows;
     return true;
   }
+
+  bool has_paths() const { return rows_.has_paths; }
+  // Of the rows of the block, each with a zero byte behind it; "": they have none.
+  const std::string& paths() const { return paths_; }
 
   // The outputs for the rows of the block.
   at::Tensor outputs() {
@@ -112,6 +117,7 @@ class Answering {
   const std::unique_ptr<dist::Parallel> model_;
   DealtRows rows_;
   std::vector<std::string> blocks_;  // of each input
+  std::string paths_;
   std::int64_t turn_ = 0;
   std::int64_t first_row_ = 0;  // of the block, in the whole input
 };
@@ -120,7 +126,8 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   prepare_process(t);
   const at::NoGradGuard no_grad;
   Answering answering(request, t);
-  const Predictions predictions(meaning_of(t), form_named(request.form), answering.look());
+  const at::Tensor looked = answering.look();
+  const Predictions predictions(meaning_of(t, answering.has_paths()), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
   if (t.rank == 0) {
     const std::string head = predictions.head();
@@ -128,7 +135,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   }
   for (std::string answers; answering.next();) {
     answers.clear();
-    predictions.append(answers, answering.outputs());
+    predictions.append(answers, answering.outputs(), answering.paths());
     write_block(to, answers.data(), answers.size());
     t.progress->rank(t.rank).note_activity();
   }

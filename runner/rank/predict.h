@@ -9,7 +9,8 @@
 // A prediction goes through pipes, so that neither the input nor the output has to fit into memory: one process reads
 // rows and deals blocks of them to the ranks in turn, each rank runs its blocks through the model, and one process
 // writes the answers in the order of the blocks. A block of a pipe is its size (8 bytes) and its content; size 0 is the
-// end. To a rank goes first a DealtRows, then for each block of rows a block of a pipe for each input of the model.
+// end. To a rank goes first a DealtRows, then for each block of rows a block of a pipe for each input of the model, and
+// where rows have paths one more: each path with a zero byte behind it.
 // From a rank comes a block of a pipe for each block of rows, and from rank 0 first the head (predictions.h).
 namespace ddp::rank {
 
@@ -18,12 +19,14 @@ struct DealRequest {
   static constexpr const char* kVerb = "deal";
 
   std::vector<std::string> inputs;
+  std::vector<std::string> shown;   // each of them as it was given, for the paths of rows
   std::int64_t files_of_row = 1;    // so many of them, which follow each other, hold the same rows
   std::vector<std::int64_t> pipes;  // to the ranks
   std::int64_t batch_size = 0;
 
   void fields(config::Fields& f) {
     f({.name = "inputs"}, inputs);
+    f({.name = "shown"}, shown);
     f({.name = "files_of_row"}, files_of_row);
     f({.name = "pipes"}, pipes);
     f({.name = "batch_size"}, batch_size);
@@ -41,6 +44,7 @@ struct DealtRows {
 
   std::string file;             // the first one, for people
   std::int64_t block_rows = 0;  // a multiple of the batch size; the last block may be short
+  bool has_paths = false;       // each row is a file
   std::vector<Input> inputs;    // in the order in which the model takes them
 };
 std::string to_text(const DealtRows& rows);

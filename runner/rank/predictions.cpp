@@ -98,7 +98,7 @@ Form form_named(const std::string& name) {
   return name == "parquet" ? Form::parquet : Form::csv;
 }
 
-Meaning meaning_of(const Task& t) {
+Meaning meaning_of(const Task& t, bool has_paths) {
   const std::string& loss = t.experiment->loss.name;
   if (datasets::is_table(t.preprocessing)) {
     datasets::Encoder e = datasets::encoder_from_json(t.preprocessing);
@@ -108,6 +108,7 @@ Meaning meaning_of(const Task& t) {
     return {.kind = e.kind,
             .loss = loss,
             .of_table = true,
+            .has_paths = false,
             .targets = std::move(e.targets),
             .classes = e.classes.names(),
             .scales = scaled ? std::move(e.target_scales) : std::vector<datasets::Scale>()};
@@ -116,8 +117,10 @@ Meaning meaning_of(const Task& t) {
   return {.kind = datasets::target_kind(loss),
           .loss = loss,
           .of_table = false,
+          .has_paths = has_paths,
           .targets = {target_name(options.value("targets", config::Value()))},
-          .classes = {},
+          .classes = t.preprocessing.is_object() ? t.preprocessing.value("classes", std::vector<std::string>())
+                                                 : std::vector<std::string>(),
           .scales = {}};
 }
 
@@ -154,6 +157,7 @@ std::vector<std::string> Predictions::target_names() const {
 }
 
 void Predictions::name_columns() {
+  if (m_.has_paths) columns_.push_back({.name = "path", .type = OutputType::path});
   if (m_.kind == TargetKind::classes) {
     // A model may have more outputs than the data have classes.
     for (std::int64_t i = 0; i < width_; ++i) {
@@ -161,6 +165,7 @@ void Predictions::name_columns() {
       classes_.push_back(i < known ? m_.classes[static_cast<std::size_t>(i)] : std::to_string(i));
     }
     columns_.push_back({.name = "prediction", .type = type_of_names(classes_), .values = {}});
+    prediction_ = columns_.back().type;
     if (columns_.back().type == OutputType::text) columns_.back().values = classes_;
     for (const std::string& name : classes_) columns_.push_back({.name = "probability_" + name});
     return;
@@ -202,15 +207,15 @@ at::Tensor Predictions::probabilities(const at::Tensor& output) const {
   return m_.kind == TargetKind::binary ? at::sigmoid(output) : output;
 }
 
-void Predictions::append(std::string& block, const at::Tensor& output) const {
+void Predictions::append(std::string& block, const at::Tensor& output, const std::string& paths) const {
   const at::Tensor values = probabilities(output.detach().to(at::kCPU, at::kFloat)).contiguous();
   if (form_ == Form::npy) {
     undo_scales(values);
     block.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
   } else if (form_ == Form::csv) {
-    append_lines(block, values);
+    append_lines(block, values, paths);
   } else {
-    append_cells(block, values);
+    append_cells(block, values, paths);
   }
 }
 
@@ -225,11 +230,17 @@ void Predictions::undo_scales(const at::Tensor& values) const {
   }
 }
 
-void Predictions::append_lines(std::string& block, const at::Tensor& values) const {
+void Predictions::append_lines(std::string& block, const at::Tensor& values, const std::string& paths) const {
   const bool classes = m_.kind == TargetKind::classes;
   const at::Tensor best = classes ? values.argmax(1) : at::Tensor();
   const float* row = values.const_data_ptr<float>();
+  const char* path = paths.c_str();
   for (std::int64_t r = 0; r < values.size(0); ++r, row += width_) {
+    if (m_.has_paths) {
+      const std::string name = path;
+      block += csv_cell(name) + ",";
+      path += name.size() + 1;
+    }
     if (classes) {
       block += csv_cell(classes_[static_cast<std::size_t>(best.const_data_ptr<std::int64_t>()[r])]);
     } else {
@@ -256,20 +267,24 @@ void Predictions::append_numbers(std::string& line, const float* row) const {
   }
 }
 
-void Predictions::append_cells(std::string& block, const at::Tensor& values) const {
+void Predictions::append_cells(std::string& block, const at::Tensor& values, const std::string& paths) const {
   const std::int64_t rows = values.size(0);
   const float* all = values.const_data_ptr<float>();
   const auto value = [&](std::int64_t row, std::int64_t i) { return all[row * width_ + i]; };
   block.append(reinterpret_cast<const char*>(&rows), sizeof rows);
+  if (m_.has_paths) {
+    block += paths;
+    block.resize((block.size() + 7) / 8 * 8);
+  }
   if (m_.kind == TargetKind::classes) {
     const at::Tensor best = values.argmax(1);
     const auto* place = best.const_data_ptr<std::int64_t>();
     const auto name = [&](std::int64_t row) -> const std::string& {
       return classes_[static_cast<std::size_t>(place[row])];
     };
-    if (columns_.front().type == OutputType::text) {
+    if (prediction_ == OutputType::text) {
       append_column<std::int32_t>(block, rows, [&](std::int64_t row) { return static_cast<std::int32_t>(place[row]); });
-    } else if (columns_.front().type == OutputType::integer) {
+    } else if (prediction_ == OutputType::integer) {
       append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return number_in<std::int64_t>(name(row)); });
     } else {
       append_column<double>(block, rows, [&](std::int64_t row) { return number_in<double>(name(row)); });

@@ -20,12 +20,13 @@ struct Meaning {
   datasets::TargetKind kind = datasets::TargetKind::numbers;
   std::string loss;
   bool of_table = false;
+  bool has_paths = false;               // each row is a file, whose path comes first
   std::vector<std::string> targets;     // the names of columns; of arrays one
   std::vector<std::string> classes;     // the names of classes; the others are named by their numbers
   std::vector<datasets::Scale> scales;  // of the targets that are numbers; empty: none was scaled
 };
-// Of a table as its preprocessing says, of other data as the loss and the option "targets" say.
-Meaning meaning_of(const Task& task);
+// Of a table and of images as their preprocessing says, of other data as the loss and the option "targets" say.
+Meaning meaning_of(const Task& task, bool has_paths = false);
 
 // Turns outputs of a model into what the collector takes: lines of CSV; rows of float32; or the cells of a block's
 // rows, as `append` describes. The head is CSV's first line; the shape of a row, as JSON; or the columns, as JSON
@@ -38,8 +39,9 @@ class Predictions {
 
   std::string head() const;
   // Appends the rows of a block: outputs [n, …]. Of Parquet: n (8 bytes), then column by column its n cells, each
-  // column beginning at a multiple of 8 bytes.
-  void append(std::string& block, const at::Tensor& output) const;
+  // column beginning at a multiple of 8 bytes. `paths`: of the rows, each with a zero byte behind it; "": they have
+  // none.
+  void append(std::string& block, const at::Tensor& output, const std::string& paths = "") const;
 
  private:
   void require_fit(const at::Tensor& looked) const;
@@ -47,16 +49,17 @@ class Predictions {
   std::vector<std::string> target_names() const;
   at::Tensor probabilities(const at::Tensor& output) const;
   void undo_scales(const at::Tensor& values) const;
-  void append_lines(std::string& block, const at::Tensor& values) const;
-  void append_cells(std::string& block, const at::Tensor& values) const;
+  void append_lines(std::string& block, const at::Tensor& values, const std::string& paths) const;
+  void append_cells(std::string& block, const at::Tensor& values, const std::string& paths) const;
   void append_numbers(std::string& line, const float* row) const;
 
   const Meaning m_;
   const Form form_;
   std::vector<std::int64_t> row_shape_;
-  std::int64_t width_ = 1;                     // columns of outputs
-  std::vector<std::string> classes_;           // of all outputs
-  std::vector<format::OutputColumn> columns_;  // but for .npy
+  std::int64_t width_ = 1;                                    // columns of outputs
+  std::vector<std::string> classes_;                          // of all outputs
+  format::OutputType prediction_ = format::OutputType::text;  // of the column of classes
+  std::vector<format::OutputColumn> columns_;                 // but for .npy
 };
 
 // The columns that a head of Parquet describes.

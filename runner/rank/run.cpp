@@ -11,6 +11,7 @@
 #include "format/safetensors.h"
 #include "models/model.h"
 #include "rank/data.h"
+#include "rank/left_out.h"
 #include "rank/model.h"
 #include "rank/process.h"
 #include "rank/train.h"
@@ -225,6 +226,7 @@ void run(const TrainRequest& request, const Task& t, const TakeReply&) {
   naming_absent_ranks(t, p.groups, [&p] {
     start(p);
     train(p);
+    tell_left_out(t, p.data.sets, p.groups.main);
   });
   dist::leave(p.groups.main);
   dist::leave(p.groups.control);

@@ -69,6 +69,8 @@ class RunDirectory {
   std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  // The samples that did not decode and were left out, a line each.
+  std::filesystem::path bad_files() const { return path_ / "bad_files.txt"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
   std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }

@@ -32,6 +32,7 @@ constexpr std::int64_t kMostGroupRows = 1 << 20;
 std::shared_ptr<arrow::DataType> type_of_output(OutputType type) {
   switch (type) {
     case OutputType::text:
+    case OutputType::path:
       return arrow::utf8();
     case OutputType::integer:
       return arrow::int64();
@@ -75,10 +76,24 @@ arrow::Result<std::shared_ptr<arrow::Array>> text_array(const OutputColumn& colu
   return builder.Finish();
 }
 
+// A name of a file may be no UTF-8, which a Parquet text has to be.
+arrow::Result<std::shared_ptr<arrow::Array>> path_array(std::int64_t rows, const void* cells) {
+  arrow::StringBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Reserve(rows));
+  const char* next = static_cast<const char*>(cells);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::string path = next;
+    next += path.size() + 1;
+    ARROW_RETURN_NOT_OK(builder.Append(config::printable(path)));
+  }
+  return builder.Finish();
+}
+
 // The cells stay where they are.
 arrow::Result<std::shared_ptr<arrow::Array>> array_over(const OutputColumn& column, std::int64_t rows,
                                                         const void* cells) {
   if (column.type == OutputType::text) return text_array(column, rows, cells);
+  if (column.type == OutputType::path) return path_array(rows, cells);
   const auto bytes = rows * static_cast<std::int64_t>(format::bytes_of_cell(column.type));
   const auto buffer = std::make_shared<arrow::Buffer>(static_cast<const std::uint8_t*>(cells), bytes);
   return arrow::MakeArray(

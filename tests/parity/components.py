@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import importlib
 import math
 import os
 
@@ -207,7 +208,16 @@ class RandomBatch:
         return x, torch.randn(batch_size, self.targets)
 
 
+def image_set(name):
+    """A data set of images, whose module takes seconds to import."""
+    return lambda **options: getattr(importlib.import_module("image_sets"), name)(**options)
+
+
 DATASETS = {
+    "image_folder": image_set("image_folder"),
+    "idx": image_set("idx"),
+    "cifar10": image_set("cifar10"),
+    "tar": image_set("tar"),
     "random_pairs": RandomPairs,
     "random_batch": RandomBatch,
     "counting": Counting,

@@ -155,3 +155,29 @@ TEST_CASE("a file whose name is no UTF-8 has a state that JSON holds, and that i
 }
 
 }  // namespace ddp::record
+
+TEST_CASE("of a folder with many files a state each folder is kept, which shows any change of a file in it") {
+  const Scratch scratch;
+  for (int i = 0; i < 600; ++i) {
+    scratch.write("images/cat/" + std::to_string(i) + ".png", "cat");
+    scratch.write("images/dog/" + std::to_string(i) + ".png", "dog");
+  }
+  config::Experiment e;
+  e.dataset = {.name = "image_folder", .options = {{"path", (scratch.folder() / "images").string()}}};
+  e.resolve(components());
+  const std::vector<DataFile> then = data_files(e);
+  REQUIRE(then.size() == 2);
+  CHECK(then[1].path == (scratch.folder() / "images/dog").string());
+  CHECK(then[1].files == 600);
+  CHECK(then[1].bytes == 1800);
+  CHECK((data_member(nlohmann::json::parse(state_with(then))) == then));
+  CHECK(data_difference(then, data_files(e)).path.empty());
+
+  const fs::path changed = scratch.folder() / "images/dog/17.png";
+  fs::last_write_time(changed, fs::last_write_time(changed) - std::chrono::hours(1));
+  const DataDifference time = data_difference(then, data_files(e));
+  CHECK(time.path == (scratch.folder() / "images/dog").string());
+  CHECK(contains(time.what, "some of its files have another name, size or time"));
+  fs::remove(changed);
+  CHECK(contains(data_difference(then, data_files(e)).what, "has 599 files, and had 600"));
+}

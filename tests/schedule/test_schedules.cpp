@@ -4,7 +4,9 @@
 #include <sstream>
 
 #include "catch.h"
+#include "errors.h"
 #include "schedule/scheduler.h"
+#include "words.h"
 
 namespace ddp::schedule {
 
@@ -25,6 +27,18 @@ TEST_CASE("each scheduler gives the lr that PyTorch's gives, step by step") {
       CHECK(std::abs(lr(step) - std::strtod(word.c_str(), nullptr)) < 1e-12 * horizon.lr);
     }
   }
+}
+
+TEST_CASE("multistep changes lr after each milestone, which count from the run's start") {
+  const config::Value options = {{"milestones", {3, 5}}, {"gamma", 0.5}, {"warmup_steps", 2}};
+  const Scheduler lr = schedulers().build("multistep", options, {.lr = 0.8, .steps = 8});
+  const std::vector<double> expected{0.4, 0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.2};
+  for (std::size_t step = 0; step < expected.size(); ++step) {
+    CHECK(lr(static_cast<std::int64_t>(step)) == expected[step]);
+  }
+  const config::Value wrong = {{"milestones", {5, 3}}};
+  CHECK(contains(error_of([&] { schedulers().build("multistep", wrong, {.lr = 1, .steps = 8}); }),
+                 "scheduler.milestones: are not in ascending order"));
 }
 
 }  // namespace ddp::schedule

@@ -30,37 +30,39 @@ std::string form_of(const std::string& output) {
                     "give a name that ends in .csv, .npy or .parquet");
 }
 
-// A pattern stands for its files, sorted by name.
-std::vector<std::string> input_files(const std::vector<std::string>& inputs) {
+// The files of the inputs, as the run's dataset takes them.
+struct Inputs {
   std::vector<std::string> files;
+  std::vector<std::string> shown;  // each of them as it was given
+  std::int64_t files_of_row = 1;
+};
+
+// A pattern stands for its files, sorted by name.
+Inputs input_files(const std::vector<std::string>& inputs) {
+  Inputs found;
   for (const std::string& input : inputs) {
     const auto matches = matching_paths(input);
     if (matches.empty()) throw usage_error("no file matches it", input);
     for (const std::string& file : matches) {
       std::error_code none;
       if (!fs::exists(file, none)) throw usage_error("there is no such file", file);
-      files.push_back(paths::absolute(file).string());
+      found.files.push_back(paths::absolute(file).string());
+      found.shown.push_back(file);
     }
   }
-  return files;
+  return found;
 }
 
 // Throws ddp::Error (usage) where the dataset of the run has no rows in files that others could replace.
 void refuse_unreadable(const Trained& t, const std::string& option) {
   if (!option.empty()) return;
   const config::Component& dataset = t.plan.experiment.dataset;
-  std::string remedy = "predict reads tables, arrays and digits";
+  std::string remedy = "predict reads tables, arrays, images and digits";
   if (dataset.options.contains("block_size")) {
     remedy += "; of a text: ddp-exp generate goes on with it, ddp-exp eval --set dataset.path=FILE measures another";
   }
   throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(), remedy);
 }
-
-// The files of the inputs, as the run's dataset takes them.
-struct Inputs {
-  std::vector<std::string> files;
-  std::int64_t files_of_row = 1;
-};
 
 // An option that is no path lists one file for each input of the model.
 Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
@@ -71,8 +73,8 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const std::string option = table ? "path" : spec == nullptr ? "" : spec->traits.value("predicts_from", "");
   refuse_unreadable(t, option);
   const config::Value trained = dataset.options.value(option, config::Value());
-  if (option == "path" || !trained.is_array() || trained.size() == 1) return {.files = input_files(given)};
-  Inputs inputs{.files = {}, .files_of_row = static_cast<std::int64_t>(trained.size())};
+  if (option == "path" || !trained.is_array() || trained.size() == 1) return input_files(given);
+  Inputs inputs{.files = {}, .shown = {}, .files_of_row = static_cast<std::int64_t>(trained.size())};
   if (given.size() != trained.size()) {
     std::string names;
     for (const config::Value& one : trained) {
@@ -99,7 +101,7 @@ void require_no_input(const std::string& output, const std::vector<std::string>&
 
 int predict_rows(const PredictOptions& o) {
   const std::string form = form_of(o.output);
-  require_no_input(o.output, input_files(o.inputs));
+  require_no_input(o.output, input_files(o.inputs).files);
   std::optional<UnnamedOutput> output;
   if (!o.output.empty()) output.emplace(o.output);
   Trained t = open_trained(o.trained, /*tables=*/form == "parquet");
@@ -111,6 +113,7 @@ int predict_rows(const PredictOptions& o) {
                                       .library = *t.library,
                                       .task = {.resume_from = t.checkpoint, .preprocessing = t.preprocessing},
                                       .inputs = inputs.files,
+                                      .shown = inputs.shown,
                                       .files_of_row = inputs.files_of_row,
                                       .batch_size = batch_size,
                                       .form = form,

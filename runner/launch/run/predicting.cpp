@@ -80,8 +80,11 @@ class Processes {
   void start_dealer() {
     std::vector<int> kept;
     for (const Pipe& pipe : pipes_.to_ranks) kept.push_back(pipe.to.get());
-    const rank::DealRequest request{
-        .inputs = p_.inputs, .files_of_row = p_.files_of_row, .pipes = as_numbers(kept), .batch_size = p_.batch_size};
+    const rank::DealRequest request{.inputs = p_.inputs,
+                                    .shown = p_.shown,
+                                    .files_of_row = p_.files_of_row,
+                                    .pipes = as_numbers(kept),
+                                    .batch_size = p_.batch_size};
     start(ranks_, kept, [&] { return p_.library.serve(task_of_process(ranks_), request); });
   }
 

@@ -15,6 +15,7 @@ struct Predicting {
   const RankLibrary& library;
   rank::Task task;                  // the checkpoint and its preprocessing
   std::vector<std::string> inputs;  // files
+  std::vector<std::string> shown;   // each of them as the person gave it
   std::int64_t files_of_row = 1;    // so many of them, which follow each other, hold the same rows
   std::int64_t batch_size = 0;      // of a forward; it decides the last bits
   std::string form = "csv";         // "csv", "npy" or "parquet"

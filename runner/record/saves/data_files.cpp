@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -11,6 +12,7 @@
 #include "config/check/files.h"
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
+#include "record/file/hash.h"
 #include "record/timestamp.h"
 
 namespace ddp::record {
@@ -33,6 +35,28 @@ void add_file(std::vector<DataFile>& files, const std::string& key, const fs::pa
                    .path = in_utf8(path.string()),
                    .bytes = s.st_size,
                    .modified = s.st_mtim.tv_sec * kNanoseconds + s.st_mtim.tv_nsec});
+}
+
+// One state for each folder that these files are in, in the place of theirs.
+std::vector<DataFile> by_folder(const std::vector<DataFile>& files) {
+  std::map<std::string, DataFile> folders;
+  std::map<std::string, std::string> texts;
+  for (const DataFile& file : files) {
+    const fs::path path = file.path;
+    const std::string name = path.parent_path().string();
+    DataFile& folder = folders.try_emplace(name, DataFile{.key = file.key, .path = name}).first->second;
+    folder.bytes += file.bytes;
+    folder.modified = folder.files == 0 ? file.modified : std::max(folder.modified, file.modified);
+    ++folder.files;
+    texts[name] +=
+        path.filename().string() + '\0' + std::to_string(file.bytes) + " " + std::to_string(file.modified) + '\0';
+  }
+  std::vector<DataFile> states;
+  for (auto& [name, folder] : folders) {
+    folder.hash = hash_hex(texts[name]);
+    states.push_back(std::move(folder));
+  }
+  return states;
 }
 
 // The files of a folder, sorted by name.
@@ -67,8 +91,19 @@ std::string moment(std::int64_t nanoseconds) {
   return text;
 }
 
+// "" where the files of a folder are the same.
+std::string change_of_folder(const DataFile& then, const DataFile& now) {
+  if (now.files != then.files) {
+    return "has " + std::to_string(now.files) + " files, and had " + std::to_string(then.files) +
+           " when the checkpoint was trained";
+  }
+  if (now.bytes == then.bytes && now.modified == then.modified && now.hash == then.hash) return "";
+  return "some of its files have another name, size or time than when the checkpoint was trained";
+}
+
 // "" where the file is the same.
 std::string change_of(const DataFile& then, const DataFile& now) {
+  if (then.files > 0 || now.files > 0) return change_of_folder(then, now);
   if (now.bytes != then.bytes) {
     return "has " + std::to_string(now.bytes) + " bytes, and had " + std::to_string(then.bytes) +
            " when the checkpoint was trained";
@@ -126,7 +161,10 @@ std::vector<DataFile> data_files(const config::Experiment& experiment) {
       add_file(files, named.key, named.path);
       continue;
     }
-    for (const fs::path& path : files_below(named.path)) add_file(files, named.key, path);
+    std::vector<DataFile> below;
+    for (const fs::path& path : files_below(named.path)) add_file(below, named.key, path);
+    if (below.size() > kFilesByName) below = by_folder(below);
+    std::move(below.begin(), below.end(), std::back_inserter(files));
   }
   return files;
 }
@@ -135,6 +173,7 @@ config::Value to_value(const std::vector<DataFile>& files) {
   config::Value list = config::Value::array();
   for (const DataFile& file : files) {
     list.push_back({{"key", file.key}, {"path", file.path}, {"bytes", file.bytes}, {"modified", file.modified}});
+    if (file.files > 0) list.back().update({{"files", file.files}, {"hash", file.hash}});
   }
   return list;
 }
@@ -149,6 +188,10 @@ std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state) {
                      .path = config::text_member(file, "path"),
                      .bytes = whole_member(file, "bytes"),
                      .modified = whole_member(file, "modified")});
+    if (file.contains("files")) {
+      files.back().files = whole_member(file, "files");
+      files.back().hash = config::text_member(file, "hash");
+    }
     if (files.back().bytes < 0) throw std::runtime_error("a file of the data has less than 0 bytes");
   }
   return files;

@@ -13,22 +13,29 @@
 
 namespace ddp::record {
 
-// The state of one file of a run's data, by which a change of its content shows.
+// The state of one file of a run's data, by which a change of its content shows; or of all files of one folder, where
+// an option names a folder with more than kFilesByName of them in it.
 struct DataFile {
   std::string key;  // the option that names the file, or its folder, or a glob: "dataset.path"
   std::string path;
   std::int64_t bytes = 0;
-  std::int64_t modified = 0;  // nanoseconds since 1970
+  std::int64_t modified = 0;  // nanoseconds since 1970; of a folder the latest
+  std::int64_t files = 0;     // of a folder; 0: it is a file
+  std::string hash = {};      // of a folder: of the names, sizes and times of its files
 
   bool operator==(const DataFile&) const = default;
 };
+
+// Beyond, state.json would take minutes to write: of a million images it keeps a line a folder.
+inline constexpr std::size_t kFilesByName = 1000;
 
 // Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, in the
 // order of the options: those that a glob matches now, and those in a folder. Files that do not exist are left out, and
 // files that the set-up fetched: a checksum says what they hold.
 std::vector<DataFile> data_files(const config::Experiment& experiment);
 
-// The member "data" of a state.json: {"key", "path", "bytes", "modified"} for each file.
+// The member "data" of a state.json: {"key", "path", "bytes", "modified"} for each file, of a folder also {"files",
+// "hash"}.
 config::Value to_value(const std::vector<DataFile>& files);
 // The reverse. Nothing where there is no such member: an older version wrote the checkpoint. Throws std::runtime_error
 // where it is damaged.

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include <ATen/ops/empty.h>
+
+#include "base/error.h"
+#include "datasets/image/image_set.h"
+#include "datasets/image/pixel_source.h"
+#include "record/file/atomic_file.h"
+#include "record/file/input_file.h"
+
+namespace ddp::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kSide = 32;
+constexpr std::int64_t kImageBytes = 3 * kSide * kSide;
+
+// One of the two data sets (https://www.cs.toronto.edu/~kriz/cifar.html). A file holds records: labels, a byte each,
+// then the red, green and blue pixels of an image.
+struct CifarKind {
+  const char* folder;  // that the archive unpacks to
+  std::vector<const char*> train;
+  const char* test;
+  const char* names;    // of the classes, a line each
+  std::int64_t labels;  // of a record; the last one is the class
+  std::int64_t num_classes;
+};
+
+const CifarKind& cifar10_kind() {
+  static const CifarKind kind{
+      .folder = "cifar-10-batches-bin",
+      .train = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
+      .test = "test_batch.bin",
+      .names = "batches.meta.txt",
+      .labels = 1,
+      .num_classes = 10};
+  return kind;
+}
+
+const CifarKind& cifar100_kind() {
+  static const CifarKind kind{.folder = "cifar-100-binary",
+                              .train = {"train.bin"},
+                              .test = "test.bin",
+                              .names = "fine_label_names.txt",
+                              .labels = 2,
+                              .num_classes = 100};
+  return kind;
+}
+
+struct CifarOptions : ImageOptions {
+  std::string path;
+  bool train = true;
+  void fields(config::Fields& f) {
+    f({.name = "path", .doc = "the folder of the binary version", .required = true, .path = true}, path);
+    f({.name = "train", .doc = "the training images; false: the test images"}, train);
+    ImageOptions::fields(f);
+  }
+};
+
+// The folder itself, or the one in it that the archive unpacks to.
+fs::path cifar_folder(const CifarKind& kind, const fs::path& path) {
+  std::error_code none;
+  const fs::path inner = path / kind.folder;
+  const bool is_above = !fs::exists(path / kind.test, none) && fs::is_directory(inner, none);
+  return is_above ? inner : path;
+}
+
+std::vector<fs::path> cifar_files(const CifarKind& kind, const CifarOptions& o) {
+  std::error_code none;
+  if (fs::is_regular_file(o.path, none)) return {o.path};  // to predict from
+  const fs::path folder = cifar_folder(kind, o.path);
+  std::vector<fs::path> files;
+  if (o.train) {
+    for (const char* name : kind.train) files.push_back(folder / name);
+  } else {
+    files.push_back(folder / kind.test);
+  }
+  for (const fs::path& file : files) {
+    if (fs::is_regular_file(file, none)) continue;
+    throw usage_error(
+        "there is no such file", file.string(),
+        "dataset.path is the folder with the files of the binary version of CIFAR, such as " + std::string(kind.test));
+  }
+  return files;
+}
+
+struct CifarImages {
+  at::Tensor pixels;
+  at::Tensor targets;
+};
+
+CifarImages read_cifar(const CifarKind& kind, const std::vector<fs::path>& files) try {
+  const std::int64_t record = kind.labels + kImageBytes;
+  std::int64_t count = 0;
+  for (const fs::path& file : files) {
+    const auto bytes = static_cast<std::int64_t>(record::InputFile(file).size());
+    if (bytes == 0 || bytes % record != 0) {
+      throw usage_error("has " + std::to_string(bytes) + " bytes, which are no whole number of records of " +
+                            std::to_string(record) + " bytes",
+                        file.string(), "it is cut off, or not of this data set's binary version");
+    }
+    count += bytes / record;
+  }
+  CifarImages images{.pixels = at::empty({count, 3, kSide, kSide}, at::kByte),
+                     .targets = at::empty({count}, at::kLong)};
+  auto* pixels = images.pixels.mutable_data_ptr<std::uint8_t>();
+  auto* target = images.targets.mutable_data_ptr<std::int64_t>();
+  for (const fs::path& file : files) {
+    const record::InputFile in(file);
+    std::vector<std::uint8_t> bytes(in.size());
+    in.read(0, bytes.data(), bytes.size());
+    for (auto begin = bytes.begin(); begin != bytes.end(); begin += record, pixels += kImageBytes) {
+      const auto image = begin + kind.labels;
+      *target++ = image[-1];
+      std::copy(image, image + kImageBytes, pixels);
+    }
+  }
+  return images;
+} catch (const Error& error) {
+  throw usage_error(error.summary(), error.where(), error.remedy());
+}
+
+// The lines of the file of names, or numbers where there is no such file.
+std::vector<std::string> cifar_classes(const CifarKind& kind, const fs::path& path) {
+  const fs::path file = cifar_folder(kind, path) / kind.names;
+  std::error_code none;
+  std::vector<std::string> names;
+  if (fs::is_regular_file(file, none)) {
+    std::istringstream text(record::read_text(file));
+    for (std::string line; std::getline(text, line);) {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      if (!line.empty()) names.push_back(line);
+    }
+  }
+  return std::ssize(names) == kind.num_classes ? names : numbered_classes(kind.num_classes);
+}
+
+std::unique_ptr<Dataset> make_cifar(const CifarKind& kind, const CifarOptions& o, const Context& context) {
+  std::vector<std::string> classes = classes_of_training(context);
+  ImageTreatment treatment = treatment_of(o, context);
+  if (!context.held.empty()) {
+    return std::make_unique<ImageSet>(std::make_shared<PixelSource>(context.held, std::move(classes), o.path),
+                                      std::move(treatment));
+  }
+  if (classes.empty()) classes = cifar_classes(kind, o.path);
+  CifarImages images = read_cifar(kind, cifar_files(kind, o));
+  require_classes(images.targets, std::ssize(classes), o.path);
+  return std::make_unique<ImageSet>(
+      std::make_shared<PixelSource>(std::move(images.pixels), std::move(images.targets), std::move(classes), o.path),
+      std::move(treatment));
+}
+
+config::Value cifar_traits() { return {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "path"}}; }
+
+const bool cifar10_registered = registry().add<CifarOptions>(
+    "cifar10", "CIFAR-10's images of 32 x 32 pixels, 10 classes: the binary version",
+    [](const CifarOptions& o, const Context& context) { return make_cifar(cifar10_kind(), o, context); },
+    cifar_traits());
+
+const bool cifar100_registered = registry().add<CifarOptions>(
+    "cifar100", "CIFAR-100's images of 32 x 32 pixels, 100 classes: the binary version",
+    [](const CifarOptions& o, const Context& context) { return make_cifar(cifar100_kind(), o, context); },
+    cifar_traits());
+
+}  // namespace
+}  // namespace ddp::datasets

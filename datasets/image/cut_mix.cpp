@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <cmath>
+
+#include <ATen/core/Tensor.h>
+
+#include "datasets/image/mix.h"
+
+namespace ddp::datasets {
+namespace {
+
+struct CutMixOptions {
+  double alpha = 1;
+  void fields(config::Fields& f) {
+    f({.name = "alpha",
+       .doc = "the share of an image that stays is drawn from Beta(alpha, alpha)",
+       .range = config::above(0)},
+      alpha);
+  }
+};
+
+// Yun et al. 2019, with the arithmetic of v2.CutMix: a box of the image before takes the place of this one's.
+class CutMix : public Mix {
+ public:
+  explicit CutMix(const CutMixOptions& o) : alpha_(o.alpha) {}
+
+  void apply(at::Tensor& images, at::Tensor& labels, Draws& draws) const override {
+    const std::int64_t height = images.size(2);
+    const std::int64_t width = images.size(3);
+    const double half = 0.5 * std::sqrt(1 - draw_beta(alpha_, draws));
+    const auto [left, right] = draw_side(width, half, draws);
+    const auto [top, bottom] = draw_side(height, half, draws);
+    const auto box = [&](const at::Tensor& of) { return of.slice(2, top, bottom).slice(3, left, right); };
+    const at::Tensor before = images.roll({1}, {0});
+    box(images).copy_(box(before));
+    const auto area = static_cast<double>((right - left) * (bottom - top));
+    labels = with_previous(labels, 1 - area / static_cast<double>(width * height));
+  }
+
+ private:
+  // The box may stick out of the image, and is cut off there.
+  static std::pair<std::int64_t, std::int64_t> draw_side(std::int64_t size, double half, Draws& draws) {
+    const auto center = static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(size)));
+    const auto reach = static_cast<std::int64_t>(half * static_cast<double>(size));
+    return {std::max<std::int64_t>(center - reach, 0), std::min(center + reach, size)};
+  }
+
+  const double alpha_;
+};
+
+const bool cut_mix_registered = mixes().add<CutMixOptions>(
+    "CutMix", "a box of one image in another", [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,130 @@
+#include "datasets/image/pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+
+#include "base/error.h"
+
+namespace ddp::datasets {
+namespace {
+
+// "3 x 32 x 40"
+std::string shape_of(std::int64_t channels, std::int64_t height, std::int64_t width) {
+  return std::to_string(channels) + " x " + std::to_string(height) + " x " + std::to_string(width);
+}
+
+// Names the sample in an error that a transform or a decoder has thrown.
+Error named_after(const Error& error, const std::string& sample) {
+  const std::string where = error.where().empty() || error.where() == sample ? sample : sample + ": " + error.where();
+  return Error(error.fault(), error.summary(), where, error.remedy());
+}
+
+// Throws where an image does not go into a batch with those before it.
+void check_shape(const Image& image, const at::Tensor& batch, const std::string& first) {
+  if (image.channels() == batch.size(1) && image.height() == batch.size(2) && image.width() == batch.size(3)) return;
+  throw usage_error("is " + shape_of(image.channels(), image.height(), image.width()) + ", and " + first + " is " +
+                        shape_of(batch.size(1), batch.size(2), batch.size(3)) + ": images of a batch need one shape",
+                    "", "add to transforms {type = \"Resize\", size = [height, width]}, or a Resize and a CenterCrop");
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const config::Value& list, std::uint64_t seed, bool derived) : seed_(seed) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string where = "transforms[" + std::to_string(i) + "] " + list[i].at("type").get<std::string>();
+    add(list[i], derived, where);
+  }
+  const auto is_pointwise = [](const auto& step) { return step.transform->pointwise(); };
+  const auto behind = std::find_if_not(float_steps_.begin(), float_steps_.end(), is_pointwise);
+  tabled_ = static_cast<std::size_t>(behind - float_steps_.begin());
+}
+
+void Pipeline::add(const config::Value& entry, bool derived, const std::string& where) {
+  const std::string type = entry.at("type");
+  std::unique_ptr<Transform> made;
+  try {
+    made = transforms().build(type, entry);
+  } catch (const Error& error) {
+    throw usage_error(error.where().empty() ? error.summary() : "\"" + error.where() + "\" " + error.summary(), where,
+                      error.remedy());
+  }
+  // A list that training may not have is refused in evaluation, too.
+  const bool is_of_floats = dynamic_cast<const FloatTransform*>(made.get()) != nullptr;
+  if (!is_of_floats && !behind_.empty()) {
+    throw usage_error("stands behind " + behind_ + ", from which on images are no pixels any more", where,
+                      "put it before " + behind_);
+  }
+  if (is_of_floats && behind_.empty()) behind_ = type;
+  if (const auto list = made->for_evaluation(); derived && list) {
+    for (const config::Value& each : *list) keep(each.at("type"), transforms().build(each.at("type"), each));
+    return;
+  }
+  keep(type, std::move(made));
+}
+
+void Pipeline::keep(const std::string& type, std::unique_ptr<Transform> transform) {
+  if (dynamic_cast<const FloatTransform*>(transform.get())) {
+    float_steps_.push_back({type, std::unique_ptr<FloatTransform>(static_cast<FloatTransform*>(transform.release()))});
+  } else {
+    pixel_steps_.push_back({type, std::unique_ptr<PixelTransform>(static_cast<PixelTransform*>(transform.release()))});
+  }
+}
+
+// What becomes of each pixel: v2's ToDtype(float32, scale=True), then the first transforms of floats, on an image that
+// has each pixel once.
+PixelTable Pipeline::table(std::int64_t channels, Draws& draws) const {
+  const at::Tensor row = at::arange(256, at::kByte).to(at::kFloat).mul_(1.0 / 255);
+  const at::Tensor image = row.view({1, 16, 16}).repeat({channels, 1, 1});
+  for (std::size_t i = 0; i < tabled_; ++i) float_steps_[i].transform->apply(image, draws, Told());
+  PixelTable table = {};
+  const auto* from = image.const_data_ptr<float>();
+  for (std::int64_t c = 0; c < channels; ++c, from += 256)
+    std::copy_n(from, 256, table[static_cast<std::size_t>(c)].data());
+  return table;
+}
+
+at::Tensor Pipeline::batch(const at::Tensor& samples, std::int64_t epoch, const Open& open, const Name& name) const {
+  const at::Tensor indices = samples.contiguous();
+  const auto* const numbers = indices.const_data_ptr<std::int64_t>();
+  at::Tensor batch;
+  PixelTable values;
+  for (std::int64_t i = 0; i < indices.size(0); ++i) {
+    const std::int64_t sample = numbers[i];
+    try {
+      Image image = open(sample);
+      Draws draws(seed_, epoch, sample);
+      for (const auto& step : pixel_steps_) step.transform->apply(image, draws, Told());
+      if (i == 0) {
+        batch = at::empty({indices.size(0), image.channels(), image.height(), image.width()}, at::kFloat);
+        values = table(image.channels(), draws);
+      }
+      check_shape(image, batch, i == 0 ? "" : name(numbers[0]));
+      image.look_up(values, batch.mutable_data_ptr<float>() + i * batch.stride(0));
+      for (std::size_t s = tabled_; s < float_steps_.size(); ++s) {
+        float_steps_[s].transform->apply(batch[i], draws, Told());
+      }
+    } catch (const Error& error) {
+      throw named_after(error, name(sample));
+    }
+  }
+  return batch;
+}
+
+config::Value Pipeline::draws(Image image, std::int64_t epoch, std::int64_t sample) const {
+  Draws draws(seed_, epoch, sample);
+  config::Value all = config::Value::array();
+  const auto listen = [&all](const std::string& type) {
+    all.push_back({{"type", type}});
+    return Told(all.back());
+  };
+  for (const auto& step : pixel_steps_) step.transform->apply(image, draws, listen(step.type));
+  const at::Tensor numbers = at::empty({image.channels(), image.height(), image.width()}, at::kFloat);
+  image.look_up(table(image.channels(), draws), numbers.mutable_data_ptr<float>());
+  for (const auto& step : float_steps_) step.transform->apply(numbers, draws, listen(step.type));
+  return all;
+}
+
+}  // namespace ddp::datasets

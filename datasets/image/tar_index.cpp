@@ -1,0 +1,174 @@
+#include "datasets/image/tar_index.h"
+
+#include <sys/stat.h>
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+#include "base/installation.h"
+#include "base/paths.h"
+#include "record/file/atomic_file.h"
+#include "record/file/hash.h"
+
+namespace ddp::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLargestIndex = std::uint64_t{4} << 30;
+
+// The first line of an index: what it was made of.
+std::string head_of(const fs::path& archive) {
+  struct stat s {};
+  if (stat(archive.c_str(), &s) != 0) throw usage_error("cannot be read: " + errno_text(errno), archive.string());
+  return "tar index 1: " + std::to_string(s.st_size) + " bytes, modified " + std::to_string(s.st_mtim.tv_sec) + "." +
+         std::to_string(s.st_mtim.tv_nsec) + ": " + paths::absolute(archive).string() + "\n";
+}
+
+std::string text_of(const std::vector<format::TarMember>& members) {
+  std::string text;
+  for (const format::TarMember& member : members) {
+    text += std::to_string(member.offset) + " " + std::to_string(member.size) + " " + member.name + '\0';
+  }
+  return text;
+}
+
+// A number and the blank behind it.
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0 || end == text.data() + text.size() || *end != ' ') return {};
+  text.remove_prefix(static_cast<std::size_t>(end + 1 - text.data()));
+  return number;
+}
+
+std::optional<std::vector<format::TarMember>> members_in(std::string_view text) {
+  std::vector<format::TarMember> members;
+  while (!text.empty()) {
+    const auto offset = take_number(text);
+    const auto size = offset ? take_number(text) : std::nullopt;
+    const std::size_t end = text.find('\0');
+    if (!size || end == std::string_view::npos) return {};
+    members.push_back({.name = std::string(text.substr(0, end)), .offset = *offset, .size = *size});
+    text.remove_prefix(end + 1);
+  }
+  return members;
+}
+
+// What the cache has; nothing where that is of another state of the archive, or damaged.
+std::optional<std::vector<format::TarMember>> kept_members(const fs::path& index, const std::string& head) {
+  try {
+    std::error_code none;
+    if (!fs::exists(index, none)) return {};
+    const std::string text = record::read_text(index, kLargestIndex);
+    if (!text.starts_with(head)) return {};
+    const std::size_t end = text.find('\n', head.size());
+    if (end == std::string::npos) return {};
+    const std::string body = text.substr(end + 1);
+    if (text.substr(head.size(), end - head.size()) != record::hash_hex(body)) return {};
+    return members_in(body);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void keep_members(const fs::path& index, const std::string& head, const std::vector<format::TarMember>& members) {
+  try {
+    paths::make_folders(index.parent_path());
+    const std::string body = text_of(members);
+    record::write_atomically(index, head + record::hash_hex(body) + "\n" + body);
+  } catch (const Error&) {
+    // The next process lists the archive once more.
+  }
+}
+
+// The key and the field of a member; nothing where it belongs to no sample.
+std::optional<std::pair<std::string, std::string>> key_and_field(const std::string& name) {
+  const std::size_t base = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
+  const std::size_t dot = name.find('.', base);
+  if (dot == std::string::npos || dot == base) return {};
+  if (name.starts_with("__") && name.ends_with("__")) return {};
+  std::string field = name.substr(dot + 1);
+  for (char& c : field) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::pair{name.substr(0, dot), std::move(field)};
+}
+
+using Field = std::pair<std::string, const format::TarMember*>;
+
+const format::TarMember* find_field(const std::vector<Field>& fields, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    for (const auto& [field, member] : fields) {
+      if (field == name) return member;
+    }
+  }
+  return nullptr;
+}
+
+std::string joined_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "." : " or .") + name;
+  return text;
+}
+
+}  // namespace
+
+fs::path index_file_of(const fs::path& archive) {
+  return cache_folder() / "tar" / record::hash_hex(paths::absolute(archive).string());
+}
+
+std::vector<format::TarMember> members_of(const fs::path& archive) {
+  const std::string head = head_of(archive);
+  const fs::path index = index_file_of(archive);
+  if (auto kept = kept_members(index, head)) return std::move(*kept);
+  std::vector<format::TarMember> members = format::list_tar(archive);
+  // An archive that is written meanwhile has another state now.
+  if (head_of(archive) == head && index.is_absolute()) keep_members(index, head, members);
+  return members;
+}
+
+std::vector<TarSample> samples_of(const std::vector<format::TarMember>& members, const std::vector<std::string>& image,
+                                  const std::vector<std::string>& target, bool needs_target,
+                                  const std::string& archive) {
+  std::vector<TarSample> samples;
+  std::string key;
+  std::vector<Field> fields;
+  const auto end_sample = [&] {
+    if (fields.empty()) return;
+    const auto* pixels = find_field(fields, image);
+    const auto* label = find_field(fields, target);
+    if (pixels == nullptr) {
+      throw usage_error("the sample \"" + key + "\" has no image: no member ends in " + joined_names(image), archive,
+                        "see dataset.image");
+    }
+    if (label == nullptr && needs_target) {
+      throw usage_error("the sample \"" + key + "\" has no class: no member ends in " + joined_names(target), archive,
+                        "see dataset.target");
+    }
+    samples.push_back({.name = pixels->name, .offset = pixels->offset, .size = pixels->size});
+    if (label != nullptr) {
+      samples.back().target_offset = label->offset;
+      samples.back().target_size = label->size;
+    }
+    fields.clear();
+  };
+  for (const format::TarMember& member : members) {
+    auto named = key_and_field(member.name);
+    if (!named) continue;
+    if (named->first != key) end_sample();
+    key = std::move(named->first);
+    for (const auto& [field, other] : fields) {
+      if (field == named->second) throw usage_error("has the member \"" + member.name + "\" twice", archive);
+    }
+    fields.emplace_back(std::move(named->second), &member);
+  }
+  end_sample();
+  return samples;
+}
+
+}  // namespace ddp::datasets

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <ATen/ops/empty.h>
+
+#include "base/error.h"
+#include "datasets/files.h"
+#include "datasets/image/file_source.h"
+#include "datasets/image/folder_listing.h"
+#include "datasets/image/image_set.h"
+#include "datasets/image/pixel_source.h"
+
+namespace ddp::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ImageFolderOptions : ImageOptions {
+  config::Value path;
+  OnBadOption on_bad;
+  void fields(config::Fields& f) {
+    f({.name = "path",
+       .doc = "a folder with one folder a class; to predict, a folder of images, or images",
+       .required = true,
+       .path = true,
+       .types = {config::Type::text, config::Type::list},
+       .item = config::Type::text},
+      path);
+    ImageOptions::fields(f);
+    on_bad.fields(f);
+  }
+};
+
+// The numbers that the classes of a folder have in the training.
+std::vector<std::int64_t> numbers_of(const std::vector<std::string>& classes, const std::vector<std::string>& trained,
+                                     const fs::path& folder) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& name : classes) {
+    const auto found = std::find(trained.begin(), trained.end(), name);
+    if (found == trained.end()) {
+      throw usage_error("is the folder of a class that the training data do not have", (folder / name).string(),
+                        "classes are the names of the folders in dataset.path");
+    }
+    numbers.push_back(found - trained.begin());
+  }
+  return numbers;
+}
+
+// The folder of training or measurement: there is exactly one.
+fs::path class_folder(const config::Value& path) {
+  const std::vector<std::string> given = one_or_more(path, "dataset.path");
+  std::error_code none;
+  if (given.size() == 1 && fs::is_directory(given.front(), none)) return given.front();
+  throw usage_error("is no folder", given.front(), "dataset.path is one folder, with one folder a class in it");
+}
+
+FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> classes) {
+  const fs::path folder = class_folder(o.path);
+  FolderListing listing = list_folder(folder);
+  if (!classes.empty()) {
+    const std::vector<std::int64_t> numbers = numbers_of(listing.classes, classes, folder);
+    for (std::int64_t& target : listing.targets) target = numbers[static_cast<std::size_t>(target)];
+  } else {
+    classes = std::move(listing.classes);
+  }
+  at::Tensor targets = at::empty({static_cast<std::int64_t>(listing.targets.size())}, at::kLong);
+  std::copy(listing.targets.begin(), listing.targets.end(), targets.mutable_data_ptr<std::int64_t>());
+  return {.folder = folder, .names = NameList(listing.files), .targets = targets, .classes = std::move(classes)};
+}
+
+// A prediction's images: files, and those of folders.
+FileList listed_images(const ImageFolderOptions& o, std::vector<std::string> classes) {
+  std::vector<std::string> files;
+  for (const fs::path& path : files_of(o.path, "dataset.path")) {
+    std::error_code none;
+    if (!fs::is_directory(path, none)) {
+      files.push_back(path.string());
+      continue;
+    }
+    for (const std::string& image : list_images(path)) files.push_back((path / image).string());
+  }
+  return {.folder = "", .names = NameList(files), .targets = {}, .classes = std::move(classes)};
+}
+
+std::unique_ptr<Dataset> make_image_folder(const ImageFolderOptions& o, const Context& context) {
+  std::vector<std::string> classes = classes_of_training(context);
+  FileList list;
+  if (!context.held.empty()) {
+    list = held_files(context.held, class_folder(o.path), std::move(classes));
+  } else if (context.role == Role::prediction) {
+    list = listed_images(o, std::move(classes));
+  } else {
+    list = listed_classes(o, std::move(classes));
+  }
+  return std::make_unique<ImageSet>(std::make_shared<FileSource>(std::move(list)),
+                                    treatment_of(o, context, o.on_bad.skips()));
+}
+
+const bool image_folder_registered = registry().add<ImageFolderOptions>(
+    "image_folder", "JPEG, PNG and WebP files in one folder a class", make_image_folder,
+    {{"loss", "cross_entropy"}, {"held", true}, {"library", "images"}, {"predicts_from", "path"}});
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,109 @@
+#include "datasets/transform/arguments.h"
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace ddp::datasets {
+namespace {
+
+std::vector<std::int64_t> integers_of(const config::Value& value) {
+  if (value.is_number()) return {value.get<std::int64_t>()};
+  return value.get<std::vector<std::int64_t>>();
+}
+
+}  // namespace
+
+config::Option size_of_image_option(const std::string& doc, bool required) {
+  return {.name = "size",
+          .doc = doc,
+          .range = config::between(1, 1 << 16),
+          .required = required,
+          .types = {config::Type::integer, config::Type::list},
+          .item = config::Type::integer};
+}
+
+format::ImageSize square_or_sides(const config::Value& size) {
+  const std::vector<std::int64_t> sides = integers_of(size);
+  if (sides.size() == 1) return {.height = sides[0], .width = sides[0]};
+  if (sides.size() == 2) return {.height = sides[0], .width = sides[1]};
+  throw usage_error("must be an integer or [height, width], not " + size.dump(), "size");
+}
+
+config::Option padding_option(const std::string& doc, bool required) {
+  return {.name = "padding",
+          .doc = doc + ": of all sides, [left and right, top and bottom], or [left, top, right, bottom]",
+          .range = config::between(0, 1 << 16),
+          .required = required,
+          .types = {config::Type::integer, config::Type::list},
+          .item = config::Type::integer};
+}
+
+config::Option fill_option() {
+  return {.name = "fill",
+          .doc = "the border's pixels, 0 to 255; a list has one for each channel",
+          .range = config::between(0, 255),
+          .types = {config::Type::number, config::Type::list},
+          .item = config::Type::number};
+}
+
+config::Option padding_mode_option() {
+  return {.name = "padding_mode",
+          .doc = "the border is fill, the outermost pixels, or mirrored: without them, or with them",
+          .choices = {"constant", "edge", "reflect", "symmetric"}};
+}
+
+Border border_of(const config::Value& padding) {
+  const std::vector<std::int64_t> p = integers_of(padding);
+  switch (p.size()) {
+    case 1:
+      return {.left = p[0], .top = p[0], .right = p[0], .bottom = p[0]};
+    case 2:
+      return {.left = p[0], .top = p[1], .right = p[0], .bottom = p[1]};
+    case 4:
+      return {.left = p[0], .top = p[1], .right = p[2], .bottom = p[3]};
+    default:
+      throw usage_error("must be an integer or a list of 1, 2 or 4 of them, not " + padding.dump(), "padding");
+  }
+}
+
+std::vector<double> fill_of(const config::Value& fill) {
+  if (fill.is_number()) return {fill.get<double>()};
+  auto values = fill.get<std::vector<double>>();
+  if (values.size() != 1 && values.size() != 3) {
+    throw usage_error("must be a number or a list of one for each channel, not " + fill.dump(), "fill");
+  }
+  return values;
+}
+
+void check_channels(const std::vector<double>& values, std::int64_t channels, const std::string& name) {
+  if (values.size() == 1 || static_cast<std::int64_t>(values.size()) == channels) return;
+  throw usage_error("\"" + name + "\" has " + std::to_string(values.size()) + " values, and the image has " +
+                        std::to_string(channels) + (channels == 1 ? " channel" : " channels"),
+                    "", "give one value, or one for each channel");
+}
+
+config::Option interpolation_option(const std::vector<std::string>& choices) {
+  return {.name = "interpolation", .doc = "how pixels between pixels are found", .choices = choices};
+}
+
+config::Option scale_option(const std::string& doc, const config::Range& range) {
+  return {.name = "scale", .doc = doc, .range = range, .length = 2};
+}
+
+config::Option ratio_option(const std::string& doc) {
+  return {.name = "ratio", .doc = doc, .range = config::above(0), .length = 2};
+}
+
+void check_bounds(const std::vector<double>& bounds, const std::string& name) {
+  if (bounds[0] <= bounds[1]) return;
+  throw usage_error("must be [least, greatest], not " + config::Value(bounds).dump(), name);
+}
+
+double draw_ratio(const std::vector<double>& bounds, Draws& draws) {
+  return std::exp(draw_between(std::log(bounds[0]), std::log(bounds[1]), draws));
+}
+
+std::int64_t rounded(double value) { return static_cast<std::int64_t>(std::nearbyint(value)); }
+
+}  // namespace ddp::datasets

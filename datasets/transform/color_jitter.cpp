@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+#include "datasets/transform/arguments.h"
+#include "datasets/transform/color.h"
+#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+namespace {
+
+struct ColorJitterOptions {
+  config::Value brightness;
+  config::Value contrast;
+  config::Value saturation;
+  config::Value hue;
+  void fields(config::Fields& f) {
+    const auto factor = [](const std::string& name) {
+      return config::Option{.name = name,
+                            .doc = "the factor is drawn from 1 - x to 1 + x, or from [least, greatest]",
+                            .range = config::at_least(0),
+                            .types = {config::Type::number, config::Type::list},
+                            .item = config::Type::number};
+    };
+    f(factor("brightness"), brightness);
+    f(factor("contrast"), contrast);
+    f(factor("saturation"), saturation);
+    f({.name = "hue",
+       .doc = "it is turned by -x to x of a circle, at most 0.5, or by [least, greatest]",
+       .range = config::between(-0.5, 0.5),
+       .types = {config::Type::number, config::Type::list},
+       .item = config::Type::number},
+      hue);
+  }
+};
+
+struct JitterBounds {
+  double least = 0;
+  double greatest = 0;
+};
+
+// The bounds of a factor, as v2 reads them: a number lies around `center`. Nothing: the factor changes no image.
+std::optional<JitterBounds> jitter_bounds(const config::Value& value, const std::string& name, double center) {
+  if (value.is_null()) return std::nullopt;
+  JitterBounds bounds;
+  if (value.is_number()) {
+    const auto reach = value.get<double>();
+    if (reach < 0) throw usage_error("must not be negative where it is one number", name);
+    bounds = {.least = center - reach, .greatest = center + reach};
+    if (center > 0) bounds.least = std::max(bounds.least, 0.0);
+  } else {
+    const auto list = value.get<std::vector<double>>();
+    if (list.size() != 2) throw usage_error("must be a number or [least, greatest], not " + value.dump(), name);
+    check_bounds(list, name);
+    bounds = {.least = list[0], .greatest = list[1]};
+  }
+  if (bounds.least == center && bounds.greatest == center) return std::nullopt;
+  return bounds;
+}
+
+class ColorJitter : public PixelTransform {
+ public:
+  explicit ColorJitter(const ColorJitterOptions& o)
+      : changes_{{{"brightness_factor", jitter_bounds(o.brightness, "brightness", 1), adjust_brightness},
+                  {"contrast_factor", jitter_bounds(o.contrast, "contrast", 1), adjust_contrast},
+                  {"saturation_factor", jitter_bounds(o.saturation, "saturation", 1), adjust_saturation},
+                  {"hue_factor", jitter_bounds(o.hue, "hue", 0), adjust_hue}}} {}
+
+  std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
+
+  void apply(Image& image, Draws& draws, const Told& told) const override {
+    std::array<std::size_t, 4> order = {};
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t left = order.size(); left > 1; --left) std::swap(order[left - 1], order[draws.below(left)]);
+    told("fn_idx", order);
+    std::array<std::optional<double>, 4> factors;
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      if (const auto& bounds = changes_[i].bounds) factors[i] = draw_between(bounds->least, bounds->greatest, draws);
+      told(changes_[i].name, factors[i] ? config::Value(*factors[i]) : config::Value());
+    }
+    for (const std::size_t i : order) {
+      if (factors[i]) image.replace(changes_[i].adjust(image.pixels(), *factors[i]));
+    }
+  }
+
+ private:
+  // What a factor changes, in v2's order.
+  struct Change {
+    const char* name;
+    std::optional<JitterBounds> bounds;
+    at::Tensor (*adjust)(const at::Tensor& pixels, double factor);
+  };
+
+  const std::array<Change, 4> changes_;
+};
+
+const bool color_jitter_registered = transforms().add<ColorJitterOptions>(
+    "ColorJitter", "brightness, contrast, saturation and hue, in random order; left out for evaluation",
+    [](const ColorJitterOptions& o) { return std::make_unique<ColorJitter>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,36 @@
+#include "datasets/transform/arguments.h"
+#include "datasets/transform/padding.h"
+#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+namespace {
+
+struct PadOptions {
+  config::Value padding;
+  config::Value fill = 0.0;
+  std::string padding_mode = "constant";
+  void fields(config::Fields& f) {
+    f(padding_option("pixels of the border", /*required=*/true), padding);
+    f(fill_option(), fill);
+    f(padding_mode_option(), padding_mode);
+  }
+};
+
+class Pad : public PixelTransform {
+ public:
+  explicit Pad(const PadOptions& o) : border_(border_of(o.padding)), fill_(fill_of(o.fill)), mode_(o.padding_mode) {
+    check_padding(fill_, mode_);
+  }
+  void apply(Image& image, Draws&, const Told&) const override { pad_image(image, border_, fill_, mode_); }
+
+ private:
+  const Border border_;
+  const std::vector<double> fill_;
+  const std::string mode_;
+};
+
+const bool pad_registered =
+    transforms().add<PadOptions>("Pad", "a border", [](const PadOptions& o) { return std::make_unique<Pad>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets

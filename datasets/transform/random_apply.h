@@ -1,0 +1,22 @@
+#pragma once
+
+#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+
+// The option of v2's transforms that are applied to some of the images.
+struct ApplyOptions {
+  double p = 0.5;
+  void fields(config::Fields& f) {
+    f({.name = "p", .doc = "how likely it is applied", .range = config::between(0, 1)}, p);
+  }
+};
+
+// Draws whether a transform is applied, and tells it as "apply".
+inline bool draw_apply(double p, Draws& draws, const Told& told) {
+  const bool apply = draws.uniform() < p;
+  told("apply", apply);
+  return apply;
+}
+
+}  // namespace ddp::datasets

@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "datasets/transform/arguments.h"
+#include "datasets/transform/padding.h"
+#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+namespace {
+
+struct RandomCropOptions {
+  config::Value size;
+  config::Value padding;
+  bool pad_if_needed = false;
+  config::Value fill = 0.0;
+  std::string padding_mode = "constant";
+  void fields(config::Fields& f) {
+    f(size_of_image_option("what is left: of both sides, or [height, width]"), size);
+    f(padding_option("pixels of a border, which is there before the crop", /*required=*/false), padding);
+    f({.name = "pad_if_needed", .doc = "a smaller image gets a border that is large enough"}, pad_if_needed);
+    f(fill_option(), fill);
+    f(padding_mode_option(), padding_mode);
+  }
+};
+
+class RandomCrop : public PixelTransform {
+ public:
+  explicit RandomCrop(const RandomCropOptions& o)
+      : size_(square_or_sides(o.size)),
+        size_option_(o.size),
+        border_(o.padding.is_null() ? Border() : border_of(o.padding)),
+        pad_if_needed_(o.pad_if_needed),
+        fill_(fill_of(o.fill)),
+        mode_(o.padding_mode) {
+    check_padding(fill_, mode_);
+  }
+
+  // Padding is for training alone.
+  std::optional<config::Value> for_evaluation() const override {
+    return config::Value::array({{{"type", "CenterCrop"}, {"size", size_option_}}});
+  }
+
+  void apply(Image& image, Draws& draws, const Told& told) const override {
+    const Border border = border_for(image);
+    const std::int64_t rows = image.height() + border.top + border.bottom - size_.height;
+    const std::int64_t columns = image.width() + border.left + border.right - size_.width;
+    if (rows < 0 || columns < 0) throw too_small(image);
+    const std::int64_t top =
+        rows > 0 ? static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(rows) + 1)) : 0;
+    const std::int64_t left =
+        columns > 0 ? static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(columns) + 1)) : 0;
+    if (told.is_heard()) {
+      told("needs_crop", rows > 0 || columns > 0);
+      told("top", top);
+      told("left", left);
+      told("height", size_.height);
+      told("width", size_.width);
+      told("needs_pad", border.any());
+      told("padding", config::Value::array({border.left, border.top, border.right, border.bottom}));
+    }
+    if (border.any()) pad_image(image, border, fill_, mode_);
+    image.crop({.top = top, .left = left, .height = size_.height, .width = size_.width});
+  }
+
+ private:
+  // The border as asked for, and where it is needed the missing pixels on both sides: v2's rule.
+  Border border_for(const Image& image) const {
+    Border border = border_;
+    if (!pad_if_needed_) return border;
+    const std::int64_t rows = std::max<std::int64_t>(size_.height - image.height() - border.top - border.bottom, 0);
+    const std::int64_t columns = std::max<std::int64_t>(size_.width - image.width() - border.left - border.right, 0);
+    border.top += rows;
+    border.bottom += rows;
+    border.left += columns;
+    border.right += columns;
+    return border;
+  }
+
+  Error too_small(const Image& image) const {
+    return usage_error("a crop of " + std::to_string(size_.height) + " x " + std::to_string(size_.width) +
+                           " is larger than the image with its border, which is " +
+                           std::to_string(image.height() + border_.top + border_.bottom) + " x " +
+                           std::to_string(image.width() + border_.left + border_.right),
+                       "RandomCrop", "set pad_if_needed = true, or put a Resize before it");
+  }
+
+  const format::ImageSize size_;
+  const config::Value size_option_;
+  const Border border_;
+  const bool pad_if_needed_;
+  const std::vector<double> fill_;
+  const std::string mode_;
+};
+
+const bool random_crop_registered =
+    transforms().add<RandomCropOptions>("RandomCrop", "a part at a random place; for evaluation CenterCrop",
+                                        [](const RandomCropOptions& o) { return std::make_unique<RandomCrop>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,24 @@
+#include "datasets/transform/random_apply.h"
+#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+namespace {
+
+class RandomHorizontalFlip : public PixelTransform {
+ public:
+  explicit RandomHorizontalFlip(const ApplyOptions& o) : p_(o.p) {}
+  std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
+  void apply(Image& image, Draws& draws, const Told& told) const override {
+    if (draw_apply(p_, draws, told)) image.flip_horizontal();
+  }
+
+ private:
+  const double p_;
+};
+
+const bool random_horizontal_flip_registered = transforms().add<ApplyOptions>(
+    "RandomHorizontalFlip", "left becomes right, with the probability p; left out for evaluation",
+    [](const ApplyOptions& o) { return std::make_unique<RandomHorizontalFlip>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets

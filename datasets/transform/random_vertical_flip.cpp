@@ -1,0 +1,24 @@
+#include "datasets/transform/random_apply.h"
+#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+namespace {
+
+class RandomVerticalFlip : public PixelTransform {
+ public:
+  explicit RandomVerticalFlip(const ApplyOptions& o) : p_(o.p) {}
+  std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
+  void apply(Image& image, Draws& draws, const Told& told) const override {
+    if (draw_apply(p_, draws, told)) image.flip_vertical();
+  }
+
+ private:
+  const double p_;
+};
+
+const bool random_vertical_flip_registered = transforms().add<ApplyOptions>(
+    "RandomVerticalFlip", "top becomes bottom, with the probability p; left out for evaluation",
+    [](const ApplyOptions& o) { return std::make_unique<RandomVerticalFlip>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "datasets/transform/arguments.h"
+#include "datasets/transform/resizing.h"
+#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+namespace {
+
+struct ResizeOptions {
+  config::Value size;
+  ResizeMethod method;
+  std::optional<std::int64_t> max_size;
+  void fields(config::Fields& f) {
+    f(size_of_image_option("of the shorter side, or [height, width]", /*required=*/false), size);
+    method.fields(f);
+    f({.name = "max_size",
+       .doc = "the longer side is no longer than this; without size it is this long",
+       .range = config::between(1, 1 << 16)},
+      max_size);
+  }
+};
+
+class Resize : public PixelTransform {
+ public:
+  explicit Resize(const ResizeOptions& o) : method_(o.method), max_size_(o.max_size) {
+    if (o.size.is_null() && !max_size_) throw usage_error("is missing", "size", "give it, or max_size");
+    if (!o.size.is_null()) sides_ = square_or_sides(o.size);
+    is_of_shorter_ = o.size.is_number() || (o.size.is_array() && o.size.size() == 1);
+    if (max_size_ && !o.size.is_null() && !is_of_shorter_) {
+      throw usage_error("is only for a size of the shorter side, not for [height, width]", "max_size");
+    }
+    if (max_size_ && is_of_shorter_ && *max_size_ <= sides_.height) {
+      throw usage_error("must be greater than size, which is " + std::to_string(sides_.height), "max_size");
+    }
+  }
+
+  void apply(Image& image, Draws&, const Told&) const override {
+    const format::ImageSize size = size_for(image);
+    if (size.height < 1 || size.width < 1) {
+      throw usage_error("an image of " + std::to_string(image.height()) + " x " + std::to_string(image.width()) +
+                            " is so long that nothing is left of its shorter side",
+                        "Resize", "give [height, width]");
+    }
+    resize_image(image, size, method_.interpolation, method_.antialias);
+  }
+
+ private:
+  // torchvision/transforms/functional.py, _compute_resized_output_size: both sides are cut off to whole pixels.
+  format::ImageSize size_for(const Image& image) const {
+    if (!is_of_shorter_ && !max_size_) return sides_;
+    const std::int64_t shorter = std::min(image.height(), image.width());
+    const std::int64_t longer = std::max(image.height(), image.width());
+    std::int64_t to_shorter = sides_.height;
+    std::int64_t to_longer = is_of_shorter_ ? share(to_shorter * longer, shorter) : *max_size_;
+    if (!is_of_shorter_) {
+      to_shorter = share(*max_size_ * shorter, longer);
+    } else if (max_size_ && to_longer > *max_size_) {
+      to_shorter = share(*max_size_ * to_shorter, to_longer);
+      to_longer = *max_size_;
+    }
+    return image.width() <= image.height() ? format::ImageSize{.height = to_longer, .width = to_shorter}
+                                           : format::ImageSize{.height = to_shorter, .width = to_longer};
+  }
+
+  // int(a / b) of Python.
+  static std::int64_t share(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<double>(a) / static_cast<double>(b));
+  }
+
+  const ResizeMethod method_;
+  const std::optional<std::int64_t> max_size_;
+  format::ImageSize sides_;
+  bool is_of_shorter_ = false;
+};
+
+const bool resize_registered = transforms().add<ResizeOptions>(
+    "Resize", "another size", [](const ResizeOptions& o) { return std::make_unique<Resize>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets

@@ -1,0 +1,78 @@
+#include "rank/left_out.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "config/text/source.h"
+#include "dist/collectives.h"
+#include "record/console.h"
+#include "record/file/atomic_file.h"
+#include "record/run_directory.h"
+
+namespace ddp::rank {
+namespace {
+
+constexpr std::size_t kNamedInWarning = 5;
+
+// Whether a dataset of the experiment leaves out samples that do not decode. All ranks have the same experiment.
+bool leaves_out(const config::Experiment& e) {
+  const auto skips = [](const config::Component& dataset) {
+    const auto option = dataset.options.find("on_bad");
+    return option != dataset.options.end() && *option == "skip";
+  };
+  return skips(e.dataset) || skips(e.validation.dataset) || skips(e.test.dataset);
+}
+
+// Adds the lines of a text.
+void add_lines(const std::string& text, std::set<std::string>& lines) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.insert(line);
+}
+
+// A line for each sample that this rank left out. A name of a file may hold any character.
+std::string lines_of(const data::Sets& sets) {
+  std::set<std::string> names;
+  for (const data::Set* set : {&sets.train, &sets.validation, &sets.test}) {
+    if (!set->dataset) continue;
+    for (const std::string& name : set->dataset->left_out()) names.insert(config::printable(name));
+  }
+  std::string text;
+  for (const std::string& name : names) text += name + "\n";
+  return text;
+}
+
+std::string warning_about(const std::set<std::string>& names, const std::filesystem::path& file) {
+  const bool one = names.size() == 1;
+  std::string text = "warning: " + std::to_string(names.size()) + (one ? " image does" : " images do") +
+                     " not decode and " + (one ? "was" : "were") + " left out: ";
+  std::size_t told = 0;
+  for (const std::string& name : names) {
+    if (told == kNamedInWarning) break;
+    text += (told++ > 0 ? ", " : "") + name;
+  }
+  return text + (names.size() > told ? ", …" : "") + "; all are in " + file.string();
+}
+
+}  // namespace
+
+void tell_left_out(const Task& t, const data::Sets& sets, const dist::Group& group) {
+  if (!leaves_out(*t.experiment)) return;
+  const std::vector<std::string> of_ranks = dist::all_gather_texts(group, lines_of(sets));
+  if (t.rank != 0) return;
+  std::set<std::string> names;
+  for (const std::string& lines : of_ranks) add_lines(lines, names);
+  const std::filesystem::path file = record::RunDirectory(t.run_directory).bad_files();
+  std::error_code none;
+  if (std::filesystem::exists(file, none)) add_lines(record::read_text(file), names);
+  if (names.empty()) return;
+  std::string text;
+  for (const std::string& name : names) text += name + "\n";
+  record::write_atomically(file, text);
+  record::Console(t.console).line(warning_about(names, file));
+}
+
+}  // namespace ddp::rank

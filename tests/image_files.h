@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <zlib.h>
+
+// Files of images, as the programs write them that people use.
+namespace ddp {
+
+inline std::string big_endian(std::uint32_t number) {
+  std::string text;
+  for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(number >> shift & 0xff);
+  return text;
+}
+
+// MNIST's format: `type` 8 is that of 8-bit numbers.
+inline std::string idx_file(const std::vector<std::uint32_t>& shape, const std::string& bytes, char type = 8) {
+  std::string file{'\0', '\0', type, static_cast<char>(shape.size())};
+  for (const std::uint32_t extent : shape) file += big_endian(extent);
+  return file + bytes;
+}
+
+inline std::string gzip_file(const std::string& bytes) {
+  z_stream stream{};
+  if (deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::runtime_error("zlib");
+  }
+  std::string packed(deflateBound(&stream, bytes.size()) + 32, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+// A PNG of 8-bit pixels, interleaved: `channels` 1 is gray, 3 RGB.
+inline std::string png_file(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+                            const std::string& pixels) {
+  const auto chunk = [](const std::string& kind, const std::string& data) {
+    const std::string checked = kind + data;
+    const auto sum = crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
+    return big_endian(static_cast<std::uint32_t>(data.size())) + checked + big_endian(static_cast<std::uint32_t>(sum));
+  };
+  std::string rows;
+  for (std::uint32_t y = 0; y < height; ++y) {
+    rows += '\0';  // no filter
+    rows += pixels.substr(y * width * channels, width * channels);
+  }
+  uLongf size = compressBound(rows.size());
+  std::string packed(size, '\0');
+  compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(rows.data()), rows.size());
+  packed.resize(size);
+  const std::string head =
+      big_endian(width) + big_endian(height) + std::string{8, channels == 1 ? '\0' : '\2', 0, 0, 0};
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", head) + chunk("IDAT", packed) + chunk("IEND", "");
+}
+
+// A tar archive of these members: name and content.
+inline std::string tar_file(const std::vector<std::pair<std::string, std::string>>& members) {
+  std::string archive;
+  for (const auto& [name, content] : members) {
+    std::string head(512, '\0');
+    head.replace(0, name.size(), name);
+    char digits[16];
+    std::snprintf(digits, sizeof digits, "%011zo", content.size());
+    head.replace(100, 7, "0000644").replace(108, 7, "0000000").replace(116, 7, "0000000").replace(124, 11, digits);
+    head.replace(136, 11, "00000000000").replace(148, 8, "        ");
+    head[156] = '0';
+    head.replace(257, 8, std::string("ustar\00000", 8));
+    unsigned sum = 0;
+    for (const char c : head) sum += static_cast<unsigned char>(c);
+    std::snprintf(digits, sizeof digits, "%06o", sum);
+    head.replace(148, 6, digits).replace(154, 2, std::string("\0 ", 2));
+    archive += head + content + std::string((512 - content.size() % 512) % 512, '\0');
+  }
+  return archive + std::string(1024, '\0');
+}
+
+// Interleaved pixels of an image, plane after plane.
+inline std::string as_planes(const std::string& pixels, std::size_t channels) {
+  std::string planes;
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t i = c; i < pixels.size(); i += channels) planes += pixels[i];
+  }
+  return planes;
+}
+
+// So many bytes that nothing compresses well, other ones for each seed.
+inline std::string noise(std::size_t count, std::uint32_t seed) {
+  std::string bytes;
+  std::uint32_t state = seed * 2654435761u + 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    bytes += static_cast<char>(state >> 24);
+  }
+  return bytes;
+}
+
+}  // namespace ddp

@@ -1,0 +1,310 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "catch.h"
+#include "images.h"
+#include "predicting.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// Runs images.toml with these settings; it must end well.
+Outcome trained_images(const Workspace& w, const std::vector<std::string>& sets) {
+  std::vector<std::string> arguments{"run", "images.toml"};
+  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  return outcome;
+}
+
+std::vector<double> losses_of(const RunFolder& run) {
+  std::vector<double> losses;
+  for (const Json& step : run.events("step")) losses.push_back(step.at("loss"));
+  return losses;
+}
+
+// Sums of other batches differ in their last bits; other pixels differ in the first.
+bool are_close(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](double x, double y) { return std::abs(x - y) < 1e-5 * std::abs(x); });
+}
+
+// Exit code 2, these words, and no run.
+void check_images_refused(const Workspace& w, const std::vector<std::string>& sets,
+                          const std::vector<std::string>& words) {
+  std::vector<std::string> arguments{"run", "images.toml"};
+  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK_FALSE(fs::exists(w.results()));
+  for (const auto& word : words) CHECK(contains(outcome.err, word));
+}
+
+std::int64_t resident_kib(pid_t pid) {
+  const std::string status = text_of("/proc/" + std::to_string(pid) + "/status");
+  const auto line = status.find("VmRSS:");
+  return line == std::string::npos ? 0 : std::stoll(status.substr(line + 6));
+}
+
+}  // namespace
+
+TEST_CASE("augmented images train to the same bits with any number of workers") {
+  const ImageWorkspace w;
+  const RunFolder none = trained_images(w, {"loader.workers=0", "validation.split=0.2"}).run;
+  for (const char* workers : {"1", "2", "4"}) {
+    const RunFolder run = trained_images(w, {std::string("loader.workers=") + workers, "validation.split=0.2"}).run;
+    CHECK(run.training() == none.training());
+    CHECK(run.model() == none.model());
+    CHECK(run.summary().at("final") == none.summary().at("final"));
+  }
+}
+
+TEST_CASE("augmented images are the same on any number of ranks") {
+  const ImageWorkspace w;
+  w.write("images.toml", [] {
+    std::string text = ImageWorkspace::text(R"({ type = "RandomCrop", size = 12, padding = 2 })");
+    return text.replace(text.find("batch_size = 4"), 14, "global_batch_size = 12");
+  }());
+  const auto of = [&](const std::string& pool) { return losses_of(trained_images(w, {"device_pool=" + pool}).run); };
+  const auto one = of(R"(["cpu"])");
+  CHECK(one.size() == 10);
+  CHECK(are_close(one, of(R"(["cpu", "cpu"])")));
+  CHECK(are_close(one, of(R"(["cpu", "cpu", "cpu"])")));
+}
+
+TEST_CASE("a run of images that was killed in an epoch goes on with the same pixels on another number of ranks") {
+  const ImageWorkspace w;
+  std::string text = ImageWorkspace::text(R"({ type = "RandomCrop", size = 12, padding = 2 })");
+  text.replace(text.find("batch_size = 4"), 14, "global_batch_size = 12");
+  text.replace(text.find("epochs = 2"), 10, "epochs = 400");
+  w.write("images.toml", "checkpoint = { save_every_steps = 3 }\n" + text);
+  const auto process = w.start({"run", "images.toml"});
+  const RunFolder run = w.running(*process, "images", 8);
+  process->signal(SIGKILL);
+  process->wait();
+  REQUIRE(process->all_gone());
+  const Outcome resumed = w.run(
+      {"resume", "images", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]", "--set", "epochs=4", "--data-changed"});
+  INFO(resumed.err);
+  if (resumed.code == 2) return;  // it was quicker than the signal, and is past epoch 4
+  REQUIRE(resumed.code == 0);
+  const RunFolder whole = trained_images(w, {"device_pool=[\"cpu\"]", "epochs=4", "name=\"whole\""}).run;
+  CHECK(run.has_each_step_once(20));
+  CHECK(are_close(losses_of(run), losses_of(whole)));
+}
+
+TEST_CASE("validation and split-off samples are not augmented") {
+  const ImageWorkspace w;
+  // A learning rate of nothing: each validation measures the same weights on the same pixels.
+  const RunFolder run = trained_images(w, {"validation.split=0.2", "optimizer.lr=1e-30", "epochs=3"}).run;
+  std::set<std::string> losses;
+  for (const Json& epoch : run.events("epoch")) losses.insert(epoch.at("val_loss").dump());
+  CHECK(losses.size() == 1);
+  std::set<double> trained;
+  for (const Json& epoch : run.events("epoch")) trained.insert(epoch.at("train_loss").get<double>());
+  CHECK(trained.size() == 3);
+}
+
+TEST_CASE("validation of its own folder derives its transforms, or takes its own") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    for (int image = 0; image < 4; ++image) w.write_image("other", number, image, class_png(number, 100 + image));
+  }
+  const std::string other = "validation.dataset={path=\"other\"}";
+  const auto val_loss = [&](const std::string& dataset) {
+    return trained_images(w, {dataset, "epochs=1"}).run.summary().at("final").at("val_loss").get<double>();
+  };
+  const double derived = val_loss(other);
+  // RandomCrop becomes CenterCrop without its padding, the flip is left out.
+  CHECK(derived == val_loss(R"(validation.dataset={path="other", transforms=[{type="CenterCrop", size=12}]})"));
+  CHECK(derived != val_loss(R"(validation.dataset={path="other", transforms=[{type="RandomVerticalFlip", p=1.0}]})"));
+}
+
+TEST_CASE("mixed images train with shares of classes, and their accuracy is measured on whole ones") {
+  const ImageWorkspace w;
+  const std::string mix = R"(dataset.mix=[{type="MixUp", alpha=0.4}, {type="CutMix", alpha=1.0}])";
+  const RunFolder mixed = trained_images(w, {mix, "validation.split=0.2", "accumulate=2"}).run;
+  CHECK(mixed.summary().at("final").contains("val_accuracy"));
+  const RunFolder plain = trained_images(w, {"validation.split=0.2", "accumulate=2"}).run;
+  CHECK(mixed.training() != plain.training());
+  for (const char* workers : {"0", "3"}) {
+    const RunFolder again =
+        trained_images(w, {mix, "validation.split=0.2", "accumulate=2", std::string("loader.workers=") + workers}).run;
+    CHECK(again.training() == mixed.training());
+    CHECK(again.model() == mixed.model());
+  }
+}
+
+TEST_CASE("a file that does not decode ends the run with its name") {
+  const ImageWorkspace w;
+  w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
+  const Outcome outcome = w.run({"run", "images.toml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "images/noisy/17.png"));
+  CHECK_FALSE(outcome.left);
+}
+
+TEST_CASE("a file that does not decode and that is looked at before the run is refused by name") {
+  const ImageWorkspace w;
+  w.write_image("images", 0, 0, "not an image");
+  check_images_refused(w, {}, {"images/dark/00.png"});
+  const Outcome plan = w.run({"plan", "images.toml"});
+  CHECK(plan.code == 2);
+  CHECK(contains(plan.err, "images/dark/00.png"));
+}
+
+TEST_CASE("files that do not decode are left out, counted and listed, also by a run that goes on") {
+  const ImageWorkspace w;
+  w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
+  w.write_image("images", 0, 5, "not an image");
+  std::string models;
+  for (const char* workers : {"0", "1", "3"}) {
+    const Outcome outcome = trained_images(w, {"dataset.on_bad=\"skip\"", std::string("loader.workers=") + workers});
+    CHECK(contains(outcome.err, "2 images do not decode and were left out: "));
+    CHECK(contains(outcome.err, "images/dark/05.png"));
+    const std::string listed = text_of(outcome.run.path() / "bad_files.txt");
+    const std::string folder = (w.folder() / "images").string();
+    CHECK(listed == folder + "/dark/05.png\n" + folder + "/noisy/17.png\n");
+    std::int64_t samples = 0;
+    for (const Json& step : outcome.run.events("step")) samples += step.at("samples").get<std::int64_t>();
+    CHECK(samples == 2 * 58);
+    if (models.empty()) models = outcome.run.model();
+    CHECK(outcome.run.model() == models);
+  }
+  const Outcome resumed = w.run({"resume", "images", "--set", "epochs=3"});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK(std::count_if(resumed.err.begin(), resumed.err.end(), [](char c) { return c == '\n'; }) > 0);
+  CHECK(contains(resumed.err, "2 images do not decode"));
+}
+
+TEST_CASE("a batch of which no image decodes is an error") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    for (int image = 2; image < kImagesOfClass; ++image) w.write_image("images", number, image, "not an image");
+  }
+  const Outcome outcome = w.run({"run", "images.toml", "--set", "dataset.on_bad=\"skip\""});
+  INFO(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "no other image of its batch of 4"));
+}
+
+TEST_CASE("folders without images, files and labels that are missing are refused before a run") {
+  const ImageWorkspace w;
+  fs::create_directories(w.folder() / "empty" / "class");
+  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "has no image"});
+  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"has no folder in it"});
+  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"there is no such file", "nowhere"});
+  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is no folder"});
+  w.write("images.idx", idx_file({2, 2, 2}, "abcdefgh"));
+  w.write("labels.idx", idx_file({3}, "abc"));
+  check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"none.idx\"}"}, {"none.idx"});
+  check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"labels.idx\"}"},
+                       {"labels.idx: has 3 labels", "has 2 images"});
+  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: there is no such file"});
+  w.write("empty.tar", tar_file({}));
+  check_images_refused(w, {"dataset={name=\"tar\", path=\"empty.tar\"}"}, {"empty.tar: holds no image"});
+}
+
+TEST_CASE("images of other sizes are refused with the name of one and what to do") {
+  const ImageWorkspace w;
+  w.write_image("images", 0, 1, png_file(13, 12, 3, noise(13 * 12 * 3, 1)));
+  w.write("images.toml", ImageWorkspace::text(""));
+  check_images_refused(w, {}, {"images/dark/01.png", "Resize"});
+}
+
+TEST_CASE("plan shows the classes of images with their counts, and the shape and range of a batch") {
+  const ImageWorkspace w;
+  const Outcome plan = w.run({"plan", "images.toml", "--json", "--set", "validation.split=0.25"});
+  INFO(plan.err);
+  REQUIRE(plan.code == 0);
+  const Json data = Json::parse(plan.out).at("data");
+  CHECK(data.at("classes").at("names") == Json(kImageClasses));
+  std::int64_t images = 0;
+  for (const Json& set : data.at("sets")) {
+    for (const Json& count : set.at("class_counts")) images += count.get<std::int64_t>();
+  }
+  CHECK(images == 60);
+  const Json input = data.at("first_batch").at("inputs").at(0);
+  CHECK(input.at("shape") == Json({4, 3, 12, 12}));
+  CHECK(input.at("least") == 0.0);
+  CHECK(input.at("greatest").get<double>() <= 1);
+
+  const Outcome page = w.run({"plan", "images.toml", "--preview", "page.html"});
+  INFO(page.err);
+  REQUIRE(page.code == 0);
+  const std::string html = text_of(w.folder() / "page.html");
+  std::size_t pictures = 0;
+  for (std::size_t at = html.find("\"pixels\""); at != std::string::npos; at = html.find("\"pixels\"", at + 1))
+    ++pictures;
+  CHECK(pictures == 16);
+  CHECK(contains(html, "dark"));
+}
+
+TEST_CASE("predict names each image as it was given, with its class and probabilities") {
+  const ImageWorkspace w;
+  trained_images(w, {"epochs=3"});
+  fs::create_directories(w.folder() / "new" / "deep");
+  w.write("new/b.png", class_png(1, 50));
+  w.write("new/a.png", class_png(0, 51));
+  w.write("new/deep/c.PNG", class_png(2, 52));
+  w.write("new/note.txt", "no image");
+  const std::string header = "path,prediction,probability_dark,probability_light,probability_noisy\n";
+  const std::string folder = predicted(w, {"images", "new"});
+  CHECK(folder.starts_with(header + "new/a.png,dark,"));
+  CHECK(contains(folder, "\nnew/b.png,light,"));
+  CHECK(contains(folder, "\nnew/deep/c.PNG,"));
+  CHECK(std::count(folder.begin(), folder.end(), '\n') == 4);
+  const std::string files = predicted(w, {"images", "new/deep/c.PNG", "new/*.png"});
+  CHECK(files.starts_with(header + "new/deep/c.PNG,"));
+  CHECK(std::count(files.begin(), files.end(), '\n') == 4);
+  w.write("new/bad.png", "not an image");
+  check_predict_fails(w, 2, {"images", "new"}, {"new/bad.png"});
+}
+
+TEST_CASE("eval of another folder draws nothing and has the bits of the validation on it") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    for (int image = 0; image < 4; ++image) w.write_image("other", number, image, class_png(number, 100 + image));
+  }
+  const RunFolder run = trained_images(w, {"validation.dataset={path=\"other\"}", "epochs=1"}).run;
+  const Outcome eval = w.run({"eval", "images", "--set", "dataset.path=\"other\"", "--json"});
+  INFO(eval.err);
+  REQUIRE(eval.code == 0);
+  CHECK(contains(eval.out, run.summary().at("final").at("val_loss").dump()));
+}
+
+TEST_CASE("a folder whose images have changed is refused by name when a run goes on") {
+  const ImageWorkspace w;
+  trained_images(w, {});
+  w.write_image("images", 1, 3, class_png(1, 99) + "x");
+  const Outcome resumed = w.run({"resume", "images", "--set", "epochs=3"});
+  INFO(resumed.err);
+  CHECK(resumed.code == 2);
+  CHECK(contains(resumed.err, "images/light/03.png: has "));
+}
+
+TEST_CASE("ranks that train on images for many epochs do not grow") {
+  const ImageWorkspace w;
+  const auto process = w.start({"run", "images.toml", "--set", "epochs=100000", "--set", "log.tensorboard=false"});
+  const RunFolder run = w.running(*process, "images", 8);
+  const pid_t rank = process->ranks().back();
+  REQUIRE(wait_until([&] { return run.last_step() >= 100; }, process->pid()));
+  const std::int64_t early = resident_kib(rank);
+  const std::int64_t seen = run.last_step();
+  REQUIRE(wait_until([&] { return run.last_step() >= seen + 2000; }, process->pid()));
+  const std::int64_t late = resident_kib(rank);
+  process->signal(SIGINT);
+  process->wait();
+  INFO(early << " KiB, then " << late << " KiB");
+  // 250 epochs of 60 images of 1728 bytes as floats are 26 MB.
+  CHECK(late < early + 8 * 1024);
+}
+
+}  // namespace ddp::system_test
