@@ -44,9 +44,10 @@ function(ddp_write_sdk file precompiled torch)
 ]])
 endfunction()
 
-# The build's own: headers are where they are written.
+# The build's own: headers are where they are written. They are of those floors alone of which cmake/InstallHeaders.cmake
+# installs some.
 set(floors "")
-foreach(floor base config record schedule model format dist checkpoint graph models tokenize datasets data train rank)
+foreach(floor base config record schedule model format dist checkpoint models tokenize datasets train)
   list(APPEND floors "${CMAKE_BINARY_DIR}/floors/${floor}")
 endforeach()
 set(precompiled "")

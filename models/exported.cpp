@@ -9,6 +9,7 @@
 #include <torch/nn/module.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "graph/resolve.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
@@ -110,10 +111,10 @@ class ShapeCheck {
         shape += "any";
       }
     }
-    throw usage_error("the model was exported for an input" + (input.name.empty() ? "" : " \"" + input.name + "\"") +
-                          " of shape [" + shape + "] and type " + c10::toString(input.type) +
-                          ", and the dataset gives " + c10::str(given.sizes()) + " of type " +
-                          c10::toString(given.scalar_type()),
+    throw usage_error("the model was exported for an input" +
+                          (input.name.empty() ? "" : " " + config::in_quotes(input.name)) + " of shape [" + shape +
+                          "] and type " + c10::toString(input.type) + ", and the dataset gives " +
+                          c10::str(given.sizes()) + " of type " + c10::toString(given.scalar_type()),
                       file_,
                       "export it with dynamic_shapes=({0: torch.export.Dim(\"batch\")},) and inputs like those of the "
                       "dataset");
@@ -168,7 +169,8 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
       owner->register_buffer(name, bound.tensor);
     }
   } catch (const c10::Error& error) {
-    throw usage_error("the weight \"" + bound.name + "\": " + error.msg(), "model.path");
+    throw usage_error("the weight " + config::in_quotes(bound.name) + ": " + config::printable(error.msg()),
+                      "model.path");
   }
 
   graph::Executor executor_of_evaluation(const Program& trained, const ExportedOptions& options,

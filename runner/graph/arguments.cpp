@@ -1,6 +1,7 @@
 #include "graph/arguments.h"
 
 #include <stdexcept>
+#include <string_view>
 
 #include <ATen/core/jit_type.h>
 
@@ -16,6 +17,21 @@ using config::member;
 using config::text_member;
 using nlohmann::json;
 using LateKind = CallList::Late::Kind;
+
+// The only kind of argument that an operator may get for a type of numbers, a layout or a memory format; "" for other
+// arguments. To the operator it is a whole number, which the kernels use as an index and do not check.
+std::string_view kind_of_code(const c10::Argument& wanted) {
+  switch (unwrapped(wanted.real_type())->kind()) {
+    case c10::TypeKind::ScalarTypeType:
+      return "as_scalar_type";
+    case c10::TypeKind::LayoutType:
+      return "as_layout";
+    case c10::TypeKind::MemoryFormatType:
+      return "as_memory_format";
+    default:
+      return "";
+  }
+}
 
 }  // namespace
 
@@ -59,6 +75,11 @@ void GraphValues::set_arguments(const c10::FunctionSchema& schema, const json& i
 
 void GraphValues::set_argument(const c10::Argument& wanted, std::int32_t place, const json& given,
                                CallList::Call& call) const {
+  const std::string_view code = kind_of_code(wanted);
+  if (!code.empty() && kind_of(given) != code && kind_of(given) != "as_none") {
+    throw std::runtime_error("the argument " + config::in_quotes(wanted.name()) + " is not of type " +
+                             wanted.real_type()->str());
+  }
   if (set_late(wanted, place, given, call)) return;
   call.arguments[static_cast<std::size_t>(place)] = constant_of(wanted, given, device_);
 }

@@ -93,10 +93,10 @@ IValue power(const Arguments& arguments) {
   const IValue& exponent = argument(arguments, 1);
   if (base.isDouble() || exponent.isDouble() || whole(exponent) < 0) return std::pow(real(base), real(exponent));
   std::int64_t result = 1;
-  for (std::int64_t i = 0; i < whole(exponent); ++i) {
-    const std::int64_t next = product(result, whole(base));
-    if (next == result) break;  // 0 and 1
-    result = next;
+  std::int64_t square = whole(base);
+  for (std::int64_t rest = whole(exponent); rest > 0; rest /= 2) {
+    if (rest % 2 == 1) result = product(result, square);
+    if (rest > 1) square = product(square, square);
   }
   return result;
 }

@@ -28,15 +28,12 @@ constexpr std::array kSwitches = {
     Switch{"feature_alpha_dropout", "train"},
     Switch{"rrelu", "training"},
     Switch{"batch_norm", "training", false, "running_mean"},
-    Switch{"native_batch_norm", "training", false, "running_mean"},
-    Switch{"_native_batch_norm_legit", "training", false, "running_mean"},
     Switch{"instance_norm", "use_input_stats", false, "running_mean"},
     Switch{"lstm", "train"},
     Switch{"gru", "train"},
     Switch{"rnn_tanh", "train"},
     Switch{"rnn_relu", "train"},
     Switch{"scaled_dot_product_attention", "dropout_p", true},
-    Switch{"_scaled_dot_product_flash_attention_for_cpu", "dropout_p", true},
     Switch{"_scaled_dot_product_attention_math", "dropout_p", true},
 };
 

@@ -1,5 +1,6 @@
 #include "graph/program.h"
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -20,6 +21,8 @@ using nlohmann::json;
 
 constexpr std::int64_t kSchema = 8;  // the major version of the format that this reader knows
 constexpr const char* kLogits = "logits";
+// Modules in modules, of a weight's name: each takes a part of the stack, and a copy of all names around it.
+constexpr std::ptrdiff_t kMostParts = 100;
 
 // "Symbol('s77', positive=True, integer=True)" is the symbol s77; other expressions are none.
 std::string symbol_in(const std::string& expression) {
@@ -81,6 +84,9 @@ class ProgramReader {
   void bind(const json& spec, const std::string& name, Program::Bound::Role role) {
     const auto found = weights_.find(name);
     if (found == weights_.end()) throw std::runtime_error("the weight " + config::in_quotes(name) + " is missing");
+    if (std::count(name.begin(), name.end(), '.') >= kMostParts) {
+      throw std::runtime_error("the name of a weight has more than " + std::to_string(kMostParts) + " parts");
+    }
     program_.bound.push_back(
         {.value = text_member(member(spec, "arg"), "name"), .name = name, .role = role, .tensor = found->second});
   }
@@ -166,7 +172,7 @@ class ProgramReader {
       leaf += leaves(children[i]);
     }
     if (outputs == 1) return 0;
-    throw std::runtime_error("forward returns a dict without \"logits\"; it has: " + names);
+    throw std::runtime_error("forward returns a dict without \"logits\"; it has: " + config::printable(names));
   }
 
   static std::size_t leaves(const json& spec) {

@@ -155,7 +155,8 @@ class Resolver {
 
   void add_operation(const json& node, const OperatorName& name) {
     if (!is_allowed(name.name) || name.overload.find("out") != std::string::npos) {
-      throw Refusal("calls aten." + name.name + ", which is not on the list of operators that a model may call",
+      throw Refusal("calls aten." + config::printable(name.name) +
+                        ", which is not on the list of operators that a model may call",
                     "replace it in the model");
     }
     if (use_.evaluates && draws(name.name)) {
@@ -163,7 +164,10 @@ class Resolver {
                     "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
     }
     const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name.name, name.overload});
-    if (!handle) throw Refusal("calls aten." + name.name + "." + name.overload + ", which this PyTorch lacks", "");
+    if (!handle) {
+      throw Refusal("calls aten." + name.name + "." + config::printable(name.overload) + ", which this PyTorch lacks",
+                    "");
+    }
     list_.operators.push_back(std::make_unique<const c10::OperatorHandle>(*handle));
     CallList::Call call{.operation = list_.operators.back().get(), .source = source_line(node)};
     values_.set_arguments(handle->schema(), member(node, "inputs"), call);

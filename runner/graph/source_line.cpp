@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "config/text/source.h"
+
 namespace ddp::graph {
 namespace {
 
@@ -45,7 +47,7 @@ std::string source_line(const nlohmann::json& node) {
     line = std::string(file.substr(file.rfind('/') + 1)) + ", line " + std::string(number);
     if (!code.empty()) line += ": " + std::string(code);
   }
-  return line;
+  return config::printable(line);
 }
 
 }  // namespace ddp::graph

@@ -99,7 +99,7 @@ class WeightReader {
     if (!copy.defined()) {
       const std::string_view bytes = archive_.bytes(folder_ + member);
       copy = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
-      std::memcpy(copy.mutable_data_ptr(), bytes.data(), bytes.size());
+      if (!bytes.empty()) std::memcpy(copy.mutable_data_ptr(), bytes.data(), bytes.size());
     }
     return copy.storage();
   }

@@ -1,6 +1,7 @@
 """An empty CMake project finds an installed ddp-exp, builds the README's model against it, and tests it: no file of the
 checkout and no package of this machine but the compiler is used."""
 
+import json
 import os
 import pathlib
 import re
@@ -45,6 +46,13 @@ def write_project(folder, prefix):
     (folder / "check.cpp").write_text(CHECK.replace("@headers@", "\n".join(f'#include "{name}"' for name in headers)))
 
 
+def check_floors(prefix):
+    """A component of a checkout sees no folder of headers that one of an installation lacks."""
+    includes = json.loads((installing.BUILD / "bin/sdk.json").read_text())["includes"]
+    seen = {name for folder in includes if not folder.startswith("${torch}") for name in os.listdir(folder)}
+    assert seen == set(os.listdir(prefix / "include/ddp-exp")) - {"third_party"}, seen
+
+
 def configure(folder, prefix, code=0, **environment):
     return installing.run_elsewhere(["cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja",
                                      f"-DCMAKE_PREFIX_PATH={prefix}"], folder, code=code, **environment)
@@ -57,6 +65,7 @@ def main(folder):
     project = folder / "project"
     write_project(project, moved)
     installing.check_headers(moved / "lib/ddp-exp")
+    check_floors(moved)
 
     said = configure(project, moved, code=1)
     assert "no LibTorch 2.11.0" in said and "-DDDP_LIBTORCH=" in said, said

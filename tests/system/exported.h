@@ -43,6 +43,9 @@ inline const std::string kWeights = R"text({"config": {
 "fc.bias": {"path_name": "weight_1", "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 3}],
   "requires_grad": true, "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}}}})text";
 
+// The extent of an input that is any batch.
+inline const std::string kAnyBatch = "{\"as_expr\": {\"expr_str\": \"Symbol('s77', positive=True)\"}}";
+
 // A text in the archive's two JSON members, and another in its place.
 using Edit = std::pair<std::string, std::string>;
 

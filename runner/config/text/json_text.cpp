@@ -66,21 +66,21 @@ nlohmann::json parse_json(std::string_view text) { return parse<nlohmann::json>(
 Value parse_value(std::string_view text) { return parse<Value>(text, kMostKeysInOrder); }
 
 const nlohmann::json& member(const nlohmann::json& object, const std::string& key) {
-  if (!object.is_object()) throw std::runtime_error("there is no object that would have \"" + key + "\"");
+  if (!object.is_object()) throw std::runtime_error("there is no object that would have " + in_quotes(key));
   const auto found = object.find(key);
-  if (found == object.end()) throw std::runtime_error("\"" + key + "\" is missing");
+  if (found == object.end()) throw std::runtime_error(in_quotes(key) + " is missing");
   return *found;
 }
 
 std::string text_member(const nlohmann::json& object, const std::string& key) {
   const auto& value = member(object, key);
-  if (!value.is_string()) throw std::runtime_error("\"" + key + "\" is no text");
+  if (!value.is_string()) throw std::runtime_error(in_quotes(key) + " is no text");
   return value.get<std::string>();
 }
 
 double number_member(const nlohmann::json& object, const std::string& key) {
   const auto& value = member(object, key);
-  if (!value.is_number()) throw std::runtime_error("\"" + key + "\" is no number");
+  if (!value.is_number()) throw std::runtime_error(in_quotes(key) + " is no number");
   return value.get<double>();
 }
 
