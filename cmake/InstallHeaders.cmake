@@ -8,6 +8,7 @@ set(contracts
   model/batch_sizes.h model/call.h model/next_token.h model/weights.h
   datasets/dataset.h datasets/arrays.h datasets/draws.h datasets/files.h datasets/histogram.h datasets/in_memory.h
   format/mapped_file.h format/npy.h format/npz.h format/safetensors.h format/table.h
+  format/image.h format/tar.h
   tokenize/tokenizer.h tokenize/utf8.h
   train/loss/loss.h train/loss/classes.h train/metrics/metric.h train/optim/optimizer.h train/states/saved_state.h
   schedule/scheduler.h)
