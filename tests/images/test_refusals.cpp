@@ -5,8 +5,6 @@
 namespace ddp {
 namespace {
 
-constexpr format::Rectangle kCorner{.height = 1, .width = 1};
-
 std::string with_bytes(std::string file, std::size_t at, const std::string& bytes) {
   return file.replace(at, bytes.size(), bytes);
 }
@@ -35,8 +33,8 @@ TEST_CASE("kinds of images that are not read are refused, and the error says whi
   CHECK(contains(refusal_of(animated), "an animated WebP"));
 }
 
-TEST_CASE("a truncated file is refused whatever part of it is decoded") {
-  const Picture picture = make_picture(60, 80);
+TEST_CASE("a truncated file is refused when it is opened: so whatever part of it is decoded later") {
+  const Picture picture = make_picture(200, 300);  // more than libpng reads at once
   const std::vector<std::string> files = {jpeg_of(picture), jpeg_of(picture, {.progressive = true}),
                                           png_of(picture),  png_of(picture, true),
                                           webp_of(picture), webp_of(picture, true)};
@@ -44,8 +42,7 @@ TEST_CASE("a truncated file is refused whatever part of it is decoded") {
     for (std::size_t bytes = 0; bytes + 1 < file.size(); bytes += 1 + file.size() / 50) {
       const std::string cut = file.substr(0, bytes);
       INFO(file.substr(0, 4) << ", " << bytes << " of " << file.size() << " bytes");
-      CHECK(refusal_of(cut) != "");
-      CHECK(refusal_of(cut, kCorner) != "");
+      CHECK(refusal_to_open(cut) != "");
     }
     CHECK(refusal_of(file) == "");
   }

@@ -117,6 +117,8 @@ TEST_CASE("a tar archive that is compressed, truncated, or none at all is refuse
     INFO(end);
     CHECK(contains(refused(bytes.substr(0, end)), "images.tar"));
   }
+  const std::size_t last = bytes.find("lll");
+  CHECK(contains(refused(bytes.substr(0, last + 512)), "it ends within \"last\""));
   CHECK(contains(refusal_of_tar(scratch.folder() / "none.tar"), "none.tar"));
   CHECK(contains(refusal_of_tar(scratch.folder()), scratch.folder().string()));
 }
