@@ -224,7 +224,7 @@ void run(const TrainRequest& request, const Task& t, const TakeReply&) {
   naming_absent_ranks(t, p.groups, [&p] {
     start(p);
     train(p);
-    tell_left_out(t, p.data.sets, p.groups.main);
+    tell_left_out(p.task, p.data.sets, p.groups.main);
   });
   dist::leave(p.groups.main);
   dist::leave(p.groups.control);

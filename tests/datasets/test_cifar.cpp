@@ -34,7 +34,7 @@ at::Tensor cifar_pixels(std::uint32_t seed) {
 
 TEST_CASE("CIFAR-10's five files are the training images, in their order, with the names of its classes") {
   const CifarFolder folder;
-  for (const std::string path : {folder.path("."), folder.path("cifar-10-batches-bin")}) {
+  for (const std::string& path : {folder.path("."), folder.path("cifar-10-batches-bin")}) {
     const auto dataset = built("cifar10", {{"path", path}});
     REQUIRE(dataset->size() == 5);
     const Batch batch = rows_of(*dataset, {4, 0});

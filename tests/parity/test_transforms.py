@@ -1,4 +1,5 @@
-"""The pixels that ddp-exp's transforms make are those of torchvision's v2, bit for bit, from the same drawn numbers.
+"""The pixels that ddp-exp's transforms and mixes make are those of torchvision's v2, bit for bit, from the same drawn
+numbers.
 
 Each list of transforms runs in ddp-exp, which tells what it drew. Then v2's transforms of the same arguments get these
 numbers in the place of what make_params draws.
@@ -135,10 +136,14 @@ def run_program(all_cases, folder, pixels):
     with open(result + ".json") as file:
         told = json.load(file)
     begin = 0
-    for each in told:
+    for case, each in zip(all_cases, told, strict=True):
         if "error" not in each:
             count = int(np.prod(each["shape"]))
             each["image"] = torch.from_numpy(numbers[begin : begin + count].reshape(each["shape"]))
+            begin += count
+        if "mix" in case:
+            count = len(case["labels"]) * case["classes"]
+            each["labels"] = torch.from_numpy(numbers[begin : begin + count].reshape(len(case["labels"]), -1))
             begin += count
     assert begin == len(numbers)
     return told
@@ -187,7 +192,6 @@ def check_names():
         name = drawn.pop("type")
         if drawn.pop("apply", True):
             assert set(drawn) == names_drawn(case["transforms"][0], case["shape"]), (name, drawn)
-    return 0
 
 
 def compare(all_cases, pixels):
@@ -212,10 +216,38 @@ def compare(all_cases, pixels):
     return failures
 
 
+def check_mixes():
+    """Batches that are mixed have the bits of v2's MixUp and CutMix, labels too, from the same lam and box."""
+    draw = np.random.default_rng(3)
+    shape = (5, 3, 23, 31)
+    pixels = draw.integers(0, 256, shape, dtype=np.uint8)
+    labels = [3, 0, 6, 6, 1]
+    both = [of("MixUp", alpha=0.2), of("CutMix", alpha=1)]
+    batches = [
+        {"mix": both, "seed": 42, "step": step, "rank": step % 3, "shape": shape, "labels": labels, "classes": 7}
+        for step in range(40)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        told = run_program(batches, folder, {shape: pixels})
+    types = set()
+    for result in told:
+        drawn = dict(result["draws"])
+        types.add(drawn["type"])
+        transform = getattr(v2, drawn.pop("type"))(num_classes=7)
+        image, target = torch.from_numpy(pixels).float(), torch.tensor(labels)
+        assert set(drawn) == set(transform.make_params([image])), drawn
+        params = {"labels": target, "batch_size": len(labels)} | drawn
+        assert torch.equal(transform.transform(image, params), result["image"]), drawn
+        assert torch.equal(transform.transform(target, params), result["labels"]), drawn
+    assert types == {"MixUp", "CutMix"}, types
+
+
 def main():
+    check_names()
+    check_mixes()
     pixels = images()
     shapes = [shape for shape in pixels if shape[1:] != PHOTO]
-    failures = check_names() + compare(list(cases(shapes)), pixels)
+    failures = compare(list(cases(shapes)), pixels)
     failures += compare(list(cases([(3, *PHOTO)])), pixels)
     sys.exit(1 if failures else 0)
 

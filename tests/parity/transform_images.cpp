@@ -2,7 +2,9 @@
 //   transform_images CASES.json OUT
 // A case is {"transforms": […], "derived": bool, "seed", "epoch", "sample", "layout": "planar", "interleaved" or
 // "file", "pixels": "FILE", "shape": [c, h, w]}. OUT.json gets [{"shape", "draws"}, …] or {"error"}, OUT the float32
-// numbers of all images, one behind the other.
+// numbers of all images, one behind the other. A case with "mix", a list, "labels", "classes", "step" and "rank" is of
+// a batch of images, shape [n, c, h, w]: the labels' numbers come behind the images', and "draws" is a table.
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -10,8 +12,10 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
+#include "datasets/image/mix.h"
 #include "datasets/image/pipeline.h"
 
 namespace ddp::datasets {
@@ -40,6 +44,20 @@ at::Tensor read_pixels(const config::Value& given) {
   return pixels;
 }
 
+void write_numbers(const at::Tensor& tensor, std::ofstream& to) {
+  to.write(static_cast<const char*>(tensor.const_data_ptr()), static_cast<std::streamsize>(tensor.nbytes()));
+}
+
+config::Value run_mix(const config::Value& given, std::ofstream& numbers) {
+  Batch batch(read_pixels(given).to(at::kFloat), at::tensor(given.at("labels").get<std::vector<std::int64_t>>()));
+  const Place place{.step = given.at("step"), .micro_batch = 1, .rank = given.at("rank")};
+  config::Value told = config::Value::object();
+  Mixer(given.at("mix"), given.at("seed")).mix(batch, place, given.at("classes"), Told(told));
+  write_numbers(batch.inputs.front().second.contiguous(), numbers);
+  write_numbers(batch.targets.front().second.contiguous(), numbers);
+  return {{"shape", given.at("shape")}, {"draws", told}};
+}
+
 config::Value run(const config::Value& given, std::ofstream& numbers) {
   const at::Tensor pixels = read_pixels(given);
   const FileOfPixels file(pixels);
@@ -54,7 +72,7 @@ config::Value run(const config::Value& given, std::ofstream& numbers) {
   const Pipeline pipeline(given.at("transforms"), given.at("seed"), given.at("derived"));
   const auto name = [](std::int64_t) { return std::string("image"); };
   const at::Tensor batch = pipeline.batch(at::full({1}, sample, at::kLong), epoch, open, name);
-  numbers.write(static_cast<const char*>(batch.const_data_ptr()), static_cast<std::streamsize>(batch.nbytes()));
+  write_numbers(batch, numbers);
   return {{"shape", batch.sizes().slice(1).vec()}, {"draws", pipeline.draws(open(sample), epoch, sample)}};
 }
 
@@ -71,7 +89,8 @@ int main(int argc, char** argv) {
   ddp::config::Value results = ddp::config::Value::array();
   for (const auto& given : ddp::config::Value::parse(in)) {
     try {
-      results.push_back(ddp::datasets::run(given, numbers));
+      results.push_back(given.contains("mix") ? ddp::datasets::run_mix(given, numbers)
+                                              : ddp::datasets::run(given, numbers));
     } catch (const ddp::Error& error) {
       results.push_back({{"error", error.what()}});
     }
