@@ -2,35 +2,15 @@
 #include <bit>
 #include <charconv>
 #include <random>
-#include <utility>
 
 #include "catch.h"
-#include "errors.h"
-#include "format/table.h"
-#include "tables/files.h"
+#include "tables/csv_text.h"
 #include "words.h"
 
 namespace ddp {
 namespace {
 
 using format::CellType;
-using format::TableOptions;
-
-const std::vector<format::WantedColumn> kAB{{"a"}, {"b"}};
-const std::vector<format::WantedColumn> kText{{"a", CellType::text}};
-
-// What reading these columns of a CSV of this content says.
-std::string csv_error(const std::string& content, const std::vector<format::WantedColumn>& wanted = kAB) {
-  const TableFolder folder;
-  const auto file = folder.write("t.csv", content);
-  return error_of([&] { rows_of(file, {}, wanted); });
-}
-
-Rows csv_rows(const std::string& content, const std::vector<format::WantedColumn>& wanted = kAB,
-              const TableOptions& options = {}) {
-  const TableFolder folder;
-  return rows_of(folder.write("t.csv", content), options, wanted);
-}
 
 }  // namespace
 
@@ -83,17 +63,6 @@ TEST_CASE("Every double survives its way through the text of a CSV, bit for bit"
   }
   CHECK(row == 50000);
   CHECK(same == values.size());
-}
-
-TEST_CASE("Cells in quotes may hold line breaks and delimiters") {
-  const std::string cell = "one\ntwo,\r\n\"three\"";
-  CHECK(csv_rows("a,b\n\"one\ntwo,\r\n\"\"three\"\"\",1\n", kText) == Rows{{cell}});
-  // More of them than fit into one block of the reader.
-  std::string text = "a,b\n";
-  for (int i = 0; i < 300000; ++i) text += "\"x\n,y" + std::to_string(i) + "\",1\n";
-  const Rows rows = csv_rows(text, kText);
-  REQUIRE(rows.size() == 300000);
-  CHECK(rows[299999][0] == "x\n,y299999");
 }
 
 TEST_CASE("Lines may end in CR LF, in CR, or not at all; empty ones are no rows; a byte order mark is no part") {
@@ -162,10 +131,6 @@ TEST_CASE("Mistakes are found behind the first block of a file") {
   CHECK(contains(csv_error(content + "1,x\n"), "t.csv:" + std::to_string(lines + 1) + ": column \"b\": \"x\""));
 }
 
-TEST_CASE("A quoted cell that is never closed is named with the line where it begins") {
-  CHECK(contains(csv_error("a,b\n1,2\n3,\"4\n5,6\n"), "t.csv:3: a quoted cell begins here and is never closed"));
-}
-
 TEST_CASE("Text that is not UTF-8 is refused with its line; as a number's cell it is shown without its bytes") {
   CHECK(contains(csv_error("a,b\nx,1\n\xff\xfe,2\n", kText), "t.csv:3: column \"a\""));
   CHECK(contains(csv_error("a,b\n\xff\x1b[2J,2\n"), "\"??[2J\" is not a number"));
@@ -206,86 +171,6 @@ TEST_CASE("Rows of one column, and rows with thousands of columns, are read") {
   }
   CHECK(csv_rows(wide + "\n" + cells + "\n" + cells + "\n", {{"c199999"}, {"c0"}}) ==
         Rows{{"0.123456789012", "0.5"}, {"0.123456789012", "0.5"}});
-}
-
-TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes, and with a quote in them") {
-  // Each block of a file is read in one of two ways, whichever its bytes allow: a quote in a cell allows one alone.
-  std::mt19937_64 random(11);
-  const std::vector<std::string> cells = {"0",
-                                          "-0",
-                                          "7",
-                                          "-12.5",
-                                          "3.",
-                                          ".25",
-                                          "-.5",
-                                          "1e5",
-                                          "2.5E-3",
-                                          "NA",
-                                          "",
-                                          "nan",
-                                          "null",
-                                          "inf",
-                                          "-inf",
-                                          "+4",
-                                          " 8 ",
-                                          "1e400",
-                                          "5e-324",
-                                          "0.1",
-                                          "9007199254740993",
-                                          "1234567890123456789",
-                                          "12345678901234567890123",
-                                          "0.30000000000000004",
-                                          "123456.789012345678"};
-  for (const std::string end : {"\n", "\r\n", "\r"}) {
-    for (const char delimiter : {',', ';', '\t', '.', '-', '5'}) {
-      std::string plain = std::string("a") + delimiter + "b" + delimiter + "c" + delimiter + "d" + end;
-      std::string quoted = plain, quote_inside = plain;
-      for (int row = 0; row < 300; ++row) {
-        for (int column = 0; column < 3; ++column) {
-          const std::string& cell = cells[random() % cells.size()];
-          const bool holds_delimiter = cell.find(delimiter) != std::string::npos;
-          const std::string taken = holds_delimiter ? "7" == std::string(1, delimiter) ? "8" : "7" : cell;
-          plain += taken + delimiter;
-          quoted += '"' + taken + '"' + delimiter;
-          quote_inside += '"' + taken + '"' + delimiter;
-        }
-        const std::string after = row < 299 ? end : "";
-        plain += "d" + after;
-        quoted += "\"d\"" + after;
-        quote_inside += "\"d\"\"d\"" + after;
-      }
-      INFO("delimiter " << delimiter << ", line end of " << end.size());
-      const TableOptions options{.delimiter = delimiter};
-      for (const auto& wanted : {std::vector<format::WantedColumn>{{"c"}, {"a"}},
-                                 {{"b", CellType::text}, {"a"}},
-                                 {{"a"}, {"b"}, {"c", CellType::text}},
-                                 {{"c"}, {"c"}, {"a", CellType::text}}}) {
-        const Rows rows = csv_rows(plain, wanted, options);
-        CHECK(rows.size() == 300);
-        CHECK(rows == csv_rows(quoted, wanted, options));
-        CHECK(rows == csv_rows(quote_inside, wanted, options));
-      }
-    }
-  }
-}
-
-TEST_CASE("Quoted cells are read in every block of a file, and a line break or a quote in one of them ends no row") {
-  const std::vector<format::WantedColumn> wanted{{"a"}, {"b", CellType::text}};
-  constexpr int kRows = 300'000;  // of 4 MB: several blocks
-  std::string first = "a,b\n", second;
-  for (int row = 0; row < kRows; ++row) {
-    (row < kRows / 2 ? first : second) += std::to_string(row) + ",\"x, " + std::to_string(row % 7) + "\"\n";
-  }
-  const Rows simple = csv_rows(first + "5,\"odd\"\n" + second, wanted);
-  REQUIRE(simple.size() == kRows + 1);
-  CHECK(simple.back() == std::vector<std::string>{"299999", "x, 0"});
-  for (const auto& [cell, text] :
-       {std::pair{"\"o\nd\"", "o\nd"}, {"\"o\"\"d\"", "o\"d"}, {"o\"d", "o\"d"}, {"\"o\"d", "od"}}) {
-    INFO(cell);
-    Rows expected = simple;
-    expected[kRows / 2][1] = text;
-    CHECK((csv_rows(first + "5," + cell + "\n" + second, wanted) == expected));
-  }
 }
 
 TEST_CASE("A row without quotes that is ragged is named, wherever it stands in the file") {
