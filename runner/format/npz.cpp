@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "config/text/source.h"
 #include "format/npy.h"
+#include "format/refusal.h"
 
 namespace ddp::format {
 namespace {
@@ -67,12 +68,8 @@ at::Tensor NpzFile::inflated(const std::string& name) const try {
   at::Tensor bytes = at::empty({static_cast<std::int64_t>(packed.size)}, at::kByte);
   inflate_member(packed, static_cast<char*>(bytes.mutable_data_ptr()), packed.size);
   return bytes;
-} catch (const Error&) {
-  throw;
-} catch (const c10::Error& error) {
-  throw usage_error(error.msg(), shown(name));
-} catch (const std::exception& error) {
-  throw usage_error(error.what(), shown(name));
+} catch (...) {
+  throw_refusal(shown(name));
 }
 
 Array NpzFile::stored(const std::string& name) const {

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/error.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
+#include "format/refusal.h"
 #include "graph/archive.h"
 #include "graph/scalar_types.h"
 #include "graph/weights.h"
@@ -186,14 +186,8 @@ class ProgramReader {
 
 }  // namespace
 
-Program read_program(const std::filesystem::path& file) try {
-  return ProgramReader(file).read();
-} catch (const Error&) {
-  throw;
-} catch (const c10::Error& error) {
-  throw usage_error(error.msg(), file.string());
-} catch (const std::exception& error) {
-  throw usage_error(error.what(), file.string());
+Program read_program(const std::filesystem::path& file) try { return ProgramReader(file).read(); } catch (...) {
+  format::throw_refusal(file.string());
 }
 
 }  // namespace ddp::graph

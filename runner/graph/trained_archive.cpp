@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "config/text/source.h"
+#include "format/refusal.h"
 #include "graph/archive.h"
 #include "graph/program.h"
 #include "graph/resolve.h"
@@ -83,12 +84,8 @@ void write_trained_archive(const std::filesystem::path& file, const NamedTensors
     writer.writeRecord(name, bytes.data(), bytes.size());
   }
   writer.writeEndOfFile();
-} catch (const Error&) {
-  throw;
-} catch (const c10::Error& error) {
-  throw usage_error(error.msg(), file.string());
-} catch (const std::exception& error) {
-  throw usage_error(error.what(), file.string());
+} catch (...) {
+  format::throw_refusal(file.string());
 }
 
 }  // namespace ddp::graph

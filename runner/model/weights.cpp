@@ -10,6 +10,18 @@
 
 namespace ddp::model {
 
+std::int64_t count_of(const NamedTensors& tensors) {
+  std::int64_t numbers = 0;
+  for (const auto& [name, tensor] : tensors) numbers += tensor.numel();
+  return numbers;
+}
+
+std::int64_t bytes_of(const NamedTensors& tensors) {
+  std::int64_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  return bytes;
+}
+
 void load_weights(const NamedTensors& tensors, torch::nn::Module& module, const std::string& where) {
   const at::NoGradGuard no_grad;
   std::map<std::string, at::Tensor> targets;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "model/named_tensors.h"
@@ -9,6 +10,10 @@ class Module;
 }
 
 namespace ddp::model {
+
+// Counts the numbers in all tensors, and their bytes.
+std::int64_t count_of(const NamedTensors& tensors);
+std::int64_t bytes_of(const NamedTensors& tensors);
 
 // Copies tensors into a module's parameters and buffers by name, onto the devices that those are on. `where` names the
 // source in errors. Throws ddp::Error (training) where names, shapes or dtypes differ.

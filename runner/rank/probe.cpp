@@ -28,18 +28,6 @@
 namespace ddp::rank {
 namespace {
 
-std::int64_t bytes_of(const NamedTensors& tensors) {
-  std::int64_t bytes = 0;
-  for (const auto& [name, tensor] : tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
-  return bytes;
-}
-
-std::int64_t count_of(const NamedTensors& tensors) {
-  std::int64_t numbers = 0;
-  for (const auto& [name, tensor] : tensors) numbers += tensor.numel();
-  return numbers;
-}
-
 // Samples that show whether model, data and loss fit. Two, because normalisation needs more than one.
 constexpr std::int64_t kTried = 2;
 
@@ -89,39 +77,38 @@ double time_of_step(torch::nn::AnyModule& model, const config::Experiment& e, co
   return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void measure_model(const Task& t, bool timed, Probe& probe) {
+torch::nn::AnyModule build_model(const Task& t, bool copied) {
   const auto& e = *t.experiment;
-  at::manual_seed(static_cast<std::uint64_t>(e.seed));
-  const data::Sets sets = build_sets(t);
-  probe.train_samples = sets.train.size();
-  probe.validation_samples = sets.validation.size();
-  probe.test_samples = sets.test.size();
-  const bool copied = dist::copies_model(e.parallel) && t.devices.size() > 1;
   const models::Placement placement{.devices = std::vector<c10::Device>(copied ? 1 : t.devices.size(), c10::kCPU)};
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   model::freeze(*model.ptr(), e.freeze);
-  const auto parameters = each_once(named(model.ptr()->named_parameters()));
-  const NamedTensors trained = trained_of(parameters);
-  const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
-  const auto loss = train::losses().build(e.loss.name, e.loss.options);
-  probe.parameters = count_of(parameters);
-  probe.parameter_bytes = bytes_of(parameters);
-  probe.gradient_bytes = bytes_of(trained);
-  probe.frozen_parameters = probe.parameters - count_of(trained);
-  probe.optimizer_bytes = optimizer->copies() * probe.gradient_bytes;
-  probe.buffer_bytes = bytes_of(named(model.ptr()->named_buffers()));
+  if (copied) dist::require_cloneable(*model.ptr());
+  return model;
+}
 
-  if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(model.ptr().get())) {
+void measure_sets(const data::Sets& sets, Probe& probe) {
+  probe.train_samples = sets.train.size();
+  probe.validation_samples = sets.validation.size();
+  probe.test_samples = sets.test.size();
+}
+
+void measure_weights(const torch::nn::Module& model, const NamedTensors& parameters, const train::Optimizer& optimizer,
+                     Probe& probe) {
+  const NamedTensors trained = trained_of(parameters);
+  probe.parameters = model::count_of(parameters);
+  probe.parameter_bytes = model::bytes_of(parameters);
+  probe.gradient_bytes = model::bytes_of(trained);
+  probe.frozen_parameters = probe.parameters - model::count_of(trained);
+  probe.optimizer_bytes = optimizer.copies() * probe.gradient_bytes;
+  probe.buffer_bytes = model::bytes_of(named(model.named_buffers()));
+  if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(&model)) {
     probe.least_batch = limited->batch_sizes().least;
     probe.most_batch = limited->batch_sizes().most;
   }
+}
 
-  if (copied) dist::require_cloneable(*model.ptr());
-  try_saved(t, *model.ptr(), *optimizer);
-
-  const datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
-  const at::NoGradGuard no_grad;
-  const at::Tensor output = forward(model, e, batch.inputs);
+void try_loss(const config::Experiment& e, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+  const auto loss = train::losses().build(e.loss.name, e.loss.options);
   try {
     loss(output, train::only_target(batch.targets));
   } catch (const c10::Error& error) {
@@ -129,13 +116,29 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
-  if (timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);
   const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
   if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
     probe.warnings.push_back(
         "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
         "model as many outputs as there are classes");
   }
+}
+
+void measure_model(const Task& t, bool timed, Probe& probe) {
+  const auto& e = *t.experiment;
+  at::manual_seed(static_cast<std::uint64_t>(e.seed));
+  const data::Sets sets = build_sets(t);
+  measure_sets(sets, probe);
+  torch::nn::AnyModule model = build_model(t, dist::copies_model(e.parallel) && t.devices.size() > 1);
+  const NamedTensors parameters = each_once(named(model.ptr()->named_parameters()));
+  const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
+  measure_weights(*model.ptr(), parameters, *optimizer, probe);
+  try_saved(t, *model.ptr(), *optimizer);
+
+  const datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
+  const at::NoGradGuard no_grad;
+  try_loss(e, forward(model, e, batch.inputs), batch, probe);
+  if (timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);
 }
 
 // A failure that names no place of its own is blamed on the model.

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/engine.h>
@@ -23,16 +22,6 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::int64_t kDefaultCap = 25 << 20;
-
-// Returns the parameters that DDP reduces: those that need a gradient, each once.
-std::vector<at::Tensor> reduced_parameters(const NamedTensors& parameters) {
-  std::vector<at::Tensor> list;
-  std::unordered_set<const void*> seen;
-  for (const auto& [name, tensor] : parameters) {
-    if (tensor.requires_grad() && seen.insert(tensor.unsafeGetTensorImpl()).second) list.push_back(tensor);
-  }
-  return list;
-}
 
 std::vector<at::Tensor> detached(const NamedTensors& first, const NamedTensors& second) {
   std::vector<at::Tensor> list;
@@ -114,7 +103,7 @@ class Ddp : public Parallel {
 };
 
 void Ddp::start(const Buckets& buckets) {
-  reduced_ = reduced_parameters(parameters());
+  reduced_ = tensors_of(trained_of(parameters()));
   const auto group = c10::intrusive_ptr<c10d::ProcessGroup>::reclaim_copy(group_.get());
   c10d::verify_params_across_processes(group, reduced_, std::nullopt);
   broadcast_from_rank_0(group_, detached(parameters(), this->buffers()));
