@@ -90,4 +90,12 @@ std::vector<fs::path> SourcesWorkspace::left_over() const {
   return left;
 }
 
+std::vector<fs::path> SourcesWorkspace::unfinished() const {
+  std::vector<fs::path> unfinished;
+  for (const fs::path& entry : cache_entries(*this)) {
+    if (entry.extension() == ".lock" || entry.extension() == ".tmp") unfinished.push_back(entry);
+  }
+  return unfinished;
+}
+
 }  // namespace ddp::system_test

@@ -21,6 +21,8 @@ class SourcesWorkspace : public Workspace {
   std::vector<std::filesystem::path> compiled() const;
   // All other entries of the cache but for locks and lists of headers: none is left behind.
   std::vector<std::filesystem::path> left_over() const;
+  // What a compilation has there while it goes on: its folder and its lock.
+  std::vector<std::filesystem::path> unfinished() const;
 };
 
 // The model "own": a hidden layer of `width`, behind `activation`. `more`: code at its end.

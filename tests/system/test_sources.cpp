@@ -137,6 +137,31 @@ TEST_CASE("control-C while a source is compiled ends the compiler and leaves not
   CHECK_FALSE(fs::exists(w.results()));
 }
 
+TEST_CASE("what a killed compilation leaves goes when another source is compiled, and what one that runs has stays") {
+  const SourcesWorkspace w;
+  w.write("own.cpp", "#include \"endless.h\"\n" + own_model());
+  REQUIRE(mkfifo((w.folder() / "endless.h").c_str(), 0600) == 0);  // who reads it waits
+  const auto killed = w.start({"run", "own.toml"});
+  REQUIRE(wait_until([&] { return killed->members().size() > 2; }, killed->pid()));
+  for (const Member& member : killed->members()) kill(member.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return killed->all_gone(); }));
+  REQUIRE(w.left_over().size() == 1);
+  const std::vector<fs::path> of_killed = w.unfinished();
+  REQUIRE(of_killed.size() == 2);  // its folder and its lock
+
+  w.write("own.cpp", "#include \"endless.h\"\n" + own_model("at::relu"));
+  const auto running = w.start({"run", "own.toml"});
+  REQUIRE(wait_until([&] { return running->members().size() > 2; }, running->pid()));
+  for (const fs::path& file : of_killed) CHECK_FALSE(fs::exists(file));
+  const std::vector<fs::path> of_running = w.unfinished();
+  w.write("other.cpp", own_model());
+  REQUIRE(w.run({"validate", "own.toml", "--set", "sources=[\"other.cpp\"]"}).code == 0);
+  for (const fs::path& file : of_running) CHECK(fs::exists(file));
+  running->signal(SIGINT);
+  CHECK(running->wait() == 130);
+  CHECK(w.left_over().empty());
+}
+
 TEST_CASE("a run on a model of one's own that is killed inside an epoch and resumed has the same bits") {
   const SourcesWorkspace w;
   const auto [killed, whole] = kill_and_resume(w, "own");

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,35 @@
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kLock = ".lock";
+constexpr const char* kTemporary = ".tmp";
+
+fs::path lock_of(const fs::path& entry) { return entry.string() + kLock; }
+fs::path unfinished(const fs::path& entry) { return entry.string() + kTemporary; }
+
+// Opens the file of an entry's lock, made where it is not there.
+FileDescriptor open_lock(const fs::path& file) {
+  return FileDescriptor(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+// Tells whether a lock is that of the file which has this name now: remove_unfinished may have removed the one that was
+// opened, and other processes lock another one.
+bool is_current(const FileDescriptor& lock, const fs::path& file) {
+  struct stat own {};
+  struct stat named {};
+  return fstat(lock.get(), &own) == 0 && lstat(file.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
+         own.st_ino == named.st_ino;
+}
+
+// The entry that a file of its own belongs to: NAME of NAME.lock and NAME.headers.tmp.
+fs::path owner_of(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return file.parent_path() / name.substr(0, name.find('.'));
+}
+
+}  // namespace
 
 fs::path plugin_cache() {
   const fs::path cache = cache_folder() / "plugins";
@@ -26,19 +57,38 @@ fs::path plugin_cache() {
   return cache;
 }
 
-FileDescriptor lock_file(const fs::path& file) {
-  FileDescriptor lock(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  while (lock && flock(lock.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) lock.close();
+FileDescriptor lock_entry(const fs::path& entry) {
+  const fs::path file = lock_of(entry);
+  for (;;) {
+    FileDescriptor lock = open_lock(file);
+    while (lock && flock(lock.get(), LOCK_EX) != 0) {
+      if (errno != EINTR) lock.close();
+    }
+    if (!lock) {
+      throw usage_error("cannot be locked: " + errno_text(errno), file.string(),
+                        "set XDG_CACHE_HOME to a folder that can be written");
+    }
+    if (is_current(lock, file)) return lock;
   }
-  if (!lock) {
-    throw usage_error("cannot be locked: " + errno_text(errno), file.string(),
-                      "set XDG_CACHE_HOME to a folder that can be written");
-  }
-  return lock;
 }
 
-UnfinishedFolder::UnfinishedFolder(fs::path path) : path_(std::move(path)) {
+void remove_unfinished(const fs::path& cache) {
+  std::map<fs::path, std::vector<fs::path>> left;  // by the entry
+  for (const fs::path& file : paths::entries(cache)) {
+    if (file.extension() == kTemporary) left[owner_of(file)].push_back(file);
+    if (file.extension() == kLock) left[owner_of(file)];
+  }
+  for (const auto& [entry, files] : left) {
+    const fs::path lock_file = lock_of(entry);
+    const FileDescriptor lock = open_lock(lock_file);
+    if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !is_current(lock, lock_file)) continue;
+    std::error_code gone;
+    for (const fs::path& file : files) fs::remove_all(file, gone);
+    fs::remove(lock_file, gone);
+  }
+}
+
+UnfinishedFolder::UnfinishedFolder(const fs::path& entry) : path_(unfinished(entry)) {
   paths::remove_all(path_);
   paths::make_folders(path_);
 }
@@ -48,18 +98,24 @@ UnfinishedFolder::~UnfinishedFolder() {
   fs::remove_all(path_, gone);
 }
 
-void remove_oldest_folders(const fs::path& cache, const std::string& prefix, std::size_t kept) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> folders;
+void note_use(const fs::path& entry) {
+  std::error_code gone;
+  fs::last_write_time(entry, fs::file_time_type::clock::now(), gone);
+}
+
+void remove_oldest(const fs::path& cache, const std::string& prefix, const std::string& extension, std::size_t kept) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> entries;
   for (const fs::path& entry : paths::entries(cache)) {
+    if (!entry.filename().string().starts_with(prefix) || entry.extension() != extension) continue;
     std::error_code gone;
-    if (!entry.filename().string().starts_with(prefix) || !entry.extension().empty()) continue;
-    if (fs::is_directory(entry, gone)) folders.emplace_back(fs::last_write_time(entry, gone), entry);
+    const fs::file_time_type used = fs::last_write_time(entry, gone);
+    if (!gone) entries.emplace_back(used, entry);
   }
-  if (folders.size() <= kept) return;
-  std::sort(folders.begin(), folders.end());
-  for (std::size_t i = 0; i < folders.size() - kept; ++i) {
+  if (entries.size() <= kept) return;
+  std::sort(entries.begin(), entries.end());
+  for (std::size_t i = 0; i < entries.size() - kept; ++i) {
     std::error_code gone;
-    fs::remove_all(folders[i].second, gone);
+    fs::remove_all(entries[i].second, gone);
   }
 }
 

@@ -11,14 +11,17 @@ namespace ddp::launch {
 // Makes the folder. Throws ddp::Error (usage) where it cannot be written.
 std::filesystem::path plugin_cache();
 
-// Opens a lock, and waits until no other process has it. Throws ddp::Error (usage).
-FileDescriptor lock_file(const std::filesystem::path& file);
+// Returns the lock of an entry of the cache, NAME.lock, once no other process has it. Throws ddp::Error (usage).
+FileDescriptor lock_entry(const std::filesystem::path& entry);
 
-// A folder that is filled under a lock. It goes with this, unless it was renamed; so does one that a process left which
-// was killed.
+// Removes what killed processes left: each NAME.lock that nobody has, with NAME.tmp and NAME.headers.tmp.
+void remove_unfinished(const std::filesystem::path& cache);
+
+// The folder of an entry while it is filled, under the entry's lock: NAME.tmp. It goes with this, unless it was
+// renamed.
 class UnfinishedFolder {
  public:
-  explicit UnfinishedFolder(std::filesystem::path path);
+  explicit UnfinishedFolder(const std::filesystem::path& entry);
   ~UnfinishedFolder();
   UnfinishedFolder(const UnfinishedFolder&) = delete;
   UnfinishedFolder& operator=(const UnfinishedFolder&) = delete;
@@ -29,7 +32,10 @@ class UnfinishedFolder {
   const std::filesystem::path path_;
 };
 
-// Removes the folders whose names begin so but for the newest.
-void remove_oldest_folders(const std::filesystem::path& cache, const std::string& prefix, std::size_t kept);
+// Notes that an entry is used now: those that are used least go first.
+void note_use(const std::filesystem::path& entry);
+// Removes the entries whose names begin and end so but for the newest.
+void remove_oldest(const std::filesystem::path& cache, const std::string& prefix, const std::string& extension,
+                   std::size_t kept);
 
 }  // namespace ddp::launch

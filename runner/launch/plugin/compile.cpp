@@ -33,12 +33,6 @@ void show(const Ended& ended) {
   std::fwrite(ended.output.data(), 1, ended.output.size(), stderr);
 }
 
-std::string names_of(const std::vector<fs::path>& sources) {
-  std::string names;
-  for (const fs::path& source : sources) names += (names.empty() ? "" : ", ") + source.filename().string();
-  return names;
-}
-
 void link(const Sdk& sdk, std::size_t count, const fs::path& made) {
   std::vector<std::string> command = sdk.compiler;
   command.insert(command.end(), sdk.flags.begin(), sdk.flags.end());
@@ -55,7 +49,7 @@ std::vector<HeaderPlace> compile(const Sdk& sdk, const fs::path& cache, const So
                                  const fs::path& made) {
   const fs::path header = precompiled_header(sdk, cache);
   const std::vector<fs::path>& sources = texts.sources();
-  log::info("compiling " + names_of(sources));
+  log::info("compiling " + file_names(sources));
   std::vector<std::vector<std::string>> commands;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     commands.push_back(command_for(sdk, header, sources[i], made, i));
@@ -67,7 +61,7 @@ std::vector<HeaderPlace> compile(const Sdk& sdk, const fs::path& cache, const So
     if (ended[i].code != 0) failed.push_back(sources[i]);
   }
   if (!failed.empty()) {
-    throw usage_error("does not compile; the lines above say why", names_of(failed), "correct it and try again");
+    throw usage_error("does not compile; the lines above say why", file_names(failed), "correct it and try again");
   }
   link(sdk, sources.size(), made);
   std::vector<fs::path> others = sdk.includes;

@@ -24,6 +24,7 @@ namespace {
 using config::Value;
 
 constexpr const char* kPrefix = "plugin-";
+constexpr const char* kHeaders = ".headers";
 constexpr std::size_t kMostKept = 100;
 
 // plugin.json, beside the library: it is read before any code of the library runs.
@@ -52,7 +53,7 @@ std::string key_of_sources(const Sdk& sdk, const SourceTexts& texts) {
 
 // The headers that the compiler found when it compiled these sources last. With the same sources and headers it finds
 // the same ones again.
-fs::path headers_file(const fs::path& cache, const std::string& key) { return cache / (key + ".headers"); }
+fs::path headers_file(const fs::path& cache, const std::string& key) { return cache / (key + kHeaders); }
 
 std::vector<HeaderPlace> read_headers(const fs::path& file) {
   return Value::parse(record::read_text(file)).get<std::vector<HeaderPlace>>();
@@ -80,8 +81,8 @@ std::optional<config::Components> find_compiled(const fs::path& cache, const std
   const fs::path folder = folder_of(cache, key, texts);
   const auto file = config::read<PluginFile>(Value::parse(record::read_text(folder / "plugin.json")));
   if (file.build != build_id() || file.library != record::hash_hex_of(folder / "plugin.so")) return {};
-  std::error_code ignored;
-  fs::last_write_time(folder, fs::file_time_type::clock::now(), ignored);  // the oldest are removed
+  note_use(folder);
+  note_use(headers_file(cache, key));
   return merged(folder, file);
 } catch (const Error&) {
   return {};
@@ -91,7 +92,7 @@ std::optional<config::Components> find_compiled(const fs::path& cache, const std
 
 // Compiles the sources into a folder of the cache that is there as a whole or not at all. The caller holds the lock.
 config::Components compile_into(const fs::path& cache, const std::string& key, const Sdk& sdk, SourceTexts texts) {
-  const UnfinishedFolder made(cache / (key + ".tmp"));
+  const UnfinishedFolder made(cache / key);
   const auto begun = fs::file_time_type::clock::now();
   const std::vector<HeaderPlace> headers = compile(sdk, cache, texts, made.path());
   const bool same = SourceTexts(texts.sources()) == texts;
@@ -106,13 +107,14 @@ config::Components compile_into(const fs::path& cache, const std::string& key, c
                         .sources = {names.begin(), end_of_sources},
                         .files = names,
                         .components = components};
-  texts.write(made.path() / "sources");
+  texts.write(config::Plugin{.folder = made.path()}.texts());
   record::write_atomically(made.path() / "plugin.json", config::write(file).dump());
   const fs::path folder = folder_of(cache, key, texts);
   paths::remove_all(folder);  // a damaged one
   paths::rename(made.path(), folder);
   record::write_atomically(headers_file(cache, key), Value(headers).dump());
-  remove_oldest_folders(cache, kPrefix, kMostKept);
+  remove_oldest(cache, kPrefix, "", kMostKept);
+  remove_oldest(cache, "", kHeaders, kMostKept);
   return merged(folder, file);
 }
 
@@ -125,8 +127,9 @@ config::Components components_with(const std::vector<fs::path>& sources) {
   const SourceTexts texts(sources);
   const std::string key = key_of_sources(sdk, texts);
   if (auto known = find_compiled(cache, key, sources)) return *known;
-  const FileDescriptor lock = lock_file(cache / (key + ".lock"));
+  const FileDescriptor lock = lock_entry(cache / key);
   if (auto known = find_compiled(cache, key, sources)) return *known;
+  remove_unfinished(cache);
   return compile_into(cache, key, sdk, texts);
 }
 

@@ -29,11 +29,11 @@ std::string key_of(const Sdk& sdk) {
   return record::hash_hex(all);
 }
 
-// Is it there? Then it has been used now: those that are used least go first.
+// Is it there? Then it is used now.
 bool was_made(const fs::path& folder) {
   std::error_code none;
   if (!fs::exists(folder / kHeader, none)) return false;
-  fs::last_write_time(folder, fs::file_time_type::clock::now(), none);
+  note_use(folder);
   return true;
 }
 
@@ -45,10 +45,10 @@ fs::path precompiled_header(const Sdk& sdk, const fs::path& cache) {
   if (sdk.precompile.empty() || sdk.identity.find("clang") != std::string::npos) return {};
   const fs::path folder = cache / (kHeadersPrefix + key_of(sdk));
   if (was_made(folder)) return folder / kHeader;
-  const FileDescriptor lock = lock_file(folder.string() + ".lock");
+  const FileDescriptor lock = lock_entry(folder);
   if (was_made(folder)) return folder / kHeader;
   log::info("compiling the headers of ddp-exp, once for this build of it");
-  const UnfinishedFolder made(folder.string() + ".tmp");
+  const UnfinishedFolder made(folder);
   record::write_atomically(made.path() / kHeader, text_of_header(sdk));
   std::vector<std::string> command = sdk.command();
   command.insert(command.end(), {"-x", "c++-header", "-o", (made.path() / kHeader).string() + ".gch",
@@ -59,7 +59,7 @@ fs::path precompiled_header(const Sdk& sdk, const fs::path& cache) {
                       "use the compiler that built ddp-exp, or a newer one of its kind");
   }
   paths::rename(made.path(), folder);
-  remove_oldest_folders(cache, kHeadersPrefix, kMostHeaders);
+  remove_oldest(cache, kHeadersPrefix, "", kMostHeaders);
   return folder / kHeader;
 }
 

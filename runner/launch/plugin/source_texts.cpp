@@ -41,6 +41,12 @@ bool lies_in(const fs::path& file, const fs::path& folder) {
 
 }  // namespace
 
+std::string file_names(const std::vector<fs::path>& files) {
+  std::string names;
+  for (const fs::path& file : files) names += (names.empty() ? "" : ", ") + file.filename().string();
+  return names;
+}
+
 SourceTexts::SourceTexts(std::vector<fs::path> sources) : sources_(std::move(sources)), files_(sources_) {
   for (const fs::path& source : sources_) texts_.push_back(record::read_text(source, kMostSourceBytes));
 }

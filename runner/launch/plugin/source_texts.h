@@ -10,6 +10,9 @@ namespace ddp::launch {
 // A header, as the file of `sources` with this number finds it from its own folder: "blocks/attention.h".
 using HeaderPlace = std::pair<std::size_t, std::string>;
 
+// Returns the names of files without their folders: "my_model.cpp, my_data.cpp".
+std::string file_names(const std::vector<std::filesystem::path>& files);
+
 // The files of `sources` and the headers of their own that they include, with their texts.
 class SourceTexts {
  public:
