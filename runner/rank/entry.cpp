@@ -1,3 +1,4 @@
+#include <unistd.h>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -13,21 +14,53 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "dist/peer_error.h"
+#include "rank/plugin.h"
 #include "rank/verb.h"
 
 namespace ddp::rank {
 namespace {
-
-void serve(const Request& request) {
-  const TakeReply ignored = [](const config::Value&) {};
-  verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
-}
 
 // Why a request could not be served.
 struct RequestFailure {
   Error error;
   dist::PeerTrouble peer = dist::PeerTrouble::none;
 };
+
+// Tells the parent, through the page, why this rank ends.
+void tell_failure(const Task& task, const RequestFailure& failure) {
+  const std::string what = failure.error.what();
+  if (task.logs_failure) log::error(what);
+  record::RankProgress& progress = task.progress->rank(task.rank);
+  // A refusal would come again.
+  if (failure.error.fault() == Fault::usage) progress.hopeless = true;
+  std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
+  progress.peer_lost = failure.peer == dist::PeerTrouble::lost;
+  progress.peer_late = failure.peer == dist::PeerTrouble::late;
+  progress.failed = true;
+  // The parent hears of the rank that went first and ends this one: it must not be mistaken for the culprit.
+  const timespec moment{.tv_sec = 2, .tv_nsec = 0};
+  if (progress.peer_lost) nanosleep(&moment, nullptr);
+}
+
+// Tells who asked.
+void tell(const Request& request, const RequestFailure& failure) {
+  if (request.refuse) {
+    request.refuse(failure.error);
+  } else {
+    tell_failure(request.task, failure);
+  }
+}
+
+void serve(const Request& request) {
+  if (!request.plugin.empty()) {
+    load_plugin(request.plugin, [&request](const Error& error) {
+      tell(request, {error});
+      _exit(request.refuse ? 0 : 1);  // a refusal is an answer
+    });
+  }
+  const TakeReply ignored = [](const config::Value&) {};
+  verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
+}
 
 // Returns nothing where the request was served.
 std::optional<RequestFailure> failure_of(const Request& request) {
@@ -47,22 +80,6 @@ std::optional<RequestFailure> failure_of(const Request& request) {
   }
 }
 
-// Tells the parent, through the page, why this rank ends.
-void tell_failure(const Task& task, const RequestFailure& failure) {
-  const std::string what = failure.error.what();
-  if (task.logs_failure) log::error(what);
-  record::RankProgress& progress = task.progress->rank(task.rank);
-  // A refusal would come again.
-  if (failure.error.fault() == Fault::usage) progress.hopeless = true;
-  std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
-  progress.peer_lost = failure.peer == dist::PeerTrouble::lost;
-  progress.peer_late = failure.peer == dist::PeerTrouble::late;
-  progress.failed = true;
-  // The parent hears of the rank that went first and ends this one: it must not be mistaken for the culprit.
-  const timespec moment{.tv_sec = 2, .tv_nsec = 0};
-  if (progress.peer_lost) nanosleep(&moment, nullptr);
-}
-
 void become_rank(const Task& task) {
   log::become_rank(task.rank, /*own_log=*/task.watched);
   // As in Python: who writes to a rank that is gone gets an error that says so.
@@ -80,11 +97,7 @@ extern "C" int ddp_rank_serve(const Request* request) {
   if (!request->refuse) become_rank(request->task);
   const std::optional<RequestFailure> failure = failure_of(*request);
   if (!failure) return 0;
-  if (request->refuse) {
-    request->refuse(failure->error);
-  } else {
-    tell_failure(request->task, *failure);
-  }
+  tell(*request, *failure);
   return 1;
 }
 

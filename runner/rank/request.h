@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -22,6 +23,7 @@ struct Request {
   // Takes the reason why the request cannot be served. Not given: this process is a rank, and the reason goes to its
   // page, task.progress.
   std::function<void(const Error&)> refuse = {};
+  std::filesystem::path plugin = {};  // the library of the experiment's `sources`, to be loaded first; empty: none
 };
 
 // Serves the request in this process, and throws nothing. Returns the process's exit code: 0 done, 1 failed. Found by

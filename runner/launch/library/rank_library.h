@@ -38,10 +38,15 @@ class RankLibrary {
   }
 
   // The same for a request as it crosses to the library.
-  config::Value ask(const std::string& act, rank::Request request, std::vector<int> kept) const;
+  config::Value ask(const std::string& act, const rank::Request& request, std::vector<int> kept) const;
+
+  // The two halves of `ask`, for a child that loads the library itself: serves a request in this process and writes the
+  // answer into a pipe; returns the reply that is in the answer, or throws the refusal.
+  void answer(rank::Request request, int pipe) const;
+  static config::Value reply_in(const std::string& answer);
 
  private:
-  int call(const rank::Request& request) const;
+  int call(rank::Request request) const;
 
   decltype(&rank::ddp_rank_serve) entry_;
   std::filesystem::path plugin_;  // its library; empty: there is none

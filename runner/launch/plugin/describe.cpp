@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "launch/library/rank_library.h"
+#include "launch/plugin/source_texts.h"
 #include "launch/process/child.h"
 #include "rank/components.h"
 
@@ -14,22 +15,17 @@ std::string without(const std::string& text, const std::string& part) {
 }
 
 config::Value ask_for_components(const std::filesystem::path& folder) {
-  const std::string answer = ask_child("loading it", {}, [&](int pipe) {
+  return RankLibrary::reply_in(ask_child("loading it", {}, [&](int pipe) {
     const RankLibrary ranks(/*gpus=*/false, {.folder = folder});
     const rank::Task nobody;
-    ranks.serve(nobody, rank::ComponentsRequest{}, [pipe](const config::Value& reply) {
-      const std::string text = reply.dump();
-      write_all(pipe, text.data(), text.size(), "pipe");
-    });
-  });
-  return config::Value::parse(answer);
+    ranks.answer({.verb = rank::ComponentsRequest::kVerb, .task = nobody}, pipe);
+  }));
 }
 
 }  // namespace
 
 config::Value describe_plugin(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& sources) {
-  std::string names;
-  for (const auto& source : sources) names += (names.empty() ? "" : ", ") + source.filename().string();
+  const std::string names = file_names(sources);
   try {
     return ask_for_components(folder);
   } catch (const Error& error) {
