@@ -9,12 +9,14 @@
 #include "config/difference.h"
 #include "dist/parallel/parallel.h"
 #include "format/safetensors.h"
+#include "model/weights.h"
 #include "models/model.h"
 #include "rank/data.h"
 #include "rank/model.h"
 #include "rank/process.h"
 #include "rank/train.h"
 #include "rank/verb.h"
+#include "record/kept_sources.h"
 #include "record/run_directory.h"
 #include "tensorboard/event_log.h"
 #include "tensorboard/hyper_parameters.h"
@@ -25,7 +27,9 @@ namespace {
 
 // Ranks that were not forked by one parent may have been given different things. Rank 0's checkpoint is the one.
 std::filesystem::path agree(const Task& t, const dist::Group& control) {
-  config::Value mine = config::write(*t.experiment);
+  if (!control) return t.resume_from;
+  config::Value mine = config::write(record::as_kept(*t.experiment));  // folders may differ
+  mine["source_texts"] = record::hashes_of_texts(*t.experiment);
   mine.erase("init_from");  // the first weights are rank 0's to read
   const auto of_rank_0 = config::Value::parse(dist::broadcast_text(control, mine.dump()));
   if (const auto differs = config::first_difference(of_rank_0, mine)) {
@@ -76,14 +80,8 @@ void show_start(record::RunProgress& run, const config::Length& length, const ch
 
 // Tells the numbers of the model, and those that no gradient changes.
 void show_model(record::RunProgress& run, const NamedTensors& parameters) {
-  std::int64_t frozen = 0;
-  std::int64_t all = 0;
-  for (const auto& [name, tensor] : parameters) {
-    all += tensor.numel();
-    if (!tensor.requires_grad()) frozen += tensor.numel();
-  }
-  run.parameters = all;
-  run.frozen_parameters = frozen;
+  run.parameters = model::count_of(parameters);
+  run.frozen_parameters = run.parameters - model::count_of(trained_of(parameters));
 }
 
 // A rank's parts that outlive the start; the trainer works with them.

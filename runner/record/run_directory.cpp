@@ -172,25 +172,24 @@ void RunDirectory::remove_what_was_made() const {
 
 void RunDirectory::discard() const {
   std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  for (const fs::path& file : {config(), sweep(), summary(), metrics()}) fs::remove(file, ignored);
+  for (const fs::path& folder : {sources(), checkpoints()}) fs::remove_all(folder, ignored);
+  for (const fs::path& folder : {trials(), log(0).parent_path(), path_}) fs::remove(folder, ignored);
   remove_what_was_made();
 }
 
 bool RunDirectory::is_trial() const { return is_sweep_folder(path_.parent_path().parent_path()); }
 
-void RunDirectory::begin(const fs::path& file, const std::string& text) const {
+void RunDirectory::begin(const fs::path& file, const std::function<std::string()>& write) const {
   const bool is_new = !is_there(file);
   const fs::path latest = path_.parent_path() / "latest";
   try {
-    write_atomically(file, text);
+    write_atomically(file, write());
     std::error_code none;
     if (!is_trial() && (is_new || !fs::is_symlink(latest, none))) link_atomically(latest, path_.filename().string());
   } catch (const Error& error) {
     if (!is_new) throw;
-    std::error_code ignored;
-    fs::remove(file, ignored);
-    fs::remove_all(path_ / "sources", ignored);
-    remove_what_was_made();
+    discard();
     throw usage_error(error.what());
   }
 }

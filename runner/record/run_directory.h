@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,12 @@
 
 namespace ddp::record {
 
+// The folder of the user's own C++ files in that of a run, or sweep.
+inline constexpr const char* kSourcesFolder = "sources";
+
 // Where a run keeps what it leaves: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json,
-// checkpoints/, logs/, tensorboard/}; or a sweep: {sweep.toml, journal.jsonl, summary.json, trials/<number>/}.
+// sources/, checkpoints/, logs/, tensorboard/}; or a sweep: {sweep.toml, journal.jsonl, summary.json, sources/,
+// trials/<number>/}.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -30,13 +35,14 @@ class RunDirectory {
   // Its folder in the sweep's: "trials/003".
   static std::filesystem::path trial_folder(int number);
 
-  // Writes config.toml. If that begins the run, points results/<name>/latest at it (but at no trial), or throws
-  // ddp::Error (usage) and leaves none of the folders that create() made.
-  void begin(const std::string& text) const { begin(config(), text); }
+  // Has `write` write what a run has from its begin, and writes the text that it returns as config.toml, last. If that
+  // begins the run, points results/<name>/latest at it (but at no trial), or throws ddp::Error (usage) and discards it.
+  void begin(const std::function<std::string()>& write) const { begin(config(), write); }
   // The same of a sweep, whose file is sweep.toml.
-  void begin_sweep(const std::string& text) const { begin(sweep(), text); }
+  void begin_sweep(const std::function<std::string()>& write) const { begin(sweep(), write); }
 
-  // Removes a run that has not begun, with all that is in its folder, and the folders above that create() made.
+  // Removes what a run, or sweep, that has not begun has, and the folders above that create() made, but for those with
+  // something else in them.
   void discard() const;
 
   // Finds RUN as a user names it: a run directory, "name", "name/run-id", "name/sweep-id/003" (a trial) or "latest"
@@ -69,13 +75,14 @@ class RunDirectory {
   std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path sources() const { return path_ / kSourcesFolder; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
   std::filesystem::path log(int rank) const { return path_ / "logs" / ("rank-" + std::to_string(rank) + ".log"); }
 
  private:
   static RunDirectory create_folder(const std::filesystem::path& results, const std::string& name, std::string run_id);
-  void begin(const std::filesystem::path& file, const std::string& text) const;
+  void begin(const std::filesystem::path& file, const std::function<std::string()>& write) const;
   FileDescriptor lock(int how, std::chrono::milliseconds patience) const;
   // Makes a folder and those above it. False: it was there.
   bool make_folder(const std::filesystem::path& folder);

@@ -7,6 +7,7 @@ import sys
 import cluster
 from commands import running, until
 from runs import PROGRAM, Run, begun_run, finish, on_one_machine, same, sets, write_experiment
+from sources import SETS, keep_compiled_in, write_sources
 
 PYTHON = os.environ.get("DDP_PYTHON")
 if not PYTHON:
@@ -101,4 +102,19 @@ def timed_saves_and_fork(c):
     assert fork.saved() == alone.saved(), "the saved bits differ"
 
 
-sys.exit(cluster.check([one_node, two_nodes, two_nodes_by_c10d, restart, timed_saves_and_fork]))
+def own_sources(c):
+    """torchrun's ranks train sources that lie in another folder on each machine, and end where a text differs, which
+    they name"""
+    keep_compiled_in(c.folder)
+    for folder in (*(host.folder for host in c.hosts), c.folder / "alone"):
+        write_sources(folder)
+    alone = on_one_machine(c.folder / "alone", *SETS)
+    static = ["--nnodes", 2, "--master-addr", c.hosts[0].address, "--master-port", 29500]
+    finish([start(c, number, *static, "--node-rank", number, "run", *SETS) for number in (0, 1)])
+    same(begun_run(c.hosts[0].folder), alone)
+    (c.hosts[1].folder / "own.h").write_text("// of host 2\n")
+    ended = finish([start(c, number, *static, "--node-rank", number, "run", *SETS) for number in (0, 1)], code=1)
+    assert "this rank's experiment is not rank 0's: source_texts.own.h is" in ended[1].err, ended[1]
+
+
+sys.exit(cluster.check([one_node, two_nodes, two_nodes_by_c10d, restart, timed_saves_and_fork, own_sources]))

@@ -171,5 +171,24 @@ def no_place_to_begin(folder):
             assert not list(disk.rglob("*")), (command, list(disk.rglob("*")))
 
 
-PROMISES = [room_comes_back, no_room_to_the_end, no_inodes, read_only_midway, too_large_a_file, no_place_to_begin]
+def no_place_to_begin_with_sources(folder):
+    """a run of which any part of the beginning finds no room, copies of its sources too, is refused and leaves nothing"""
+    (folder / "own.cpp").write_text("namespace {\n[[maybe_unused]] int own = 1;\n}\n")
+    environment = {"XDG_CACHE_HOME": str(folder / "cache")}
+    refused = 0
+    for names in range(6, 40):
+        with small_disk(folder, size="4m", nr_inodes=names) as disk:
+            run = Training(folder, "own", results=disk / "results", device_pool=pool(2), steps=1, sources='["own.cpp"]')
+            command = run.start(environment=environment)
+            if command.finish() != 2:
+                assert run.begun(), command
+                break
+            assert os.strerror(errno.ENOSPC) in command.said(), command
+            assert not list(disk.rglob("*")), (names, command, list(disk.rglob("*")))
+            refused += 1
+    assert refused > 4, refused  # the folder of the sources, its two files, summary.json, config.toml
+
+
+PROMISES = [room_comes_back, no_room_to_the_end, no_inodes, read_only_midway, too_large_a_file, no_place_to_begin,
+            no_place_to_begin_with_sources]  # fmt: skip
 sys.exit(isolation.check(PROMISES, asked.only))

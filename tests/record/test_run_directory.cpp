@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "catch.h"
 #include "errors.h"
 #include "record/file/atomic_file.h"
@@ -18,7 +19,7 @@ namespace {
 
 RunDirectory started(const fs::path& results, const std::string& name, const std::string& id) {
   const RunDirectory run = RunDirectory::create(results, name, id);
-  run.begin("name = \"" + name + "\"\n");
+  run.begin([&] { return "name = \"" + name + "\"\n"; });
   return run;
 }
 
@@ -173,12 +174,36 @@ TEST_CASE("two runs never share a directory") {
   CHECK(one.path() != two.path());
   CHECK(std::regex_match(one.path().filename().string(), std::regex("[0-9]{8}-[0-9]{6}-[0-9a-z]{4}")));
   CHECK(fs::read_symlink(scratch.folder() / "a/latest") == "1");
-  two.begin("");
+  two.begin([] { return std::string(); });
   CHECK(fs::read_symlink(scratch.folder() / "a/latest") == two.path().filename());
   for (const char* id : {"latest", "..", "a/b", ".hidden", "a b"}) {
     INFO(id);
     CHECK(contains(error_of([&] { RunDirectory::create(scratch.folder(), "a", id); }), "cannot be a run id"));
   }
+}
+
+TEST_CASE("a run of which a part cannot be written leaves nothing but what others put there") {
+  const Scratch scratch;
+  const auto fails = [](const RunDirectory& run) {
+    fs::create_directories(run.sources());
+    write_atomically(run.sources() / "own.cpp", "int x;\n");
+    write_atomically(run.summary(), "{}\n");
+    throw training_error("no room", "own.h");
+    return std::string();
+  };
+  const RunDirectory run = RunDirectory::create(scratch.folder() / "results", "a", "1");
+  CHECK(contains(error_of([&] { run.begin([&] { return fails(run); }); }), "own.h: no room"));
+  CHECK_FALSE(fs::exists(scratch.folder() / "results"));
+
+  const RunDirectory other = RunDirectory::create(scratch.folder() / "results", "b", "1");
+  write_atomically(other.path() / "mine.txt", "mine\n");
+  CHECK(contains(error_of([&] { other.begin([&] { return fails(other); }); }), "no room"));
+  CHECK(paths::entries(other.path()) == std::vector{other.path() / "mine.txt"});
+
+  // One that has begun stays whole.
+  const RunDirectory begun = started(scratch.folder(), "c", "1");
+  CHECK(contains(error_of([&] { begun.begin([&] { return fails(begun); }); }), "no room"));
+  CHECK(begun.begun());
 }
 
 TEST_CASE("many who link one name at the same moment all succeed") {

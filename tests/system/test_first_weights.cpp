@@ -41,6 +41,25 @@ TEST_CASE("a run begins with the weights of another run's latest checkpoint, whi
   CHECK(contains(unknown.err, "nobody"));
 }
 
+TEST_CASE("a run that goes on without a checkpoint begins with the weights of the run that --set init_from names") {
+  const FinishedRun small(kSmall, {"epochs=2"});
+  const Workspace& w = small.workspace;
+  const Outcome begun = w.run({"run", "small.toml", "--name", "begun", "--set", "epochs=1"});
+  REQUIRE(begun.code == 0);
+  fs::remove_all(begun.run.path() / "checkpoints");
+  fs::create_directory(begun.run.path() / "checkpoints");
+  const Outcome resumed = w.run({"resume", "begun", "--set", "init_from=\"small\""});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  const Outcome whole = w.run({"run", "small.toml", "--name", "whole", "--set", "epochs=1", "--init-from", "small"});
+  REQUIRE(whole.code == 0);
+  CHECK(resumed.run.model() == whole.run.model());
+  const Outcome unknown =
+      w.run({"resume", "begun", "--from", "latest", "--set", "init_from=\"nobody\"", "--set", "epochs=9"});
+  INFO(unknown.err);
+  CHECK(unknown.code == 0);  // it has a checkpoint now, and needs no first weights
+}
+
 TEST_CASE("weights of other names and shapes are renamed and skipped, and all that does not fit is one error") {
   const FinishedRun small(kSmall, {"epochs=1"});
   const Workspace& w = small.workspace;

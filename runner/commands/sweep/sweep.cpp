@@ -99,7 +99,7 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
 }
 
 void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
-  directory.begin_sweep(launch::text_for(*p.loaded, directory));
+  directory.begin_sweep([&] { return launch::text_for(*p.loaded, directory); });
   sweep::Journal(directory.journal()).begin(p.loaded->sweep.method.name, p.search->trials());
 }
 

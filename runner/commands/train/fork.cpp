@@ -130,7 +130,9 @@ int begin_fork(const NewFork& fork, const launch::Part& part) {
   const ForkOptions& o = fork.options;
   if (const auto begun = begun_run(o.results, o.run_id, fork.name, part.launch)) {
     if (part.launch.leads()) require_fork_of(*begun, fork.origin_name);
-    return resume_run({.directory = *begun, .sets = o.sets, .typed = o.typed, .data_changed = o.data_changed}, part);
+    return resume_run(
+        {.directory = *begun, .results = o.results, .sets = o.sets, .typed = o.typed, .data_changed = o.data_changed},
+        part);
   }
   const ResumePoint point = fork.find_point(part.launch);
   std::optional<NewRun> run;
@@ -151,7 +153,7 @@ int fork_run(const ForkOptions& o) {
       launch, "fork",
       {{"run", o.run}, {"set", o.sets}, {"name", o.name}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the origin's folder.
-  if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
+  if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}), o.sets);
   const auto directory = record::RunDirectory::find(o.results, o.run);
   directory.require_run();
   const std::vector<std::string> sets = fork_sets(o, directory);
@@ -159,6 +161,7 @@ int fork_run(const ForkOptions& o) {
   launch::apply_init_method(loaded, launch);
   const NewFork fork{.options = o,
                      .origin = {.directory = directory,
+                                .results = o.results,
                                 .sets = sets,
                                 .from = o.from,
                                 .typed = o.typed,

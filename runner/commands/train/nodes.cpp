@@ -1,6 +1,8 @@
 #include "commands/train/nodes.h"
 
 #include <sys/mman.h>
+#include <algorithm>
+#include <filesystem>
 
 #include "commands/train/prepare.h"
 #include "launch/cluster/guest.h"
@@ -11,12 +13,24 @@
 namespace ddp::commands {
 namespace {
 
-// The experiment as node 0 resolved it. A file that lives in memory, since settings are read from files.
-config::Loaded load_text(const std::string& toml) {
-  const FileDescriptor file(memfd_create("node-0", MFD_CLOEXEC));
-  if (!file) throw training_error("cannot keep the experiment: " + errno_text(errno));
-  write_all(file.get(), toml.data(), toml.size(), "node 0's experiment");
-  config::Loaded loaded = launch::load_experiment("/proc/self/fd/" + std::to_string(file.get()));
+bool sees_sources(const std::string& file) {
+  const auto sources = config::named_sources(file, {});
+  return std::all_of(sources.begin(), sources.end(), [](const config::NamedSource& source) {
+    std::error_code unreadable;
+    return std::filesystem::is_regular_file(source.path, unreadable);
+  });
+}
+
+// The experiment as node 0 resolved it. A file that lives in memory, since settings are read from files. Where node 0's
+// sources are not seen from here, those of `sets` take their place.
+config::Loaded load_text(const std::string& toml, std::vector<std::string> sets) {
+  const FileDescriptor descriptor(memfd_create("node-0", MFD_CLOEXEC));
+  if (!descriptor) throw training_error("cannot keep the experiment: " + errno_text(errno));
+  write_all(descriptor.get(), toml.data(), toml.size(), "node 0's experiment");
+  const std::string file = "/proc/self/fd/" + std::to_string(descriptor.get());
+  const bool sees = sees_sources(file);
+  std::erase_if(sets, [&](const std::string& set) { return sees || !set.starts_with("sources="); });
+  config::Loaded loaded = launch::load_experiment(file, sets);
   launch::require_sources_of(toml, loaded.experiment);
   return loaded;
 }
@@ -60,10 +74,11 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
   throw training_error("says what cannot be understood", "node 0");
 }
 
-int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience) {
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+              const std::vector<std::string>& sets) {
   std::optional<Prepared> prepared;
   return take_part(launch, terms, patience, [&](const std::string& work) {
-    prepared.emplace(prepare(load_text(work), launch));
+    prepared.emplace(prepare(load_text(work, sets), launch));
     return launch::Job{
         .plan = prepared->plan,
         .as_rank = [&](const rank::Task& task) { return prepared->library->serve(task, rank::TrainRequest{}); },

@@ -26,7 +26,9 @@ int as_part(const launch::Launch& launch, const config::Value& terms, std::chron
 int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
               const std::function<launch::Job(const std::string& work)>& make_job);
 
-// As another node: trains what node 0 says. Returns the program's exit code. Throws ddp::Error where it cannot.
-int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
+// As another node: trains what node 0 says. Where node 0's sources are not seen from here, this node takes those of its
+// own `sets`. Returns the program's exit code. Throws ddp::Error where it cannot.
+int take_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
+              const std::vector<std::string>& sets);
 
 }  // namespace ddp::commands

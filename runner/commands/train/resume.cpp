@@ -56,8 +56,9 @@ int resume(const ResumeOptions& o) {
   const config::Value terms = launch::terms_of(
       launch, "resume", {{"run", o.run}, {"set", o.sets}, {"from", o.from}, {"data-changed", o.data_changed}});
   // Another node may not see the run's folder.
-  if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}));
+  if (launch.node_rank > 0) return take_part(launch, terms, patience_of(config::Experiment{}), o.sets);
   const Resumption resumption{.directory = record::RunDirectory::find(o.results, o.run),
+                              .results = o.results,
                               .sets = o.sets,
                               .from = o.from,
                               .typed = o.typed,

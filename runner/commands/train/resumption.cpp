@@ -8,6 +8,7 @@
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
+#include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
@@ -223,6 +224,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
         "the checkpoint that this fork began with is gone", r.directory.checkpoints().string(),
         "fork again: ddp-exp fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step));
   }
+  if (checkpoint.empty() && launch.leads()) launch::find_weights(loaded, r.results);
   ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .changes = {}};
   std::optional<std::int64_t> global_batch_size;
   if (!checkpoint.empty()) {

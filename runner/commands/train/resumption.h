@@ -13,6 +13,7 @@ namespace ddp::commands {
 // A run to go on with, in its directory, from one of its checkpoints: "latest", "best" or a step.
 struct Resumption {
   record::RunDirectory directory;
+  std::filesystem::path results;  // the root, under which --set init_from names runs
   std::vector<std::string> sets = {};
   std::string from = "latest";
   std::string typed = {};     // the command, where it takes --data-changed

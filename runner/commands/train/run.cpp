@@ -17,8 +17,8 @@
 #include "launch/held/describe.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
-#include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
+#include "record/kept_sources.h"
 
 namespace ddp::commands {
 namespace {
@@ -45,7 +45,7 @@ launch::OpenRun create_run(const RunOptions& o, const Prepared& prepared) {
 
 int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Part& part) {
   if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, part.launch)) {
-    return resume_run({.directory = *begun, .sets = o.sets}, part);
+    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets}, part);
   }
   if (part.launch.leads()) launch::find_weights(loaded, o.results);
   const Prepared prepared = prepare(std::move(loaded), part.launch);
@@ -56,6 +56,14 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Part& pa
                         .experiment_folder = paths::absolute(o.file).parent_path(),
                         .begun = [](const auto& directory) { print_folder(directory.path()); }},
                        part);
+}
+
+// The --set by which this node names the files as they lie here.
+std::vector<std::string> own_sources(const config::Experiment& experiment) {
+  if (experiment.sources.empty()) return {};
+  std::string list;
+  for (const std::string& source : experiment.sources) list += (list.empty() ? "" : ", ") + as_toml(source);
+  return {"sources=[" + list + "]"};
 }
 
 int run(const RunOptions& o) {
@@ -75,12 +83,12 @@ int run(const RunOptions& o) {
     return 0;
   }
   launch::apply_init_method(loaded, launch);
-  config::Value asked = config::write(launch::as_kept(loaded.experiment));  // folders may differ
-  asked["source_texts"] = launch::hash_of_texts(loaded.experiment);
+  config::Value asked = config::write(record::as_kept(loaded.experiment));  // folders may differ
+  asked["source_texts"] = record::hashes_of_texts(loaded.experiment);
   asked.erase("init_from");  // weights are node 0's to read
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);
-  if (launch.node_rank > 0) return take_part(launch, terms, patience);
+  if (launch.node_rank > 0) return take_part(launch, terms, patience, own_sources(loaded.experiment));
   return as_part(launch, terms, patience,
                  [&](const launch::Part& part) { return begin_run(o, std::move(loaded), part); });
 }

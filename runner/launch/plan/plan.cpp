@@ -5,8 +5,8 @@
 #include "base/cores.h"
 #include "launch/plan/batch_sizes.h"
 #include "launch/plan/device_pool.h"
-#include "launch/plugin/run_copy.h"
 #include "record/file/hash.h"
+#include "record/kept_sources.h"
 
 namespace ddp::launch {
 namespace {
@@ -128,7 +128,7 @@ std::vector<std::string> Plan::device_names() const {
 }
 
 std::string Plan::config_hash() const {
-  return record::hash_hex(config::to_toml(as_kept(experiment)) + hash_of_texts(experiment));
+  return record::hash_hex(config::to_toml(record::as_kept(experiment)) + record::hash_of_texts(experiment));
 }
 
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch,

@@ -9,10 +9,12 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/shell_word.h"
+#include "config/difference.h"
 #include "config/load.h"
 #include "config/text/to_toml.h"
 #include "record/file/atomic_file.h"
 #include "record/file/hash.h"
+#include "record/kept_sources.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -20,15 +22,11 @@ namespace {
 
 using config::Value;
 
-constexpr const char* kSourcesFolder = "sources";
 constexpr const char* kOriginsFile = "origins.json";  // {"my_model.cpp": "/home/me/my_model.cpp"}
 constexpr const char* kSourcesMark = "# sources ";
 
-// As a file beside the folder names them.
-std::vector<std::string> kept_names(const config::Plugin& plugin) {
-  std::vector<std::string> names;
-  for (const std::string& source : plugin.sources) names.push_back((fs::path(kSourcesFolder) / source).string());
-  return names;
+std::string as_text(const Value& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Value::error_handler_t::replace);
 }
 
 void write_changed(const fs::path& file, const std::string& text) {
@@ -38,9 +36,8 @@ void write_changed(const fs::path& file, const std::string& text) {
   record::write_atomically(file, text);
 }
 
-// `sources`: the files that were compiled.
-void keep(const config::Plugin& plugin, const std::vector<std::string>& sources, const fs::path& run) {
-  const fs::path folder = run / kSourcesFolder;
+// Writes the texts into the folder of a run's sources. `sources`: the files that were compiled.
+void keep(const config::Plugin& plugin, const std::vector<std::string>& sources, const fs::path& folder) {
   for (const std::string& file : plugin.files) {
     write_changed(folder / file, record::read_text(plugin.texts() / file));
   }
@@ -50,7 +47,14 @@ void keep(const config::Plugin& plugin, const std::vector<std::string>& sources,
     if (paths::absolute(sources[i]) == paths::absolute(folder / plugin.sources[i])) return;
     origins[plugin.sources[i]] = sources[i];
   }
-  write_changed(folder / kOriginsFile, origins.dump(1, ' ', false, Value::error_handler_t::replace) + "\n");
+  write_changed(folder / kOriginsFile, as_text(origins, 1) + "\n");
+}
+
+// The hashes of sources_mark; {}: there are none.
+Value told_hashes(const std::string& told) {
+  if (!told.starts_with(kSourcesMark)) return Value::object();
+  const std::size_t begin = std::string(kSourcesMark).size();
+  return Value::parse(told.substr(begin, told.find('\n') - begin), nullptr, /*allow_exceptions=*/false);
 }
 
 Value read_origins(const fs::path& file) try {
@@ -62,39 +66,23 @@ Value read_origins(const fs::path& file) try {
 
 }  // namespace
 
-config::Experiment as_kept(const config::Experiment& experiment) {
-  config::Experiment kept = experiment;
-  const config::Components components = experiment.components();
-  if (components.plugin().exists()) kept.sources = kept_names(components.plugin());
-  return kept;
-}
-
-std::string hash_of_texts(const config::Experiment& experiment) {
-  const config::Components components = experiment.components();
-  const config::Plugin& plugin = components.plugin();
-  if (!plugin.exists()) return "";
-  std::string all;
-  for (const std::string& file : plugin.files) all += file + '\0' + record::hash_hex_of(plugin.texts() / file) + '\n';
-  return record::hash_hex(all);
-}
-
 std::string text_for(const config::Experiment& experiment, const record::RunDirectory& run) {
   const config::Components components = experiment.components();
-  if (components.plugin().exists()) keep(components.plugin(), experiment.sources, run.path());
-  return config::to_toml(as_kept(experiment));
+  if (components.plugin().exists()) keep(components.plugin(), experiment.sources, run.sources());
+  return config::to_toml(record::as_kept(experiment));
 }
 
 std::string text_for(const config::LoadedSweep& sweep, const record::RunDirectory& directory) {
   const config::Plugin& plugin = sweep.components().plugin();
   if (!plugin.exists()) return sweep.to_toml();
   Value text = sweep.to_value();
-  keep(plugin, text.at("sources").get<std::vector<std::string>>(), directory.path());
-  text["sources"] = kept_names(plugin);
+  keep(plugin, text.at("sources").get<std::vector<std::string>>(), directory.sources());
+  text["sources"] = record::kept_names(plugin);
   return config::to_toml(text);
 }
 
 void tell_changed_sources(const config::Experiment& now, const record::RunDirectory& run) {
-  const fs::path folder = run.path() / kSourcesFolder;
+  const fs::path folder = run.sources();
   std::string sources;
   std::string changed;
   const Value origins = read_origins(folder / kOriginsFile);
@@ -115,15 +103,15 @@ void tell_changed_sources(const config::Experiment& now, const record::RunDirect
 }
 
 std::string sources_mark(const config::Experiment& experiment) {
-  const std::string hash = hash_of_texts(experiment);
-  return hash.empty() ? "" : kSourcesMark + hash + "\n";
+  const Value hashes = record::hashes_of_texts(experiment);
+  return hashes.empty() ? "" : kSourcesMark + as_text(hashes) + "\n";
 }
 
 void require_sources_of(const std::string& told, const config::Experiment& experiment) {
-  const std::string mark = sources_mark(experiment);
-  if (told.starts_with(kSourcesMark) ? told.starts_with(mark) && !mark.empty() : mark.empty()) return;
-  throw usage_error("differ on this machine from those on node 0", "the files of `sources`",
-                    "put them into a folder that all machines see");
+  const auto differs = config::first_difference(told_hashes(told), record::hashes_of_texts(experiment));
+  if (!differs) return;
+  throw usage_error("differs on this machine from the one on node 0", differs->key,
+                    "give all machines the same files, as in a folder that all of them see");
 }
 
 }  // namespace ddp::launch

@@ -10,12 +10,6 @@
 // goes on with them whatever becomes of the files.
 namespace ddp::launch {
 
-// The experiment with its sources as the run's config.toml names them, the same wherever the files lie.
-config::Experiment as_kept(const config::Experiment& experiment);
-
-// The hash of the texts, the same on every machine; "": there are no sources.
-std::string hash_of_texts(const config::Experiment& experiment);
-
 // Writes the texts into the folder of a run, or of a sweep, and returns its config.toml, or sweep.toml. Throws
 // ddp::Error (training) where the texts cannot be written.
 std::string text_for(const config::Experiment& experiment, const record::RunDirectory& run);
@@ -27,7 +21,7 @@ void tell_changed_sources(const config::Experiment& now, const record::RunDirect
 
 // The line by which node 0 tells other nodes what the texts are, in front of the experiment; "": there are no sources.
 std::string sources_mark(const config::Experiment& experiment);
-// Throws ddp::Error (usage) where the line in front of node 0's experiment is not that of this one's sources.
+// Throws ddp::Error (usage) that names a file of this one's sources whose text is not what that line tells.
 void require_sources_of(const std::string& told, const config::Experiment& experiment);
 
 }  // namespace ddp::launch

@@ -92,8 +92,8 @@ class RankGroups {
 ForkedRun open_run(Training& t, const Launch& launch, Nodes& nodes) {
   nodes.welcome(sources_mark(t.plan.experiment) + config::to_toml(t.plan.experiment));
   MeetingPoint meeting = make_meeting_point(t.plan, launch, nodes.own_ip());
-  OpenRun run = t.open();
   auto locks = t.device_locks ? std::move(*t.device_locks) : lock_devices(t.plan);
+  OpenRun run = t.open();
   return {.training = t,
           .launch = launch,
           .nodes = nodes,
@@ -107,10 +107,7 @@ ForkedRun open_run(Training& t, const Launch& launch, Nodes& nodes) {
 int train_forked(Training& t, const Launch& launch, Nodes& nodes) {
   ForkedRun f = open_run(t, launch, nodes);
   const record::RunDirectory& directory = f.run.directory;
-  directory.begin(text_for(t.plan.experiment, directory));
-  record::Summary summary = summary_of(t.plan, nodes.devices());
-  keep_history(summary, directory);
-  record::write_summary(directory, summary);
+  record::Summary summary = begin_run(t.plan, directory, nodes.devices());
   if (t.begun) t.begun(directory);
   try {
     RankGroups groups(f, summary);

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "launch/cluster/meeting_point.h"
-#include "launch/plugin/run_copy.h"
 #include "launch/process/stop_signals.h"
 #include "launch/run/git_state.h"
 #include "launch/run/job.h"
@@ -58,13 +57,9 @@ struct WrittenRun {
   std::unique_ptr<GitState> git;
 };
 
-WrittenRun begin_run(const Training& t, const Launch& launch, record::RunProgress& progress) {
+WrittenRun begin_written(const Training& t, const Launch& launch, record::RunProgress& progress) {
   OpenRun run = t.open();
-  record::Summary summary = summary_of(t.plan, {});
-  summary.launch = launch.id;
-  keep_history(summary, run.directory);
-  run.directory.begin(text_for(t.plan.experiment, run.directory));
-  record::write_summary(run.directory, summary);
+  record::Summary summary = begin_run(t.plan, run.directory, {}, launch.id);
   if (t.begun) t.begun(run.directory);
   remember_epochs(progress, run.directory, t.plan.experiment);
   log::also_to(run.directory.log(launch.rank).string());
@@ -94,7 +89,7 @@ int train_launched(const Training& t, const Launch& launch) {
   rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
   rank::Task same;
   if (launch.rank == 0) {
-    const OpenRun& run = written.emplace(begin_run(t, launch, page.run())).run;
+    const OpenRun& run = written.emplace(begin_written(t, launch, page.run())).run;
     request.resumed = run.resumed;
     request.changes = run.changes;
     same.run_directory = run.directory.path();

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/shell_word.h"
 #include "launch/library/version.h"
+#include "launch/plugin/run_copy.h"
 #include "record/file/atomic_file.h"
 #include "record/metrics/epoch_history.h"
 #include "record/saves/checkpoint_index.h"
@@ -76,6 +77,20 @@ void keep_history(record::Summary& s, const record::RunDirectory& directory) {
   const auto started = old.find("started");
   if (started == old.end() || !started->is_string()) return;
   if (const auto moment = record::read_timestamp(started->get<std::string>())) s.started = record::timestamp(*moment);
+}
+
+record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
+                          const std::vector<std::string>& devices_elsewhere, const std::string& launch_id) {
+  record::Summary summary;
+  directory.begin([&] {
+    summary = summary_of(plan, devices_elsewhere);
+    summary.launch = launch_id;
+    keep_history(summary, directory);
+    const std::string text = text_for(plan.experiment, directory);
+    record::write_summary(directory, summary);
+    return text;
+  });
+  return summary;
 }
 
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& s) {

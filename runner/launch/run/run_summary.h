@@ -24,6 +24,12 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
 // origin of a fork.
 void keep_history(record::Summary& summary, const record::RunDirectory& directory);
 
+// Writes what a run has from its begin: the texts of its sources, summary.json and, last, config.toml. Returns the
+// summary. Throws ddp::Error where one cannot be written; of a new run nothing stays then. `launch_id`: of the ranks
+// that a launcher started.
+record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
+                          const std::vector<std::string>& devices_elsewhere = {}, const std::string& launch_id = "");
+
 // "rank 3 (cpu): what, its last lines, its log", or what failed that was no rank.
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& summary);
 
