@@ -69,10 +69,11 @@ def as_a_stranger(command, prefix, folder):
     to read. LibTorch is in the prefix, wherever it lies on this machine. Returns stdout."""
     if not can_hide_folders():
         for name in ("torch", "nvidia"):
-            (prefix / "lib" / name).symlink_to(TORCH / name)
+            if not (prefix / "lib" / name).exists():
+                (prefix / "lib" / name).symlink_to(TORCH / name)
         return run_elsewhere(command, folder)
     for name in ("torch", "nvidia"):
-        (prefix / "lib" / name).mkdir()
+        (prefix / "lib" / name).mkdir(exist_ok=True)
     os.chown(folder, NOBODY, NOBODY)
     mounts = 'for name in torch nvidia; do mount --rbind "$2/$name" "$1/lib/$name"; done; '
     mounts += 'mount --rbind "$1" "$1" && mount -o remount,bind,ro "$1" && shift 2 && '

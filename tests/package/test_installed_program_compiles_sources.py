@@ -21,6 +21,21 @@ def main(folder):
     summary = json.loads((run / "summary.json").read_text())
     assert summary["status"] == "completed", summary
     assert '"mine"' in (run / "config.toml").read_text()
+    trains_from_a_folder_that_others_own(prefix, folder / "sources of root", home)
+
+
+def trains_from_a_folder_that_others_own(prefix, sources, home):
+    sources.mkdir()
+    installing.run_elsewhere([prefix / "bin/ddp-exp", "new", "model", "theirs"], sources)
+    sources.chmod(0o555)
+    tries_to_write = 'if touch "$1/new" 2>/dev/null; then echo writable; fi; exec "$0" run "$1/theirs.toml"'
+    said = installing.as_a_stranger(["sh", "-ec", tries_to_write, prefix / "bin/ddp-exp", sources], prefix, home)
+    assert "writable" not in said, said
+    summary = json.loads((home / "results/theirs/latest/summary.json").read_text())
+    assert summary["status"] == "completed", summary
+    assert sorted(file.name for file in sources.iterdir()) == ["theirs.cpp", "theirs.toml"]
+    kept = home / "results/theirs/latest/sources/theirs.cpp"
+    assert kept.read_bytes() == (sources / "theirs.cpp").read_bytes()
 
 
 if __name__ == "__main__":

@@ -55,6 +55,13 @@ def srun_needs_no_run_id(slurm):
     assert len(runs) == 2 and said == f"results/unnamed/{runs[0]}\n", (runs, said)
 
 
+def srun_trains_sources_of_ones_own(slurm):
+    slurm.run([PROGRAM, "new", "model", "own"])
+    own = ["--set", 'sources=["own.cpp"]', "--set", 'model={ name = "own", width = 8 }']
+    slurm.run([*SRUN, "--name", "own", "--run-id", "one", *own])
+    check_same_bits(slurm, slurm.folder / "results/own/one", "own", *own)
+
+
 def the_tutorials_scripts_are_one_training(slurm):
     (slurm.folder / "launch.sh").write_text(LAUNCH)
     (slurm.folder / "launch.sh").chmod(0o755)
@@ -66,4 +73,5 @@ def the_tutorials_scripts_are_one_training(slurm):
     check_same_bits(slurm, slurm.folder / "results/tutorial/by-hand", "tutorial")
 
 
-check_all(srun_starts_one_rank_a_task, srun_needs_no_run_id, the_tutorials_scripts_are_one_training)
+check_all(srun_starts_one_rank_a_task, srun_needs_no_run_id, srun_trains_sources_of_ones_own,
+          the_tutorials_scripts_are_one_training)

@@ -1,0 +1,181 @@
+// A run on sources of the user's own, in use: by the verbs that take a trained model, and by ranks that cannot load it.
+#include "arrays.h"
+#include "catch.h"
+#include "looking.h"
+#include "sources.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+void check_ends_well(const Outcome& outcome) {
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK_FALSE(outcome.left);
+}
+
+// Code of a source that spoils the plug-in when a process loads it where the file "spoilt" is not there yet but "spoil"
+// is: the first process after that file was written, which tries the model. The ranks come later. With the word
+// "remove" in the file the library goes; with another one, the next process that loads it throws.
+const std::string kSpoils = R"(
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+namespace {
+const bool is_spoilt = [] {
+  std::string word;
+  std::ifstream("spoil") >> word;
+  if (word.empty()) return false;
+  if (word == "throw" && std::filesystem::exists("spoilt")) throw std::runtime_error("no luck");
+  std::ofstream("spoilt") << word;
+  if (word != "remove") return true;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("cache/ddp-exp/plugins")) {
+    std::filesystem::remove(entry.path() / "plugin.so", ignored);
+  }
+  return true;
+}();
+}  // namespace
+)";
+
+// The run begins, its ranks cannot load the plug-in, and the reason is told.
+void check_ranks_cannot_load(const SourcesWorkspace& w, const std::string& word, const std::string& reason) {
+  fs::remove(w.folder() / "spoilt");
+  w.write("spoil", word);
+  const Outcome failed = w.run({"run", "own.toml", "--name", word, "--set", "seed=" + std::to_string(word.size())});
+  INFO(failed.err);
+  CHECK(failed.code == 1);
+  CHECK(contains(failed.err, reason));
+  CHECK_FALSE(failed.left);
+  REQUIRE(failed.run.exists());
+  const Json summary = failed.run.summary();
+  CHECK(summary.at("status") == "failed");
+  CHECK(contains(summary.at("error").at("what").get<std::string>(), reason));
+  CHECK(summary.at("error").at("rank").get<int>() >= 0);
+}
+
+// A model of texts that knows one token alone.
+const std::string kPairs = R"(#include <optional>
+
+#include <torch/nn/modules/embedding.h>
+
+#include "models/model.h"
+
+namespace ddp::models {
+namespace {
+
+struct PairsOptions {
+  std::optional<std::int64_t> vocab_size;
+  void fields(config::Fields& f) {
+    f({.name = "vocab_size", .doc = "tokens", .range = config::at_least(1), .from_data = "vocab_size"}, vocab_size);
+  }
+};
+
+struct PairsImpl : torch::nn::Module {
+  explicit PairsImpl(const PairsOptions& o) {
+    next = register_module("next", torch::nn::Embedding(o.vocab_size.value(), o.vocab_size.value()));
+  }
+  at::Tensor forward(at::Tensor tokens) { return next(tokens); }
+  torch::nn::Embedding next{nullptr};
+};
+
+const bool pairs_registered =
+    registry().add<PairsOptions>("pairs", "the next token by this one", [](const PairsOptions& o, const Placement&) {
+      return torch::nn::AnyModule(std::make_shared<PairsImpl>(o));
+    });
+
+}  // namespace
+}  // namespace ddp::models
+)";
+
+}  // namespace
+
+TEST_CASE("a model of one's own is measured, predicts, is exported and forked when its file has gone") {
+  const SourcesWorkspace w;
+  check_ends_well(w.run({"new", "model", "mine"}));
+  const std::string text = text_of(w.folder() / "mine.cpp");
+  const ArrayData data(203);
+  w.write("x.npy", data.x_npy());
+  w.write("y.npy", data.y_npy());
+  w.write("rows.toml", R"(
+sources     = ["mine.cpp"]
+model       = { name = "mine", width = 8 }
+dataset     = { name = "npy", inputs = "x.npy", targets = "y.npy" }
+loss        = "cross_entropy"
+device_pool = ["cpu", "cpu"]
+epochs      = 2
+threads     = 1
+validation  = { split = 0.2 }
+)");
+  const Outcome run = w.run({"run", "rows.toml"});
+  check_ends_well(run);
+  fs::remove(w.folder() / "mine.cpp");
+
+  const auto use = [&](const std::vector<std::string>& arguments) {
+    const Outcome used = w.run(arguments);
+    check_ends_well(used);
+    CHECK_FALSE(contains(used.err, "compiling"));
+    return used;
+  };
+  CHECK(contains(use({"eval", "rows"}).out, "val_accuracy"));
+  use({"predict", "rows", "x.npy", "-o", "out.csv"});
+  CHECK(lines_of(text_of(w.folder() / "out.csv")).size() == 204);
+  use({"export", "rows", "out.safetensors", "--from", "latest"});
+  CHECK(text_of(w.folder() / "out.safetensors") == run.run.model());
+  const Outcome forked = use({"fork", "rows", "--name", "forked", "--set", "epochs=3"});
+  CHECK(text_of(forked.run.path() / "sources/mine.cpp") == text);
+  CHECK(forked.run.summary().at("origin").at("run") == "rows/" + run.run.path().filename().string());
+
+  // Without the cache it is compiled from the run's own copy.
+  fs::remove_all(w.folder() / "cache");
+  const Outcome anew = w.run({"eval", "forked"});
+  check_ends_well(anew);
+  CHECK(contains(anew.err, "compiling mine.cpp"));
+}
+
+TEST_CASE("a model of texts of one's own goes on with a prompt") {
+  const SourcesWorkspace w;
+  w.write("own.cpp", kPairs);
+  w.write("a.txt", "to be or not to be that is the question whether it is nobler in the mind");
+  w.write("text.toml", R"(
+sources     = ["own.cpp"]
+model       = "pairs"
+dataset     = { name = "text", path = "a.txt", tokenizer = "char", block_size = 4 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 2
+steps       = 2
+)");
+  check_ends_well(w.run({"run", "text.toml"}));
+  const Outcome generated = w.run({"generate", "text", "--prompt", "to be", "--tokens", "8", "--json"});
+  check_ends_well(generated);
+  CHECK(Json::parse(generated.out).at("tokens").size() == 8);
+}
+
+TEST_CASE("ranks that cannot load what their sources were compiled into say why on stderr and in summary.json") {
+  const SourcesWorkspace w;
+  w.write("own.cpp", own_model("at::tanh", kSpoils));
+  check_ends_well(w.run({"validate", "own.toml"}));
+  check_ranks_cannot_load(w, "throw", "it throws while it is loaded: no luck");
+  check_ranks_cannot_load(w, "remove", "plugin.so: cannot open shared object file");
+}
+
+TEST_CASE("data that are drawn are tried with a whole batch before anything starts") {
+  const Workspace w;
+  w.write("drawn.toml", R"(
+model       = { name = "mlp", in_features = 10, hidden = [4], out_features = 5 }
+dataset     = { name = "random_batch", keep = 8 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 8
+steps       = 2
+)");
+  check_ends_well(w.run({"plan", "drawn.toml"}));
+  for (const std::string verb : {"plan", "run"}) {
+    const Outcome refused = w.run({verb, "drawn.toml", "--set", "dataset.keep=7"});
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "keeps 7 samples, fewer than a batch of 8"));
+  }
+  CHECK_FALSE(fs::exists(w.results()));
+}
+
+}  // namespace ddp::system_test
