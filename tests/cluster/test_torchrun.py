@@ -112,7 +112,7 @@ def own_sources(c):
     static = ["--nnodes", 2, "--master-addr", c.hosts[0].address, "--master-port", 29500]
     finish([start(c, number, *static, "--node-rank", number, "run", *SETS) for number in (0, 1)])
     same(begun_run(c.hosts[0].folder), alone)
-    write_sources(c.hosts[1].folder, "// of host 2")
+    (c.hosts[1].folder / "own.h").write_text("// of host 2\n")
     ended = finish([start(c, number, *static, "--node-rank", number, "run", *SETS) for number in (0, 1)], code=1)
     assert "this rank's experiment is not rank 0's: source_texts.own.h is" in ended[1].err, ended[1]
 

@@ -1,8 +1,8 @@
 // A run on sources of the user's own, in use: by the verbs that take a trained model, and by ranks that cannot load it.
+#include "arrays.h"
 #include "catch.h"
 #include "looking.h"
 #include "sources.h"
-#include "tables.h"
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
@@ -55,7 +55,9 @@ void check_ranks_cannot_load(const SourcesWorkspace& w, const std::string& word,
 }
 
 // A model of texts that knows one token alone.
-const std::string kPairs = R"(#include <torch/nn/modules/embedding.h>
+const std::string kPairs = R"(#include <optional>
+
+#include <torch/nn/modules/embedding.h>
 
 #include "models/model.h"
 
@@ -63,7 +65,7 @@ namespace ddp::models {
 namespace {
 
 struct PairsOptions {
-  std::int64_t vocab_size = 1;
+  std::optional<std::int64_t> vocab_size;
   void fields(config::Fields& f) {
     f({.name = "vocab_size", .doc = "tokens", .range = config::at_least(1), .from_data = "vocab_size"}, vocab_size);
   }
@@ -71,7 +73,7 @@ struct PairsOptions {
 
 struct PairsImpl : torch::nn::Module {
   explicit PairsImpl(const PairsOptions& o) {
-    next = register_module("next", torch::nn::Embedding(o.vocab_size, o.vocab_size));
+    next = register_module("next", torch::nn::Embedding(o.vocab_size.value(), o.vocab_size.value()));
   }
   at::Tensor forward(at::Tensor tokens) { return next(tokens); }
   torch::nn::Embedding next{nullptr};
@@ -89,13 +91,23 @@ const bool pairs_registered =
 }  // namespace
 
 TEST_CASE("a model of one's own is measured, predicts, is exported and forked when its file has gone") {
-  require_tables();
   const SourcesWorkspace w;
   check_ends_well(w.run({"new", "model", "mine"}));
   const std::string text = text_of(w.folder() / "mine.cpp");
-  w.write("shapes.csv", shapes_csv(203));
-  w.write("shapes.toml", "sources = [\"mine.cpp\"]\n" + kShapes);
-  const Outcome run = w.run({"run", "shapes.toml", "--set", "model={name=\"mine\", width=8}"});
+  const ArrayData data(203);
+  w.write("x.npy", data.x_npy());
+  w.write("y.npy", data.y_npy());
+  w.write("rows.toml", R"(
+sources     = ["mine.cpp"]
+model       = { name = "mine", width = 8 }
+dataset     = { name = "npy", inputs = "x.npy", targets = "y.npy" }
+loss        = "cross_entropy"
+device_pool = ["cpu", "cpu"]
+epochs      = 2
+threads     = 1
+validation  = { split = 0.2 }
+)");
+  const Outcome run = w.run({"run", "rows.toml"});
   check_ends_well(run);
   fs::remove(w.folder() / "mine.cpp");
 
@@ -105,14 +117,14 @@ TEST_CASE("a model of one's own is measured, predicts, is exported and forked wh
     CHECK_FALSE(contains(used.err, "compiling"));
     return used;
   };
-  CHECK(contains(use({"eval", "shapes"}).out, "val_accuracy"));
-  use({"predict", "shapes", "shapes.csv", "-o", "out.csv"});
+  CHECK(contains(use({"eval", "rows"}).out, "val_accuracy"));
+  use({"predict", "rows", "x.npy", "-o", "out.csv"});
   CHECK(lines_of(text_of(w.folder() / "out.csv")).size() == 204);
-  use({"export", "shapes", "out.safetensors", "--from", "latest"});
+  use({"export", "rows", "out.safetensors", "--from", "latest"});
   CHECK(text_of(w.folder() / "out.safetensors") == run.run.model());
-  const Outcome forked = use({"fork", "shapes", "--name", "forked", "--set", "epochs=4"});
+  const Outcome forked = use({"fork", "rows", "--name", "forked", "--set", "epochs=3"});
   CHECK(text_of(forked.run.path() / "sources/mine.cpp") == text);
-  CHECK(forked.run.summary().at("origin").at("run") == "shapes/" + run.run.path().filename().string());
+  CHECK(forked.run.summary().at("origin").at("run") == "rows/" + run.run.path().filename().string());
 
   // Without the cache it is compiled from the run's own copy.
   fs::remove_all(w.folder() / "cache");
