@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
@@ -23,7 +25,7 @@ class CutMix : public Mix {
  public:
   explicit CutMix(const CutMixOptions& o) : alpha_(o.alpha) {}
 
-  void apply(at::Tensor& images, at::Tensor& labels, Draws& draws) const override {
+  void apply(at::Tensor& images, at::Tensor& labels, Draws& draws, const Told& told) const override {
     const std::int64_t height = images.size(2);
     const std::int64_t width = images.size(3);
     const double half = 0.5 * std::sqrt(1 - draw_beta(alpha_, draws));
@@ -33,7 +35,10 @@ class CutMix : public Mix {
     const at::Tensor before = images.roll({1}, {0});
     box(images).copy_(box(before));
     const auto area = static_cast<double>((right - left) * (bottom - top));
-    labels = with_previous(labels, 1 - area / static_cast<double>(width * height));
+    const double share = 1 - area / static_cast<double>(width * height);
+    told("box", std::array{left, top, right, bottom});
+    told("lam_adjusted", share);
+    labels = with_previous(labels, share);
   }
 
  private:
@@ -47,9 +52,8 @@ class CutMix : public Mix {
   const double alpha_;
 };
 
-const bool cut_mix_registered =
-    mixes().add<CutMixOptions>("CutMix", "a box of one image in another",
-                               [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
+const bool cut_mix_registered = mixes().add<CutMixOptions>(
+    "CutMix", "a box of one image in another", [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
 
 }  // namespace
 }  // namespace ddp::datasets

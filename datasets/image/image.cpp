@@ -128,8 +128,7 @@ void Image::copy(const Number* const* values, Number* to) const {
   for (std::int64_t c = 0; c < source_.channels; ++c) {
     const Number* const of = values[c];
     const Number border = of[color_[static_cast<std::size_t>(c)]];
-    const std::uint8_t* const plane =
-        source_.data + c * source_.channel_stride + first_column * source_.column_stride;
+    const std::uint8_t* const plane = source_.data + c * source_.channel_stride + first_column * source_.column_stride;
     for (std::int64_t y = 0; y < rows_.size; ++y, to += columns_.size) {
       const std::int64_t row = y - rows_.at;
       if (row < 0 || row >= rows_.count) {

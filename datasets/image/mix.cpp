@@ -32,8 +32,9 @@ MixRegistry& mixes() {
 
 config::Option mix_option() {
   return {.name = "mix",
-          .doc = "ways to mix the samples of a micro-batch while training, one of which is drawn for each: "
-                 "{type = \"MixUp\", alpha = 0.2}, …",
+          .doc =
+              "ways to mix the samples of a micro-batch while training, one of which is drawn for each: "
+              "{type = \"MixUp\", alpha = 0.2}, …",
           .types = {config::Type::list},
           .item = config::Type::table,
           .variants = mixes().specs()};
@@ -50,10 +51,13 @@ double draw_beta(double alpha, Draws& draws) {
 }
 
 Mixer::Mixer(const config::Value& list, std::uint64_t seed) : seed_(seed) {
-  for (const config::Value& entry : list) entries_.push_back(datasets::mixes().build(entry.at("type"), entry));
+  for (const config::Value& entry : list) {
+    const std::string type = entry.at("type");
+    entries_.push_back({type, datasets::mixes().build(type, entry)});
+  }
 }
 
-void Mixer::mix(Batch& batch, const Place& place, std::int64_t classes) const {
+void Mixer::mix(Batch& batch, const Place& place, std::int64_t classes, const Told& told) const {
   if (entries_.empty()) return;
   at::Tensor& images = batch.inputs.front().second;
   at::Tensor& labels = batch.targets.front().second;
@@ -63,7 +67,8 @@ void Mixer::mix(Batch& batch, const Place& place, std::int64_t classes) const {
   Draws draws(seed_, place, /*sample=*/0);
   const auto& entry = entries_[draws.below(entries_.size())];
   at::Tensor shares = at::one_hot(labels, classes).to(at::kFloat);
-  entry->apply(images, shares, draws);
+  told("type", entry.type);
+  entry.mix->apply(images, shares, draws, told);
   labels = std::move(shares);
 }
 

@@ -18,8 +18,7 @@ std::string shape_of(std::int64_t channels, std::int64_t height, std::int64_t wi
 
 // Names the sample in an error that a transform or a decoder has thrown.
 Error named_after(const Error& error, const std::string& sample) {
-  const std::string where =
-      error.where().empty() || error.where() == sample ? sample : sample + ": " + error.where();
+  const std::string where = error.where().empty() || error.where() == sample ? sample : sample + ": " + error.where();
   return Error(error.fault(), error.summary(), where, error.remedy());
 }
 
@@ -82,7 +81,8 @@ PixelTable Pipeline::table(std::int64_t channels, Draws& draws) const {
   for (std::size_t i = 0; i < tabled_; ++i) float_steps_[i].transform->apply(image, draws, Told());
   PixelTable table = {};
   const auto* from = image.const_data_ptr<float>();
-  for (std::int64_t c = 0; c < channels; ++c, from += 256) std::copy_n(from, 256, table[static_cast<std::size_t>(c)].data());
+  for (std::int64_t c = 0; c < channels; ++c, from += 256)
+    std::copy_n(from, 256, table[static_cast<std::size_t>(c)].data());
   return table;
 }
 

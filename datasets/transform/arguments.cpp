@@ -56,10 +56,14 @@ config::Option padding_mode_option() {
 Border border_of(const config::Value& padding) {
   const std::vector<std::int64_t> p = integers_of(padding);
   switch (p.size()) {
-    case 1: return {.left = p[0], .top = p[0], .right = p[0], .bottom = p[0]};
-    case 2: return {.left = p[0], .top = p[1], .right = p[0], .bottom = p[1]};
-    case 4: return {.left = p[0], .top = p[1], .right = p[2], .bottom = p[3]};
-    default: throw usage_error("must be an integer or a list of 1, 2 or 4 of them, not " + padding.dump(), "padding");
+    case 1:
+      return {.left = p[0], .top = p[0], .right = p[0], .bottom = p[0]};
+    case 2:
+      return {.left = p[0], .top = p[1], .right = p[0], .bottom = p[1]};
+    case 4:
+      return {.left = p[0], .top = p[1], .right = p[2], .bottom = p[3]};
+    default:
+      throw usage_error("must be an integer or a list of 1, 2 or 4 of them, not " + padding.dump(), "padding");
   }
 }
 

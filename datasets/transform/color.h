@@ -2,8 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
-// Arithmetic on the colors of uint8 [c, h, w] with 1 or 3 channels: that of torchvision/transforms/v2/functional/_color.py,
-// operation by operation, since bits depend on their order.
+// Arithmetic on the colors of uint8 [c, h, w] with 1 or 3 channels: that of
+// torchvision/transforms/v2/functional/_color.py, operation by operation, since bits depend on their order.
 namespace ddp::datasets {
 
 // Returns the gray of an image of 3 channels, float32 [1, h, w], not rounded.

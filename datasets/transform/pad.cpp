@@ -29,8 +29,8 @@ class Pad : public PixelTransform {
   const std::string mode_;
 };
 
-const bool pad_registered = transforms().add<PadOptions>(
-    "Pad", "a border", [](const PadOptions& o) { return std::make_unique<Pad>(o); });
+const bool pad_registered =
+    transforms().add<PadOptions>("Pad", "a border", [](const PadOptions& o) { return std::make_unique<Pad>(o); });
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -45,7 +45,8 @@ class RandomCrop : public PixelTransform {
     const std::int64_t rows = image.height() + border.top + border.bottom - size_.height;
     const std::int64_t columns = image.width() + border.left + border.right - size_.width;
     if (rows < 0 || columns < 0) throw too_small(image);
-    const std::int64_t top = rows > 0 ? static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(rows) + 1)) : 0;
+    const std::int64_t top =
+        rows > 0 ? static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(rows) + 1)) : 0;
     const std::int64_t left =
         columns > 0 ? static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(columns) + 1)) : 0;
     if (told.is_heard()) {

@@ -82,10 +82,8 @@ class RandomResizedCrop : public PixelTransform {
     } else if (ratio > o_.ratio[1]) {
       width = std::max<std::int64_t>(rounded(static_cast<double>(height) * o_.ratio[1]), 1);
     }
-    return {.top = (image.height() - height) / 2,
-            .left = (image.width() - width) / 2,
-            .height = height,
-            .width = width};
+    return {
+        .top = (image.height() - height) / 2, .left = (image.width() - width) / 2, .height = height, .width = width};
   }
 
   const RandomResizedCropOptions o_;

@@ -115,7 +115,10 @@ at::Tensor sampled(const at::Tensor& pixels, const at::Tensor& places, bool bili
 class RandomRotation : public PixelTransform {
  public:
   explicit RandomRotation(const RandomRotationOptions& o)
-      : angles_(angles_of(o.degrees)), bilinear_(o.interpolation == "bilinear"), expand_(o.expand), fill_(fill_of(o.fill)) {
+      : angles_(angles_of(o.degrees)),
+        bilinear_(o.interpolation == "bilinear"),
+        expand_(o.expand),
+        fill_(fill_of(o.fill)) {
     if (!o.center.is_null()) center_ = {o.center[0].get<double>(), o.center[1].get<double>()};
   }
 

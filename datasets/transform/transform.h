@@ -2,35 +2,18 @@
 
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include <ATen/core/Tensor.h>
 
 #include "config/registry.h"
 #include "datasets/draws.h"
 #include "datasets/image/image.h"
+#include "datasets/transform/told.h"
 
 // The contract of an image transform. A transform is one file in this folder: a class, a struct with its options, which
 // have the names and defaults of torchvision.transforms.v2, and one call of transforms().add. Transforms of pixels come
 // first; behind the first transform of floats only such may follow.
 namespace ddp::datasets {
-
-// Where a transform tells what it draws, by the names that v2's make_params gives it; it tells nothing where nobody
-// listens.
-class Told {
- public:
-  Told() = default;
-  explicit Told(config::Value& listener) : listener_(&listener) {}
-
-  template <class T>
-  void operator()(const char* name, T&& value) const {
-    if (listener_) (*listener_)[name] = std::forward<T>(value);
-  }
-  bool is_heard() const { return listener_ != nullptr; }
-
- private:
-  config::Value* listener_ = nullptr;
-};
 
 class Transform {
  public:

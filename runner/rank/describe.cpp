@@ -1,7 +1,11 @@
 #include "rank/describe.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <ATen/Context.h>
 
+#include "base/error.h"
 #include "data/description.h"
 #include "data/preview.h"
 #include "rank/data.h"
@@ -31,10 +35,29 @@ void preview_data(const PreviewRequest&, const Task& task, const TakeReply& repl
   reply(config::write(DataView{.value = data::preview(sets_of_run(task))}));
 }
 
+void tell_draws(const DrawsRequest& request, const Task& task, const TakeReply& reply) {
+  const data::Sets sets = sets_of_run(task);
+  const datasets::MapDataset* const dataset = sets.train.map();
+  config::Value samples = config::Value::array();
+  for (std::int64_t i = 0; i < std::min(request.samples, sets.train.size()); ++i) {
+    const auto sample = sets.train.samples[i].item<std::int64_t>();
+    config::Value draws = dataset ? dataset->draws(sample, /*epoch=*/0) : config::Value();
+    if (draws.is_null()) break;
+    samples.push_back({{"sample", sample}, {"draws", std::move(draws)}});
+  }
+  if (samples.empty()) {
+    throw usage_error("draws nothing for a sample", "dataset \"" + task.experiment->dataset.name + "\"",
+                      "--draws is for datasets of images, which have transforms");
+  }
+  reply(config::write(DataView{.value = {{"epoch", 0}, {"samples", std::move(samples)}}}));
+}
+
 const bool describe_registered =
     verbs().add<DescribeRequest>(DescribeRequest::kVerb, "says what the data are", describe_data);
 const bool preview_registered =
     verbs().add<PreviewRequest>(PreviewRequest::kVerb, "shows the data for a page", preview_data);
+
+const bool draws_registered = verbs().add<DrawsRequest>(DrawsRequest::kVerb, "says what transforms draw", tell_draws);
 
 }  // namespace
 }  // namespace ddp::rank

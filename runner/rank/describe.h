@@ -27,4 +27,15 @@ struct PreviewRequest {
   void fields(config::Fields&) {}
 };
 
+// Asks what is drawn for the first training samples in the first epoch. The reply is one DataView: "epoch", and
+// "samples", a list of {"sample": its index, "draws": MapDataset::draws}.
+struct DrawsRequest {
+  using Reply = DataView;
+  static constexpr const char* kVerb = "draws";
+
+  std::int64_t samples = 1;
+
+  void fields(config::Fields& f) { f({.name = "samples"}, samples); }
+};
+
 }  // namespace ddp::rank

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -44,6 +45,13 @@ TABLE = """
 dataset = { name = "csv", path = "a.csv", target = "kind", categories = ["colour"] }
 model = { name = "mlp", hidden = [4] }
 loss = "cross_entropy"
+device_pool = ["cpu"]
+batch_size = 4
+"""
+IMAGES = """
+dataset = { name = "idx", images = "images", labels = "labels", transforms = [
+  { type = "RandomCrop", size = 4, padding = 1 }, { type = "RandomHorizontalFlip" }, { type = "RandomErasing", p = 1 }] }
+model = { name = "sequential", layers = [{ type = "Flatten" }, { type = "Linear", in_features = 16, out_features = 2 }] }
 device_pool = ["cpu"]
 batch_size = 4
 """
@@ -89,7 +97,7 @@ class Schemas:
         self.used[what] = self.used.get(what, 0) + 1
 
 
-FREE = {"config", "environment", "metrics", "parameters", "changes", "columns", "versions", "traits", "default"}
+FREE = {"config", "environment", "metrics", "parameters", "changes", "columns", "versions", "traits", "default", "draws"}
 
 
 def tables(value, key=None):
@@ -185,6 +193,7 @@ def check_outputs():
         "report": [["small/done"], ["small/done", "small/failed", "small/restarted"], ["small/timed", "small/forked"],
                    ["swept/run"]],
     }  # fmt: skip
+    SCHEMAS.require("draws", read(program("plan", "images.toml", "--draws", "3")))
     with_json = {verb for verb in VERBS if "--json" in program(verb, "--help")}
     assert with_json == commands.keys(), f"not tried: {with_json ^ commands.keys()}"
     for verb in with_json:
@@ -212,6 +221,9 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
     SCHEMAS = Schemas()
     (FOLDER / "small.toml").write_text(EXPERIMENT)
     (FOLDER / "swept.toml").write_text(SWEEP)
+    (FOLDER / "images").write_bytes(struct.pack(">4I", 0x803, 8, 5, 4) + bytes(range(160)))
+    (FOLDER / "labels").write_bytes(struct.pack(">2I", 0x801, 8) + bytes([0, 1] * 4))
+    (FOLDER / "images.toml").write_text(IMAGES)
     (FOLDER / "a.txt").write_text("some text\n" * 50)
     (FOLDER / "text.toml").write_text(TEXT)
     (FOLDER / "a.csv").write_text("size,colour,kind\n" + "1,red,a\n2,blue,b\n" * 10)

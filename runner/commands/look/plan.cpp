@@ -31,6 +31,7 @@ void add_plan(CLI::App& app, int& exit_code) {
     std::optional<int> jobs;  // of a sweep
     std::string results = "results";
     std::string preview;
+    std::optional<std::int64_t> draws;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
@@ -43,14 +44,19 @@ void add_plan(CLI::App& app, int& exit_code) {
   verb->add_option("--results", o->results, "the results root that it would be trained into")->capture_default_str();
   verb->add_option("--preview", o->preview, "also write a page that shows the data before and after preprocessing")
       ->type_name("FILE.html");
+  CLI::Option* draws = verb->add_option("--draws", o->draws,
+                                        "only print as JSON what transforms draw for the first N samples in epoch 0");
+  draws->check(CLI::PositiveNumber)->type_name("N");
+  verb->get_option("--preview")->excludes(draws);
   verb->add_flag("--json", o->json, "as JSON");
   verb->callback([o, &exit_code] {
     exit_code = 0;
     if (!o->preview.empty()) require_page_name(o->preview);
     if (config::has_sweep(o->file, o->sets)) {
-      if (!o->preview.empty()) {
-        throw usage_error("is a sweep, and a page shows the data of one experiment", o->file,
-                          "leave --preview out, or plan the experiment that the sweep extends");
+      if (!o->preview.empty() || o->draws) {
+        const std::string option = o->draws ? "--draws" : "--preview";
+        throw usage_error("is a sweep, and " + option + " shows the data of one experiment", o->file,
+                          "leave " + option + " out, or plan the experiment that the sweep extends");
       }
       show_sweep(prepare_sweep(o->file, o->sets, o->jobs, o->results, /*timed=*/true), o->results, o->json);
       return;
@@ -59,6 +65,12 @@ void add_plan(CLI::App& app, int& exit_code) {
     launch::Launch launch = launch::choose_launch(o->flags);
     if (launch.leads()) launch::find_weights(loaded, o->results);
     const Prepared prepared = prepare(std::move(loaded), launch);
+    if (o->draws) {
+      config::Value drawn = {{"version", 1}};
+      drawn.update(launch::draws_of_data(*prepared.library, prepared.plan, prepared.data, *o->draws));
+      std::cout << drawn.dump(2) << "\n";
+      return;
+    }
     const config::Value data = launch::describe_data(*prepared.library, prepared.plan, prepared.data);
     if (!o->preview.empty()) write_preview(o->preview, prepared, data);
     show_plan(prepared, data, o->results, o->json);

@@ -9,13 +9,14 @@ namespace ddp::launch {
 namespace {
 
 template <class Request>
-config::Value ask_about_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
+config::Value ask_about_data(const RankLibrary& library, const Plan& plan, const HeldData& data,
+                             const Request& request = {}) {
   rank::Task task;
   task.experiment = &plan.experiment;
   task.world_size = plan.world_size();
   task.devices = plan.groups.front();
   task.held_data = data.file();
-  return library.ask("looking at the data", task, Request{}, data.kept()).value;
+  return library.ask("looking at the data", task, request, data.kept()).value;
 }
 
 }  // namespace
@@ -32,6 +33,10 @@ config::Value describe_data(const RankLibrary& library, const Plan& plan, const 
 
 config::Value preview_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
   return ask_about_data<rank::PreviewRequest>(library, plan, data);
+}
+
+config::Value draws_of_data(const RankLibrary& library, const Plan& plan, const HeldData& data, std::int64_t samples) {
+  return ask_about_data(library, plan, data, rank::DrawsRequest{.samples = samples});
 }
 
 }  // namespace ddp::launch

@@ -1,0 +1,160 @@
+// `plan FILE --draws N`, and a transform of the user's own.
+#include <string>
+#include <vector>
+
+#include "array_files.h"
+#include "catch.h"
+#include "image_files.h"
+#include "sources.h"
+
+namespace ddp::system_test {
+namespace {
+
+// 40 gray images of 6 x 5 pixels of four classes, and what trains on them.
+void write_gray_images(const Workspace& w, const std::string& transforms, const std::string& more = "") {
+  std::string labels;
+  for (int i = 0; i < 40; ++i) labels += static_cast<char>(i % 4);
+  w.write("images", idx_file({40, 6, 5}, noise(40 * 6 * 5, 1)));
+  w.write("labels", idx_file({40}, labels));
+  w.write("gray.toml", more + "dataset = { name = \"idx\", images = \"images\", labels = \"labels\", transforms = [" +
+                           transforms + R"(] }
+device_pool = ["cpu", "cpu"]
+batch_size = 4
+epochs = 2
+threads = 1
+[model]
+name = "sequential"
+layers = [{ type = "Flatten" }, { type = "Linear", in_features = 30, out_features = 4 }]
+)");
+}
+
+Json drawn(const Workspace& w, int samples, const std::vector<std::string>& sets = {}) {
+  std::vector<std::string> arguments{"plan", "gray.toml", "--draws", std::to_string(samples)};
+  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  return Json::parse(outcome.out);
+}
+
+// Exit code 2 and these words.
+void check_draws_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& words) {
+  const Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.empty());
+  CHECK(contains(outcome.err, words));
+}
+
+constexpr const char* kDrawing =
+    R"({ type = "RandomCrop", size = [6, 5], padding = [2, 1] }, { type = "Resize", size = 5 },
+  { type = "RandomHorizontalFlip" }, { type = "ColorJitter", brightness = 0.5 }, { type = "RandomErasing", p = 1 })";
+
+}  // namespace
+
+TEST_CASE("plan --draws tells what is drawn for the first samples in the words of torchvision, for any ranks") {
+  const Workspace w;
+  write_gray_images(w, kDrawing);
+  const Json told = drawn(w, 3);
+  CHECK(told.at("version") == 1);
+  CHECK(told.at("epoch") == 0);
+  REQUIRE(told.at("samples").size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Json& sample = told.at("samples")[i];
+    CHECK(sample.at("sample") == i);
+    const Json& draws = sample.at("draws");
+    REQUIRE(draws.size() == 5);
+    CHECK(draws[0].at("type") == "RandomCrop");
+    CHECK(draws[0].at("padding") == Json{2, 1, 2, 1});
+    CHECK(draws[0].at("height") == 6);
+    CHECK(draws[1] == Json{{"type", "Resize"}});
+    CHECK(draws[2].at("apply").is_boolean());
+    CHECK(draws[3].at("fn_idx").size() == 4);
+    CHECK(draws[3].at("brightness_factor").is_number());
+    CHECK(draws[3].at("hue_factor").is_null());
+    CHECK(draws[4].contains("v"));
+  }
+  CHECK(told.at("samples")[0].at("draws") != told.at("samples")[1].at("draws"));
+  CHECK(drawn(w, 3, {"device_pool=[\"cpu\"]", "loader.workers=0"}) == told);
+  CHECK(drawn(w, 3, {"seed=7"}).at("samples") != told.at("samples"));
+  CHECK(drawn(w, 100).at("samples").size() == 40);
+}
+
+TEST_CASE("plan --draws tells of training samples alone, by their numbers in the data") {
+  const Workspace w;
+  write_gray_images(w, kDrawing);
+  const Json all = drawn(w, 100).at("samples");
+  const Json some = drawn(w, 100, {"validation.split=0.25"}).at("samples");
+  CHECK(some.size() == 30);
+  for (const Json& sample : some) CHECK(sample == all[sample.at("sample").get<std::size_t>()]);
+}
+
+TEST_CASE("plan --draws refuses data that draw nothing, a sweep, and a page beside it") {
+  const Workspace w;
+  w.write("pairs.toml", kSmall);
+  check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1"}, "draws nothing for a sample");
+  w.write("swept.toml", "extends = \"pairs.toml\"\nsweep = { method = \"grid\", parameters = { seed = [1, 2] } }\n");
+  check_draws_refused(w, {"plan", "swept.toml", "--draws", "1"}, "is a sweep, and --draws shows");
+  check_draws_refused(w, {"plan", "pairs.toml", "--draws", "0"}, "--draws");
+  check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1", "--preview", "a.html"}, "--preview");
+}
+
+TEST_CASE("a list of transforms that cannot be is refused before anything is trained") {
+  const Workspace w;
+  write_gray_images(w, R"({ type = "Normalize", mean = [0.5], std = [0.5] }, { type = "CenterCrop", size = 5 })");
+  check_draws_refused(w, {"run", "gray.toml"}, "transforms[1] CenterCrop: stands behind Normalize");
+  CHECK_FALSE(std::filesystem::exists(w.results()));
+  write_gray_images(w, R"({ type = "RandomCrop", size = 5, paddin = 1 })");
+  check_draws_refused(w, {"validate", "gray.toml"}, "did you mean \"padding\"?");
+  write_gray_images(w, R"({ type = "RandomCorp", size = 5 })");
+  check_draws_refused(w, {"validate", "gray.toml"}, "did you mean \"RandomCrop\"?");
+}
+
+TEST_CASE("a transform in a file of one's own is named, checked and drawn like the others") {
+  const SourcesWorkspace w;
+  w.write("own.cpp", R"(#include "datasets/transform/transform.h"
+
+namespace ddp::datasets {
+namespace {
+
+struct InvertOptions {
+  double p = 0.5;
+  void fields(config::Fields& f) { f({.name = "p", .doc = "how likely", .range = config::between(0, 1)}, p); }
+};
+
+class Invert : public PixelTransform {
+ public:
+  explicit Invert(const InvertOptions& o) : p_(o.p) {}
+  std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
+  void apply(Image& image, Draws& draws, const Told& told) const override {
+    const bool inverted = draws.uniform() < p_;
+    told("inverted", inverted);
+    if (inverted) image.replace(image.pixels().bitwise_not());
+  }
+
+ private:
+  const double p_;
+};
+
+const bool invert_registered = transforms().add<InvertOptions>(
+    "Invert", "dark becomes light", [](const InvertOptions& o) { return std::make_unique<Invert>(o); });
+
+}  // namespace
+}  // namespace ddp::datasets
+)");
+  const std::string sources = "sources = [\"own.cpp\"]\n";
+  write_gray_images(w, R"({ type = "Invert", p = 1 })", sources);
+  const Outcome told = w.run({"plan", "gray.toml", "--draws", "1"});
+  INFO(told.err);
+  REQUIRE(told.code == 0);
+  CHECK(Json::parse(told.out).at("samples")[0].at("draws") == Json{{{"type", "Invert"}, {"inverted", true}}});
+  const Outcome trained = w.run({"run", "gray.toml", "--set", "validation.split=0.2"});
+  INFO(trained.err);
+  CHECK(trained.code == 0);
+  write_gray_images(w, R"({ type = "Invert", p = 2 })", sources);
+  const Outcome refused = w.run({"validate", "gray.toml"});
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "transforms[0].p\" must be"));
+}
+
+}  // namespace ddp::system_test
