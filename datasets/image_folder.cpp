@@ -52,7 +52,9 @@ fs::path class_folder(const config::Value& path) {
   const std::vector<std::string> given = one_or_more(path, "dataset.path");
   std::error_code none;
   if (given.size() == 1 && fs::is_directory(given.front(), none)) return given.front();
-  throw usage_error("is no folder", given.front(), "dataset.path is one folder, with one folder a class in it");
+  const bool is_there = fs::exists(given.front(), none);
+  throw usage_error(is_there ? "is no folder" : "there is no such folder", given.front(),
+                    "dataset.path is one folder, with one folder a class in it");
 }
 
 FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> classes) {

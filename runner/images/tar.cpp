@@ -87,7 +87,8 @@ std::vector<format::TarMember> list_tar(const fs::path& file) {
     const int status = archive_read_next_header(tar.get(), &entry);
     if (status == ARCHIVE_EOF) return members;
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) throw tar_error(tar.get(), file);
-    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr) continue;
+    // A hard link without data of its own has no type.
+    if (archive_entry_filetype(entry) != AE_IFREG) continue;
     members.push_back(member_of(tar.get(), entry, file, file_bytes));
   }
 }

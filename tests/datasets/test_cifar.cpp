@@ -27,7 +27,7 @@ at::Tensor cifar_pixels(std::uint32_t seed) {
   const std::string bytes = noise(3 * 32 * 32, seed);
   at::Tensor pixels = at::empty({3, 32, 32}, at::kByte);
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(pixels.mutable_data_ptr<std::uint8_t>()));
-  return pixels.to(at::kFloat).div(255);
+  return pixels.to(at::kFloat).mul(1.0 / 255);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST_CASE("images of an IDX file are floats from 0 to 1 with a channel, and have
   REQUIRE(dataset->size() == 2);
   const Batch batch = rows_of(*dataset, {1, 0});
   const at::Tensor bytes = at::tensor({1, 2, 3, 4, 5, 6, 0, 0x33, 0x66, 0x99, 0xcc, 0xff}, at::kByte);
-  CHECK(at::equal(batch.inputs.at(0).second, bytes.view({2, 1, 2, 3}).to(at::kFloat).div(255)));
+  CHECK(at::equal(batch.inputs.at(0).second, bytes.view({2, 1, 2, 3}).to(at::kFloat).mul(1.0 / 255)));
   CHECK(at::equal(batch.targets.at(0).second, at::tensor({1, 3}, at::kLong)));
   CHECK(dataset->facts().at("num_classes") == 4);
   CHECK(dataset->preprocessing() == Value{{"classes", {"0", "1", "2", "3"}}});

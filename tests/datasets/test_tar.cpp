@@ -18,7 +18,7 @@ at::Tensor shard_pixels(std::uint32_t seed) {
   const std::string bytes = as_planes(noise(48, seed), 3);
   at::Tensor pixels = at::empty({3, 4, 4}, at::kByte);
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(pixels.mutable_data_ptr<std::uint8_t>()));
-  return pixels.to(at::kFloat).div(255);
+  return pixels.to(at::kFloat).mul(1.0 / 255);
 }
 
 // Two shards of two samples and one, and a cache folder of their own.

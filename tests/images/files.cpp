@@ -141,14 +141,12 @@ std::vector<std::uint8_t> decode_part(const std::string& file, const format::Rec
   return pixels;
 }
 
-std::string refusal_of(const std::string& file, const format::Rectangle& part) {
-  return error_of([&] {
-    if (part.height == 0) {
-      decode(file);
-    } else {
-      decode_part(file, part);
-    }
-  });
+std::string refusal_of(const std::string& file) {
+  return error_of([&] { decode(file); });
+}
+
+std::string refusal_to_open(const std::string& file) {
+  return error_of([&] { format::open_image(bytes_of(file), "image"); });
 }
 
 }  // namespace ddp

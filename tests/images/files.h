@@ -44,7 +44,8 @@ Picture decode(const std::string& file);
 // Opens a file and decodes a part of it.
 std::vector<std::uint8_t> decode_part(const std::string& file, const format::Rectangle& part);
 
-// The text of the error with which a file is refused, whole or where `part` is decoded. Empty: it is not.
-std::string refusal_of(const std::string& file, const format::Rectangle& part = {});
+// The text of the error with which a file is refused, or refused already when it is opened. Empty: it is not.
+std::string refusal_of(const std::string& file);
+std::string refusal_to_open(const std::string& file);
 
 }  // namespace ddp

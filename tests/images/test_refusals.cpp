@@ -1,12 +1,9 @@
 #include "catch.h"
 #include "images/files.h"
+#include "words.h"
 
 namespace ddp {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
-
-constexpr format::Rectangle kCorner{.height = 1, .width = 1};
 
 std::string with_bytes(std::string file, std::size_t at, const std::string& bytes) {
   return file.replace(at, bytes.size(), bytes);
@@ -18,25 +15,26 @@ std::size_t size_in_jpeg(const std::string& file) { return file.find("\xff\xc0")
 }  // namespace
 
 TEST_CASE("what is no image is refused by its name") {
-  CHECK_THAT(refusal_of(""), ContainsSubstring("is empty") && ContainsSubstring("image"));
-  CHECK_THAT(refusal_of("GIF89a and so on"), ContainsSubstring("is no JPEG, PNG or WebP image"));
+  CHECK(contains(refusal_of(""), "is empty"));
+  CHECK(contains(refusal_of(""), "image"));
+  CHECK(contains(refusal_of("GIF89a and so on"), "is no JPEG, PNG or WebP image"));
   for (const char* begin : {"\xff\xd8\xff", "\x89PNG\r\n\x1a\n", "RIFF\x08"}) CHECK(refusal_of(begin) != "");
 }
 
 TEST_CASE("kinds of images that are not read are refused, and the error says which") {
   const Picture picture = make_picture(20, 30);
-  CHECK_THAT(refusal_of(jpeg_of(picture, {.cmyk = true})), ContainsSubstring("a CMYK image"));
-  CHECK_THAT(refusal_of(png_of(picture, false, 16)), ContainsSubstring("16 bits"));
+  CHECK(contains(refusal_of(jpeg_of(picture, {.cmyk = true})), "a CMYK image"));
+  CHECK(contains(refusal_of(png_of(picture, false, 16)), "16 bits"));
   const std::string still = webp_of(picture);
   // A header of the extended format that says "animation", with the canvas's size less one.
   const std::string extended("VP8X\x0a\0\0\0\x02\0\0\0\x1d\0\0\x13\0\0", 18);
   std::string animated = still.substr(0, 12) + extended + still.substr(12);
   animated[4] = static_cast<char>(animated[4] + extended.size());
-  CHECK_THAT(refusal_of(animated), ContainsSubstring("an animated WebP"));
+  CHECK(contains(refusal_of(animated), "an animated WebP"));
 }
 
-TEST_CASE("a truncated file is refused whatever part of it is decoded") {
-  const Picture picture = make_picture(60, 80);
+TEST_CASE("a truncated file is refused when it is opened: so whatever part of it is decoded later") {
+  const Picture picture = make_picture(200, 300);  // more than libpng reads at once
   const std::vector<std::string> files = {jpeg_of(picture), jpeg_of(picture, {.progressive = true}),
                                           png_of(picture),  png_of(picture, true),
                                           webp_of(picture), webp_of(picture, true)};
@@ -44,8 +42,7 @@ TEST_CASE("a truncated file is refused whatever part of it is decoded") {
     for (std::size_t bytes = 0; bytes + 1 < file.size(); bytes += 1 + file.size() / 50) {
       const std::string cut = file.substr(0, bytes);
       INFO(file.substr(0, 4) << ", " << bytes << " of " << file.size() << " bytes");
-      CHECK(refusal_of(cut) != "");
-      CHECK(refusal_of(cut, kCorner) != "");
+      CHECK(refusal_to_open(cut) != "");
     }
     CHECK(refusal_of(file) == "");
   }
@@ -60,18 +57,17 @@ TEST_CASE("bytes after an image are passed over") {
 
 TEST_CASE("damage that a checksum tells is refused") {
   const std::string file = png_of(make_picture(20, 30));
-  CHECK_THAT(refusal_of(with_bytes(file, 16, std::string("\0\0\0\x10", 4))), ContainsSubstring("is damaged"));
-  CHECK_THAT(refusal_of(with_bytes(file, file.find("IDAT") + 20, "damage")), ContainsSubstring("is damaged"));
+  CHECK(contains(refusal_of(with_bytes(file, 16, std::string("\0\0\0\x10", 4))), "is damaged"));
+  CHECK(contains(refusal_of(with_bytes(file, file.find("IDAT") + 20, "damage")), "is damaged"));
 }
 
 TEST_CASE("an image that claims more pixels than Pillow takes is refused before memory is taken for it") {
   const Picture picture = make_picture(16, 16);
   const std::string jpeg = jpeg_of(picture);
-  CHECK_THAT(refusal_of(with_bytes(jpeg, size_in_jpeg(jpeg), "\xff\x00\xff\x00")),
-             ContainsSubstring("178956970 pixels"));
-  CHECK_THAT(refusal_of(with_bytes(png_of(picture), 16, std::string("\0\x10\0\0\0\x10\0\0", 8))),
-             ContainsSubstring("178956970 pixels"));
-  CHECK_THAT(refusal_of(with_bytes(png_of(picture), 16, std::string(8, '\0'))), ContainsSubstring("no pixels"));
+  CHECK(contains(refusal_of(with_bytes(jpeg, size_in_jpeg(jpeg), "\x7f\x10\x7f\x10")), "more than 178956970"));
+  CHECK(contains(refusal_of(with_bytes(png_of(picture), 16, std::string("\0\x10\0\0\0\x10\0\0", 8))),
+                 "more than 178956970"));
+  CHECK(contains(refusal_of(with_bytes(png_of(picture), 16, std::string(8, '\0'))), "no pixels"));
 }
 
 TEST_CASE("a JPEG of more scans than any real image has is refused") {
@@ -80,7 +76,7 @@ TEST_CASE("a JPEG of more scans than any real image has is refused") {
   const std::string scan = file.substr(last, file.size() - 2 - last);
   std::string many = file.substr(0, file.size() - 2);
   for (int i = 0; i < 600; ++i) many += scan;
-  CHECK_THAT(refusal_of(many + "\xff\xd9"), ContainsSubstring("more scans"));
+  CHECK(contains(refusal_of(many + "\xff\xd9"), "more scans"));
 }
 
 }  // namespace ddp

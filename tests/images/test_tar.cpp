@@ -9,13 +9,12 @@
 #include "errors.h"
 #include "format/tar.h"
 #include "record/scratch.h"
+#include "words.h"
 
 namespace ddp {
 namespace {
 
 namespace fs = std::filesystem;
-using Catch::Matchers::ContainsSubstring;
-
 struct Member {
   std::string name;
   std::string content;
@@ -32,7 +31,7 @@ void add(archive* tar, const Member& member) {
   if (!member.link_to.empty()) archive_entry_set_hardlink(entry, member.link_to.c_str());
   if (member.type == AE_IFLNK) archive_entry_set_symlink(entry, "elsewhere");
   archive_entry_set_size(entry, static_cast<la_int64_t>(member.content.size()));
-  REQUIRE(archive_write_header(tar, entry) == ARCHIVE_OK);
+  REQUIRE(archive_write_header(tar, entry) >= ARCHIVE_WARN);  // of a name that this locale lacks
   archive_write_data(tar, member.content.data(), member.content.size());
   archive_entry_free(entry);
 }
@@ -109,16 +108,19 @@ TEST_CASE("a tar archive that is compressed, truncated, or none at all is refuse
     scratch.write(file, content);
     return refusal_of_tar(file);
   };
-  CHECK_THAT(refused("\x1f\x8b\x08 and so on"), ContainsSubstring("images.tar") && ContainsSubstring("gunzip"));
-  CHECK_THAT(refused("\x28\xb5\x2f\xfd and so on"), ContainsSubstring("unzstd"));
-  CHECK_THAT(refused(std::string(3000, 'x')), ContainsSubstring("images.tar"));
-  CHECK_THAT(refused(""), ContainsSubstring("images.tar"));
+  CHECK(contains(refused("\x1f\x8b\x08 and so on"), "images.tar"));
+  CHECK(contains(refused("\x1f\x8b\x08 and so on"), "gunzip"));
+  CHECK(contains(refused("\x28\xb5\x2f\xfd and so on"), "unzstd"));
+  CHECK(contains(refused(std::string(3000, 'x')), "images.tar"));
+  CHECK(contains(refused(""), "images.tar"));
   for (const std::size_t end : {std::size_t{700}, std::size_t{1500}, std::size_t{1600}}) {
     INFO(end);
-    CHECK_THAT(refused(bytes.substr(0, end)), ContainsSubstring("images.tar"));
+    CHECK(contains(refused(bytes.substr(0, end)), "images.tar"));
   }
-  CHECK_THAT(refusal_of_tar(scratch.folder() / "none.tar"), ContainsSubstring("none.tar"));
-  CHECK_THAT(refusal_of_tar(scratch.folder()), ContainsSubstring(scratch.folder().string()));
+  const std::size_t last = bytes.find("lll");
+  CHECK(contains(refused(bytes.substr(0, last + 512)), "it ends within \"last\""));
+  CHECK(contains(refusal_of_tar(scratch.folder() / "none.tar"), "none.tar"));
+  CHECK(contains(refusal_of_tar(scratch.folder()), scratch.folder().string()));
 }
 
 TEST_CASE("a sparse file in a tar archive is refused, since its bytes do not lie there as they are") {
@@ -131,8 +133,8 @@ TEST_CASE("a sparse file in a tar archive is refused, since its bytes do not lie
   const std::string command =
       "tar -C " + scratch.folder().string() + " --sparse -cf " + scratch.folder().string() + "/sparse.tar hole";
   REQUIRE(std::system(command.c_str()) == 0);
-  CHECK_THAT(refusal_of_tar(scratch.folder() / "sparse.tar"),
-             ContainsSubstring("sparse file") && ContainsSubstring("hole"));
+  CHECK(contains(refusal_of_tar(scratch.folder() / "sparse.tar"), "sparse file"));
+  CHECK(contains(refusal_of_tar(scratch.folder() / "sparse.tar"), "hole"));
 }
 
 }  // namespace ddp

@@ -23,7 +23,7 @@ deb() {
 }
 # shellcheck source=../../scripts/setup/packages.sh
 . "$source_root/scripts/setup/packages.sh"
-for package in "${packages[@]}"; do deb "$package" 1:2.0 "common-part (>= 2)"; done
+for package in "${packages[@]}" "${image_packages[@]}"; do deb "$package" 1:2.0 "common-part (>= 2)"; done
 deb common-part 2.1
 deb unwanted 1.0
 /usr/bin/python3 -I "$source_root/scripts/setup/debs.py" "$scratch/files/debian" "$scratch/files"
@@ -59,7 +59,7 @@ expect_text "$scratch/asked" "/simple/torch/"
 expect_text "$scratch/asked" "/files/./0.deb"
 expect "the wheels are there" test "$(find "$folder" -name '*.whl' | wc -l)" = 4
 expect "what this machine has is fetched too, what nobody asks for is not: $(ls "$folder")" \
-  test "$(find "$folder" -name '*.deb' | wc -l)" = $((${#packages[@]} + 1)) -a ! -e "$folder/unwanted_1.0_$architecture.deb"
+  test "$(find "$folder" -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 1)) -a ! -e "$folder/unwanted_1.0_$architecture.deb"
 expect "nothing else is left" test -z "$(find "$folder" -mindepth 1 -not -name '*.whl' -not -name '*.deb')"
 kill "$mirror"
 
@@ -70,9 +70,12 @@ status=0
 env DDP_WHEELS="$folder" unshare -n "$checkout/scripts/ddp-exp" run one >"$out" 2>"$err" || status=$?
 expect "it is set up: $(cat "$err")" test "$status" = 0
 expect_text "$out" "[one]"
-installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' | grep -c ' installed$')
-expect "all packages are installed: $installed" test "$installed" = $((${#packages[@]} + 1))
-expect "the folder is as it was" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + 5))
+count_installed() { dpkg-query -W -f '${Package} ${db:Status-Status}\n' | grep -c ' installed$'; }
+expect "all packages are installed: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + 1))
+env DDP_WHEELS="$folder" unshare -n "$checkout/scripts/ddp-exp" --obtain images >"$out" 2>"$err" || status=$?
+expect "what decodes images is obtained: $(cat "$err")" test "$status" = 0 -a -s "$checkout/build/release/bin/libddp_images.so"
+expect "with its packages: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + ${#image_packages[@]} + 1))
+expect "the folder is as it was" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 5))
 
 # A folder that lacks a package: which, and what to do.
 rm "$folder"/common-part*

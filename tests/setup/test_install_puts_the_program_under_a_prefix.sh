@@ -32,7 +32,9 @@ expect_text "$err" "compiler ran"
 expect_text "$err" "installed: $prefix/bin/ddp-exp"
 expect_text "$err" 'export PATH='
 expect_text "$err" "it uses LibTorch in $cache/libtorch-2.11.0"
-expect "what reads tables is built for it" test -e "$checkout/build/release/bin/libddp_tables.so"
+for library in tables images; do
+  expect "the library of $library is built for it" test -e "$checkout/build/release/bin/libddp_$library.so"
+done
 expect "others may use it, whatever the umask is" test -z "$(find "$prefix" ! -perm -o=r -o -type d ! -perm -o=rx)"
 "$prefix/lib/ddp-exp/ddp-exp" run >"$out"
 expect_text "$out" "models: linear second"

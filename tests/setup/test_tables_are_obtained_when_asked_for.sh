@@ -31,4 +31,4 @@ expect "a cache that was deleted is filled again: $(cat "$err")" test "$status" 
 
 ddp_exp --obtain music
 expect "what is not known is refused with 2, not $status" test "$status" = 2
-expect_text "$err" "tables"
+expect_text "$err" "tables images"

@@ -6,6 +6,8 @@ import subprocess
 
 # Headers whose code is in the program itself.
 HEADERS = ("nlohmann-json3-dev", "libcli11-dev", "libspdlog-dev", "libtomlplusplus-dev")
+# Packages that are linked into one of its libraries.
+STATIC = {"libddp_images.so": "libarchive-dev"}
 
 
 def package_of(library):
@@ -21,7 +23,8 @@ def collect(libraries, target):
     target.mkdir(parents=True)
     own = ("libddp_",)
     names = sorted(file.name for file in libraries.glob("lib*.so*") if not file.name.startswith(own))
-    for package in sorted({*map(package_of, names), *HEADERS}):
+    static = (package for library, package in STATIC.items() if (libraries / library).exists())
+    for package in sorted({*map(package_of, names), *HEADERS, *static}):
         copyright_file = pathlib.Path("/usr/share/doc", package, "copyright")
         if not copyright_file.exists():
             raise LookupError(f"{copyright_file} is missing: a package must carry the licenses of what is in it")
