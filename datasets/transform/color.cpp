@@ -86,7 +86,8 @@ at::Tensor adjust_brightness(const at::Tensor& pixels, double factor) {
 
 at::Tensor adjust_contrast(const at::Tensor& pixels, double factor) {
   const at::Tensor gray = pixels.size(0) == 3 ? gray_of(pixels).floor_() : pixels.to(at::kFloat);
-  // Of whole numbers: in double their sum is the same for any number of threads.
+  // Of whole numbers: in double their sum is the same for any number of threads. v2's is of float32: the same below
+  // 2^24, beyond that it may be off by a bit, which depends on v2's threads.
   const auto sum = static_cast<float>(gray.sum(at::kDouble).item<double>());
   return blend(pixels, at::full({1, 1, 1}, sum / static_cast<float>(gray.numel()), at::kFloat), factor);
 }

@@ -96,7 +96,26 @@ TEST_CASE("a random resized crop has areas and shapes in its bounds") {
   }
   CHECK(least < 0.09);
   CHECK(greatest > 0.8);
-  CHECK(std::abs(shares - 0.45) < 0.03);  // larger ones do not fit, and are drawn again
+  CHECK(std::abs(shares - 0.391) < 0.015);  // the mean of 20000 that v2 draws
+}
+
+TEST_CASE("the part that is erased has areas as v2 draws them, and lies inside") {
+  const Value list = {{{"type", "RandomErasing"}, {"p", 1}, {"value", 5}}};
+  const at::Tensor pixels = numbered_pixels(1, 40, 60);
+  double shares = 0;
+  constexpr int kSamples = 2000;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    const Value part = drawn(list, pixels, sample)[0];
+    const auto height = part["h"].get<std::int64_t>();
+    const auto width = part["w"].get<std::int64_t>();
+    CHECK(part["i"].get<std::int64_t>() + height <= 40);
+    CHECK(part["j"].get<std::int64_t>() + width <= 60);
+    shares += static_cast<double>(height * width) / (40 * 60) / kSamples;
+  }
+  CHECK(std::abs(shares - 0.170) < 0.007);  // the mean of 8000 that v2 draws
+  const Value part = drawn(list, pixels)[0];
+  const at::Tensor erased = transformed(list, pixels).eq(5);
+  CHECK(erased.sum().item<std::int64_t>() == part["h"].get<std::int64_t>() * part["w"].get<std::int64_t>());
 }
 
 TEST_CASE("an image that no drawn crop fits gives its middle, as large as the bounds allow") {
