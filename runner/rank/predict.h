@@ -19,9 +19,9 @@ struct DealRequest {
   static constexpr const char* kVerb = "deal";
 
   std::vector<std::string> inputs;
-  std::vector<std::string> shown;   // each of them as it was given, for the paths of rows
-  std::int64_t files_of_row = 1;    // so many of them, which follow each other, hold the same rows
-  std::vector<std::int64_t> pipes;  // to the ranks
+  std::vector<std::string> shown = {};  // each of them as it was given, for the paths of rows
+  std::int64_t files_of_row = 1;        // so many of them, which follow each other, hold the same rows
+  std::vector<std::int64_t> pipes;      // to the ranks
   std::int64_t batch_size = 0;
 
   void fields(config::Fields& f) {

@@ -154,8 +154,6 @@ TEST_CASE("a file whose name is no UTF-8 has a state that JSON holds, and that i
   CHECK(data_difference(*data_member(state), data_files(experiment)).path.empty());
 }
 
-}  // namespace ddp::record
-
 TEST_CASE("of a folder with many files a state each folder is kept, which shows any change of a file in it") {
   const Scratch scratch;
   for (int i = 0; i < 600; ++i) {
@@ -181,3 +179,5 @@ TEST_CASE("of a folder with many files a state each folder is kept, which shows 
   fs::remove(changed);
   CHECK(contains(data_difference(then, data_files(e)).what, "has 599 files, and had 600"));
 }
+
+}  // namespace ddp::record
