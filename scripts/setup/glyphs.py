@@ -111,7 +111,7 @@ def main():
     found = families(arguments.fonts)
     if len(found) < 2:
         sys.exit(
-            f"glyphs: {len(found)} family of fonts in {', '.join(arguments.fonts)}, and it takes two: one to train on, and "
+            f"glyphs: {len(found)} families of fonts in {', '.join(arguments.fonts)}, and it takes two: one to train on, and "
             "one to measure on; on Debian and Ubuntu: apt-get install fonts-dejavu-extra fonts-liberation"
         )
     draws = random.Random(arguments.seed)

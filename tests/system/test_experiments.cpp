@@ -244,6 +244,20 @@ TEST_CASE("digits learns handwritten digits to at least 97 percent on digits it 
   CHECK(accuracy >= 0.97);
 }
 
+TEST_CASE("digits_images learns handwritten digits from image files, 97 percent of those it never saw") {
+  const fs::path images = fs::path(DDP_SOURCE) / "data" / "digits_images";
+  if (!fs::exists(images)) {
+    WARN("skipped: " << images << " is not there");
+    return;
+  }
+  const Workspace w;
+  // A third of its epochs, which a slow machine does in time too.
+  const Outcome run = train(w, "digits_images", {kTwoCpus, "epochs=10"});
+  const double accuracy = run.run.summary().at("final").at("val_accuracy");
+  WARN("validation accuracy " << accuracy);
+  CHECK(accuracy >= 0.97);
+}
+
 TEST_CASE("license_chars learns to spell from the machine's own license files") {
   if (!fs::exists("/usr/share/common-licenses/GPL-2") || !fs::exists("/usr/share/common-licenses/GPL-3")) {
     WARN("skipped: this machine has no /usr/share/common-licenses/GPL-2 and GPL-3");
@@ -260,7 +274,8 @@ TEST_CASE("license_chars learns to spell from the machine's own license files") 
 
 TEST_CASE("every experiment that is shipped is valid, or says where its data have to lie") {
   const Workspace w;
-  const std::set<std::string> brought{"mnist.toml", "cifar10_resnet18.toml", "imagenet_resnet50.toml"};
+  const std::set<std::string> brought{"glyphs.toml", "mnist.toml", "cifar10_resnet18.toml",
+                                    "imagenet_resnet50.toml"};
   for (const auto& entry : fs::directory_iterator(kExperiments)) {
     if (entry.path().extension() != ".toml") continue;
     INFO(entry.path());

@@ -1,0 +1,62 @@
+"""scripts/setup/glyphs.py draws letters of two sets of fonts, and experiments/glyphs.toml learns from them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ["DDP_SOURCE"])
+LETTERS = 37
+TRAIN, VALIDATION = 12, 2
+# A letter in 37: what a guess gets right.
+GUESS = 1 / LETTERS
+
+
+def draw(folder, *options):
+    command = [sys.executable, ROOT / "scripts" / "setup" / "glyphs.py", folder, *options]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def content(folder):
+    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*.png")}
+
+
+def train(glyphs, results):
+    sets = [f'dataset.path="{glyphs}/train"', f'validation.dataset={{ path = "{glyphs}/validation" }}', "epochs=6"]
+    sets += ['device_pool=["cpu", "cpu"]', "batch_size=16", "scheduler.warmup_steps=5"]
+    command = [os.environ["DDP_EXP"], "run", ROOT / "experiments" / "glyphs.toml", "--results", results]
+    done = subprocess.run([*command, *(word for one in sets for word in ("--set", one))], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads((pathlib.Path(done.stdout.strip()) / "summary.json").read_text())["final"]
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="ddp-exp-glyphs-") as scratch:
+        scratch = pathlib.Path(scratch)
+        counts = ["--train", str(TRAIN), "--validation", str(VALIDATION), "--side", "16"]
+        done = draw(scratch / "glyphs", *counts)
+        if "it takes two" in done.stderr:
+            print(f"skipped: {done.stderr.strip()}")
+            sys.exit(77)
+        assert done.returncode == 0, done.stderr
+        first = content(scratch / "glyphs")
+        assert len(first) == LETTERS * (TRAIN + VALIDATION), len(first)
+
+        assert draw(scratch / "again", *counts).returncode == 0
+        assert content(scratch / "again") == first, "the same fonts and seed gave other images"
+        refused = draw(scratch / "glyphs", *counts)
+        assert refused.returncode == 1 and "is there already" in refused.stderr, refused.stderr
+        (scratch / "none").mkdir()
+        refused = draw(scratch / "other", "--fonts", scratch / "none")
+        assert refused.returncode == 1 and "0 families" in refused.stderr, refused.stderr
+        assert not (scratch / "other").exists()
+
+        final = train(scratch / "glyphs", scratch / "results")
+        print(f"validation accuracy {final['val_accuracy']}")
+        assert final["val_accuracy"] > 5 * GUESS, final
+
+
+if __name__ == "__main__":
+    main()
