@@ -67,7 +67,7 @@ endfunction()
 # headers of the floor "format", and no torch.
 function(ddp_optional_library name wanted)
   if(NOT wanted)
-    # What an earlier build with it has left is of other sources.
+    # An earlier build may have left a library of other sources.
     file(REMOVE "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libddp_${name}.so")
     return()
   endif()

@@ -1,4 +1,4 @@
-# What decodes images and lists tar archives, of the system's packages.
+# The system's libraries that decode images and list tar archives.
 #   DDP_IMAGES   ON: libddp_images.so is built
 # gives floor_images what it links, as ddp_image_libraries.
 

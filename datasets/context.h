@@ -33,8 +33,8 @@ struct Context {
   // The training dataset of the same options, where this role has another part of what that one has read (a dataset
   // that splits itself). Null: the dataset reads its own files.
   std::shared_ptr<const Dataset> trained = nullptr;
-  // Whether the option `transforms` of a set to measure on was given for it; else it is the training's, of which random
-  // ones give way to what they stand for in a measurement.
+  // The option `transforms` of a set to measure on was given for it. Otherwise the set has the training's, in which
+  // random transforms are left out or replaced.
   bool own_transforms = false;
   int rank = 0;
   int world_size = 1;

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <utility>
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "datasets/files.h"
@@ -66,9 +66,10 @@ FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> cl
   } else {
     classes = std::move(listing.classes);
   }
-  at::Tensor targets = at::empty({static_cast<std::int64_t>(listing.targets.size())}, at::kLong);
-  std::copy(listing.targets.begin(), listing.targets.end(), targets.mutable_data_ptr<std::int64_t>());
-  return {.folder = folder, .names = NameList(listing.files), .targets = targets, .classes = std::move(classes)};
+  return {.folder = folder,
+          .names = NameList(listing.files),
+          .targets = at::tensor(listing.targets, at::kLong),
+          .classes = std::move(classes)};
 }
 
 // A prediction's images: files, and those of folders.

@@ -4,8 +4,8 @@
 #include <sstream>
 #include <utility>
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/max.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "datasets/files.h"
@@ -136,12 +136,6 @@ void add_shard(const TarOptions& o, const fs::path& shard, std::int64_t number, 
   }
 }
 
-at::Tensor column_tensor(const std::vector<std::int64_t>& column) {
-  at::Tensor tensor = at::empty({static_cast<std::int64_t>(column.size())}, at::kLong);
-  std::copy(column.begin(), column.end(), tensor.mutable_data_ptr<std::int64_t>());
-  return tensor;
-}
-
 ShardSamples listed_shards(const TarOptions& o, const Context& context) {
   const std::vector<fs::path> shards = files_of(o.path, "dataset.path");
   const bool with_targets = context.role != Role::prediction;
@@ -157,8 +151,8 @@ ShardSamples listed_shards(const TarOptions& o, const Context& context) {
   }
   ShardSamples samples{.shards = NameList(shard_names),
                        .names = NameList(columns.names),
-                       .places = column_tensor(columns.places).view({-1, 3}),
-                       .targets = with_targets ? column_tensor(columns.targets) : at::Tensor(),
+                       .places = at::tensor(columns.places, at::kLong).view({-1, 3}),
+                       .targets = with_targets ? at::tensor(columns.targets, at::kLong) : at::Tensor(),
                        .classes = classes_of_training(context)};
   if (samples.classes.empty() && with_targets) {
     samples.classes = numbered_classes(samples.targets.max().item<std::int64_t>() + 1);

@@ -24,7 +24,7 @@ FolderListing list_folder(const std::filesystem::path& folder);
 // where there is none.
 std::vector<std::string> list_images(const std::filesystem::path& folder);
 
-// Whether a file is an image by its name, as list_folder has it.
+// Tells an image by its name, by the rule of list_folder.
 bool is_image_name(const std::string& name);
 
 }  // namespace ddp::datasets

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
@@ -12,12 +12,6 @@ namespace ddp::datasets {
 namespace {
 
 constexpr const char* kSkip = "skip";
-
-at::Tensor tensor_of_samples(const std::vector<std::int64_t>& samples) {
-  at::Tensor tensor = at::empty({static_cast<std::int64_t>(samples.size())}, at::kLong);
-  std::copy(samples.begin(), samples.end(), tensor.mutable_data_ptr<std::int64_t>());
-  return tensor;
-}
 
 }  // namespace
 
@@ -87,14 +81,14 @@ at::Tensor ImageSet::without_bad(const at::Tensor& indices, std::int64_t epoch) 
                           " does: nothing is left of the batch",
                       source_->name(index[0]), "look at the files, or give a larger batch_size");
   }
-  return tensor_of_samples(good);
+  return at::tensor(good, at::kLong);
 }
 
 // Each sample is tried by itself, so that whether it is left out depends on no other sample, and so on no number of
 // ranks. An image that decodes whole is usable: what refuses it is a transform.
 bool ImageSet::is_usable(std::int64_t sample, std::int64_t epoch) const {
   try {
-    images(tensor_of_samples({sample}), epoch);
+    images(at::tensor({sample}, at::kLong), epoch);
     return true;
   } catch (const Error&) {
     try {

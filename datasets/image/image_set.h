@@ -30,7 +30,7 @@ struct OnBadOption {
   bool skips() const;
 };
 
-// What an ImageSet does with the images of its source.
+// Options of an ImageSet: transforms, blending, and the treatment of images that do not decode.
 struct ImageTreatment {
   config::Value transforms;
   config::Value mix;

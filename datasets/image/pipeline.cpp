@@ -73,8 +73,8 @@ void Pipeline::keep(const std::string& type, std::unique_ptr<Transform> transfor
   }
 }
 
-// What becomes of each pixel: v2's ToDtype(float32, scale=True), then the first transforms of floats, on an image that
-// has each pixel once.
+// Tabulates the float of each value of a pixel: applies v2's ToDtype(float32, scale=True), then the first transforms of
+// floats, to an image that has each value once.
 PixelTable Pipeline::table(std::int64_t channels, Draws& draws) const {
   const at::Tensor row = at::arange(256, at::kByte).to(at::kFloat).mul_(1.0 / 255);
   const at::Tensor image = row.view({1, 16, 16}).repeat({channels, 1, 1});

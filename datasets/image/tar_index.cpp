@@ -61,7 +61,7 @@ std::optional<std::vector<format::TarMember>> members_in(std::string_view text) 
   return members;
 }
 
-// What the cache has; nothing where that is of another state of the archive, or damaged.
+// Returns the cached members; nothing if they are damaged or of another state of the archive.
 std::optional<std::vector<format::TarMember>> kept_members(const fs::path& index, const std::string& head) {
   try {
     std::error_code none;

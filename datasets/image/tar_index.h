@@ -14,7 +14,7 @@ namespace ddp::datasets {
 // written, costs no more than reading the archive's headers once more. Throws what format::list_tar throws.
 std::vector<format::TarMember> members_of(const std::filesystem::path& archive);
 
-// Where the cache keeps them.
+// The file of the cache that keeps the members of this archive.
 std::filesystem::path index_file_of(const std::filesystem::path& archive);
 
 // The image of a sample of a WebDataset, and its class.

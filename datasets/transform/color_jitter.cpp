@@ -87,14 +87,14 @@ class ColorJitter : public PixelTransform {
   }
 
  private:
-  // What a factor changes, in v2's order.
+  // A property that a factor changes.
   struct Change {
     const char* name;
     std::optional<JitterBounds> bounds;
     at::Tensor (*adjust)(const at::Tensor& pixels, double factor);
   };
 
-  const std::array<Change, 4> changes_;
+  const std::array<Change, 4> changes_;  // in v2's order
 };
 
 const bool color_jitter_registered = transforms().add<ColorJitterOptions>(

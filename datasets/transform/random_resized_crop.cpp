@@ -21,7 +21,7 @@ struct RandomResizedCropOptions {
   }
 };
 
-// What Resize gets before the crop of an evaluation: 256 where training has 224.
+// The size that an evaluation resizes to before its crop: 256 for a training of 224.
 config::Value size_before_crop(const format::ImageSize& size, const config::Value& option) {
   const auto larger = [](std::int64_t side) { return side * 256 / 224; };
   if (option.is_number() || option.size() == 1) return larger(size.height);

@@ -6,8 +6,8 @@
 
 namespace ddp::datasets {
 
-// Where a transform tells what it draws, by the names that v2's make_params gives it; it tells nothing where nobody
-// listens.
+// Receives the numbers that a transform draws, under the names that v2's make_params gives them. Without a listener it
+// drops them.
 class Told {
  public:
   Told() = default;

@@ -6,8 +6,9 @@
 
 namespace ddp {
 
-// A library of the program that few experiments need, and that is not part of every build: libddp_NAME.so. Who needs it
-// first obtains it (launch/library/obtain.h). It is loaded by the first process that calls one of its entries.
+// A library of the program that few experiments need, and that is not part of every build: libddp_NAME.so. The first
+// command that needs it obtains it (launch/library/obtain.h). It is loaded by the first process that calls one of its
+// entries.
 struct OptionalLibrary {
   std::string name;     // scripts/ddp-exp --obtain takes it, and the trait "library" of a component names it
   std::string purpose;  // "reads and writes tables"
@@ -23,7 +24,7 @@ struct OptionalLibrary {
   bool is_built() const;
   // The first folder that has all that is needed. Empty: none; the run path of the library may know another one.
   std::filesystem::path needed_folder() const;
-  // What to do where it is missing.
+  // The remedy for an error that it is missing.
   std::string remedy() const;
   // The address of a function of the library, which is loaded where it is not yet. Throws ddp::Error (usage) where the
   // library is missing, cannot be loaded, or has no such function.

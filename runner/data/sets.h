@@ -44,7 +44,7 @@ Sets build_whole(const config::Experiment& experiment, int rank, int world_size,
 // but for transforms that validation, or else test, has of its own.
 config::Component dataset_to_measure(const config::Experiment& experiment);
 
-// Whether the transforms of a dataset to measure on are other than the training's (Context::own_transforms).
+// True if a dataset to measure on has other transforms than the training (Context::own_transforms).
 bool has_own_transforms(const config::Experiment& experiment, const config::Component& dataset);
 
 // Returns everything that build_sets() needs to build the same sets without reading a file: tensors of the datasets,

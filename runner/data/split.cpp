@@ -5,20 +5,14 @@
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/randperm.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "config/length.h"
 
 namespace ddp::data {
 namespace {
-
-at::Tensor tensor_of(const std::vector<std::int64_t>& samples) {
-  at::Tensor tensor = at::empty({static_cast<std::int64_t>(samples.size())}, at::kLong);
-  std::copy(samples.begin(), samples.end(), tensor.mutable_data_ptr<std::int64_t>());
-  return tensor;
-}
 
 // How many samples of each value there are.
 using Counts = std::unordered_map<std::int64_t, std::int64_t>;
@@ -112,9 +106,9 @@ Parts split(const datasets::MapDataset& dataset, const config::Validation& valid
   const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(validation.seed));
   Holder holder(dataset, at::randperm(dataset.size(), generator, at::TensorOptions().dtype(at::kLong)));
   Parts parts;
-  parts.validation = tensor_of(holder.take(validation, "validation"));
-  parts.test = tensor_of(holder.take(test, "test"));
-  parts.train = tensor_of(holder.rest());
+  parts.validation = at::tensor(holder.take(validation, "validation"), at::kLong);
+  parts.test = at::tensor(holder.take(test, "test"), at::kLong);
+  parts.train = at::tensor(holder.rest(), at::kLong);
   return parts;
 }
 

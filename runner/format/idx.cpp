@@ -70,7 +70,7 @@ IdxHeader read_idx_header(std::string_view start, const std::string& name) {
 at::Tensor read_idx(const fs::path& file) {
   const std::string name = file.string();
   std::error_code none;
-  // Who opens a pipe waits.
+  // gzopen on a pipe blocks until the pipe has a writer.
   const GzInput in(fs::is_regular_file(file, none) ? gzopen(file.c_str(), "rb") : nullptr);
   if (!in) throw usage_error("cannot be read", name, "there has to be an IDX file");
   char start[kLargestIdxHeader];

@@ -8,7 +8,7 @@
 
 namespace ddp::images {
 
-// What a PNG file says of itself before its pixels.
+// The fields of a PNG file that come before its pixels.
 struct PngHeader {
   format::ImageSize size;
   int bits = 8;  // of a channel, or of a place in the palette

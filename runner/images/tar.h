@@ -7,7 +7,7 @@
 
 namespace ddp::images {
 
-// What format::list_tar returns, and throws.
+// Implements format::list_tar.
 std::vector<format::TarMember> list_tar(const std::filesystem::path& file);
 
 }  // namespace ddp::images

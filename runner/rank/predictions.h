@@ -5,28 +5,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "datasets/table/encoder.h"
 #include "format/table_writer.h"
-#include "rank/task.h"
+#include "rank/meaning.h"
 
 namespace ddp::rank {
 
 // The files that predictions become.
 enum class Form { csv, npy, parquet };
 Form form_named(const std::string& name);
-
-// The meaning of a run's outputs.
-struct Meaning {
-  datasets::TargetKind kind = datasets::TargetKind::numbers;
-  std::string loss;
-  bool of_table = false;
-  bool has_paths = false;               // each row is a file, whose path comes first
-  std::vector<std::string> targets;     // the names of columns; of arrays one
-  std::vector<std::string> classes;     // the names of classes; the others are named by their numbers
-  std::vector<datasets::Scale> scales;  // of the targets that are numbers; empty: none was scaled
-};
-// Of a table and of images as their preprocessing says, of other data as the loss and the option "targets" say.
-Meaning meaning_of(const Task& task, bool has_paths = false);
 
 // Turns outputs of a model into what the collector takes: lines of CSV; rows of float32; or the cells of a block's
 // rows, as `append` describes. The head is CSV's first line; the shape of a row, as JSON; or the columns, as JSON

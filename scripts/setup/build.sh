@@ -11,7 +11,7 @@ use_build() {
 }
 use_build "$build"
 
-# What few experiments need: libddp_NAME.so. A build has it once somebody asked for it (ask_for), and all later ones too.
+# Libraries that few experiments need: libddp_NAME.so. A build has one from its first ask_for on.
 optional_libraries=(tables images)
 
 # ask_for NAME...: from here on every build of $build has these libraries.

@@ -26,7 +26,7 @@ install_packages() {
   check_compiler
 }
 
-# What libddp_images.so is built with.
+# Installs the packages that libddp_images.so is built with.
 fetch_images() {
   local missing=()
   if command -v dpkg-query >/dev/null; then

@@ -19,7 +19,7 @@ inline at::Tensor numbered_pixels(std::int64_t channels, std::int64_t height, st
   return at::arange(channels * height * width).mul(37).remainder(251).to(at::kByte).view({channels, height, width});
 }
 
-// What a list of transforms makes of an image as this sample: float32 [c, h, w].
+// Applies a list of transforms to an image as this sample: float32 [c, h, w].
 inline at::Tensor transformed(const config::Value& list, const at::Tensor& pixels, std::int64_t sample = 0,
                               bool derived = false, std::int64_t epoch = 0) {
   const Pipeline pipeline(list, /*seed=*/42, derived);
@@ -31,7 +31,7 @@ inline at::Tensor transformed(const config::Value& list, const at::Tensor& pixel
 // Pixels as the numbers that they become where nothing normalizes them.
 inline at::Tensor as_numbers(const at::Tensor& pixels) { return pixels.to(at::kFloat).mul_(1.0 / 255); }
 
-// What an image as this sample draws.
+// The numbers that a list of transforms draws for an image as this sample.
 inline config::Value drawn(const config::Value& list, const at::Tensor& pixels, std::int64_t sample = 0,
                            std::int64_t epoch = 0) {
   return Pipeline(list, /*seed=*/42, /*derived=*/false).draws(Image(pixels), epoch, sample);

@@ -68,7 +68,7 @@ TEST_CASE("a part of a progressive JPEG whose last scans are missing has the pix
   int cut = 0;
   for (std::size_t scan = file.find("\xff\xda", 0); scan != std::string::npos; scan = file.find("\xff\xda", scan + 1)) {
     if (scan == file.find("\xff\xda")) continue;
-    // What lies between two scans are tables.
+    // Between two scans there are only tables.
     CHECK(differing_part(file.substr(0, file.rfind("\xff\xc4", scan)) + "\xff\xd9") == "");
     ++cut;
   }

@@ -9,7 +9,7 @@ std::string with_bytes(std::string file, std::size_t at, const std::string& byte
   return file.replace(at, bytes.size(), bytes);
 }
 
-// Where a JPEG's frame header holds its height and then its width.
+// The place in a JPEG's frame header of its height, which its width follows.
 std::size_t size_in_jpeg(const std::string& file) { return file.find("\xff\xc0") + 5; }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What decodes images, and the packages that it takes, are asked for by an experiment with images alone.
+# Only an experiment with images asks for the image library and its packages.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 library=$checkout/build/release/bin/libddp_images.so

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catch.h"
 #include "image_files.h"
 #include "workspace.h"
 
@@ -60,5 +61,15 @@ layers = [{ type = "Flatten" }, { type = "Linear", in_features = 432, out_featur
 )";
   }
 };
+
+// Runs images.toml with these settings; it must end well.
+inline Outcome trained_images(const Workspace& w, const std::vector<std::string>& sets) {
+  std::vector<std::string> arguments{"run", "images.toml"};
+  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  Outcome outcome = w.run(arguments);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  return outcome;
+}
 
 }  // namespace ddp::system_test

@@ -21,7 +21,7 @@ class SourcesWorkspace : public Workspace {
   std::vector<std::filesystem::path> compiled() const;
   // All other entries of the cache but for locks and lists of headers: none is left behind.
   std::vector<std::filesystem::path> left_over() const;
-  // What a compilation has there while it goes on: its folder and its lock.
+  // The folder and the lock of a compilation that is under way.
   std::vector<std::filesystem::path> unfinished() const;
 };
 

@@ -11,16 +11,6 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// Runs images.toml with these settings; it must end well.
-Outcome trained_images(const Workspace& w, const std::vector<std::string>& sets) {
-  std::vector<std::string> arguments{"run", "images.toml"};
-  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  Outcome outcome = w.run(arguments);
-  INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
-  return outcome;
-}
-
 std::vector<double> losses_of(const RunFolder& run) {
   std::vector<double> losses;
   for (const Json& step : run.events("step")) losses.push_back(step.at("loss"));
@@ -100,14 +90,20 @@ TEST_CASE("a run of images that was killed in an epoch goes on with the same pix
 
 TEST_CASE("validation and split-off samples are not augmented") {
   const ImageWorkspace w;
-  // A learning rate of nothing: each validation measures the same weights on the same pixels.
-  const RunFolder run = trained_images(w, {"validation.split=0.2", "optimizer.lr=1e-30", "epochs=3"}).run;
+  // A learning rate of nothing: each epoch measures the same weights on the same samples.
+  const RunFolder run =
+      trained_images(w, {"validation.split=0.2", "optimizer.lr=1e-30", "epochs=3", "loader.shuffle=false"}).run;
   std::set<std::string> losses;
-  for (const Json& epoch : run.events("epoch")) losses.insert(epoch.at("val_loss").dump());
+  std::vector<double> trained;
+  for (const Json& epoch : run.events("epoch")) {
+    losses.insert(epoch.at("val_loss").dump());
+    trained.push_back(epoch.at("train_loss"));
+  }
   CHECK(losses.size() == 1);
-  std::set<double> trained;
-  for (const Json& epoch : run.events("epoch")) trained.insert(epoch.at("train_loss").get<double>());
-  CHECK(trained.size() == 3);
+  REQUIRE(trained.size() == 3);
+  // Only other pixels change the loss by more than rounding does.
+  CHECK(std::abs(trained[0] - trained[1]) > 1e-4);
+  CHECK(std::abs(trained[1] - trained[2]) > 1e-4);
 }
 
 TEST_CASE("validation of its own folder derives its transforms, or takes its own") {
@@ -140,16 +136,6 @@ TEST_CASE("mixed images train with shares of classes, and their accuracy is meas
   }
 }
 
-TEST_CASE("a file that does not decode ends the run with its name") {
-  const ImageWorkspace w;
-  w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
-  const Outcome outcome = w.run({"run", "images.toml"});
-  INFO(outcome.err);
-  CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "images/noisy/17.png"));
-  CHECK_FALSE(outcome.left);
-}
-
 TEST_CASE("a file that does not decode and that is looked at before the run is refused by name") {
   const ImageWorkspace w;
   w.write_image("images", 0, 0, "not an image");
@@ -157,42 +143,6 @@ TEST_CASE("a file that does not decode and that is looked at before the run is r
   const Outcome plan = w.run({"plan", "images.toml"});
   CHECK(plan.code == 2);
   CHECK(contains(plan.err, "images/dark/00.png"));
-}
-
-TEST_CASE("files that do not decode are left out, counted and listed, also by a run that goes on") {
-  const ImageWorkspace w;
-  w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
-  w.write_image("images", 0, 5, "not an image");
-  std::string models;
-  for (const char* workers : {"0", "1", "3"}) {
-    const Outcome outcome = trained_images(w, {"dataset.on_bad=\"skip\"", std::string("loader.workers=") + workers});
-    CHECK(contains(outcome.err, "2 images do not decode and were left out: "));
-    CHECK(contains(outcome.err, "images/dark/05.png"));
-    const std::string listed = text_of(outcome.run.path() / "bad_files.txt");
-    const std::string folder = (w.folder() / "images").string();
-    CHECK(listed == folder + "/dark/05.png\n" + folder + "/noisy/17.png\n");
-    std::int64_t samples = 0;
-    for (const Json& step : outcome.run.events("step")) samples += step.at("samples").get<std::int64_t>();
-    CHECK(samples == 2 * 58);
-    if (models.empty()) models = outcome.run.model();
-    CHECK(outcome.run.model() == models);
-  }
-  const Outcome resumed = w.run({"resume", "images", "--set", "epochs=3"});
-  INFO(resumed.err);
-  REQUIRE(resumed.code == 0);
-  CHECK(std::count_if(resumed.err.begin(), resumed.err.end(), [](char c) { return c == '\n'; }) > 0);
-  CHECK(contains(resumed.err, "2 images do not decode"));
-}
-
-TEST_CASE("a batch of which no image decodes is an error") {
-  const ImageWorkspace w;
-  for (int number = 0; number < 3; ++number) {
-    for (int image = 2; image < kImagesOfClass; ++image) w.write_image("images", number, image, "not an image");
-  }
-  const Outcome outcome = w.run({"run", "images.toml", "--set", "dataset.on_bad=\"skip\""});
-  INFO(outcome.err);
-  CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "no other image of its batch of 4"));
 }
 
 TEST_CASE("folders without images, files and labels that are missing are refused before a run") {
@@ -261,6 +211,11 @@ TEST_CASE("predict names each image as it was given, with its class and probabil
   CHECK(contains(folder, "\nnew/b.png,"));
   CHECK(contains(folder, "\nnew/deep/c.PNG,"));
   CHECK(std::count(folder.begin(), folder.end(), '\n') == 4);
+  CHECK(predicted(w, {"images", "new/"}) == folder);
+  const std::string all = predicted(w, {"images", "."});
+  CHECK(contains(all, "\n./images/dark/00.png,"));
+  CHECK(contains(all, "\n./new/deep/c.PNG,"));
+  CHECK(std::count(all.begin(), all.end(), '\n') == 64);
   const std::string files = predicted(w, {"images", "new/deep/c.PNG", "new/*.png"});
   CHECK(files.starts_with(header + "new/deep/c.PNG,"));
   CHECK(std::count(files.begin(), files.end(), '\n') == 4);

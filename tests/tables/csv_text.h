@@ -13,7 +13,7 @@ namespace ddp {
 inline const std::vector<format::WantedColumn> kAB{{"a"}, {"b"}};
 inline const std::vector<format::WantedColumn> kText{{"a", format::CellType::text}};
 
-// What reading these columns of a CSV of this content says.
+// The error of reading these columns of a CSV of this content.
 inline std::string csv_error(const std::string& content, const std::vector<format::WantedColumn>& wanted = kAB) {
   const TableFolder folder;
   const auto file = folder.write("t.csv", content);

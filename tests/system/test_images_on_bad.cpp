@@ -1,0 +1,54 @@
+#include <cstdint>
+#include <string>
+
+#include "catch.h"
+#include "images.h"
+
+namespace ddp::system_test {
+
+TEST_CASE("a file that does not decode ends the run with its name") {
+  const ImageWorkspace w;
+  w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
+  const Outcome outcome = w.run({"run", "images.toml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "images/noisy/17.png"));
+  CHECK_FALSE(outcome.left);
+}
+
+TEST_CASE("files that do not decode are left out, counted and listed, also by a run that goes on") {
+  const ImageWorkspace w;
+  w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
+  w.write_image("images", 0, 5, "not an image");
+  std::string models;
+  for (const char* workers : {"0", "1", "3"}) {
+    const Outcome outcome = trained_images(w, {"dataset.on_bad=\"skip\"", std::string("loader.workers=") + workers});
+    CHECK(contains(outcome.err, "2 images do not decode and were left out: "));
+    CHECK(contains(outcome.err, "images/dark/05.png"));
+    const std::string listed = text_of(outcome.run.path() / "bad_files.txt");
+    const std::string folder = (w.folder() / "images").string();
+    CHECK(listed == folder + "/dark/05.png\n" + folder + "/noisy/17.png\n");
+    std::int64_t samples = 0;
+    for (const Json& step : outcome.run.events("step")) samples += step.at("samples").get<std::int64_t>();
+    CHECK(samples == 2 * 58);
+    if (models.empty()) models = outcome.run.model();
+    CHECK(outcome.run.model() == models);
+  }
+  const Outcome resumed = w.run({"resume", "images", "--set", "epochs=3"});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK(contains(resumed.err, "2 images do not decode"));
+}
+
+TEST_CASE("a batch of which no image decodes is an error") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 3; ++number) {
+    for (int image = 2; image < kImagesOfClass; ++image) w.write_image("images", number, image, "not an image");
+  }
+  const Outcome outcome = w.run({"run", "images.toml", "--set", "dataset.on_bad=\"skip\""});
+  INFO(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "no other image of its batch of 4"));
+}
+
+}  // namespace ddp::system_test
