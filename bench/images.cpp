@@ -24,6 +24,7 @@
 #include "data/batches.h"
 #include "datasets/dataset.h"
 #include "format/image.h"
+#include "rank/process.h"
 
 namespace {
 
@@ -32,8 +33,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// As ranks do: freed batches stay in the process (rank/process.h).
 int time_loader(const char* text, std::int64_t batch_size, std::int64_t workers, int epochs) {
   at::set_num_threads(1);
+  ddp::rank::keep_freed_memory();
   Value options = Value::parse(text);
   const std::string name = options.at("name");
   options.erase("name");

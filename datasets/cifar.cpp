@@ -111,6 +111,9 @@ CifarImages read_cifar(const CifarKind& kind, const std::vector<fs::path>& files
   auto* target = images.targets.mutable_data_ptr<std::int64_t>();
   for (const fs::path& file : files) {
     const record::InputFile in(file);
+    const auto size = static_cast<std::int64_t>(in.size());
+    count -= size / record;
+    if (count < 0 || size % record != 0) throw usage_error("changes while it is read", file.string());
     std::vector<std::uint8_t> bytes(in.size());
     in.read(0, bytes.data(), bytes.size());
     for (auto begin = bytes.begin(); begin != bytes.end(); begin += record, pixels += kImageBytes) {

@@ -123,15 +123,18 @@ void Image::look_up(const PixelTable& table, float* to) {
 // Writes for each pixel what its channel's 256 values have for it: [c, h, w].
 template <class Number>
 void Image::copy(const Number* const* values, Number* to) const {
+  // A crop may lie in the border alone: then there is no pixel to point at.
+  const bool is_empty = rows_.count == 0 || columns_.count == 0;
   const std::int64_t column_step = columns_.flipped ? -source_.column_stride : source_.column_stride;
   const std::int64_t first_column = columns_.begin + (columns_.flipped ? columns_.count - 1 : 0);
   for (std::int64_t c = 0; c < source_.channels; ++c) {
     const Number* const of = values[c];
     const Number border = of[color_[static_cast<std::size_t>(c)]];
-    const std::uint8_t* const plane = source_.data + c * source_.channel_stride + first_column * source_.column_stride;
+    const std::int64_t place = c * source_.channel_stride + first_column * source_.column_stride;
+    const std::uint8_t* const plane = is_empty ? nullptr : source_.data + place;
     for (std::int64_t y = 0; y < rows_.size; ++y, to += columns_.size) {
       const std::int64_t row = y - rows_.at;
-      if (row < 0 || row >= rows_.count) {
+      if (is_empty || row < 0 || row >= rows_.count) {
         std::fill_n(to, columns_.size, border);
         continue;
       }

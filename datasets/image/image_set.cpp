@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -59,6 +60,7 @@ Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
     const at::Tensor rest = without_bad(indices, epoch);
     // Each image by itself is fine: they do not fit together.
     if (rest.size(0) == indices.size(0)) throw;
+    if (rest.numel() == 0) return {at::empty({0}), at::empty({0}, at::kLong)};
     return batch_of(rest);
   }
 }
@@ -76,7 +78,7 @@ at::Tensor ImageSet::without_bad(const at::Tensor& indices, std::int64_t epoch) 
   for (std::int64_t i = 0; i < indices.size(0); ++i) {
     if (is_usable(index[i], epoch)) good.push_back(index[i]);
   }
-  if (good.empty()) {
+  if (good.empty() && treatment_.trains) {
     throw usage_error("does not decode, and no other image of its batch of " + std::to_string(indices.size(0)) +
                           " does: nothing is left of the batch",
                       source_->name(index[0]), "look at the files, or give a larger batch_size");

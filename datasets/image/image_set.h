@@ -49,8 +49,9 @@ class ImageSet final : public MapDataset {
   ImageSet(std::shared_ptr<const ImageSource> source, ImageTreatment treatment);
 
   std::int64_t size() const override { return source_->size(); }
-  // Where images that do not decode are left out, a batch may have fewer samples than indices. Throws ddp::Error
-  // (usage) where none is left, or where one does not decode and none may be left out.
+  // Where images that do not decode are left out, a batch may have fewer samples than indices, and none in a set to
+  // measure on. Throws ddp::Error (usage) where no sample is left to train on, or where one does not decode and may
+  // not be left out.
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
   // Blends the samples of a batch, where the option `mix` says so: targets become float32 [n, classes].
   Batch at_place(Batch batch, const Place& place) const override;

@@ -123,7 +123,11 @@ config::Value Pipeline::draws(Image image, std::int64_t epoch, std::int64_t samp
   for (const auto& step : pixel_steps_) step.transform->apply(image, draws, listen(step.type));
   const at::Tensor numbers = at::empty({image.channels(), image.height(), image.width()}, at::kFloat);
   image.look_up(table(image.channels(), draws), numbers.mutable_data_ptr<float>());
-  for (const auto& step : float_steps_) step.transform->apply(numbers, draws, listen(step.type));
+  for (std::size_t i = 0; i < float_steps_.size(); ++i) {
+    const Told told = listen(float_steps_[i].type);
+    // The table has done the first ones.
+    if (i >= tabled_) float_steps_[i].transform->apply(numbers, draws, told);
+  }
   return all;
 }
 

@@ -232,7 +232,15 @@ datasets::Batch first_samples(const Set& set, std::int64_t most) {
   if (const auto* placed = dynamic_cast<const datasets::PlacedDataset*>(set.dataset.get())) {
     return placed->draw(most, {});
   }
-  return set.map()->gather(set.samples.narrow(0, 0, std::min(most, set.size())), /*epoch=*/0);
+  for (std::int64_t begin = 0;; begin += most) {
+    const std::int64_t count = std::min(most, set.size() - begin);
+    try {
+      return set.map()->gather(set.samples.narrow(0, begin, count), /*epoch=*/0);
+    } catch (const Error&) {
+      // Samples that do not decode may be left out, and so may be all of these.
+      if (set.dataset->left_out().empty() || begin + count >= set.size()) throw;
+    }
+  }
 }
 
 Value facts_of(const Sets& sets) {

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "format/refusal.h"
 
 namespace ddp::format {
 namespace fs = std::filesystem;
@@ -67,7 +68,7 @@ IdxHeader read_idx_header(std::string_view start, const std::string& name) {
   return header;
 }
 
-at::Tensor read_idx(const fs::path& file) {
+at::Tensor read_idx(const fs::path& file) try {
   const std::string name = file.string();
   std::error_code none;
   // gzopen on a pipe blocks until the pipe has a writer.
@@ -82,13 +83,16 @@ at::Tensor read_idx(const fs::path& file) {
   }
   const IdxHeader header = read_idx_header({start, static_cast<std::size_t>(size)}, name);
   const auto on_disk = static_cast<std::int64_t>(fs::file_size(file, none));
-  if (header.bytes / kMostInflation > on_disk) refuse_size(header, "less", name);
+  const bool is_packed = gzdirect(in.get()) == 0;
+  if (header.bytes / (is_packed ? kMostInflation : 1) > on_disk) refuse_size(header, "less", name);
   at::Tensor numbers = at::empty(header.shape, at::kByte);
   const std::int64_t there = read_some(in.get(), numbers.mutable_data_ptr(), header.bytes, name);
   if (there < header.bytes) refuse_size(header, std::to_string(there), name);
   char more = 0;
   if (read_some(in.get(), &more, 1, name) > 0) refuse_size(header, "more", name);
   return numbers;
+} catch (...) {
+  throw_refusal(file.string());
 }
 
 }  // namespace ddp::format

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include "datasets/dataset.h"
 #include "datasets/table/encoder.h"
 #include "datasets/table/options.h"
+#include "rank/given_paths.h"
 #include "rank/predict.h"
 #include "rank/verb.h"
 
@@ -143,25 +143,6 @@ class Dealer {
   std::size_t turn_ = 0;
 };
 
-// Finds for the path of a row the one that the person gave: of a file, or of the folder that it is in.
-class GivenPaths {
- public:
-  explicit GivenPaths(const DealRequest& request) {
-    for (std::size_t i = 0; i < request.shown.size(); ++i) given_.emplace(request.inputs[i], request.shown[i]);
-  }
-
-  std::string operator()(const std::string& path) const {
-    for (std::size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('/', end - 1)) {
-      const auto found = given_.find(path.substr(0, end));
-      if (found != given_.end()) return found->second + path.substr(end);
-    }
-    return path;
-  }
-
- private:
-  std::map<std::string, std::string> given_;
-};
-
 void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   datasets::Encoder encoder = datasets::encoder_from_json(t.preprocessing);
   // Each row of the input has its row of the output.
@@ -249,7 +230,7 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
   // Of images a file is a row: one dataset takes them all.
   const bool images = datasets::registry().traits(t.experiment->dataset.name).value("library", "") == "images";
   const auto together = images ? std::ssize(request.inputs) : request.files_of_row;
-  const GivenPaths given(request);
+  const GivenPaths given(request.inputs, request.shown);
   std::int64_t not_finite = 0;
   for (auto next = request.inputs.begin(); next != request.inputs.end(); next += together) {
     const auto dataset = dataset_over({next, next + together}, t);

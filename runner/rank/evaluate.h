@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "config/option/option.h"
@@ -9,8 +10,12 @@ namespace ddp::rank {
 // The measured values of one set, by their names in events: val_loss, test_accuracy, ….
 struct Measurement {
   config::Value values = config::Value::object();
+  std::string left_out;  // in words: images that do not decode; empty: none
 
-  void fields(config::Fields& f) { f({.name = "values", .types = {config::Type::table}}, values); }
+  void fields(config::Fields& f) {
+    f({.name = "values", .types = {config::Type::table}}, values);
+    f({.name = "left_out"}, left_out);
+  }
 };
 
 // Asks ranks to measure the weights of the checkpoint that the task goes on from, as training measures. Rank 0 replies

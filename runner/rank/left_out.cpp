@@ -16,9 +16,9 @@
 namespace ddp::rank {
 namespace {
 
-constexpr std::size_t kNamedInWarning = 5;
+constexpr std::size_t kNamed = 5;
 
-// Whether a dataset of the experiment leaves out samples that do not decode. All ranks have the same experiment.
+// Tells whether a dataset of the experiment leaves out samples that do not decode. All ranks have the same experiment.
 bool leaves_out(const config::Experiment& e) {
   const auto skips = [](const config::Component& dataset) {
     const auto option = dataset.options.find("on_bad");
@@ -45,26 +45,32 @@ std::string lines_of(const data::Sets& sets) {
   return text;
 }
 
-std::string warning_about(const std::set<std::string>& names, const std::filesystem::path& file) {
-  const bool one = names.size() == 1;
-  std::string text = "warning: " + std::to_string(names.size()) + (one ? " image does" : " images do") +
-                     " not decode and " + (one ? "was" : "were") + " left out: ";
-  std::size_t told = 0;
-  for (const std::string& name : names) {
-    if (told == kNamedInWarning) break;
-    text += (told++ > 0 ? ", " : "") + name;
-  }
-  return text + (names.size() > told ? ", …" : "") + "; all are in " + file.string();
-}
-
 }  // namespace
 
-void tell_left_out(const Task& t, const data::Sets& sets, const dist::Group& group) {
-  if (!leaves_out(*t.experiment)) return;
-  const std::vector<std::string> of_ranks = dist::all_gather_texts(group, lines_of(sets));
-  if (t.rank != 0) return;
+std::set<std::string> left_out_of_all(const Task& t, const data::Sets& sets, const dist::Group& group) {
   std::set<std::string> names;
+  if (!leaves_out(*t.experiment)) return names;
+  const std::vector<std::string> of_ranks = dist::all_gather_texts(group, lines_of(sets));
+  if (t.rank != 0) return names;
   for (const std::string& lines : of_ranks) add_lines(lines, names);
+  return names;
+}
+
+std::string in_words(const std::set<std::string>& left_out) {
+  const bool one = left_out.size() == 1;
+  std::string text = std::to_string(left_out.size()) + (one ? " image does" : " images do") + " not decode and " +
+                     (one ? "was" : "were") + " left out: ";
+  std::size_t told = 0;
+  for (const std::string& name : left_out) {
+    if (told == kNamed) break;
+    text += (told++ > 0 ? ", " : "") + name;
+  }
+  return text + (left_out.size() > told ? ", …" : "");
+}
+
+void tell_left_out(const Task& t, const data::Sets& sets, const dist::Group& group) {
+  std::set<std::string> names = left_out_of_all(t, sets, group);
+  if (t.rank != 0 || !leaves_out(*t.experiment)) return;
   const std::filesystem::path file = record::RunDirectory(t.run_directory).bad_files();
   std::error_code none;
   if (std::filesystem::exists(file, none)) add_lines(record::read_text(file), names);
@@ -72,7 +78,7 @@ void tell_left_out(const Task& t, const data::Sets& sets, const dist::Group& gro
   std::string text;
   for (const std::string& name : names) text += name + "\n";
   record::write_atomically(file, text);
-  record::Console(t.console).line(warning_about(names, file));
+  record::Console(t.console).line("warning: " + in_words(names) + "; all are in " + file.string());
 }
 
 }  // namespace ddp::rank

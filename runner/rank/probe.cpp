@@ -135,7 +135,8 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   measure_weights(*model.ptr(), parameters, *optimizer, probe);
   try_saved(t, *model.ptr(), *optimizer);
 
-  const datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
+  datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
+  if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});
   const at::NoGradGuard no_grad;
   try_loss(e, forward(model, e, batch.inputs), batch, probe);
   if (timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);

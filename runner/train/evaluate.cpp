@@ -15,6 +15,8 @@ namespace {
 
 // A batch's row: how many samples, the sum of their losses, then of each metric how long its part is, and the part.
 std::vector<double> measure(const Evaluator& e, const NamedMetrics& metrics, const datasets::Batch& batch) {
+  // No image of the batch decodes.
+  if (batch.samples() == 0) return std::vector<double>(2 + metrics.size(), 0.0);
   const at::Tensor output = model::call(e.model.module(), on_device(batch.inputs, e.device));
   const at::Tensor target = only_target(batch.targets).to(output.device());
   const auto samples = static_cast<double>(batch.samples());
@@ -42,6 +44,7 @@ record::MetricValues values_of(const BatchRows& rows, const NamedMetrics& metric
   double loss = 0;
   std::vector<std::vector<at::Tensor>> parts(metrics.size());
   for (const std::vector<double>& row : rows) {
+    if (row[0] == 0) continue;
     samples += row[0];
     loss += row[1];
     std::size_t place = 2;

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/log.h"
 #include "commands/use/trained.h"
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
@@ -29,7 +30,9 @@ config::Value measure_trained(const Trained& t, bool whole) {
   const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
   const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);
-  return ranks.ask(rank::EvaluateRequest{.whole = whole}).at(0).values;
+  const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole}).at(0);
+  if (!measured.left_out.empty()) log::warn(measured.left_out);
+  return measured.values;
 }
 
 int eval(const EvalOptions& o) {

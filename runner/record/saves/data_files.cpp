@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -59,12 +60,17 @@ std::vector<DataFile> by_folder(const std::vector<DataFile>& files) {
   return states;
 }
 
-// The files of a folder, sorted by name.
+// The files of a folder, sorted by name, and of the folders that links in it lead to, each once.
 std::vector<fs::path> files_below(const fs::path& folder) {
+  constexpr auto kHow = fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
   std::vector<fs::path> found;
+  std::set<fs::path> followed;
   std::error_code error;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
+  fs::recursive_directory_iterator entry(folder, kHow, error);
   for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
+    std::error_code none;
+    const bool leads_on = entry->is_symlink(none) && entry->is_directory(none);
+    if (leads_on && !followed.insert(fs::canonical(entry->path(), none)).second) entry.disable_recursion_pending();
     found.push_back(entry->path());
   }
   std::sort(found.begin(), found.end());
