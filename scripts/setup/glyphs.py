@@ -1,6 +1,6 @@
 """Draws letters with this machine's fonts, as two image folders: a class is a letter, and no font is in both folders.
 
-    glyphs.py FOLDER [--train 120] [--validation 30] [--side 24] [--seed 0] [--fonts FOLDER...]
+    glyphs.py FOLDER [--train 120] [--validation 30] [--side 16] [--seed 0] [--fonts FOLDER...]
 
 Writes FOLDER/train/<letter>/<number>.png and FOLDER/validation/<letter>/<number>.png, so many of each letter. Font, size,
 place, angle, colours and noise are random; the same fonts and seed give the same images. Families of fonts are held out
@@ -102,7 +102,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--train", type=int, default=120)
     parser.add_argument("--validation", type=int, default=30)
-    parser.add_argument("--side", type=int, default=24)
+    parser.add_argument("--side", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fonts", nargs="+", default=FOLDERS)
     arguments = parser.parse_args()

@@ -35,7 +35,7 @@ def train(glyphs, results):
 def main():
     with tempfile.TemporaryDirectory(prefix="ddp-exp-glyphs-") as scratch:
         scratch = pathlib.Path(scratch)
-        counts = ["--train", str(TRAIN), "--validation", str(VALIDATION), "--side", "16"]
+        counts = ["--train", str(TRAIN), "--validation", str(VALIDATION)]
         done = draw(scratch / "glyphs", *counts)
         if "it takes two" in done.stderr:
             print(f"skipped: {done.stderr.strip()}")

@@ -51,4 +51,39 @@ TEST_CASE("a batch of which no image decodes is an error") {
   CHECK(contains(outcome.err, "no other image of its batch of 4"));
 }
 
+TEST_CASE("the first images of all may be some that do not decode") {
+  const ImageWorkspace w;
+  w.write_image("images", 0, 0, "not an image");
+  w.write_image("images", 0, 1, "not an image");
+  const std::string skip = "dataset.on_bad=\"skip\"";
+  CHECK(w.run({"plan", "images.toml", "--set", skip}).code == 0);
+  const Outcome outcome = w.run({"run", "images.toml", "--set", skip});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(contains(outcome.err, "2 images do not decode and were left out: "));
+}
+
+TEST_CASE("a batch to measure on of which no image decodes counts nothing, and eval warns of it") {
+  const ImageWorkspace w;
+  for (int number = 0; number < 2; ++number) {
+    for (int image = 0; image < 2; ++image) w.write_image("held", number, image, class_png(number, 100 + image));
+  }
+  const std::vector<std::string> run{"run", "images.toml", "--set", "dataset.on_bad=\"skip\"",
+                                     "--set", "validation.dataset={path=\"held\"}"};
+  const Outcome whole = w.run(run);
+  INFO(whole.err);
+  REQUIRE(whole.code == 0);
+  w.write_image("held", 2, 0, "not an image");
+  const Outcome outcome = w.run(run);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(contains(outcome.err, "1 image does not decode and was left out: "));
+  CHECK(outcome.run.summary().at("final") == whole.run.summary().at("final"));
+  const Outcome eval = w.run({"eval", "images", "--json"});
+  INFO(eval.err);
+  REQUIRE(eval.code == 0);
+  CHECK(contains(eval.err, "1 image does not decode and was left out: "));
+  CHECK(contains(eval.out, whole.run.summary().at("final").at("val_loss").dump()));
+}
+
 }  // namespace ddp::system_test
