@@ -59,11 +59,13 @@ make_checkout() {
   wheel numpy 2.4.6 python numpy/__init__.py
   wheel tensorboard 2.21.0 tools tensorboard/__init__.py
   wheel pandas 3.1.1 data pandas/__init__.py
+  wheel pillow 13.0.0 pillow PIL/__init__.py
   local data=sklearn/datasets/data
   mkdir -p "$scratch/contents/$data"
   printf '2,4,setosa,virginica\n5.1,3.5,1.4,0.2,0\n5.9,3.0,5.1,1.8,1\n' >"$scratch/contents/$data/iris.csv"
   printf '1,30,malignant,benign\n%s1\n' "$(printf '0.5,%.0s' {1..30})" >"$scratch/contents/$data/breast_cancer.csv"
   printf '59 2 32.1 101.0 157 93.2 38.0 4.0 4.8598 87\n' | gzip >"$scratch/contents/$data/diabetes_data_raw.csv.gz"
+  printf '%s3\n' "$(printf '16.0,%.0s' {1..64})" | gzip >"$scratch/contents/$data/digits.csv.gz"
   printf '1.51e+02\n' | gzip >"$scratch/contents/$data/diabetes_target.csv.gz"
   wheel scikit-learn 1.7.2 digits "$data"/{digits.csv.gz,iris.csv,breast_cancer.csv,diabetes_data_raw.csv.gz,diabetes_target.csv.gz}
   wheel pyarrow 26.0.1 tables pyarrow/include/arrow/api.h pyarrow/libarrow.so.2600 pyarrow/libparquet.so.2600 \

@@ -57,7 +57,7 @@ env PIP_CONFIG_FILE="$scratch/pip.conf" http_proxy="http://127.0.0.1:$(<"$scratc
   "$checkout/scripts/fetch" "$folder" >"$out" 2>"$err" || die "scripts/fetch failed: $(cat "$err")"
 expect_text "$scratch/asked" "/simple/torch/"
 expect_text "$scratch/asked" "/files/./0.deb"
-expect "the wheels are there" test "$(find "$folder" -name '*.whl' | wc -l)" = 4
+expect "the wheels are there" test "$(find "$folder" -name '*.whl' | wc -l)" = 5
 expect "what this machine has is fetched too, what nobody asks for is not: $(ls "$folder")" \
   test "$(find "$folder" -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 1)) -a ! -e "$folder/unwanted_1.0_$architecture.deb"
 expect "nothing else is left" test -z "$(find "$folder" -mindepth 1 -not -name '*.whl' -not -name '*.deb')"
@@ -75,7 +75,7 @@ expect "all packages are installed: $(count_installed)" test "$(count_installed)
 env DDP_WHEELS="$folder" unshare -n "$checkout/scripts/ddp-exp" --obtain images >"$out" 2>"$err" || status=$?
 expect "what decodes images is obtained: $(cat "$err")" test "$status" = 0 -a -s "$checkout/build/release/bin/libddp_images.so"
 expect "with its packages: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + ${#image_packages[@]} + 1))
-expect "the folder is as it was" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 5))
+expect "the folder is as it was" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 6))
 
 # A folder that lacks a package: which, and what to do.
 rm "$folder"/common-part*

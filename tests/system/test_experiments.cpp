@@ -244,7 +244,7 @@ TEST_CASE("digits learns handwritten digits to at least 97 percent on digits it 
   CHECK(accuracy >= 0.97);
 }
 
-TEST_CASE("digits_images learns handwritten digits from image files, 97 percent of those it never saw") {
+TEST_CASE("digits_images learns handwritten digits from image files, 95 percent of those it never saw") {
   const fs::path images = fs::path(DDP_SOURCE) / "data" / "digits_images";
   if (!fs::exists(images)) {
     WARN("skipped: " << images << " is not there");
@@ -255,7 +255,7 @@ TEST_CASE("digits_images learns handwritten digits from image files, 97 percent 
   const Outcome run = train(w, "digits_images", {kTwoCpus, "epochs=10"});
   const double accuracy = run.run.summary().at("final").at("val_accuracy");
   WARN("validation accuracy " << accuracy);
-  CHECK(accuracy >= 0.97);
+  CHECK(accuracy >= 0.95);
 }
 
 TEST_CASE("license_chars learns to spell from the machine's own license files") {
