@@ -164,7 +164,7 @@ TEST_CASE("predict refuses runs on texts and on data that are drawn, and says wh
   trained(w, "text.toml");
   trained(w, "drawn.toml");
   check_predict_fails(w, 2, {"text", "a.txt", "-o", "out.csv"}, {"\"text\"", "generate", "eval"});
-  check_predict_fails(w, 2, {"drawn", "a.txt"}, {"\"random_pairs\"", "tables, arrays and digits"});
+  check_predict_fails(w, 2, {"drawn", "a.txt"}, {"\"random_pairs\"", "tables, arrays, images and digits"});
 }
 
 }  // namespace ddp::system_test
