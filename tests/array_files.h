@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <zlib.h>
+
+#include "packing.h"
 
 namespace ddp {
 
@@ -43,19 +44,7 @@ std::string npy_of(const std::string& type, const std::string& shape, const std:
 }
 
 // Bytes packed as zip members are: deflate without zlib's frame.
-inline std::string deflated(const std::string& bytes) {
-  z_stream stream{};
-  if (deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("zlib");
-  std::string packed(deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
+inline std::string deflated(const std::string& bytes) { return packed_bytes(bytes, 9, -MAX_WBITS); }
 
 // A zip archive, made member by member as Python's zipfile makes it.
 class ZipBytes {

@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <zlib.h>
+
+#include "packing.h"
 
 // Files of images, as the programs write them that people use.
 namespace ddp {
@@ -25,21 +26,7 @@ inline std::string idx_file(const std::vector<std::uint32_t>& shape, const std::
   return file + bytes;
 }
 
-inline std::string gzip_file(const std::string& bytes) {
-  z_stream stream{};
-  if (deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw std::runtime_error("zlib");
-  }
-  std::string packed(deflateBound(&stream, bytes.size()) + 32, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
+inline std::string gzip_file(const std::string& bytes) { return packed_bytes(bytes, 6, MAX_WBITS + 16); }
 
 // A PNG of 8-bit pixels, interleaved: `channels` 1 is gray, 3 RGB.
 inline std::string png_file(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
