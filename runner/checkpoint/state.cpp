@@ -60,6 +60,16 @@ dist::Buckets buckets_of(const nlohmann::json& list) {
   return buckets;
 }
 
+std::map<std::string, config::Value> rules_of(const nlohmann::json& object) {
+  if (!object.is_object()) throw std::runtime_error("\"rules\" is no object");
+  std::map<std::string, config::Value> rules;
+  for (const auto& [name, numbers] : object.items()) {
+    if (!numbers.is_object()) throw std::runtime_error("the rule \"" + name + "\" is no object");
+    rules.emplace(name, numbers);
+  }
+  return rules;
+}
+
 State state_of(const nlohmann::json& json) {
   using config::count_member;
   if (count_member(json, "version") != 1) throw std::runtime_error("it is of another version");
@@ -83,6 +93,7 @@ State state_of(const nlohmann::json& json) {
   s.metric = number_or_nan(metric, "value");
   s.reason = record::reason_member(json);
   if (json.contains("ended_by")) s.ended_by = config::text_member(json, "ended_by");
+  if (json.contains("rules")) s.rules = rules_of(json.at("rules"));
   s.config_hash = config::text_member(json, "config_hash");
   const auto& files = config::member(json, "files");
   if (!files.is_object()) throw std::runtime_error("\"files\" is no object");
@@ -126,6 +137,7 @@ std::string to_text(const State& s) {
       {"gpu_rng", s.gpu_rng},
   };
   if (s.data) json["data"] = record::to_value(*s.data);
+  if (!s.rules.empty()) json["rules"] = s.rules;
   if (!s.ended_by.empty()) json["ended_by"] = s.ended_by;
   if (s.reason != record::SaveReason::regular) json["reason"] = record::to_string(s.reason);
   return json.dump(1) + "\n";

@@ -37,6 +37,7 @@ struct State {
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint
   record::SaveReason reason = record::SaveReason::regular;
   std::string ended_by;  // why the run has ended here, record::kAllSteps or a rule's name; empty: it has not
+  std::map<std::string, config::Value> rules = {};  // the numbers of each rule (train/rules), by its name
   std::string config_hash;
   std::map<std::string, record::Digest> files;
   // The files of the data, as they were before they were read; nothing: an older version wrote the state.

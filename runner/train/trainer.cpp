@@ -16,12 +16,36 @@ namespace {
 // The memory for a save because of the time is taken when this share of the time has passed.
 constexpr double kReadyAfter = 0.9;
 
+void restore_rule(const std::string& name, Rule& rule, const config::Value& saved) {
+  try {
+    rule.restore(saved);
+  } catch (const std::exception& error) {
+    throw training_error(std::string("is damaged: ") + error.what(), "state.json, rule \"" + name + "\"");
+  }
+}
+
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
-      exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())) {
+      exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())),
+      stepper_({.experiment = p_.experiment,
+                .device = p_.device,
+                .model = p_.model,
+                .optimizer = p_.optimizer,
+                .loss = p_.loss,
+                .batches = p_.batches,
+                .checkpointer = p_.checkpointer,
+                .exchange = *exchange_,
+                .progress = progress(),
+                .batch_loaded = [this](std::int64_t samples) {
+                  if (!std::exchange(announced_, true)) announce_epoch(samples);
+                }}) {
+  for (const auto& [name, rule] : rules_) {
+    const auto saved = state_.rules.find(name);
+    if (saved != state_.rules.end()) restore_rule(name, *rule, saved->second);
+  }
   state_.judged_by = p_.experiment.best_metric();
   // That of the checkpoint it goes on from is no metric of the next one.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
@@ -44,6 +68,7 @@ void Trainer::run_epoch() {
   in_epoch_ = p_.length.micro_batches_per_epoch == 0 ? std::numeric_limits<std::int64_t>::max() : in_epoch;
   const std::int64_t to_come = (in_epoch_ - state_.position - 1) / p_.experiment.accumulate + 1;
   const bool last = pausing() || to_come >= p_.length.steps - state_.step;
+  announced_ = state_.position > 0;
   p_.batches.start_epoch(state_.epoch, state_.position, state_.offset, last);
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
@@ -66,49 +91,12 @@ void Trainer::run_epoch() {
 void Trainer::run_step() {
   const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
   const double lr = p_.scheduler(state_.step);
-  p_.model.zero_grad();
-  p_.batches.start_step(state_.step);
-  for (std::int64_t i = 0; i + 1 < of_step; ++i) {
-    const dist::Parallel::NoSync no_sync(p_.model);
-    run_micro_batch(of_step, /*last=*/false);
-  }
-  run_micro_batch(of_step, /*last=*/true);
-  enter(Phase::optimizer);
-  const std::optional<int> not_finite = exchange_->not_finite();
-  if (!not_finite) {
-    p_.checkpointer.before_update();
-    p_.optimizer.step(lr);
-  }
+  const StepOutcome outcome = stepper_.take(state_.step, lr, of_step);
   ++state_.step;
   state_.position += of_step;
   progress().step.store(state_.step, std::memory_order_relaxed);
   if (p_.recorder) record_step(lr);
-  if (not_finite && p_.experiment.on_nan == "stop") give_up(*not_finite);
-}
-
-void Trainer::run_micro_batch(std::int64_t of_step, bool last) {
-  enter(Phase::loading);
-  const datasets::Batch batch = p_.batches.next();
-  const std::vector<at::Tensor> inputs = on_device(batch.inputs, p_.device);
-  if (state_.position == 0 && losses_.empty()) announce_epoch(batch.samples());
-  enter(Phase::forward);
-  const at::Tensor output = p_.model.forward(inputs);
-  const at::Tensor loss = p_.loss(output, only_target(batch.targets).to(output.device(), /*non_blocking=*/true));
-  losses_.emplace_back(loss.detach(), batch.samples());
-  enter(Phase::backward);
-  // The loss of a CPU is there already. That of a GPU is read when all of the step's work is queued.
-  const bool post_early = p_.device.is_cpu();
-  if (last && post_early) exchange_->post(state_.step + 1, read_losses());
-  // Divided, not times 1/k: other bits.
-  (of_step > 1 ? loss / of_step : loss).backward();
-  if (last && !post_early) exchange_->post(state_.step + 1, read_losses());
-}
-
-LossSum Trainer::read_losses() {
-  LossSum sum;
-  for (const auto& [mean, samples] : losses_) sum.add(mean.item<double>(), samples);
-  losses_.clear();
-  return sum;
+  if (outcome.not_finite && p_.experiment.on_nan == "stop") give_up(*outcome.not_finite);
 }
 
 void Trainer::announce_epoch(std::int64_t batch_size) {
@@ -218,6 +206,7 @@ void Trainer::test() {
 void Trainer::save(SaveReason reason) {
   enter(Phase::saving);
   state_.reason = reason;
+  for (const auto& [name, rule] : rules_) state_.rules[name] = rule->state();
   state_.ended_by = finished() ? record::kAllSteps : "";
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
   p_.checkpointer.save(state_);

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "config/experiment.h"
 #include "config/length.h"
@@ -17,7 +16,9 @@
 #include "train/evaluate.h"
 #include "train/loss/loss.h"
 #include "train/optim/optimizer.h"
+#include "train/rules/rule.h"
 #include "train/step_exchange.h"
+#include "train/stepper.h"
 
 namespace ddp::train {
 
@@ -56,9 +57,6 @@ class Trainer {
  private:
   void run_epoch();
   void run_step();
-  void run_micro_batch(std::int64_t of_step, bool last);
-  // Those of the step's micro-batches, once a step: to read one is to wait for the device.
-  LossSum read_losses();
   // The line that the seeds print at each epoch's start; their "steps" are the batches of a rank.
   void announce_epoch(std::int64_t batch_size);
   void record_step(double lr);
@@ -94,8 +92,10 @@ class Trainer {
   TrainerParts p_;
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
+  Stepper stepper_;
+  Rules rules_;
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
-  std::vector<std::pair<at::Tensor, std::int64_t>> losses_;  // of the step's micro-batches: mean, and samples
+  bool announced_ = false;     // the epoch under way, in the log
   bool first_step_ = true;                                   // of this process
   bool stopping_ = false;
   bool given_up_ = false;

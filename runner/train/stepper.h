@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "config/experiment.h"
+#include "data/batches.h"
+#include "dist/parallel/parallel.h"
+#include "record/progress_page.h"
+#include "train/checkpointer.h"
+#include "train/loss/loss.h"
+#include "train/optim/optimizer.h"
+#include "train/step_exchange.h"
+
+namespace ddp::train {
+
+// The parts of an optimizer step on one rank. All of them outlive the stepper.
+struct StepperParts {
+  const config::Experiment& experiment;
+  c10::Device device = c10::kCPU;
+  dist::Parallel& model;
+  Optimizer& optimizer;
+  const Loss& loss;
+  data::Batches& batches;
+  Checkpointer& checkpointer;
+  StepExchange& exchange;
+  record::RankProgress& progress;
+  std::function<void(std::int64_t samples)> batch_loaded;  // is called with the size of each micro-batch
+};
+
+// The result of one optimizer step. It is the same on every rank.
+struct StepOutcome {
+  std::optional<int> not_finite;  // the first rank whose loss is not finite: the weights stay as they were
+};
+
+// Takes one optimizer step: forward and backward of its micro-batches, then the update of the weights.
+class Stepper {
+ public:
+  explicit Stepper(StepperParts parts) : p_(std::move(parts)) {}
+
+  // `step`: steps done before this one. `micro_batches`: how many this step has. Collective.
+  StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
+
+ private:
+  void run_micro_batch(std::int64_t step, std::int64_t of_step, bool last);
+  // Reads the losses of the step's micro-batches. Called once a step, because reading a loss waits for the device.
+  LossSum read_losses();
+  void enter(record::Phase phase) {
+    p_.progress.phase.store(phase, std::memory_order_relaxed);
+    p_.progress.note_activity();
+  }
+
+  StepperParts p_;
+  std::vector<std::pair<at::Tensor, std::int64_t>> losses_;  // of the step's micro-batches: mean, and samples
+};
+
+}  // namespace ddp::train
