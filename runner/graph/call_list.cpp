@@ -7,6 +7,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include "base/error.h"
+
 namespace ddp::graph {
 namespace {
 
@@ -52,6 +54,10 @@ at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
     clear();
     if (!now->source.empty()) error.add_context("in " + now->source);
     throw;
+  } catch (const BadArgument& error) {
+    clear();
+    throw usage_error(std::string(error.what()) + (now->source.empty() ? "" : "\n  in " + now->source), list_.file,
+                      "correct it in the model, and export it again");
   } catch (...) {
     clear();
     throw;
@@ -75,6 +81,7 @@ void Executor::run_call(const CallList::Call& call) {
   switch (call.kind) {
     case Kind::operation:
       push_arguments(call);
+      if (call.check) call.check(stack_);
       call.operation->callBoxed(stack_);
       take_results(call);
       break;
