@@ -180,6 +180,7 @@ Event Scheduler::end_of(int trial, int exit_status) const {
   }
   if ((event.kind == "finished" || event.kind == "paused") && !state.metric) {
     event.kind = "failed";
+    event.not_finite = true;
     event.error = "it has no " + metric + " that is a finite number";
   }
   return event;

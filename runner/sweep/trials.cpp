@@ -1,6 +1,7 @@
 #include "sweep/trials.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "base/error.h"
@@ -13,23 +14,27 @@ Trials::Trials(const config::Sweep& sweep, search::Search& search) : sweep_(swee
   for (int i = 0; i < search.trials(); ++i) all_.push_back({.number = i});
 }
 
-void Trials::check(const Event& event) const {
-  const std::string of = "trial " + std::to_string(event.trial);
-  if (event.trial >= static_cast<int>(all_.size())) {
-    throw usage_error("the sweep has " + std::to_string(all_.size()) + " trials, and its journal tells of " + of,
-                      "journal.jsonl", "give it at least as many as it had");
-  }
-  if (event.kind == "started" && config::first_difference(event.parameters, parameters(event.trial))) {
-    throw usage_error(of + " was begun with " + in_words(event.parameters) + ", and is now to have " +
-                          in_words(parameters(event.trial)),
-                      "journal.jsonl", "begin another sweep, or leave [sweep] as it was");
-  }
+void Trials::check_number(const Event& event) const {
+  if (event.trial < static_cast<int>(all_.size())) return;
+  throw usage_error("the sweep has " + std::to_string(all_.size()) + " trials, and its journal tells of trial " +
+                        std::to_string(event.trial),
+                    "journal.jsonl", "give it at least as many as it had");
+}
+
+void Trials::check_parameters(const Event& event) const {
+  const config::Value own = parameters(event.trial);
+  if (!config::first_difference(event.parameters, own)) return;
+  throw usage_error("trial " + std::to_string(event.trial) + " was begun with " + in_words(event.parameters) +
+                        ", and is now to have " + in_words(own),
+                    "journal.jsonl", "begin another sweep, or leave [sweep] as it was");
 }
 
 void Trials::take(const Event& event) {
-  check(event);
+  check_number(event);
   Trial& trial = all_[event.trial];
   if (event.kind == "started") {
+    search_.recall(event.trial, event.parameters);
+    check_parameters(event);
     trial.status = Status::running;
     trial.until_epoch = event.until_epoch;
     search_.begun({.trial = event.trial, .epochs = event.until_epoch});
@@ -45,10 +50,15 @@ void Trials::take(const Event& event) {
   } else if (event.kind == "failed") {
     trial.status = Status::failed;
     ++trial.failures;
+    if (event.not_finite) search_.ended(event.trial, event.epochs, std::numeric_limits<double>::quiet_NaN());
   } else {
     trial.status = event.kind == "finished" ? Status::completed : Status::paused;
     if (trial.metric) search_.ended(event.trial, event.epochs, sweep_.metric.cost(*trial.metric));
   }
+}
+
+config::Value Trials::decided_parameters(int trial) const {
+  return search_.decided(trial) ? parameters(trial) : config::Value::object();
 }
 
 int Trials::count(Status status) const {

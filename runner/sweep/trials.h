@@ -49,13 +49,17 @@ class Trials {
   // {"optimizer.lr": 0.1}
   config::Value parameters(int trial) const { return sweep_.named(search_.point(trial)); }
 
+  // The same; {} where results of other trials are yet to decide.
+  config::Value decided_parameters(int trial) const;
+
   // Best first: those at their end, then those that stopped, the longest first; without a metric last.
   std::vector<const Trial*> ranking() const;
   // The best one that has a metric; null: none has.
   const Trial* best() const;
 
  private:
-  void check(const Event& event) const;
+  void check_number(const Event& event) const;
+  void check_parameters(const Event& event) const;
 
   const config::Sweep& sweep_;
   search::Search& search_;

@@ -115,12 +115,14 @@ void add_short_form(Value& schema, const ShortForm& form) {
 Value sweep(const Components& components) {
   Value schema = {{"description", "what `ddp-exp sweep` tries"}};
   schema.update(table(sweep_options(components), components));
-  const Value range = {
-      {"type", "object"},
-      {"required", {"min", "max"}},
-      {"properties",
-       {{"min", {{"type", "number"}}}, {"max", {{"type", "number"}}}, {"scale", {{"enum", {"linear", "log"}}}}}},
-      {"additionalProperties", false}};
+  const Value range = {{"type", "object"},
+                       {"required", {"min", "max"}},
+                       {"properties",
+                        {{"min", {{"type", "number"}}},
+                         {"max", {{"type", "number"}}},
+                         {"step", {{"type", "number"}, {"exclusiveMinimum", 0}}},
+                         {"scale", {{"enum", {"linear", "log"}}}}}},
+                       {"additionalProperties", false}};
   const Value list = {{"type", "array"}, {"minItems", 1}};
   const Value deeper = {
       {"type", "object"},
