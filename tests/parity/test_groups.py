@@ -24,7 +24,7 @@ CASES = [
     groups("frozen parameters in a group", {"name": "adamw", "lr": 0.01}, NO_DECAY, SLOW, freeze=["0.weight"]),
     groups("one group fused, one not", {"name": "sgd", "lr": 0.05, "momentum": 0.9}, {"match": "*.bias", "fused": False}),
     groups("rmsprop", {"name": "rmsprop"}, {"match": "*.bias", "alpha": 0.9, "momentum": 0.5}),
-    groups("adagrad", {"name": "adagrad"}, {"match": "*.bias", "initial_accumulator_value": 0.1}, SLOW),
+    groups("adagrad", {"name": "adagrad"}, {"match": "*.bias", "lr_decay": 0.1, "weight_decay": 0.01}, SLOW),
     groups("lion", {"name": "lion"}, NO_DECAY, {"match": "6.*", "weight_decay": 0.3}),
     groups("accumulated", {"name": "adamw", "lr": 0.01}, NO_DECAY, SLOW, accumulate=3),
     groups("resumed", {"name": "adamw", "lr": 0.01}, NO_DECAY, SLOW, first={"epochs": 1}),

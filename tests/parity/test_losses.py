@@ -1,11 +1,11 @@
 """Every loss, and the rule of ignore_index, which divides by the targets of a whole step, against a DDP script."""
 
 import sys
-
-import numpy as np
-from parity import case, check
-
 import tempfile
+
+from parity import case, check  # before numpy, which would start threads
+
+import numpy as np  # isort: skip
 
 FOLDER = tempfile.mkdtemp(prefix="ddp-exp-losses-")
 DRAW = np.random.default_rng(5)
@@ -41,10 +41,8 @@ def npy(targets, inputs=INPUTS):
 
 
 def on_classes(title, targets, loss, **more):
-    name = file(f"targets{len(title)}-{abs(hash(title))}", np.asarray(targets, np.int64))
-    options = {"validation": {"split": 0.2}} | more
-    return case(title, dataset=npy(name, more.pop("inputs", INPUTS)), loss=loss,
-                **{key: value for key, value in options.items() if key != "inputs"})  # fmt: skip
+    dataset = npy(file(title, np.asarray(targets, np.int64)), more.pop("inputs", INPUTS))
+    return case(title, dataset=dataset, loss=loss, **({"validation": {"split": 0.2}} | more))
 
 
 def ignoring(index, **options):
@@ -60,7 +58,7 @@ NUMBERS = [
 ]
 
 CASES = [
-    *(case(f"{loss}", loss=loss, validation={"split": 0.2}, world=world) for loss in NUMBERS for world in (1, 2)),
+    *(case(f"{loss}, {world} ranks", loss=loss, validation={"split": 0.2}, world=world) for loss in NUMBERS for world in (1, 2)),
     *(case(f"bce_with_logits {options}", loss={"name": "bce_with_logits", **options}, dataset=npy(LABELS),
            validation={"split": 0.2})
       for options in ({}, {"pos_weight": 3.0}, {"pos_weight": WEIGHT})),
