@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "config/groups.h"
+
 namespace ddp::config {
 namespace {
 
@@ -163,6 +165,11 @@ void Experiment::fields(Fields& f) {
     global_batch_size);
   f({.name = "accumulate", .doc = "micro-batches a step", .range = between(1, 1e6)}, accumulate);
   f({.name = "freeze", .doc = "patterns of names of parameters that stay as they begin, such as layer1.*"}, freeze);
+  f({.name = "groups",
+     .doc = "groups of parameters with options of the optimizer of their own; the first that matches takes a parameter",
+     .types = {Type::list},
+     .item_keys = describe<ParameterGroup>()},
+    groups);
   f({.name = "on_nan",
      .doc =
          "a loss that is not finite: stop fails the run before the weights change; skip leaves that step's update out",

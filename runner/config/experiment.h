@@ -111,6 +111,7 @@ struct Experiment {
   std::optional<std::int64_t> global_batch_size;
   std::int64_t accumulate = 1;
   std::vector<std::string> freeze;  // patterns of names of parameters that get no gradient
+  Value groups = Value::array();    // of parameters, with options of their own: config/groups.h
   std::string on_nan = "stop";
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
   std::optional<std::int64_t> devices_per_rank;  // 1; where device_pool lists groups, what they have

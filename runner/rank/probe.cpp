@@ -23,7 +23,7 @@
 #include "train/checkpointer.h"
 #include "train/loss/classes.h"
 #include "train/loss/loss.h"
-#include "train/optim/optimizer.h"
+#include "train/optim/grouped_optimizer.h"
 
 namespace ddp::rank {
 namespace {
@@ -59,7 +59,7 @@ at::Tensor forward(torch::nn::AnyModule& model, const config::Experiment& e, con
 }
 
 // Does what was saved fit this model and optimizer, and is it whole?
-void try_saved(const Task& t, torch::nn::Module& model, train::Optimizer& optimizer) {
+void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer& optimizer) {
   if (!t.resume_from.empty()) {
     const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
     model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
@@ -92,14 +92,14 @@ void measure_sets(const data::Sets& sets, Probe& probe) {
   probe.test_samples = sets.test.size();
 }
 
-void measure_weights(const torch::nn::Module& model, const NamedTensors& parameters, const train::Optimizer& optimizer,
-                     Probe& probe) {
+void measure_weights(const torch::nn::Module& model, const NamedTensors& parameters,
+                     const train::GroupedOptimizer& optimizer, Probe& probe) {
   const NamedTensors trained = trained_of(parameters);
   probe.parameters = model::count_of(parameters);
   probe.parameter_bytes = model::bytes_of(parameters);
   probe.gradient_bytes = model::bytes_of(trained);
   probe.frozen_parameters = probe.parameters - model::count_of(trained);
-  probe.optimizer_bytes = optimizer.copies() * probe.gradient_bytes;
+  probe.optimizer_bytes = optimizer.bytes();
   probe.buffer_bytes = model::bytes_of(named(model.named_buffers()));
   if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(&model)) {
     probe.least_batch = limited->batch_sizes().least;
@@ -130,10 +130,11 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const data::Sets sets = build_sets(t);
   measure_sets(sets, probe);
   torch::nn::AnyModule model = build_model(t, dist::copies_model(e.parallel) && t.devices.size() > 1);
-  const NamedTensors parameters = each_once(named(model.ptr()->named_parameters()));
-  const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
-  measure_weights(*model.ptr(), parameters, *optimizer, probe);
-  try_saved(t, *model.ptr(), *optimizer);
+  const NamedTensors all_names = named(model.ptr()->named_parameters());
+  train::GroupedOptimizer optimizer(e, all_names);
+  probe.groups = optimizer.description();
+  measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
+  try_saved(t, *model.ptr(), optimizer);
 
   datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
   if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});

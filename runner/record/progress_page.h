@@ -40,7 +40,8 @@ const char* to_string(Collective collective);
 // One step's loss of one rank, before it is averaged over ranks.
 struct LossEntry {
   std::atomic<std::int64_t> step{0};  // written last: the entry is of this step once it says so
-  double loss_sum = 0;                // sum over samples
+  double loss_sum = 0;                // sum over samples, or over targets that count
+  double loss_weight = 0;             // how much counts in it
   std::int64_t samples = 0;
 };
 

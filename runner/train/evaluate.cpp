@@ -13,14 +13,15 @@
 namespace ddp::train {
 namespace {
 
-// A batch's row: how many samples, the sum of their losses, then of each metric how long its part is, and the part.
+// A batch's row: how many samples, how much their targets count, the sum of their losses, then of each metric how long
+// its part is, and the part.
 std::vector<double> measure(const Evaluator& e, const NamedMetrics& metrics, const datasets::Batch& batch) {
   // No image of the batch decodes.
-  if (batch.samples() == 0) return std::vector<double>(2 + metrics.size(), 0.0);
+  if (batch.samples() == 0) return std::vector<double>(3 + metrics.size(), 0.0);
   const at::Tensor output = model::call(e.model.module(), on_device(batch.inputs, e.device));
+  const LossSum loss = e.loss.measure(output, only_target(batch.targets), batch.samples());
   const at::Tensor target = only_target(batch.targets).to(output.device());
-  const auto samples = static_cast<double>(batch.samples());
-  std::vector<double> row{samples, e.loss(output, target).item<double>() * samples};
+  std::vector<double> row{static_cast<double>(loss.samples), loss.weight, loss.sum};
   for (const auto& [name, metric] : metrics) {
     const at::Tensor part = metric->of_batch(output, target).cpu().contiguous();
     row.push_back(static_cast<double>(part.numel()));
@@ -40,21 +41,19 @@ BatchRows measure_share(const Evaluator& e, const NamedMetrics& metrics) {
 }
 
 record::MetricValues values_of(const BatchRows& rows, const NamedMetrics& metrics) {
-  double samples = 0;
-  double loss = 0;
+  LossSum loss;
   std::vector<std::vector<at::Tensor>> parts(metrics.size());
   for (const std::vector<double>& row : rows) {
     if (row[0] == 0) continue;
-    samples += row[0];
-    loss += row[1];
-    std::size_t place = 2;
+    loss.add({.sum = row[2], .weight = row[1]});
+    std::size_t place = 3;
     for (auto& of_metric : parts) {
       const auto size = static_cast<std::size_t>(row[place++]);
       of_metric.push_back(at::tensor(at::ArrayRef<double>(row.data() + place, size), at::kDouble));
       place += size;
     }
   }
-  record::MetricValues values{{.name = "loss", .value = loss / samples}};
+  record::MetricValues values{{.name = "loss", .value = loss.mean()}};
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     values.push_back({.name = metrics[i].first, .value = metrics[i].second->value(parts[i])});
   }

@@ -21,8 +21,8 @@ struct Evaluator {
 
 // Measures the bare model in eval mode, after rank 0's buffers went to every rank. Each rank takes whole batches;
 // float64 sums of batches are added in the order of batches, so that the result has the same bits on any number of
-// ranks. Draws nothing. Returns "loss", the mean over samples, and by its name every registered metric that has a
-// meaning for the targets. Collective; the result is the same on every rank.
+// ranks. Draws nothing. Returns "loss", the mean over samples, or over the targets that count, and by its name every
+// registered metric that has a meaning for the targets. Collective; the result is the same on every rank.
 record::MetricValues evaluate(const Evaluator& evaluator);
 
 }  // namespace ddp::train

@@ -1,27 +1,14 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "dist/collectives.h"
 #include "record/progress_page.h"
+#include "train/loss/loss_sum.h"
 
 namespace ddp::train {
-
-// A loss summed over samples, and how many.
-struct LossSum {
-  double sum = 0;
-  std::int64_t samples = 0;
-
-  void add(double mean, std::int64_t count) {
-    sum += mean * static_cast<double>(count);
-    samples += count;
-  }
-  bool finite() const { return std::isfinite(sum); }
-  double mean() const { return sum / static_cast<double>(samples); }
-};
 
 // The values that ranks exchange in a step beside gradients: their losses, whether one was asked to stop, and whether
 // rank 0 wants to save.

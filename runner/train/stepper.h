@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "config/experiment.h"
 #include "data/batches.h"
@@ -12,7 +11,8 @@
 #include "record/progress_page.h"
 #include "train/checkpointer.h"
 #include "train/loss/loss.h"
-#include "train/optim/optimizer.h"
+#include "train/optim/grouped_optimizer.h"
+#include "train/step_batches.h"
 #include "train/step_exchange.h"
 
 namespace ddp::train {
@@ -21,8 +21,9 @@ namespace ddp::train {
 struct StepperParts {
   const config::Experiment& experiment;
   c10::Device device = c10::kCPU;
+  dist::Group group;
   dist::Parallel& model;
-  Optimizer& optimizer;
+  GroupedOptimizer& optimizer;
   const Loss& loss;
   data::Batches& batches;
   Checkpointer& checkpointer;
@@ -39,22 +40,20 @@ struct StepOutcome {
 // Takes one optimizer step: forward and backward of its micro-batches, then the update of the weights.
 class Stepper {
  public:
-  explicit Stepper(StepperParts parts) : p_(std::move(parts)) {}
+  explicit Stepper(StepperParts parts) : p_(std::move(parts)), batches_(p_.batches, p_.loss, p_.group) {}
 
   // `step`: steps done before this one. `micro_batches`: how many this step has. Collective.
   StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
 
  private:
-  void run_micro_batch(std::int64_t step, std::int64_t of_step, bool last);
-  // Reads the losses of the step's micro-batches. Called once a step, because reading a loss waits for the device.
-  LossSum read_losses();
+  void run_micro_batch(std::int64_t step, bool last);
   void enter(record::Phase phase) {
     p_.progress.phase.store(phase, std::memory_order_relaxed);
     p_.progress.note_activity();
   }
 
   StepperParts p_;
-  std::vector<std::pair<at::Tensor, std::int64_t>> losses_;  // of the step's micro-batches: mean, and samples
+  StepBatches batches_;
 };
 
 }  // namespace ddp::train

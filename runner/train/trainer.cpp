@@ -32,6 +32,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
       exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())),
       stepper_({.experiment = p_.experiment,
                 .device = p_.device,
+                .group = p_.group,
                 .model = p_.model,
                 .optimizer = p_.optimizer,
                 .loss = p_.loss,
@@ -110,9 +111,15 @@ void Trainer::record_step(double lr) {
   state_.seen += all.samples;
   if (all.finite()) {
     state_.loss_sum += all.sum;
+    state_.loss_weight += all.weight;
     state_.loss_samples += all.samples;
   }
-  p_.recorder->step({.epoch = state_.epoch, .step = state_.step, .loss = all.mean(), .lr = lr, .samples = all.samples});
+  p_.recorder->step({.epoch = state_.epoch,
+                     .step = state_.step,
+                     .loss = all.mean(),
+                     .lr = lr,
+                     .samples = all.samples,
+                     .nothing_counts = all.weight == 0});
 }
 
 void Trainer::give_up(int rank) {
@@ -130,7 +137,7 @@ void Trainer::give_up(int rank) {
 
 void Trainer::end_epoch() {
   const std::int64_t epoch = state_.epoch;
-  const LossSum train{.sum = state_.loss_sum, .samples = state_.loss_samples};
+  const LossSum train{.sum = state_.loss_sum, .weight = state_.loss_weight, .samples = state_.loss_samples};
   const bool validated = validation_is_due();
   record::EpochRecord ended{
       .epoch = epoch, .step = state_.step, .samples = train.samples, .metrics = {{"train_loss", train.mean()}}};
@@ -146,6 +153,7 @@ void Trainer::end_epoch() {
     state_.offset = 0;
     state_.seen = 0;
     state_.loss_sum = 0;
+    state_.loss_weight = 0;
     state_.loss_samples = 0;
   }
   if (const auto reason = reason_to_save(epoch, validated)) save(*reason);

@@ -15,7 +15,7 @@
 #include "train/checkpointer.h"
 #include "train/evaluate.h"
 #include "train/loss/loss.h"
-#include "train/optim/optimizer.h"
+#include "train/optim/grouped_optimizer.h"
 #include "train/rules/rule.h"
 #include "train/step_exchange.h"
 #include "train/stepper.h"
@@ -31,7 +31,7 @@ struct TrainerParts {
   dist::Group group;
   dist::Group control;  // where ranks share no page; else null
   dist::Parallel& model;
-  Optimizer& optimizer;
+  GroupedOptimizer& optimizer;
   Loss loss;
   schedule::Scheduler scheduler;
   config::Length length;
@@ -96,7 +96,7 @@ class Trainer {
   Rules rules_;
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
   bool announced_ = false;     // the epoch under way, in the log
-  bool first_step_ = true;                                   // of this process
+  bool first_step_ = true;     // of this process
   bool stopping_ = false;
   bool given_up_ = false;
   bool save_by_time_ = false;  // all ranks agree that the step that was done last is saved because of the time

@@ -22,7 +22,7 @@ from torch.utils.data.distributed import DistributedSampler
 import safetensors.torch
 import tables
 import text
-from components import DATASETS, LOSSES, MODELS, RandomBatch, learning_rate, make_optimizer, named
+from components import DATASETS, MODELS, Loss, RandomBatch, in_groups, learning_rate, make_optimizer, named
 from data_parallel import DataParallel
 
 
@@ -106,10 +106,11 @@ class Trainer:
             options = dict(experiment.get("distributed", {}))
             options.pop("backend", None)
             self.model = DistributedDataParallel(self.module, **options)
-        self.loss = LOSSES[experiment["loss"]]
-        trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self.optimizer = make_optimizer(experiment.get("optimizer", {}), trained)
-        self.lr = self.optimizer.param_groups[0]["lr"]
+        self.loss = Loss(experiment["loss"])
+        trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
+        groups = in_groups(experiment.get("groups", []), trained)
+        self.optimizer = make_optimizer(experiment.get("optimizer", {}), groups)
+        self.lr = self.optimizer.defaults["lr"]
 
     def load_data(self, experiment):
         validation = experiment.get("validation", {})
@@ -182,19 +183,31 @@ class Trainer:
     def run_step(self, epoch, micro_batches, batches):
         lr = learning_rate(self.experiment.get("scheduler", {}), self.lr, len(self.steps), self.total)
         for param_group in self.optimizer.param_groups:
-            param_group["lr"] = lr
+            param_group["lr"] = lr * param_group.get("lr_scale", 1)
         self.optimizer.zero_grad()
-        summed, samples = 0.0, 0
+        summed, weight, samples = 0.0, 0.0, 0
+        loaded = [next(batches) for _ in range(micro_batches)] if self.loss.divides else None
+        if loaded:
+            weight = sum(self.loss.counted(y) for _, y in loaded)
+            counts = [None] * self.world
+            dist.all_gather_object(counts, weight)
+            all_count = functools.reduce(operator.add, counts)
         for number in range(micro_batches):
-            x, y = next(batches)
+            x, y = loaded[number] if loaded else next(batches)
             local = number < micro_batches - 1 and isinstance(self.model, DistributedDataParallel)
             with self.model.no_sync() if local else contextlib.nullcontext():
-                loss = self.loss(answer_of(self.model, x), y)
-                (loss / micro_batches).backward()
-            summed += loss.item() * len(y)
+                if loaded:
+                    loss = self.loss(answer_of(self.model, x), y, reduction="sum")
+                    (loss * self.world / all_count if all_count else loss * 0).backward()
+                    summed += loss.item()
+                else:
+                    loss = self.loss(answer_of(self.model, x), y)
+                    (loss / micro_batches).backward()
+                    summed += loss.item() * len(y)
+                    weight += len(y)
             samples += len(y)
         self.optimizer.step()
-        self.steps.append([epoch, summed, samples, lr])
+        self.steps.append([epoch, summed, samples, lr, weight])
 
     def evaluate(self, epoch):
         batches = self.measure(self.validation_set)
@@ -204,7 +217,7 @@ class Trainer:
         everyone = [None] * self.world
         dist.all_gather_object(everyone, batches)
         losses = [batch[1] for batch in sorted(batch for rank in everyone for batch in rank)]
-        loss = functools.reduce(operator.add, losses) / len(self.validation_set)
+        loss = functools.reduce(operator.add, losses) / sum(batch[3] for rank in everyone for batch in rank)
         if self.best is None or loss < self.best[0]:
             self.best = loss, copy.deepcopy(self.module.state_dict())
 
@@ -212,7 +225,7 @@ class Trainer:
     def measure(self, held_out):
         """The bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod world.
 
-        Returns [batch, summed loss, correct (None without classes), samples, targets] of each."""
+        Returns [batch, summed loss, correct (None without classes), what the loss counts, targets] of each."""
         if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
             for buffer in self.module.buffers():
                 dist.broadcast(buffer, src=0)
@@ -226,6 +239,7 @@ class Trainer:
                 continue
             output = answer_of(self.module, x)
             correct = (output.argmax(dim=output.dim() - 1) == y).sum().item() if classes else None
-            batches.append([index, self.loss(output, y).item() * len(y), correct, len(y), y.numel()])
+            loss, weight = self.loss.measure(output, y)
+            batches.append([index, loss, correct, weight, y.numel()])
         self.module.train()
         return batches

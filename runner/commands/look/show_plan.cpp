@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <tuple>
+#include <utility>
 
 #include "commands/look/show_data.h"
 #include "config/components.h"
@@ -73,6 +74,7 @@ config::Value to_json(const Prepared& prepared, const config::Value& data, const
           {"parameter_bytes", probe.parameter_bytes},
           {"bytes_per_rank", bytes_per_rank(plan, probe)},
           {"snapshot_bytes", snapshot_bytes(plan, probe)},
+          {"groups", probe.groups},
           {"model", e.model.name},
           {"sizes", sizes_from_data(e)},
           {"data", data},
@@ -81,6 +83,25 @@ config::Value to_json(const Prepared& prepared, const config::Value& data, const
 }
 
 void row(const char* label, const std::string& value) { std::printf("%-12s %s\n", label, value.c_str()); }
+
+// "*.bias, ndim<2: 40 parameters in 2 tensors, lr_scale 0.1, weight_decay 0.0"
+std::string group_line(const config::Value& group) {
+  std::string patterns;
+  for (const config::Value& pattern : group.at("match")) {
+    patterns += (patterns.empty() ? "" : ", ") + config::printable(pattern.get<std::string>());
+  }
+  const auto tensors = group.at("tensors").get<std::int64_t>();
+  std::string line = (patterns.empty() ? "the others" : patterns) + ": " + group.at("parameters").dump() +
+                     " parameters in " + std::to_string(tensors) + (tensors == 1 ? " tensor" : " tensors");
+  if (group.at("lr_scale") != 1) line += ", lr_scale " + group.at("lr_scale").dump();
+  for (const auto& [option, value] : group.at("options").items()) line += ", " + option + " " + value.dump();
+  return line;
+}
+
+void show_groups(const config::Value& groups) {
+  const char* label = "groups";
+  for (const config::Value& group : groups) row(std::exchange(label, ""), group_line(group));
+}
 
 }  // namespace
 
@@ -101,6 +122,7 @@ void show_plan(const Prepared& prepared, const config::Value& data, const std::f
   row("model", e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" +
                    readable(probe.parameter_bytes) + ")" +
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
+  show_groups(probe.groups);
   row("dataset",
       e.dataset.name + (w.train_samples == 0 ? ", drawn without end"
                                              : ", " + text(w.train_samples) + " samples to train on, " +

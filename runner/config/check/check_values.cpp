@@ -56,9 +56,10 @@ std::optional<Value> Checker::list(const Node& node, const Option& option, const
   bool fits = true;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const std::string item_path = path + "[" + std::to_string(i) + "]";
-    std::optional<Value> read = !option.variants.empty() ? variant(node.items[i], option, item_path)
-                                : option.item            ? value(node.items[i], item, item_path)
-                                                         : plain(node.items[i], item_path);
+    std::optional<Value> read = !option.variants.empty()    ? variant(node.items[i], option, item_path)
+                                : !option.item_keys.empty() ? item_table(node.items[i], option, item_path)
+                                : option.item               ? value(node.items[i], item, item_path)
+                                                            : plain(node.items[i], item_path);
     if (read) values.push_back(std::move(*read));
     fits = fits && read;
   }

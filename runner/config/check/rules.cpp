@@ -4,6 +4,7 @@
 
 #include "base/safe_name.h"
 #include "config/compose/forms.h"
+#include "config/groups.h"
 
 namespace ddp::config {
 namespace {
@@ -110,6 +111,30 @@ void check_rename(const Node& root, Problems& problems) {
   }
 }
 
+void check_group(const Node& group, const std::string& path, Problems& problems) {
+  const Node* match = group.find("match");
+  if (!match) return;
+  if (match->kind == Kind::list && match->items.empty())
+    problems.add(match->place, "\"" + path + ".match\" is empty", "give patterns of names");
+  const auto check_pattern = [&](const Node& one) {
+    const auto text = one.text();
+    if (text && is_condition(*text) && !condition_of(*text)) {
+      problems.add(one.place, "\"" + path + ".match\" has a condition that is none: " + in_quotes(*text),
+                   "ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
+    }
+  };
+  check_pattern(*match);
+  for (const Node& one : match->items) check_pattern(one);
+}
+
+void check_groups(const Node& root, Problems& problems) {
+  const Node* groups = root.find("groups");
+  if (!groups) return;
+  for (std::size_t i = 0; i < groups->items.size(); ++i) {
+    if (groups->items[i].is_table()) check_group(groups->items[i], "groups[" + std::to_string(i) + "]", problems);
+  }
+}
+
 }  // namespace
 
 bool has_validation(const Node& root) {
@@ -127,6 +152,7 @@ void check_rules(const Node& root, const Experiment& experiment, const Component
   check_held_out(root, "test", experiment.test, problems);
   check_period(root, problems);
   check_rename(root, problems);
+  check_groups(root, problems);
   if (const Node* pool = root.find("device_pool")) check_device_pool(*pool, problems);
 }
 

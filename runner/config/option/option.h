@@ -58,6 +58,7 @@ struct Option {
   std::optional<Type> item = {};           // of a list: what each of its values is
   Value default_value = {};                // null: none
   std::vector<Spec> variants = {};         // of a list of tables: one of these each, told by the table's "type"
+  std::vector<Option> item_keys = {};      // of a list of tables: the keys of each
   std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
   std::vector<Option> section = {};        // of a section: its keys
 };

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "config/compose/forms.h"
+#include "config/groups.h"
 #include "config/load.h"
 #include "config/sweep.h"
 
@@ -58,6 +59,11 @@ Value list(const Option& option, const Components& components) {
       forms.back()["required"] = {"type"};
     }
     schema["items"] = {{"anyOf", std::move(forms)}};
+  } else if (!option.item_keys.empty()) {
+    schema["items"] = table(option.item_keys, components);
+    for (const Option& key : option.item_keys) {
+      if (key.required) schema["items"]["required"].push_back(key.name);
+    }
   } else if (option.item) {
     schema["items"] =
         schema_of({.name = "", .range = option.range, .choices = option.choices, .types = {*option.item}}, components);
@@ -137,6 +143,7 @@ Value schema(const Components& components) {
   Value schema = {{"$schema", "http://json-schema.org/draft-04/schema#"}, {"title", "an experiment of ddp-exp"}};
   std::vector<Option> options = describe<Experiment>();
   supply_names(options, components);
+  supply_group_keys(options, components, "");
   schema.update(table(options, components));
   schema["properties"]["extends"] = {{"type", "string"},
                                      {"description", "another experiment file, whose keys hold where this gives none"}};

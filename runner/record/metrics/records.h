@@ -17,7 +17,8 @@ struct StepRecord {
   std::int64_t step = 0;
   double loss = 0;
   double lr = 0;
-  std::int64_t samples = 0;  // of all ranks
+  std::int64_t samples = 0;     // of all ranks
+  bool nothing_counts = false;  // the loss ignores every target of the step: it has no mean
 };
 
 // An epoch's end.

@@ -7,7 +7,7 @@
 #include "config/experiment.h"
 #include "config/registry.h"
 #include "dist/parallel/parallel.h"
-#include "train/optim/optimizer.h"
+#include "train/optim/grouped_optimizer.h"
 
 namespace ddp::train {
 
@@ -17,7 +17,7 @@ struct StateParts {
   int rank = 0;
   dist::Group group;
   dist::Parallel& model;
-  Optimizer& optimizer;
+  GroupedOptimizer& optimizer;
 };
 
 // A part of a run's state that a checkpoint keeps in a file of its own, under the name that it is registered with. A
