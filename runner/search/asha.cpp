@@ -71,6 +71,8 @@ class Asha : public Search {
   void ended(int trial, std::int64_t epochs, double metric) override {
     for (Rung& rung : rungs_) {
       if (rung.epochs <= epochs) rung.metrics.try_emplace(trial, metric);
+      // It cannot go on, but those that do are measured against it.
+      if (epochs == kToItsEnd) rung.begun.insert(trial);
     }
   }
 
