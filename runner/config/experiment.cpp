@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "config/groups.h"
+#include "config/option/text_form.h"
+#include "config/time_span.h"
 
 namespace ddp::config {
 namespace {
@@ -136,6 +138,28 @@ void InitFrom::fields(Fields& f) {
     rename);
 }
 
+void Stop::fields(Fields& f) {
+  f({.name = "metric",
+     .doc = "the metric that patience watches; default: that of checkpoint",
+     .choices = {""},
+     .names_kind = "metric"},
+    metric);
+  f({.name = "patience",
+     .doc = "the run ends after so many validations in a row without an improvement; 0: it does not",
+     .range = between(0, kMost)},
+    patience);
+  f({.name = "min_delta", .doc = "an improvement is more than this", .range = between(0, 1e300)}, min_delta);
+  f({.name = "max_time",
+     .doc = "the run ends when it has trained for so long, over all resumes: \"2h30m\"",
+     .form = kTimeSpanForm},
+    max_time);
+}
+
+std::optional<double> Stop::seconds() const {
+  const auto span = read_time_span(max_time);
+  return span ? std::optional(static_cast<double>(*span)) : std::nullopt;
+}
+
 void Log::fields(Fields& f) {
   f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = between(1, kMost)}, every);
   f({.name = "tensorboard", .doc = "write TensorBoard event files too, into the run's folder tensorboard/"},
@@ -195,12 +219,18 @@ void Experiment::fields(Fields& f) {
   f.section({.name = "validation", .doc = "data to measure on during training"}, validation);
   f.section({.name = "test", .doc = "data to measure on once, at the end"}, test);
   f.section({.name = "checkpoint", .doc = "what is saved, and when"}, checkpoint);
+  f.section({.name = "stop", .doc = "when the run ends before its last step"}, stop);
   f.section({.name = "log", .doc = "what is written down"}, log);
 }
 
 Metric Experiment::best_metric() const {
   const std::string by_default = validation.exists() ? "val_loss" : "train_loss";
   return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
+}
+
+Metric Experiment::metric_named(const std::string& name) const {
+  if (name.empty()) return best_metric();
+  return {.name = name, .direction = direction_of(name, components())};
 }
 
 Components Experiment::components() const { return components_ ? *components_ : Components::installed(); }

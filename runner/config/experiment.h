@@ -83,6 +83,18 @@ struct InitFrom {
   void fields(Fields& f);
 };
 
+// When a run ends before its last step.
+struct Stop {
+  std::string metric;         // empty: the one that checkpoints are judged by
+  std::int64_t patience = 0;  // 0: none
+  double min_delta = 0;
+  std::string max_time;  // "2h30m"; empty: none
+
+  // max_time in seconds; nothing: none.
+  std::optional<double> seconds() const;
+  void fields(Fields& f);
+};
+
 struct Log {
   std::int64_t every = 1;
   bool tensorboard = true;
@@ -123,11 +135,14 @@ struct Experiment {
   Validation validation;
   Test test;
   Checkpoint checkpoint;
+  Stop stop;
   Log log;
   void fields(Fields& f);
 
   // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
+  // The metric with that name in events, or best_metric() where it is empty: stop.metric, or that of a schedule.
+  Metric metric_named(const std::string& name) const;
   // The components that it can name: those that load() knew, with what `sources` adds; else the installed ones.
   Components components() const;
   // Takes these components, and from them the direction of that metric; load() calls it.

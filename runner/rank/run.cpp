@@ -192,7 +192,7 @@ void train(Parts& p) {
                           .optimizer = *p.optimizer,
                           .loss = train::losses().build(e.loss.name, e.loss.options),
                           .scheduler = schedule::schedulers().build(e.scheduler.name, e.scheduler.options,
-                                                                    {.lr = p.optimizer->lr(), .steps = length.steps}),
+                                                                    schedule::horizon_of(p.optimizer->lr(), length)),
                           .length = length,
                           .until_epoch = p.request.until_epoch,
                           .batches = *p.data.batches,

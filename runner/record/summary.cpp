@@ -37,6 +37,7 @@ void write_summary(const RunDirectory& run, const Summary& s) {
   config::Value json = {
       {"version", 1},
       {"status", s.status},
+      {"stopped_by", s.stopped_by.empty() ? config::Value(nullptr) : config::Value(s.stopped_by)},
       {"name", s.name},
       {"run_id", run.path().filename().string()},
       {"started", s.started},

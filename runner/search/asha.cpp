@@ -73,6 +73,8 @@ class Asha : public Search {
     if (std::isnan(metric)) return;
     for (Rung& rung : rungs_) {
       if (rung.epochs <= epochs) rung.metrics.try_emplace(trial, metric);
+      // It cannot go on, but those that do are measured against it.
+      if (epochs == kToItsEnd) rung.begun.insert(trial);
     }
   }
 

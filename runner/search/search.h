@@ -24,6 +24,9 @@ struct Move {
   std::int64_t epochs = 0;  // until so many are done; 0: to its end
 };
 
+// The epochs of a trial that has come to its end, which a rule of [stop] may have set before its last epoch.
+inline constexpr std::int64_t kToItsEnd = INT64_MAX;
+
 // Is there room for the trial now?
 using Fits = std::function<bool(int trial)>;
 
@@ -49,7 +52,8 @@ class Search {
   virtual void recall(int, const config::Value&) {}
   // The move is made.
   virtual void begun(const Move& move) = 0;
-  // The trial has done so many epochs, and this is its metric: less is better. NaN: it has reached no number.
+  // The trial has done so many epochs, or all that it will do (kToItsEnd), and this is its metric: less is better. NaN:
+  // it has reached no number.
   virtual void ended(int trial, std::int64_t epochs, double metric) = 0;
 };
 

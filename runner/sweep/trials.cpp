@@ -53,7 +53,8 @@ void Trials::take(const Event& event) {
     if (event.not_finite) search_.ended(event.trial, event.epochs, std::numeric_limits<double>::quiet_NaN());
   } else {
     trial.status = event.kind == "finished" ? Status::completed : Status::paused;
-    if (trial.metric) search_.ended(event.trial, event.epochs, sweep_.metric.cost(*trial.metric));
+    const std::int64_t epochs = trial.status == Status::completed ? search::kToItsEnd : event.epochs;
+    if (trial.metric) search_.ended(event.trial, epochs, sweep_.metric.cost(*trial.metric));
   }
 }
 

@@ -52,6 +52,13 @@ class SharedPage : public StepExchange {
     return stop_after != 0 && step_ >= stop_after;
   }
 
+  bool end_agreed(bool wanted) override {
+    auto& end_after = page_.end_after_step();
+    // Rank 0 names the next step, as in stop_agreed().
+    if (rank_ == 0 && wanted && end_after == 0) end_after = step_ + 1;
+    return end_after != 0 && step_ >= end_after;
+  }
+
   bool save_agreed(bool wanted) override {
     auto& save_after = page_.save_after_step();
     if (save_after == step_) return true;
@@ -82,8 +89,9 @@ class Gathered : public StepExchange {
   void post(std::int64_t, const LossSum& loss) override {
     const double stop = page_.stop_requested() ? 1 : 0;
     const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
+    const double end = rank_ == 0 && end_wanted_ ? 1 : 0;
     pending_ = dist::start_all_gather(
-        control_, at::tensor({loss.sum, loss.weight, static_cast<double>(loss.samples), stop, save}, at::kDouble));
+        control_, at::tensor({loss.sum, loss.weight, static_cast<double>(loss.samples), stop, save, end}, at::kDouble));
   }
 
   std::optional<int> not_finite() override {
@@ -107,6 +115,12 @@ class Gathered : public StepExchange {
     return save_;
   }
 
+  bool end_agreed(bool wanted) override {
+    finish();
+    end_wanted_ = wanted;
+    return end_;
+  }
+
  private:
   void finish() {
     if (!pending_) return;
@@ -121,6 +135,7 @@ class Gathered : public StepExchange {
       all_.add({.sum = values[0], .weight = values[1], .samples = static_cast<std::int64_t>(values[2])});
       stop_ = stop_ || values[3] != 0;
       save_ = save_ || values[4] != 0;
+      end_ = end_ || values[5] != 0;
     }
   }
 
@@ -133,6 +148,8 @@ class Gathered : public StepExchange {
   bool stop_ = false;
   bool save_ = false;
   bool save_wanted_ = false;  // on rank 0, after the next step
+  bool end_ = false;
+  bool end_wanted_ = false;  // likewise
 };
 
 }  // namespace

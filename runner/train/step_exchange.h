@@ -11,7 +11,7 @@
 namespace ddp::train {
 
 // The values that ranks exchange in a step beside gradients: their losses, whether one was asked to stop, and whether
-// rank 0 wants to save.
+// rank 0 wants to save, or to end the run.
 class StepExchange {
  public:
   virtual ~StepExchange() = default;
@@ -34,6 +34,10 @@ class StepExchange {
   // Do all ranks save after the step that was posted last, which they have done? The same answer on each, to be asked
   // after every step. `wanted`: rank 0 asks for a save after the next step.
   virtual bool save_agreed(bool wanted) = 0;
+
+  // Does the run end after the step that was posted last, which all ranks have done? Asked like save_agreed(); once the
+  // answer is yes it stays yes.
+  virtual bool end_agreed(bool wanted) = 0;
 };
 
 // Through the progress page, with no collective, where all ranks share one (`control` is null); else by an all-gather

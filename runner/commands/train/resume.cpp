@@ -78,7 +78,8 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
     log::info("nothing to do: this run has done its " + step +
               " steps; give it more with --set epochs=… or --set steps=…");
   } else {
-    log::info("nothing to do: this run has ended after step " + step + ", by its rule \"" + rule + "\"");
+    log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
+              "; let it go on with --set stop." + rule + "=…");
   }
   launch::settle(point.prepared.plan, directory, point.position);
   // A run that was killed after its last save has not removed what it need not keep.

@@ -1,4 +1,5 @@
 #include "config/check/rules.h"
+#include "config/check/scheduler_rules.h"
 
 #include <algorithm>
 
@@ -66,15 +67,16 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
     if (every && experiment.validation.period().epochs > 1) {
       problems.add(every->place, why + ", and validation.every counts them", "give every = \"250 steps\"");
     }
+    check_endless_rules(root, experiment, why, problems);
   }
 }
 
-void check_metric(const Node& root, const Experiment& experiment, Problems& problems) {
-  const Node* metric = root.at_path("checkpoint.metric");
-  if (!metric || !experiment.checkpoint.metric.starts_with("val_")) return;
-  if (has_validation(root)) return;
-  problems.add(metric->place, "\"" + experiment.checkpoint.metric + "\" needs samples that are held out",
-               "give validation.split, such as 0.1");
+// A metric that the file names at `path`, in events' words, must be measured.
+void check_metric(const Node& root, const std::string& path, Problems& problems) {
+  const Node* metric = root.at_path(path);
+  const std::string name = metric ? metric->text().value_or("") : "";
+  if (!name.starts_with("val_") || has_validation(root)) return;
+  problems.add(metric->place, "\"" + name + "\" needs samples that are held out", "give validation.split, such as 0.1");
 }
 
 void check_held_out(const Node& root, const std::string& section, const HeldOut& held_out, Problems& problems) {
@@ -147,7 +149,10 @@ void check_rules(const Node& root, const Experiment& experiment, const Component
   check_name(root, experiment.name, problems);
   check_needs(root, experiment.dataset, components, problems);
   check_endless(root, experiment, components, problems);
-  check_metric(root, experiment, problems);
+  check_metric(root, "checkpoint.metric", problems);
+  check_metric(root, "stop.metric", problems);
+  check_metric(root, "scheduler.metric", problems);
+  check_scheduler(root, experiment, components, problems);
   check_held_out(root, "validation", experiment.validation, problems);
   check_held_out(root, "test", experiment.test, problems);
   check_period(root, problems);

@@ -3,6 +3,7 @@
 #include "config/compose/forms.h"
 #include "config/groups.h"
 #include "config/load.h"
+#include "config/option/text_form.h"
 #include "config/sweep.h"
 
 namespace ddp::config {
@@ -64,6 +65,9 @@ Value list(const Option& option, const Components& components) {
     for (const Option& key : option.item_keys) {
       if (key.required) schema["items"]["required"].push_back(key.name);
     }
+  } else if (!option.form.empty()) {
+    schema["items"] =
+        schema_of({.name = "", .range = option.range, .form = option.form, .types = kTypesWithForm}, components);
   } else if (option.item) {
     schema["items"] =
         schema_of({.name = "", .range = option.range, .choices = option.choices, .types = {*option.item}}, components);
@@ -84,6 +88,7 @@ Value of_type(const Option& option, Type type, const Components& components) {
     case Type::text:
       schema["type"] = "string";
       if (!option.choices.empty()) schema["enum"] = option.choices;
+      if (!option.form.empty()) schema["pattern"] = text_form(option.form).pattern;
       return schema;
     case Type::list:
       return list(option, components);

@@ -107,6 +107,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   s.epochs = run.epochs_done;
   s.steps = run.step;
   s.seconds = run.seconds;
+  if (run.ended) s.stopped_by = run.stopped_by;
   if (run.parameters > 0) {
     s.parameters = run.parameters;
     s.frozen_parameters = run.frozen_parameters;
