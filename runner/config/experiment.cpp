@@ -228,9 +228,9 @@ Metric Experiment::best_metric() const {
   return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
 }
 
-Metric Experiment::metric_named(const std::string& name) const {
-  if (name.empty()) return best_metric();
-  return {.name = name, .direction = direction_of(name, components())};
+Metric Experiment::metric_named(const std::string& wanted) const {
+  if (wanted.empty()) return best_metric();
+  return {.name = wanted, .direction = direction_of(wanted, components())};
 }
 
 Components Experiment::components() const { return components_ ? *components_ : Components::installed(); }
