@@ -41,6 +41,7 @@ at::Tensor wrapped_number(const c10::IValue& number) {
 Executor::Executor(CallList list) : list_(std::move(list)), values_(list_.values) {}
 
 at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
+  inputs_ = &inputs;
   for (std::size_t i = 0; i < list_.inputs.size(); ++i) {
     if (list_.inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_.inputs[i])] = inputs.at(i);
   }
@@ -82,6 +83,7 @@ void Executor::run_call(const CallList::Call& call) {
     case Kind::operation:
       push_arguments(call);
       if (call.check) call.check(stack_);
+      if (call.reshapes) require_own();
       call.operation->callBoxed(stack_);
       take_results(call);
       break;
@@ -119,6 +121,16 @@ void Executor::push_arguments(const CallList::Call& call) {
       argument = late_argument(late);
     }
   }
+}
+
+// Optimizers, reducers and loaders hold memory of the size that weights and inputs had: a graph must not change it.
+void Executor::require_own() const {
+  const at::Tensor& tensor = stack_.front().toTensor();
+  bool is_own = true;
+  for (const c10::IValue& value : list_.values)
+    is_own = is_own && !(value.isTensor() && value.toTensor().is_same(tensor));
+  for (const at::Tensor& input : *inputs_) is_own = is_own && !input.is_same(tensor);
+  if (!is_own) throw BadArgument("changes the shape of a weight, a buffer or an input in place");
 }
 
 c10::IValue Executor::late_argument(const CallList::Late& late) const {

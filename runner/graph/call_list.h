@@ -62,6 +62,7 @@ struct CallList {
     Kind kind = Kind::operation;
     const c10::OperatorHandle* operation = nullptr;  // of `operators`
     ArgumentCheck check = {};                        // before the operation
+    bool reshapes = false;                           // it gives its first argument, a tensor, another shape
     Arithmetic arithmetic = nullptr;
     Modes modes = {};                         // of `enter`
     std::vector<c10::IValue> arguments = {};  // constants at their places
@@ -98,6 +99,7 @@ class Executor {
   void run_call(const CallList::Call& call);
   void compute(const CallList::Call& call);
   void push_arguments(const CallList::Call& call);
+  void require_own() const;
   void take_results(const CallList::Call& call);
   c10::IValue late_argument(const CallList::Late& late) const;
   void clear();
@@ -105,7 +107,8 @@ class Executor {
   CallList list_;
   std::vector<c10::IValue> values_;
   std::vector<c10::IValue> stack_;
-  std::vector<CallList::Modes> outer_;  // the modes around those parts that are being run
+  const std::vector<at::Tensor>* inputs_ = nullptr;  // of the run at hand
+  std::vector<CallList::Modes> outer_;               // the modes around those parts that are being run
 };
 
 }  // namespace ddp::graph

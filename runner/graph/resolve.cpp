@@ -173,6 +173,7 @@ class Resolver {
     list_.operators.push_back(std::make_unique<const c10::OperatorHandle>(*handle));
     CallList::Call call{.operation = list_.operators.back().get(), .source = source_line(node)};
     call.check = ArgumentCheck(handle->schema());
+    call.reshapes = reshapes_in_place(name.name);
     values_.set_arguments(handle->schema(), member(node, "inputs"), call);
     call.results = values_.add_results(member(node, "outputs"));
     if (use_.evaluates && use_.is_switched) kept_.follow(handle->schema(), call);

@@ -197,4 +197,30 @@ TEST_CASE("a row of whole numbers needs a step that is none less than 1") {
   check_refused(row.with("step", 0.1).with("dtype", static_cast<std::int64_t>(at::kLong)), "aten.arange: `step`");
 }
 
+TEST_CASE("a graph gives its own tensors another shape in place, but no weight, buffer or input") {
+  const auto transposed = [](const at::Tensor& weight, const at::Tensor& input, const at::Tensor& argument) {
+    CallList list;
+    list.file = "net.pt2";
+    list.operators.push_back(
+        std::make_unique<const c10::OperatorHandle>(c10::Dispatcher::singleton().findSchemaOrThrow("aten::t_", "")));
+    CallList::Call call{.operation = list.operators.back().get(), .reshapes = true};
+    call.arguments.emplace_back(argument);
+    call.results.push_back({.slots = {2}});
+    list.calls.push_back(std::move(call));
+    list.values.resize(3);
+    list.values[0] = weight;
+    list.inputs = {1};
+    list.output = 2;
+    return Executor(std::move(list)).run({input});
+  };
+  const at::Tensor weight = at::rand({3, 4});
+  const at::Tensor input = at::rand({2, 3});
+  CHECK(transposed(weight, input, at::rand({5, 6})).sizes() == at::IntArrayRef({6, 5}));
+  for (const at::Tensor& kept : {weight, input}) {
+    const std::string error = error_of([&] { transposed(weight, input, kept); });
+    CHECK(contains(error, "changes the shape of a weight, a buffer or an input in place"));
+  }
+  CHECK(weight.sizes() == at::IntArrayRef({3, 4}));
+}
+
 }  // namespace ddp::graph
