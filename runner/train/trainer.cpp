@@ -43,10 +43,9 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
                 .checkpointer = p_.checkpointer,
                 .exchange = *exchange_,
                 .progress = progress(),
-                .batch_loaded =
-                    [this](std::int64_t samples) {
-                      if (!std::exchange(announced_, true)) announce_epoch(samples);
-                    }}),
+                .batch_loaded = [this](std::int64_t samples) {
+                  if (!std::exchange(announced_, true)) announce_epoch(samples);
+                }}),
       validation_rules_(p_.experiment, p_.optimizer.lr(), p_.length) {
   validation_rules_.add_to(rules_);
   restore_rules();

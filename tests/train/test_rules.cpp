@@ -83,11 +83,12 @@ TEST_CASE("a plateau that goes on keeps its factor of a new lr, and looks anew f
   Plateau before = plateau_of("val_loss", 0.8);
   for (const double loss : {1.0, 2.0}) before.judge(loss);
   REQUIRE(before.lr(0) == 0.8 * 0.1);
+  const config::Value saved = config::Value::parse(before.state().dump());
   Plateau other_lr = plateau_of("val_loss", 1.6);
-  other_lr.restore(before.state());
+  other_lr.restore(saved);
   CHECK(std::abs(other_lr.lr(0) - 0.16) < 1e-15);
   Plateau other_metric = plateau_of("val_x", 0.8);
-  other_metric.restore(before.state());
+  other_metric.restore(saved);
   other_metric.judge(5);
   CHECK(other_metric.lr(0) == 0.8 * 0.1);
   CHECK_THROWS(other_metric.restore({{"metric", "val_x"}, {"base_lr", 0.1}, {"lr", 0.2}}));

@@ -74,12 +74,12 @@ int resume(const ResumeOptions& o) {
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
   const std::string& rule = point.position.ended_by;
-  if (rule.empty() || rule == record::kAllSteps) {
-    log::info("nothing to do: this run has done its " + step +
-              " steps; give it more with --set epochs=… or --set steps=…");
-  } else {
+  if (point.ended_by_rule()) {
     log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
               "; let it go on with --set stop." + rule + "=…");
+  } else {
+    log::info("nothing to do: this run has done its " + step +
+              " steps; give it more with --set epochs=… or --set steps=…");
   }
   launch::settle(point.prepared.plan, directory, point.position);
   // A run that was killed after its last save has not removed what it need not keep.

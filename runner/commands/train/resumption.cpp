@@ -248,6 +248,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
 
 bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
 
+bool ResumePoint::ended_by_rule() const { return !position.ended_by.empty() && position.ended_by != record::kAllSteps; }
+
 std::string ResumePoint::told_changes() const {
   const auto text = [](const config::Value& value) {
     return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
