@@ -16,6 +16,7 @@ import images
 import listing
 import loader
 import machines
+import recipe_trials
 import save
 import scale
 import start
@@ -32,6 +33,7 @@ MODULES = {
     "scale": scale,
     "machines": machines,
     "sweep": sweep,
+    "recipe": recipe_trials,
     "list": listing,
     "build": building,
 }
