@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-// Images in files: JPEG, PNG, WebP. The decoders lie in libddp_images.so, which needs libjpeg, libpng and libwebp
-// (runner/images); it is loaded by the first process that opens an image.
+// Images in files: JPEG, PNG, WebP. The decoders lie in libddp_images.so, which needs libjpeg, libpng, libdeflate and
+// libwebp (runner/images); it is loaded by the first process that opens an image.
 namespace ddp::format {
 
 struct ImageSize {

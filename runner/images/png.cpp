@@ -8,6 +8,7 @@
 #include "images/guard.h"
 #include "images/image_error.h"
 #include "images/png_header.h"
+#include "images/png_stream.h"
 
 namespace ddp::images {
 namespace {
@@ -100,6 +101,7 @@ class PngFile : public format::ImageFile {
   format::ImageSize size() const override { return header_.size; }
 
   void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
+    if (decode_usual_png(bytes_, header_, part, pixels)) return;
     PngDecompression png(bytes_, name_);
     png.start(header_);
     const std::size_t row_bytes = static_cast<std::size_t>(header_.size.width * kChannelsOfPng);
