@@ -103,6 +103,7 @@ struct Experiment {
   Component model;
   Component dataset;
   Component loss;
+  Value metrics;  // a list of names; null: accuracy, where it can be measured
   Component optimizer{.name = "sgd"};
   Component scheduler{.name = "constant"};
   std::optional<std::int64_t> epochs;
@@ -125,6 +126,8 @@ struct Experiment {
   Log log;
   void fields(Fields& f);
 
+  // The names in `metrics`, each once, or its default.
+  std::vector<std::string> metric_names() const;
   // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
   // The components that it can name: those that load() knew, with what `sources` adds; else the installed ones.

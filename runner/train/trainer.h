@@ -92,6 +92,7 @@ class Trainer {
   TrainerParts p_;
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
+  const Measures measures_;
   Stepper stepper_;
   Rules rules_;
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others

@@ -36,7 +36,8 @@ const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(
         check(output, target);
         return at::cross_entropy_loss(output, target, {}, at::Reduction::Mean, -100, smoothing);
       };
-    });
+    },
+    {{"outputs", "logits"}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -13,6 +13,8 @@ namespace ddp::train {
 // batch. Of a text, cross_entropy takes outputs [n, t, classes] with targets [n, t] (classes.h).
 using Loss = std::function<at::Tensor(const at::Tensor& output, const at::Tensor& target)>;
 
+// A loss may register with the trait "outputs", which tells metrics how it takes outputs: logits (of classes),
+// log_probabilities (of classes), label_logits, or numbers (metrics/scores.h).
 using LossRegistry = config::Registry<Loss>;
 LossRegistry& losses();
 

@@ -25,7 +25,8 @@ at::Tensor mse(const at::Tensor& output, const at::Tensor& target) {
 }
 
 const bool mse_registered =
-    losses().add<MseOptions>("mse", "mean squared error", [](const MseOptions&) { return Loss(mse); });
+    losses().add<MseOptions>("mse", "mean squared error", [](const MseOptions&) { return Loss(mse); },
+                             {{"outputs", "numbers"}});
 
 }  // namespace
 }  // namespace ddp::train
