@@ -1,5 +1,6 @@
 #include "config/experiment.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -178,6 +179,12 @@ void Experiment::fields(Fields& f) {
   f({.name = "model", .doc = "what is trained", .required = true, .component_kind = "model"}, model);
   f({.name = "dataset", .doc = "what it is trained on", .required = true, .component_kind = "dataset"}, dataset);
   f({.name = "loss", .doc = "default: what fits the dataset's targets", .component_kind = "loss"}, loss);
+  f({.name = "metrics",
+     .doc = "what validation and test measure beside the loss; default: accuracy, of classes",
+     .names_kind = "measure",
+     .types = {Type::list},
+     .item = Type::text},
+    metrics);
   f({.name = "optimizer", .doc = "how weights follow gradients", .component_kind = "optimizer"}, optimizer);
   f({.name = "scheduler", .doc = "how the learning rate changes", .component_kind = "scheduler"}, scheduler);
   f({.name = "epochs", .doc = "passes over the dataset (default 1); or give steps", .range = between(1, kMost)},
@@ -221,6 +228,16 @@ void Experiment::fields(Fields& f) {
   f.section({.name = "checkpoint", .doc = "what is saved, and when"}, checkpoint);
   f.section({.name = "stop", .doc = "when the run ends before its last step"}, stop);
   f.section({.name = "log", .doc = "what is written down"}, log);
+}
+
+std::vector<std::string> Experiment::metric_names() const {
+  if (metrics.is_null()) return {kDefaultMeasure};
+  std::vector<std::string> names;
+  for (const Value& item : metrics) {
+    const auto listed = item.get<std::string>();
+    if (std::find(names.begin(), names.end(), listed) == names.end()) names.push_back(listed);
+  }
+  return names;
 }
 
 Metric Experiment::best_metric() const {

@@ -115,6 +115,7 @@ struct Experiment {
   Component model;
   Component dataset;
   Component loss;
+  Value metrics;  // a list of names; null: accuracy, where it can be measured
   Component optimizer{.name = "sgd"};
   Component scheduler{.name = "constant"};
   std::optional<std::int64_t> epochs;
@@ -139,6 +140,8 @@ struct Experiment {
   Log log;
   void fields(Fields& f);
 
+  // The names in `metrics`, each once, or its default.
+  std::vector<std::string> metric_names() const;
   // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
   // The metric with that name in events, or best_metric() where it is empty: stop.metric, or that of a schedule.

@@ -26,6 +26,8 @@ at::Tensor on_device_of(const Group& group, const at::Tensor& tensor) {
 
 }  // namespace
 
+std::size_t rank_of(const Group& group) { return group ? static_cast<std::size_t>(group->getRank()) : 0; }
+
 void barrier(const Group& group) {
   if (!group) return;
   c10d::BarrierOptions options;

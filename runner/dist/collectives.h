@@ -17,6 +17,9 @@ namespace ddp::dist {
 // header is large, in every file that names it.
 using Group = std::shared_ptr<c10d::ProcessGroup>;
 
+// This process's number in the group; 0 in a world of one rank.
+std::size_t rank_of(const Group& group);
+
 // Each returns when it is done on this rank.
 
 // Returns once all ranks have called it.

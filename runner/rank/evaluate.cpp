@@ -19,17 +19,19 @@ class Evaluation {
         groups_(groups),
         saved_(checkpoint::load(t.resume_from)),
         model_(build_parallel(t, groups.main, &saved_)),
-        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)) {}
+        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)),
+        measures_(*t.experiment) {}
 
   void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, config::Value& values) const {
     if (!set) return;
     const auto measured = train::evaluate({.model = *model_,
                                            .group = groups_.main,
                                            .loss = loss_,
+                                           .measures = measures_,
                                            .set = *set,
                                            .device = first_device(t_),
                                            .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); }});
-    for (const auto& [name, value] : measured) values[prefix + name] = value;
+    for (const auto& [name, value] : measured.values) values[prefix + name] = value;
   }
 
  private:
@@ -38,6 +40,7 @@ class Evaluation {
   const checkpoint::Checkpoint saved_;
   const std::unique_ptr<dist::Parallel> model_;
   const train::Loss loss_;
+  const train::Measures measures_;
 };
 
 void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& reply) {

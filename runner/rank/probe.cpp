@@ -23,6 +23,7 @@
 #include "train/checkpointer.h"
 #include "train/loss/classes.h"
 #include "train/loss/loss.h"
+#include "train/metrics/measures.h"
 #include "train/optim/grouped_optimizer.h"
 
 namespace ddp::rank {
@@ -116,6 +117,7 @@ void try_loss(const config::Experiment& e, const at::Tensor& output, const datas
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
+  train::Measures(e).require(output, train::only_target(batch.targets));
   const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
   if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
     probe.warnings.push_back(

@@ -1,77 +1,92 @@
 #include "train/evaluate.h"
 
 #include <cmath>
+#include <limits>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/tensor.h>
 #include <torch/nn/module.h>
 
 #include "model/call.h"
 #include "train/batch_rows.h"
-#include "train/metrics/metric.h"
+#include "train/metrics/merge.h"
 
 namespace ddp::train {
 namespace {
 
-// A batch's row: how many samples, how much their targets count, the sum of their losses, then of each metric how long
-// its part is, and the part.
-std::vector<double> measure(const Evaluator& e, const NamedMetrics& metrics, const datasets::Batch& batch) {
-  // No image of the batch decodes.
-  if (batch.samples() == 0) return std::vector<double>(3 + metrics.size(), 0.0);
-  const at::Tensor output = model::call(e.model.module(), on_device(batch.inputs, e.device));
-  const LossSum loss = e.loss.measure(output, only_target(batch.targets), batch.samples());
-  const at::Tensor target = only_target(batch.targets).to(output.device());
-  std::vector<double> row{static_cast<double>(loss.samples), loss.weight, loss.sum};
-  for (const auto& [name, metric] : metrics) {
-    const at::Tensor part = metric->of_batch(output, target).cpu().contiguous();
-    row.push_back(static_cast<double>(part.numel()));
-    row.insert(row.end(), part.const_data_ptr<double>(), part.const_data_ptr<double>() + part.numel());
+// A batch's row: how many samples, how much their targets count, the sum of their losses, then the parts of each
+// metric. Counts and scores are added to the statistics, and stay there.
+std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, std::vector<Statistics>& statistics) {
+  std::vector<double> row{0, 0, 0};
+  if (batch.samples() > 0) {  // else no image of the batch decodes
+    const at::Tensor output = model::call(e.model.module(), on_device(batch.inputs, e.device));
+    const LossSum loss = e.loss.measure(output, only_target(batch.targets), batch.samples());
+    row = {static_cast<double>(loss.samples), loss.weight, loss.sum};
+    e.measures.add(output, only_target(batch.targets).to(output.device()), statistics);
   }
+  for (Statistics& one : statistics) Merge::take_parts(one, row);
   return row;
 }
 
-BatchRows measure_share(const Evaluator& e, const NamedMetrics& metrics) {
+BatchRows measure_share(const Evaluator& e, std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
   BatchRows rows;
   for (std::int64_t left = e.set.own_batches(); left > 0; --left) {
-    rows.push_back(measure(e, metrics, batches.next()));
+    rows.push_back(measure(e, batches.next(), statistics));
     e.batch_done();
   }
   return rows;
 }
 
-record::MetricValues values_of(const BatchRows& rows, const NamedMetrics& metrics) {
+// Gives the parts in the rows to the statistics, in the order of batches. Returns the mean loss.
+double take_rows(const BatchRows& rows, std::vector<Statistics>& statistics) {
   LossSum loss;
-  std::vector<std::vector<at::Tensor>> parts(metrics.size());
   for (const std::vector<double>& row : rows) {
-    if (row[0] == 0) continue;
-    loss.add({.sum = row[2], .weight = row[1]});
-    std::size_t place = 3;
-    for (auto& of_metric : parts) {
-      const auto size = static_cast<std::size_t>(row[place++]);
-      of_metric.push_back(at::tensor(at::ArrayRef<double>(row.data() + place, size), at::kDouble));
-      place += size;
+    loss.add({.sum = row[2], .weight = row[1], .samples = static_cast<std::int64_t>(row[0])});
+    const double* next = row.data() + 3;
+    for (Statistics& one : statistics) Merge::give_parts(next, one);
+  }
+  return loss.mean();
+}
+
+config::Value matrix_of(const std::vector<std::int64_t>& counts) {
+  config::Value rows = config::Value::array();
+  const auto size = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))));
+  for (std::size_t row = 0; row < size; ++row) {
+    rows.push_back(std::vector<std::int64_t>(counts.begin() + row * size, counts.begin() + (row + 1) * size));
+  }
+  return rows;
+}
+
+Measured values_of(const Measures& measures, const std::vector<Statistics>& statistics, double loss) {
+  Measured measured{.values = {{.name = "loss", .value = loss}}, .matrices = config::Value::object()};
+  for (std::size_t i = 0; i < statistics.size(); ++i) {
+    const Measures::Named& one = measures.metrics()[i];
+    const bool empty = statistics[i].empty();
+    if (one.matrix) {
+      if (!empty) measured.matrices[one.name] = matrix_of(statistics[i].counts());
+    } else if (measures.given() || !empty) {
+      const double value = empty ? std::numeric_limits<double>::quiet_NaN() : one.metric->value(statistics[i]);
+      measured.values.push_back({.name = one.name, .value = value});
     }
   }
-  record::MetricValues values{{.name = "loss", .value = loss.mean()}};
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    values.push_back({.name = metrics[i].first, .value = metrics[i].second->value(parts[i])});
-  }
-  std::erase_if(values, [](const record::MetricValue& one) { return std::isnan(one.value); });
-  return values;
+  return measured;
 }
 
 }  // namespace
 
-record::MetricValues evaluate(const Evaluator& e) {
+Measured evaluate(const Evaluator& e) {
   const at::NoGradGuard no_grad;
-  const NamedMetrics metrics = all_metrics();
+  std::vector<Statistics> statistics(e.measures.metrics().size());
   e.model.broadcast_buffers();
   auto module = e.model.module().ptr();
   module->eval();
-  const BatchRows own = measure_share(e, metrics);
+  const BatchRows own = measure_share(e, statistics);
   module->train();
-  return values_of(rows_of_all_ranks(e.group, own), metrics);
+  const double loss = take_rows(rows_of_all_ranks(e.group, own), statistics);
+  const Merge merge(e.group);
+  merge.counts(statistics);
+  merge.pairs(statistics);
+  return values_of(e.measures, statistics, loss);
 }
 
 }  // namespace ddp::train

@@ -33,6 +33,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())),
+      measures_(p_.experiment),
       stepper_({.experiment = p_.experiment,
                 .device = p_.device,
                 .group = p_.group,
@@ -240,12 +241,20 @@ void Trainer::validate_inside_epoch() {
 
 record::MetricValues Trainer::measure(const data::EvaluationSet& set, const char* prefix) {
   enter(Phase::validating);
-  record::MetricValues measured = evaluate(
-      {.model = p_.model, .group = p_.group, .loss = p_.loss, .set = set, .device = p_.device, .batch_done = [this] {
-         progress().note_activity();
-       }});
-  for (record::MetricValue& one : measured) one.name.insert(0, prefix);
-  return measured;
+  Measured measured = evaluate({.model = p_.model,
+                                .group = p_.group,
+                                .loss = p_.loss,
+                                .measures = measures_,
+                                .set = set,
+                                .device = p_.device,
+                                .batch_done = [this] { progress().note_activity(); }});
+  for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
+  if (p_.recorder && !measured.matrices.empty()) {
+    config::Value matrices = config::Value::object();
+    for (const auto& [name, rows] : measured.matrices.items()) matrices[prefix + name] = rows;
+    p_.recorder->matrices(matrices, state_.step);
+  }
+  return std::move(measured.values);
 }
 
 void Trainer::test() {

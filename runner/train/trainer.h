@@ -105,6 +105,7 @@ class Trainer {
   TrainerParts p_;
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
+  const Measures measures_;
   Stepper stepper_;
   ValidationRules validation_rules_;
   Rules rules_;

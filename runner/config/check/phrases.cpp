@@ -39,6 +39,7 @@ std::string expected_text(const Option& option) {
   for (const std::string& choice : option.choices) {
     if (!choice.empty()) choices.push_back("\"" + choice + "\"");
   }
+  for (const std::string& prefix : option.numbered) choices.push_back("\"" + prefix + "N\" with a number for N");
   return "one of " + joined(choices, ", ");
 }
 

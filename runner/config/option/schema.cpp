@@ -69,8 +69,12 @@ Value list(const Option& option, const Components& components) {
     schema["items"] =
         schema_of({.name = "", .range = option.range, .form = option.form, .types = kTypesWithForm}, components);
   } else if (option.item) {
-    schema["items"] =
-        schema_of({.name = "", .range = option.range, .choices = option.choices, .types = {*option.item}}, components);
+    schema["items"] = schema_of({.name = "",
+                                 .range = option.range,
+                                 .choices = option.choices,
+                                 .numbered = option.numbered,
+                                 .types = {*option.item}},
+                                components);
   }
   return schema;
 }
@@ -87,8 +91,16 @@ Value of_type(const Option& option, Type type, const Components& components) {
       return schema;
     case Type::text:
       schema["type"] = "string";
-      if (!option.choices.empty()) schema["enum"] = option.choices;
       if (!option.form.empty()) schema["pattern"] = text_form(option.form).pattern;
+      if (option.choices.empty()) return schema;
+      if (option.numbered.empty()) {
+        schema["enum"] = option.choices;
+        return schema;
+      }
+      schema["anyOf"] = Value::array({Value{{"enum", option.choices}}});
+      for (const std::string& prefix : option.numbered) {
+        schema["anyOf"].push_back(Value{{"pattern", "^" + prefix + "[1-9][0-9]{0,8}$"}});
+      }
       return schema;
     case Type::list:
       return list(option, components);

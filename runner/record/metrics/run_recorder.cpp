@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "record/metrics/event_lines.h"
+#include "record/metrics/matrices.h"
 
 namespace ddp::record {
 namespace {
@@ -22,7 +23,8 @@ double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_
 
 RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
                          double seconds, MetricsFollower* follower)
-    : log_(metrics, console),
+    : run_(metrics.parent_path()),
+      log_(metrics, console),
       follower_(follower),
       page_(page),
       console_(console),
@@ -77,6 +79,10 @@ void RunRecorder::validation(const ValidationRecord& r, const config::Metric& ju
   if (follower_ != nullptr) follower_->validation(r, now);
   keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
   console_.line("Step " + std::to_string(r.step) + note(r.metrics));
+}
+
+void RunRecorder::matrices(const config::Value& by_name, std::int64_t step) {
+  keep_matrices(run_, by_name, step);
 }
 
 void RunRecorder::test(const TestRecord& r) {

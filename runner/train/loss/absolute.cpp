@@ -33,26 +33,30 @@ at::Tensor l1(const at::Tensor& output, const at::Tensor& target) {
   return at::l1_loss(output, target);
 }
 
-const bool l1_registered =
-    losses().add<L1Options>("l1", "mean absolute error", [](const L1Options&) { return Loss(l1); });
+const bool l1_registered = losses().add<L1Options>("l1", "mean absolute error",
+                                                   [](const L1Options&) { return Loss(l1); }, {{"outputs", "numbers"}});
 
 // torch.nn.SmoothL1Loss: beta 0 is L1Loss, in other bits than its limit (torch/nn/functional.py).
 const bool smooth_l1_registered = losses().add<SmoothL1Options>(
-    "smooth_l1", "mean error: squared below beta, absolute above", [](const SmoothL1Options& o) -> Loss {
+    "smooth_l1", "mean error: squared below beta, absolute above",
+    [](const SmoothL1Options& o) -> Loss {
       return [beta = o.beta](const at::Tensor& output, const at::Tensor& target) {
         check_numbers("smooth_l1", output, target);
         return beta == 0 ? at::l1_loss(output, target) : at::smooth_l1_loss(output, target, at::Reduction::Mean, beta);
       };
-    });
+    },
+    {{"outputs", "numbers"}});
 
 // torch.nn.HuberLoss.
-const bool huber_registered = losses().add<HuberOptions>(
-    "huber", "mean error: squared below delta, absolute above, times delta", [](const HuberOptions& o) -> Loss {
-      return [delta = o.delta](const at::Tensor& output, const at::Tensor& target) {
-        check_numbers("huber", output, target);
-        return at::huber_loss(output, target, at::Reduction::Mean, delta);
-      };
-    });
+const bool huber_registered =
+    losses().add<HuberOptions>("huber", "mean error: squared below delta, absolute above, times delta",
+                               [](const HuberOptions& o) -> Loss {
+                                 return [delta = o.delta](const at::Tensor& output, const at::Tensor& target) {
+                                   check_numbers("huber", output, target);
+                                   return at::huber_loss(output, target, at::Reduction::Mean, delta);
+                                 };
+                               },
+                               {{"outputs", "numbers"}});
 
 }  // namespace
 }  // namespace ddp::train

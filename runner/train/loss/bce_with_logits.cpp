@@ -44,14 +44,16 @@ void check_bce(const at::Tensor& output, const at::Tensor& target, const std::op
 
 // torch.nn.BCEWithLogitsLoss.
 const bool bce_registered = losses().add<BceOptions>(
-    "bce_with_logits", "binary cross-entropy of labels from 0 to 1, after a sigmoid", [](const BceOptions& o) -> Loss {
+    "bce_with_logits", "binary cross-entropy of labels from 0 to 1, after a sigmoid",
+    [](const BceOptions& o) -> Loss {
       return [weight = positive_weight(o.pos_weight)](const at::Tensor& output, const at::Tensor& target) {
         check_bce(output, target, weight);
         std::optional<at::Tensor> there;
         if (weight) there = weight->to(target.options());
         return at::binary_cross_entropy_with_logits(output, target, {}, there);
       };
-    });
+    },
+    {{"outputs", "label_logits"}});
 
 }  // namespace
 }  // namespace ddp::train

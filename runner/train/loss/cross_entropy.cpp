@@ -103,7 +103,7 @@ Loss cross_entropy(const CrossEntropyOptions& o) {
 }
 
 const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(
-    "cross_entropy", "cross-entropy of class indices, or of probabilities", cross_entropy);
+    "cross_entropy", "cross-entropy of class indices, or of probabilities", cross_entropy, {{"outputs", "logits"}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -61,6 +61,8 @@ class Loss {
   LossParts p_;
 };
 
+// A loss may register with the trait "outputs", which tells metrics how it takes outputs: logits (of classes),
+// log_probabilities (of classes), label_logits, or numbers (metrics/scores.h).
 using LossRegistry = config::Registry<Loss>;
 LossRegistry& losses();
 

@@ -16,8 +16,8 @@ at::Tensor mse(const at::Tensor& output, const at::Tensor& target) {
   return at::mse_loss(output, target);
 }
 
-const bool mse_registered =
-    losses().add<MseOptions>("mse", "mean squared error", [](const MseOptions&) { return Loss(mse); });
+const bool mse_registered = losses().add<MseOptions>(
+    "mse", "mean squared error", [](const MseOptions&) { return Loss(mse); }, {{"outputs", "numbers"}});
 
 }  // namespace
 }  // namespace ddp::train

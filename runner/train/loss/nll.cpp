@@ -41,7 +41,8 @@ const bool nll_registered = losses().add<NllOptions>(
                 check_indices(target, output.size(1), kIgnoredByDefault);
               },
           .count = [](const at::Tensor& target) { return target.ne(kIgnoredByDefault).sum().item<double>(); }});
-    });
+    },
+    {{"outputs", "log_probabilities"}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "dist/collectives.h"
+#include "train/metrics/statistics.h"
+
+namespace ddp::train {
+
+// Puts together what the ranks counted. Each call is a collective; the result is the same on every rank.
+class Merge {
+ public:
+  explicit Merge(const dist::Group& group) : group_(group) {}
+
+  // Adds the counts of all ranks, of each metric.
+  void counts(std::vector<Statistics>& of_metrics) const;
+  // Counts the pairs of scores of all ranks, of each metric, class by class. A class's scores are gathered, and one
+  // rank ranks them: that takes 8 bytes a score of all ranks, and as much again for the ranking.
+  void pairs(std::vector<Statistics>& of_metrics) const;
+
+  // What a batch's parts add, apart from counts and scores: moves them from `one` into a row of numbers, and back.
+  static void take_parts(Statistics& one, std::vector<double>& row);
+  static void give_parts(const double*& next, Statistics& one);
+
+ private:
+  void pairs(Statistics& one, std::size_t classes) const;
+
+  const dist::Group& group_;
+};
+
+}  // namespace ddp::train

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace ddp::train {
+
+// What outputs and targets are, which the loss decides.
+enum class Meaning {
+  classes,  // a score a class, and the index of the right one
+  labels,   // a score a label, and whether it is there: several may be
+  numbers,  // a number for each target
+  other     // none of these: class probabilities as targets, for example
+};
+// "classes", "labels", "numbers", "other".
+const char* to_string(Meaning meaning);
+
+// How a loss takes outputs; its trait "outputs" says it. Of a loss without the trait, integers as targets are classes
+// with logits, others are numbers.
+enum class OutputKind { unknown, logits, log_probabilities, label_logits, numbers };
+// Reads "logits", "log_probabilities", "label_logits", "numbers"; unknown for an empty text. Throws std::runtime_error.
+OutputKind read_output_kind(const std::string& text);
+
+// The outputs of a batch, or of a part of one, beside its targets, on the CPU. What several metrics need is computed
+// once, when it is asked for first. A row is a sample, or a position of one (a token of a text, a pixel of an image).
+class Scores {
+ public:
+  // Outputs and targets as a loss takes them. Rows whose target is `ignored` are left out, of classes.
+  Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored);
+
+  Meaning meaning() const { return meaning_; }
+  std::int64_t rows() const { return rows_; }
+  // Classes, labels, or numbers of a row.
+  std::int64_t columns() const { return columns_; }
+
+  // float64 [rows, columns]: the outputs as the model gives them.
+  const double* outputs() const { return outputs_.const_data_ptr<double>(); }
+  // Of classes and labels, float64 [rows, columns]: softmax, exp (of log-probabilities) or sigmoid of the outputs.
+  const double* probabilities() const;
+  // Of classes [rows]: the most probable one; of equals, the lowest.
+  const std::vector<std::int64_t>& predicted() const;
+  // Of classes [rows]: the log-probability of the target.
+  std::vector<double> log_likelihoods() const;
+
+  // Of classes [rows]: the right class.
+  const std::int64_t* classes() const { return targets_.const_data_ptr<std::int64_t>(); }
+  // Of labels and numbers, float64 [rows, columns]. A label is there where it is above 0.5.
+  const double* targets() const { return targets_.const_data_ptr<double>(); }
+
+ private:
+  void take_classes(const at::Tensor& output, const at::Tensor& target, std::int64_t ignored);
+  void take_columns(const at::Tensor& output, const at::Tensor& target);
+
+  Meaning meaning_ = Meaning::other;
+  OutputKind kind_;
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  at::Tensor outputs_;
+  at::Tensor targets_;
+  mutable at::Tensor probabilities_;
+  mutable std::vector<std::int64_t> predicted_;
+};
+
+// Cuts a batch into parts of samples with at most some million outputs each, so that what is computed of them needs
+// little memory, and gives them one after the other. The parts depend on the shapes alone.
+void for_each_part(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored,
+                   const std::function<void(const Scores&)>& take);
+
+}  // namespace ddp::train
