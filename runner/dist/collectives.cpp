@@ -26,6 +26,10 @@ at::Tensor on_device_of(const Group& group, const at::Tensor& tensor) {
 
 }  // namespace
 
+int rank_in(const Group& group) { return group ? group->getRank() : 0; }
+
+int size_of(const Group& group) { return group ? group->getSize() : 1; }
+
 void barrier(const Group& group) {
   if (!group) return;
   c10d::BarrierOptions options;

@@ -13,14 +13,28 @@
 namespace ddp::train {
 namespace {
 
+struct Answer {
+  at::Tensor output;
+  at::Tensor target;
+  at::Tensor loss;
+};
+
+// Under the casts of the precision, as in training.
+Answer forward(const Evaluator& e, const datasets::Batch& batch) {
+  const model::Autocast casts(e.numerics.precision, e.device);
+  const at::Tensor output =
+      model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
+  const at::Tensor target = only_target(batch.targets).to(output.device());
+  return {.output = output, .target = target, .loss = e.loss(output, target)};
+}
+
 // A batch's row: how many samples, the sum of their losses, then of each metric how long its part is, and the part.
 std::vector<double> measure(const Evaluator& e, const NamedMetrics& metrics, const datasets::Batch& batch) {
   // No image of the batch decodes.
   if (batch.samples() == 0) return std::vector<double>(2 + metrics.size(), 0.0);
-  const at::Tensor output = model::call(e.model.module(), on_device(batch.inputs, e.device));
-  const at::Tensor target = only_target(batch.targets).to(output.device());
+  const auto [output, target, loss] = forward(e, batch);
   const auto samples = static_cast<double>(batch.samples());
-  std::vector<double> row{samples, e.loss(output, target).item<double>() * samples};
+  std::vector<double> row{samples, loss.item<double>() * samples};
   for (const auto& [name, metric] : metrics) {
     const at::Tensor part = metric->of_batch(output, target).cpu().contiguous();
     row.push_back(static_cast<double>(part.numel()));

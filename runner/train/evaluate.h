@@ -4,6 +4,7 @@
 
 #include "data/evaluation.h"
 #include "dist/parallel/parallel.h"
+#include "model/numerics.h"
 #include "record/metrics/metric_values.h"
 #include "train/loss/loss.h"
 
@@ -17,6 +18,7 @@ struct Evaluator {
   const data::EvaluationSet& set;
   c10::Device device;
   std::function<void()> batch_done;  // is called after each batch
+  model::Numerics numerics = {};
 };
 
 // Measures the bare model in eval mode, after rank 0's buffers went to every rank. Each rank takes whole batches;

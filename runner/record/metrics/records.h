@@ -18,6 +18,8 @@ struct StepRecord {
   double loss = 0;
   double lr = 0;
   std::int64_t samples = 0;  // of all ranks
+  std::optional<double> grad_norm = {};  // before clipping; nothing: the norm is not clipped
+  bool skipped = false;                  // its gradients were not finite, and no parameter changed
 };
 
 // An epoch's end.
