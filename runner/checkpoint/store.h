@@ -12,6 +12,8 @@ namespace ddp::checkpoint {
 // The states that every checkpoint has; a checkpoint keeps any number of others.
 inline constexpr const char* kModel = "model";          // Python's state_dict()
 inline constexpr const char* kOptimizer = "optimizer";  // "state.<parameter>.<what>"
+// The state, and the rule, of an average of the weights, where there is one: under the names of kModel.
+inline constexpr const char* kEma = "ema";
 // The file with the result of the fit on the training data, where anything was fitted.
 inline constexpr const char* kPreprocessing = "preprocessing.json";
 
@@ -29,6 +31,9 @@ struct Checkpoint {
 
   // Returns those of a state; none where the checkpoint has no such state.
   const NamedTensors& of(const std::string& name) const;
+  // Returns the weights to measure and predict with: the averaged ones where there are any and not `raw` is asked for,
+  // else those of the model.
+  const NamedTensors& weights(bool raw) const { return raw || of(kEma).empty() ? of(kModel) : of(kEma); }
 };
 
 // All that a checkpoint's files will hold, as it was at one moment: training goes on while it is written.

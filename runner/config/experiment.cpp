@@ -126,6 +126,28 @@ void Checkpoint::fields(Fields& f) {
     rehearse);
 }
 
+void Clip::fields(Fields& f) {
+  f({.name = "norm",
+     .doc = "the most that the 2-norm of all gradients together may be, as by clip_grad_norm_; 0: no limit",
+     .range = at_least(0)},
+    norm);
+  f({.name = "value",
+     .doc = "the most that each number of a gradient may be, as by clip_grad_value_; 0: no limit",
+     .range = at_least(0)},
+    value);
+}
+
+void Ema::fields(Fields& f) {
+  f({.name = "decay",
+     .doc = "the share of the average that stays in an update (default 0.999)",
+     .range = between(0, 1)},
+    decay);
+  f({.name = "every",
+     .doc = "steps from one update to the next (default 1); 0: no average",
+     .range = between(0, kMost)},
+    every);
+}
+
 void InitFrom::fields(Fields& f) {
   f({.name = "path",
      .doc = "a .safetensors file, a checkpoint, or a run: its latest checkpoint",
@@ -195,6 +217,18 @@ void Experiment::fields(Fields& f) {
   f({.name = "global_batch_size", .doc = "samples a step: batch_size x ranks x accumulate", .range = between(1, kMost)},
     global_batch_size);
   f({.name = "accumulate", .doc = "micro-batches a step", .range = between(1, 1e6)}, accumulate);
+  f({.name = "precision",
+     .doc = "of forward and loss: fp32, or torch.autocast's casts to bf16 or fp16; weights stay float32",
+     .choices = {"fp32", "bf16", "fp16"}},
+    precision);
+  f({.name = "tf32",
+     .doc = "GPUs: matrix products and convolutions may round to TF32 (default: convolutions alone, as torch does)"},
+    tf32);
+  f({.name = "channels_last", .doc = "images and the weights of convolutions lie in that memory format"},
+    channels_last);
+  f.section({.name = "clip", .doc = "the limit of gradients: norm or value"}, clip);
+  f.section({.name = "ema", .doc = "an average of the weights over the steps, to validate, test and predict with"},
+            ema);
   f({.name = "freeze", .doc = "patterns of names of parameters that stay as they begin, such as layer1.*"}, freeze);
   f({.name = "groups",
      .doc = "groups of parameters with options of the optimizer of their own; the first that matches takes a parameter",

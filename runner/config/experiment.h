@@ -75,6 +75,28 @@ struct Checkpoint {
   void fields(Fields& f);
 };
 
+// The limit of gradients before the optimizer takes them: one of both, or none.
+struct Clip {
+  std::optional<double> norm;   // of all of them together; 0: none
+  std::optional<double> value;  // of each number; 0: none
+
+  bool on() const { return norm.value_or(0) > 0 || value.value_or(0) > 0; }
+  void fields(Fields& f);
+};
+
+// An average of the weights over the steps. A file that has the section has both keys once it is loaded; one that has
+// none, or every = 0, has neither.
+struct Ema {
+  std::optional<double> decay;
+  std::optional<std::int64_t> every;
+
+  static constexpr double kDecay = 0.999;
+  static constexpr std::int64_t kEvery = 1;
+
+  bool on() const { return every.value_or(0) > 0; }
+  void fields(Fields& f);
+};
+
 // The source of the first weights, where the seed does not draw them.
 struct InitFrom {
   std::string path;                // a file, a checkpoint, or a run by its name; empty: none
@@ -123,6 +145,11 @@ struct Experiment {
   std::optional<std::int64_t> batch_size;
   std::optional<std::int64_t> global_batch_size;
   std::int64_t accumulate = 1;
+  std::string precision = "fp32";
+  std::optional<bool> tf32;  // without it torch's own: convolutions do, matrix products do not
+  bool channels_last = false;
+  Clip clip;
+  Ema ema;
   std::vector<std::string> freeze;  // patterns of names of parameters that get no gradient
   Value groups = Value::array();    // of parameters, with options of their own: config/groups.h
   std::string on_nan = "stop";

@@ -58,6 +58,18 @@ void inherit_dataset(Node& root, const std::string& section) {
   for (const auto& [key, value] : dataset->entries) own->second.entries.try_emplace(key, value);
 }
 
+// [ema] turns the average on, with whatever keys.
+void supply_ema(Node& root) {
+  const auto ema = root.entries.find("ema");
+  if (ema == root.entries.end() || !ema->second.is_table()) return;
+  const auto supply = [&](const char* key, Kind kind, const Value& value) {
+    ema->second.entries.try_emplace(
+        key, Node{.kind = kind, .scalar = value, .key = ema->second.key, .place = ema->second.key});
+  };
+  supply("decay", Kind::number, Ema::kDecay);
+  supply("every", Kind::integer, Ema::kEvery);
+}
+
 }  // namespace
 
 Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
@@ -79,6 +91,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   note_places(root, "", loaded.places);
   root.entries.erase("sweep");  // load_sweep reads it
   supply_loss(root, components, problems);
+  supply_ema(root);
   inherit_dataset(root, "validation");
   inherit_dataset(root, "test");
   std::vector<Option> options = describe<Experiment>();
@@ -87,6 +100,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   Value values = Checker(options, components, problems).check(root);
   if (!root.find("name")) values["name"] = file.stem().string();
   loaded.experiment = read<Experiment>(values);
+  if (!loaded.experiment.ema.on()) loaded.experiment.ema = {};
   loaded.experiment.resolve(components);
   if (const Spec* model = components.find("model", loaded.experiment.model.name)) {
     loaded.model_devices = model->traits.value("devices", std::int64_t{1});

@@ -26,7 +26,9 @@ at::Tensor on_device_of(const Group& group, const at::Tensor& tensor) {
 
 }  // namespace
 
-std::size_t rank_of(const Group& group) { return group ? static_cast<std::size_t>(group->getRank()) : 0; }
+int rank_in(const Group& group) { return group ? group->getRank() : 0; }
+
+int size_of(const Group& group) { return group ? group->getSize() : 1; }
 
 void barrier(const Group& group) {
   if (!group) return;

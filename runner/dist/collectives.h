@@ -17,10 +17,11 @@ namespace ddp::dist {
 // header is large, in every file that names it.
 using Group = std::shared_ptr<c10d::ProcessGroup>;
 
-// This process's number in the group; 0 in a world of one rank.
-std::size_t rank_of(const Group& group);
+// This rank's place in the group, and how many ranks it has.
+int rank_in(const Group& group);
+int size_of(const Group& group);
 
-// Each returns when it is done on this rank.
+// Each of the following returns when it is done on this rank.
 
 // Returns once all ranks have called it.
 void barrier(const Group& group);

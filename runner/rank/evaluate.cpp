@@ -14,11 +14,11 @@ namespace {
 
 class Evaluation {
  public:
-  Evaluation(const Task& t, const dist::Groups& groups)
+  Evaluation(const Task& t, const dist::Groups& groups, bool raw)
       : t_(t),
         groups_(groups),
         saved_(checkpoint::load(t.resume_from)),
-        model_(build_parallel(t, groups.main, &saved_)),
+        model_(build_parallel(t, groups.main, &saved_, raw ? SavedWeights::own : SavedWeights::averaged)),
         loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)),
         measures_(*t.experiment) {}
 
@@ -30,7 +30,8 @@ class Evaluation {
                                            .measures = measures_,
                                            .set = *set,
                                            .device = first_device(t_),
-                                           .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); }});
+                                           .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
+                                           .numerics = model::Numerics::of(*t_.experiment)});
     for (const auto& [name, value] : measured.values) values[prefix + name] = value;
   }
 
@@ -49,7 +50,7 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
   const data::Sets sets = build_sets(t, request.whole);
   const dist::Groups groups = join_groups(t);
   naming_absent_ranks(t, groups, [&] {
-    const Evaluation evaluation(t, groups);
+    const Evaluation evaluation(t, groups, request.raw);
     Measurement measured;
     const config::HeldOut& of_test = request.whole ? static_cast<const config::HeldOut&>(e.validation) : e.test;
     if (!request.whole) evaluation.add(evaluation_of(t, sets.validation, e.validation), "val_", measured.values);

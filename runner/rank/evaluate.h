@@ -25,8 +25,12 @@ struct EvaluateRequest {
   static constexpr const char* kVerb = "evaluate";
 
   bool whole = false;  // on all samples of [dataset] instead of validation and test; their names have no prefix
+  bool raw = false;  // the weights that training changes, not their average
 
-  void fields(config::Fields& f) { f({.name = "whole"}, whole); }
+  void fields(config::Fields& f) {
+    f({.name = "whole"}, whole);
+    f({.name = "raw"}, raw);
+  }
 };
 
 }  // namespace ddp::rank

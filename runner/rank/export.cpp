@@ -21,9 +21,8 @@ int write_whole(int descriptor, std::string_view bytes) {
   return 0;
 }
 
-void export_archive(const ExportRequest& request, const Task& task, const TakeReply& reply) {
-  const NamedTensors weights =
-      format::map_safetensors(task.resume_from / (std::string(checkpoint::kModel) + ".safetensors"));
+void export_archive(const ExportRequest& request, const Task&, const TakeReply& reply) {
+  const NamedTensors weights = format::map_safetensors(request.weights);
   int error = 0;
   graph::write_trained_archive(request.archive, weights, request.evaluates, [&](std::string_view bytes) {
     if (error == 0) error = write_whole(static_cast<int>(request.descriptor), bytes);

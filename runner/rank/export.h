@@ -14,18 +14,19 @@ struct Exported {
   void fields(config::Fields& f) { f({.name = "error"}, error); }
 };
 
-// Asks to write an archive of torch.export with the weights of the checkpoint Task::resume_from. The reply is one
-// Exported.
+// Asks to write an archive of torch.export with trained weights. The reply is one Exported.
 struct ExportRequest {
   using Reply = Exported;
   static constexpr const char* kVerb = "export";
 
   std::string archive;
+  std::string weights;          // a .safetensors file of the checkpoint
   bool evaluates = false;       // the graph becomes the one that evaluation runs
   std::int64_t descriptor = 0;  // of the file to write
 
   void fields(config::Fields& f) {
     f({.name = "archive"}, archive);
+    f({.name = "weights"}, weights);
     f({.name = "evaluates"}, evaluates);
     f({.name = "descriptor"}, descriptor);
   }

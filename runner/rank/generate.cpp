@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "model/next_token.h"
+#include "model/numerics.h"
 #include "rank/model.h"
 #include "rank/process.h"
 #include "rank/verb.h"
@@ -50,10 +51,10 @@ std::int64_t draw_token(const at::Tensor& scores, const GenerateRequest& r) {
 
 class Generator {
  public:
-  explicit Generator(const Task& t)
+  Generator(const Task& t, bool raw)
       : task_(t),
         tokenizer_(tokenize::tokenizer_from_json(t.preprocessing.at("tokenizer")).tokenizer),
-        model_(build_parallel(t, nullptr, &saved_)) {
+        model_(build_parallel(t, nullptr, &saved_, raw ? SavedWeights::own : SavedWeights::averaged)) {
     model_->module().ptr()->eval();
   }
 
@@ -64,6 +65,8 @@ class Generator {
     give(ids_, reply);
     // The model's initial weights have drawn from the generator before.
     at::manual_seed(static_cast<std::uint64_t>(r.seed));
+    // As sample.py has it around all of the generation: the draws, too.
+    const model::Autocast casts(task_.experiment->precision, first_device(task_));
     for (std::int64_t i = 0; i < r.tokens; ++i) {
       ids_.push_back(draw_token(scores(), r));
       give({ids_.back()}, reply);
@@ -106,7 +109,7 @@ class Generator {
 void generate(const GenerateRequest& request, const Task& t, const TakeReply& reply) {
   prepare_process(t);
   const at::NoGradGuard no_grad;
-  Generator(t).run(request, reply);
+  Generator(t, request.raw).run(request, reply);
 }
 
 const bool generate_registered =

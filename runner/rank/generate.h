@@ -31,6 +31,7 @@ struct GenerateRequest {
   double temperature = 0.8;  // 0: always the token with the greatest score
   std::int64_t top_k = 200;
   std::int64_t seed = 42;
+  bool raw = false;  // the weights that training changes, not their average
 
   void fields(config::Fields& f) {
     f({.name = "prompt"}, prompt);
@@ -38,6 +39,7 @@ struct GenerateRequest {
     f({.name = "temperature"}, temperature);
     f({.name = "top_k"}, top_k);
     f({.name = "seed"}, seed);
+    f({.name = "raw"}, raw);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "format/safetensors.h"
 #include "model/freeze.h"
 #include "model/initial_weights.h"
+#include "model/numerics.h"
 #include "models/model.h"
 
 namespace ddp::rank {
@@ -21,6 +22,7 @@ torch::nn::AnyModule build_model(const Task& t) {
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   model::freeze(*model.ptr(), e.freeze);
   if (placement.devices.size() == 1) model.ptr()->to(placement.devices.front());
+  if (e.channels_last) model::to_channels_last(*model.ptr());
   return model;
 }
 
@@ -43,13 +45,13 @@ NamedTensors given_weights(const Task& t, const torch::nn::Module& module) {
 }
 
 std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group& group,
-                                               const checkpoint::Checkpoint* saved) {
+                                               const checkpoint::Checkpoint* saved, SavedWeights which) {
   const auto& e = *t.experiment;
   auto parallel = dist::parallels().build(
       e.parallel, config::Value::object(),
       {.module = build_model(t), .group = group, .devices = devices_of(t), .options = e.distributed});
   if (saved != nullptr) {
-    parallel->load(saved->of(checkpoint::kModel), t.resume_from.string());
+    parallel->load(saved->weights(/*raw=*/which == SavedWeights::own), t.resume_from.string());
   } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {
     // Where another rank does not see the file, rank 0's weights reach it as those of every start do.
     parallel->load(given_weights(t, *parallel->module().ptr()), t.init_from.string());

@@ -12,6 +12,7 @@
 #include "base/block_pipe.h"
 #include "base/error.h"
 #include "model/call.h"
+#include "model/numerics.h"
 #include "rank/model.h"
 #include "rank/predictions.h"
 #include "rank/process.h"
@@ -34,7 +35,7 @@ class Answering {
         t_(t),
         device_(first_device(t)),
         saved_(checkpoint::load(t.resume_from)),
-        model_(build_parallel(t, nullptr, &saved_)) {
+        model_(build_parallel(t, nullptr, &saved_, request.raw ? SavedWeights::own : SavedWeights::averaged)) {
     model_->module().ptr()->eval();
     std::string text;
     read_block(static_cast<int>(r_.from), text);
@@ -53,7 +54,7 @@ class Answering {
       shapes += (shapes.empty() ? "" : " and ") + c10::str(at::IntArrayRef(input.shape)) + " of " + c10::toString(type);
     }
     try {
-      return model::call(model_->module(), inputs);
+      return answer(inputs);
     } catch (const c10::Error& error) {
       const config::Component& model = t_.experiment->model;
       const auto size = model.options.find("in_features");
@@ -96,12 +97,19 @@ class Answering {
   }
 
  private:
+  // The outputs as evaluation has them, but for their type: what is written is float32.
+  at::Tensor answer(const std::vector<at::Tensor>& inputs) {
+    const model::Autocast casts(numerics_.precision, device_);
+    const at::Tensor output = model::call(model_->module(), numerics_.prepared(inputs));
+    return output.is_floating_point() && output.element_size() < 4 ? output.to(at::kFloat) : output;
+  }
+
   at::Tensor forward(const std::vector<at::Tensor>& all, std::int64_t first, std::int64_t count) {
     std::vector<at::Tensor> batch;
     // A copy, aligned as a batch of training is.
     for (const at::Tensor& input : all) batch.push_back(input.narrow(0, first, count).clone().to(device_));
     try {
-      return model::call(model_->module(), batch);
+      return answer(batch);
     } catch (const c10::IndexError& error) {
       const std::int64_t row = first_row_ + first;
       throw usage_error("the model does not take them: " + error.msg(),
@@ -113,6 +121,7 @@ class Answering {
   const PredictRequest& r_;
   const Task& t_;
   const c10::Device device_;
+  const model::Numerics numerics_ = model::Numerics::of(*t_.experiment);
   const checkpoint::Checkpoint saved_;
   const std::unique_ptr<dist::Parallel> model_;
   DealtRows rows_;

@@ -15,6 +15,7 @@
 #include "model/batch_sizes.h"
 #include "model/call.h"
 #include "model/freeze.h"
+#include "model/numerics.h"
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/data.h"
@@ -49,9 +50,30 @@ std::string shapes_of(const NamedTensors& tensors) {
   return text;
 }
 
-at::Tensor forward(torch::nn::AnyModule& model, const config::Experiment& e, const NamedTensors& inputs) {
+// The model is tried on the CPU, whatever trains. Some operators of GPUs have no 16-bit kernel there; shapes count.
+model::Numerics numerics_of(const Task& t) {
+  model::Numerics numerics = model::Numerics::of(*t.experiment);
+  if (!c10::Device(t.devices.front()).is_cpu()) numerics.precision = "fp32";
+  return numerics;
+}
+
+// Does it, and blames the precision where the CPU has no kernel for it.
+template <class Work>
+at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
+  const model::Autocast casts(numerics.precision, c10::kCPU);
   try {
-    return model::call(model, tensors_of(inputs));
+    return work();
+  } catch (const c10::NotImplementedError& error) {
+    if (numerics.precision == "fp32") throw;
+    throw usage_error("the CPU cannot compute so: " + error.msg(), "precision", "use precision = \"fp32\"");
+  }
+}
+
+at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensors& inputs) {
+  const config::Experiment& e = *t.experiment;
+  const model::Numerics numerics = numerics_of(t);
+  try {
+    return under_casts(numerics, [&] { return model::call(model, numerics.prepared(tensors_of(inputs))); });
   } catch (const c10::Error& error) {
     throw usage_error("the model \"" + e.model.name + "\" does not take what the dataset \"" + e.dataset.name +
                           "\" gives, inputs of shape " + shapes_of(inputs) + ": " + error.msg(),
@@ -71,10 +93,10 @@ void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer&
 }
 
 // Backward takes about twice as long as forward. The first forward is not counted: it warms up.
-double time_of_step(torch::nn::AnyModule& model, const config::Experiment& e, const datasets::Batch& batch) {
-  at::set_num_threads(static_cast<int>(*e.threads));
+double time_of_step(torch::nn::AnyModule& model, const Task& t, const datasets::Batch& batch) {
+  at::set_num_threads(static_cast<int>(*t.experiment->threads));
   const auto begin = std::chrono::steady_clock::now();
-  forward(model, e, batch.inputs);
+  forward(model, t, batch.inputs);
   return 3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -84,6 +106,7 @@ torch::nn::AnyModule build_model(const Task& t, bool copied) {
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   model::freeze(*model.ptr(), e.freeze);
   if (copied) dist::require_cloneable(*model.ptr());
+  if (e.channels_last) model::to_channels_last(*model.ptr());
   return model;
 }
 
@@ -108,10 +131,11 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
   }
 }
 
-void try_loss(const config::Experiment& e, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+  const config::Experiment& e = *t.experiment;
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
   try {
-    loss(output, train::only_target(batch.targets));
+    under_casts(numerics_of(t), [&] { return loss(output, train::only_target(batch.targets)); });
   } catch (const c10::Error& error) {
     throw usage_error("the loss \"" + e.loss.name + "\" does not take outputs of shape " + c10::str(output.sizes()) +
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
@@ -141,8 +165,8 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
   if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});
   const at::NoGradGuard no_grad;
-  try_loss(e, forward(model, e, batch.inputs), batch, probe);
-  if (timed) probe.step_seconds = time_of_step(model, e, batch) * static_cast<double>(e.accumulate);
+  try_loss(t, forward(model, t, batch.inputs), batch, probe);
+  if (timed) probe.step_seconds = time_of_step(model, t, batch) * static_cast<double>(e.accumulate);
 }
 
 // A failure that names no place of its own is blamed on the model.

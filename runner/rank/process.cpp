@@ -36,6 +36,10 @@ void prepare_process(const Task& t) {
   at::set_num_threads(static_cast<int>(*e.threads));
   at::globalContext().setDeterministicCuDNN(e.deterministic);
   at::globalContext().setBenchmarkCuDNN(!e.deterministic);
+  if (e.tf32) {
+    at::globalContext().setAllowTF32CuBLAS(*e.tf32);
+    at::globalContext().setAllowTF32CuDNN(*e.tf32);
+  }
   // For this thread and those that it starts.
   if (!at::globalContext().setFlushDenormal(e.flush_denormal) && e.flush_denormal) {
     throw training_error("this CPU cannot treat denormal numbers as 0", "flush_denormal", "set it to false");

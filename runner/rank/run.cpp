@@ -95,6 +95,7 @@ struct Parts {
   std::unique_ptr<train::GroupedOptimizer> optimizer;
   std::optional<tensorboard::EventLog> events;  // on rank 0
   std::optional<record::RunRecorder> recorder;  // on rank 0
+  std::optional<train::Ema> ema;
   std::optional<train::Checkpointer> checkpointer;
   checkpoint::State state;  // where to begin
 };
@@ -121,6 +122,17 @@ std::map<std::string, std::string> documents_of(const data::Sets& sets) {
   return {{checkpoint::kPreprocessing, sets.preprocessing.dump(2) + "\n"}};
 }
 
+// Tells where the average begins anew, or ends: the checkpoint was saved with another [ema].
+void tell_of_average(const config::Experiment& e, const checkpoint::Checkpoint& saved, const record::Console& console) {
+  const bool had = saved.state.rules.contains(checkpoint::kEma);
+  const std::int64_t step = saved.state.step;
+  if (had && !e.ema.on()) console.line("the average of the weights ends at step " + std::to_string(step));
+  if (had || !e.ema.on()) return;
+  const std::int64_t first = (step / *e.ema.every + 1) * *e.ema.every;
+  if (step < *e.ema.every) return;  // none would have begun
+  console.line("the average of the weights begins with those of step " + std::to_string(first));
+}
+
 // Model, optimizer and state, new or as saved. What was loaded is gone when this returns.
 void start(Parts& p) {
   const Task& t = p.task;
@@ -130,24 +142,29 @@ void start(Parts& p) {
   if (!from.empty()) saved = checkpoint::load_everywhere(from, t.rank, p.groups.control);
   p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr);
   p.optimizer = std::make_unique<train::GroupedOptimizer>(e, p.model->parameters_by_all_names());
+  if (e.ema.on()) p.ema.emplace(e.ema, *p.model, p.groups.main);
   if (saved) p.state = saved->state;
   p.state.freeze = e.freeze;
   const record::RunDirectory directory(t.run_directory);
   if (t.rank == 0) start_records(p, directory);
-  p.checkpointer.emplace(train::CheckpointerParts{
-      .folder = directory.checkpoints(),
-      .options = e.checkpoint,
-      .metric = e.best_metric(),
-      .rank = t.rank,
-      .devices = t.devices,
-      .group = p.groups.main,
-      .control = p.groups.control,
-      .model = *p.model,
-      .states = train::states_of(
-          {.experiment = e, .rank = t.rank, .group = p.groups.main, .model = *p.model, .optimizer = *p.optimizer}),
-      .documents = documents_of(p.data.sets),
-      .recorder = p.recorder ? &*p.recorder : nullptr});
+  p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
+                                                  .options = e.checkpoint,
+                                                  .metric = e.best_metric(),
+                                                  .rank = t.rank,
+                                                  .devices = t.devices,
+                                                  .group = p.groups.main,
+                                                  .control = p.groups.control,
+                                                  .model = *p.model,
+                                                  .states = train::states_of({.experiment = e,
+                                                                              .rank = t.rank,
+                                                                              .group = p.groups.main,
+                                                                              .model = *p.model,
+                                                                              .optimizer = *p.optimizer,
+                                                                              .ema = p.ema ? &*p.ema : nullptr}),
+                                                  .documents = documents_of(p.data.sets),
+                                                  .recorder = p.recorder ? &*p.recorder : nullptr});
   if (saved) p.checkpointer->restore(*saved);
+  if (saved && t.rank == 0) tell_of_average(e, *saved, record::Console(t.console));
   take_over(p.state, t, p.request);
 }
 
@@ -198,6 +215,7 @@ void train(Parts& p) {
                           .batches = *p.data.batches,
                           .validation = p.data.validation,
                           .test = p.data.test,
+                          .ema = p.ema ? &*p.ema : nullptr,
                           .checkpointer = *p.checkpointer,
                           .page = *t.progress,
                           .console = record::Console(t.console),
@@ -219,6 +237,7 @@ void run(const TrainRequest& request, const Task& t, const TakeReply&) {
           .optimizer = nullptr,
           .events = {},
           .recorder = {},
+          .ema = {},
           .checkpointer = {},
           .state = {}};
   naming_absent_ranks(t, p.groups, [&p] {

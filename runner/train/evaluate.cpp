@@ -13,13 +13,24 @@
 namespace ddp::train {
 namespace {
 
+// The output for a batch, and its loss, under the casts of the precision, as in training.
+struct Answer {
+  at::Tensor output;
+  LossSum loss;
+};
+
+Answer answer(const Evaluator& e, const datasets::Batch& batch) {
+  const model::Autocast casts(e.numerics.precision, e.device);
+  const at::Tensor output = model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
+  return {.output = output, .loss = e.loss.measure(output, only_target(batch.targets), batch.samples())};
+}
+
 // A batch's row: how many samples, how much their targets count, the sum of their losses, then the parts of each
 // metric. Counts and scores are added to the statistics, and stay there.
 std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, std::vector<Statistics>& statistics) {
   std::vector<double> row{0, 0, 0};
   if (batch.samples() > 0) {  // else no image of the batch decodes
-    const at::Tensor output = model::call(e.model.module(), on_device(batch.inputs, e.device));
-    const LossSum loss = e.loss.measure(output, only_target(batch.targets), batch.samples());
+    const auto [output, loss] = answer(e, batch);
     row = {static_cast<double>(loss.samples), loss.weight, loss.sum};
     e.measures.add(output, only_target(batch.targets).to(output.device()), statistics);
   }

@@ -4,6 +4,7 @@
 
 #include "data/evaluation.h"
 #include "dist/parallel/parallel.h"
+#include "model/numerics.h"
 #include "record/metrics/metric_values.h"
 #include "train/loss/loss.h"
 #include "train/metrics/measures.h"
@@ -19,6 +20,7 @@ struct Evaluator {
   const data::EvaluationSet& set;
   c10::Device device;
   std::function<void()> batch_done;  // is called after each batch
+  model::Numerics numerics = {};
 };
 
 struct Measured {

@@ -1,5 +1,7 @@
 #include "train/stepper.h"
 
+#include "train/gradients.h"
+
 namespace ddp::train {
 
 using record::Phase;
@@ -14,27 +16,40 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
   }
   run_micro_batch(step, /*last=*/true);
   enter(Phase::optimizer);
-  const std::optional<int> not_finite = p_.exchange.not_finite();
-  if (!not_finite) {
-    p_.checkpointer.before_update();
-    p_.optimizer.step(lr);
+  StepOutcome outcome{.not_finite = p_.exchange.not_finite(), .grad_norm = {}};
+  update(lr, outcome);
+  return outcome;
+}
+
+// The gradients are sums over all ranks: each rank decides the same.
+void Stepper::update(double lr, StepOutcome& outcome) {
+  if (p_.scaler != nullptr || clip_.on()) {
+    const std::vector<at::Tensor> gradients = gradients_of(p_.model.parameters());
+    if (p_.scaler != nullptr) outcome.skipped = !p_.scaler->unscale(gradients);
+    outcome.grad_norm = clip_(gradients);
   }
-  return {.not_finite = not_finite};
+  if (outcome.not_finite || outcome.skipped) return;
+  p_.checkpointer.before_update();
+  p_.optimizer.step(lr);
+}
+
+at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
+  const model::Autocast casts(numerics_.precision, p_.device);
+  return batches_.loss(p_.model.forward(inputs), batch);
 }
 
 void Stepper::run_micro_batch(std::int64_t step, bool last) {
   enter(Phase::loading);
   const datasets::Batch batch = batches_.next();
-  const std::vector<at::Tensor> inputs = on_device(batch.inputs, p_.device);
+  const std::vector<at::Tensor> inputs = numerics_.prepared(on_device(batch.inputs, p_.device));
   p_.batch_loaded(batch.samples());
   enter(Phase::forward);
-  const at::Tensor output = p_.model.forward(inputs);
-  const at::Tensor loss = batches_.loss(output, batch);
+  const at::Tensor loss = loss_of(inputs, batch);
   enter(Phase::backward);
   // The loss of a CPU is there already. That of a GPU is read when all of the step's work is queued.
   const bool post_early = p_.device.is_cpu();
   if (last && post_early) p_.exchange.post(step + 1, batches_.read_losses());
-  loss.backward();
+  (p_.scaler != nullptr ? p_.scaler->scaled(loss) : loss).backward();
   if (last && !post_early) p_.exchange.post(step + 1, batches_.read_losses());
 }
 

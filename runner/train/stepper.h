@@ -8,10 +8,13 @@
 #include "config/experiment.h"
 #include "data/batches.h"
 #include "dist/parallel/parallel.h"
+#include "model/numerics.h"
 #include "record/progress_page.h"
 #include "train/checkpointer.h"
+#include "train/clip.h"
 #include "train/loss/loss.h"
 #include "train/optim/grouped_optimizer.h"
+#include "train/rules/scaler.h"
 #include "train/step_batches.h"
 #include "train/step_exchange.h"
 
@@ -29,24 +32,35 @@ struct StepperParts {
   Checkpointer& checkpointer;
   StepExchange& exchange;
   record::RankProgress& progress;
+  Scaler* scaler;                                          // of fp16; else null
   std::function<void(std::int64_t samples)> batch_loaded;  // is called with the size of each micro-batch
 };
 
 // The result of one optimizer step. It is the same on every rank.
 struct StepOutcome {
   std::optional<int> not_finite;  // the first rank whose loss is not finite: the weights stay as they were
+  at::Tensor grad_norm;           // before clipping; undefined: the norm is not clipped
+  bool skipped = false;           // fp16: a gradient is not finite: the weights stay as they were
 };
 
 // Takes one optimizer step: forward and backward of its micro-batches, then the update of the weights.
 class Stepper {
  public:
-  explicit Stepper(StepperParts parts) : p_(std::move(parts)), batches_(p_.batches, p_.loss, p_.group) {}
+  explicit Stepper(StepperParts parts)
+      : p_(std::move(parts)),
+        batches_(p_.batches, p_.loss, p_.group),
+        numerics_(model::Numerics::of(p_.experiment)),
+        clip_(p_.experiment.clip) {}
 
   // `step`: steps done before this one. `micro_batches`: how many this step has. Collective.
   StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
 
  private:
+  // Forward and loss, with the casts of the precision; backward comes outside of them.
+  at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   void run_micro_batch(std::int64_t step, bool last);
+  // Unscales and clips the gradients, and changes the weights unless a gradient or a loss is not finite.
+  void update(double lr, StepOutcome& outcome);
   void enter(record::Phase phase) {
     p_.progress.phase.store(phase, std::memory_order_relaxed);
     p_.progress.note_activity();
@@ -54,6 +68,8 @@ class Stepper {
 
   StepperParts p_;
   StepBatches batches_;
+  const model::Numerics numerics_;
+  const Clip clip_;
 };
 
 }  // namespace ddp::train

@@ -44,12 +44,18 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
                 .checkpointer = p_.checkpointer,
                 .exchange = *exchange_,
                 .progress = progress(),
-                .batch_loaded = [this](std::int64_t samples) {
-                  if (!std::exchange(announced_, true)) announce_epoch(samples);
-                }}),
+                .scaler = p_.experiment.precision == "fp16" ? &scaler_ : nullptr,
+                .batch_loaded =
+                    [this](std::int64_t samples) {
+                      if (!std::exchange(announced_, true)) announce_epoch(samples);
+                    }}),
       validation_rules_(p_.experiment, p_.optimizer.lr(), p_.length) {
   validation_rules_.add_to(rules_);
+  if (p_.experiment.precision == "fp16") rules_["scaler"] = &scaler_;
+  if (p_.ema != nullptr) rules_[checkpoint::kEma] = p_.ema;
   restore_rules();
+  // The numbers of a rule that the run no longer has would come back with it, out of date.
+  std::erase_if(state_.rules, [this](const auto& saved) { return !rules_.contains(saved.first); });
   state_.judged_by = p_.experiment.best_metric();
   // That of the checkpoint it goes on from is no metric of the next one.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
@@ -115,7 +121,8 @@ void Trainer::run_step() {
   ++state_.step;
   state_.position += of_step;
   progress().step.store(state_.step, std::memory_order_relaxed);
-  if (p_.recorder) record_step(lr);
+  if (p_.ema != nullptr) p_.ema->step_done(state_.step);
+  if (p_.recorder) record_step(lr, outcome);
   if (outcome.not_finite && p_.experiment.on_nan == "stop") give_up(*outcome.not_finite);
 }
 
@@ -125,7 +132,7 @@ void Trainer::announce_epoch(std::int64_t batch_size) {
                     " | Batchsize: " + std::to_string(batch_size) + " | Steps: " + std::to_string(batches));
 }
 
-void Trainer::record_step(double lr) {
+void Trainer::record_step(double lr, const StepOutcome& outcome) {
   const LossSum all = exchange_->collect();
   state_.seen += all.samples;
   if (all.finite()) {
@@ -133,12 +140,15 @@ void Trainer::record_step(double lr) {
     state_.loss_weight += all.weight;
     state_.loss_samples += all.samples;
   }
-  p_.recorder->step({.epoch = state_.epoch,
-                     .step = state_.step,
-                     .loss = all.mean(),
-                     .lr = lr,
-                     .samples = all.samples,
-                     .nothing_counts = all.weight == 0});
+  record::StepRecord step{.epoch = state_.epoch,
+                          .step = state_.step,
+                          .loss = all.mean(),
+                          .lr = lr,
+                          .samples = all.samples,
+                          .nothing_counts = all.weight == 0,
+                          .skipped = outcome.skipped};
+  if (outcome.grad_norm.defined()) step.grad_norm = outcome.grad_norm.item<double>();
+  p_.recorder->step(step);
 }
 
 void Trainer::give_up(int rank) {
@@ -241,13 +251,20 @@ void Trainer::validate_inside_epoch() {
 
 record::MetricValues Trainer::measure(const data::EvaluationSet& set, const char* prefix) {
   enter(Phase::validating);
+  const Ema::InPlace averaged(p_.ema);
+  return measure_as_it_is(set, prefix);
+}
+
+record::MetricValues Trainer::measure_as_it_is(const data::EvaluationSet& set, const char* prefix) {
+  enter(Phase::validating);
   Measured measured = evaluate({.model = p_.model,
                                 .group = p_.group,
                                 .loss = p_.loss,
                                 .measures = measures_,
                                 .set = set,
                                 .device = p_.device,
-                                .batch_done = [this] { progress().note_activity(); }});
+                                .batch_done = [this] { progress().note_activity(); },
+                                .numerics = model::Numerics::of(p_.experiment)});
   for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
   if (p_.recorder && !measured.matrices.empty()) {
     config::Value matrices = config::Value::object();
@@ -261,9 +278,9 @@ void Trainer::test() {
   // Rank 0 has written the last checkpoint.
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
-  p_.model.load(best.of(checkpoint::kModel), "the best checkpoint");
+  p_.model.load(best.weights(/*raw=*/p_.ema == nullptr), "the best checkpoint");
   const record::TestRecord measured{
-      .epoch = best.state.epoch, .step = best.state.step, .metrics = measure(*p_.test, "test_")};
+      .epoch = best.state.epoch, .step = best.state.step, .metrics = measure_as_it_is(*p_.test, "test_")};
   if (p_.recorder) p_.recorder->test(measured);
 }
 

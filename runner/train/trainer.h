@@ -13,6 +13,7 @@
 #include "record/progress_page.h"
 #include "schedule/scheduler.h"
 #include "train/checkpointer.h"
+#include "train/ema.h"
 #include "train/evaluate.h"
 #include "train/loss/loss.h"
 #include "train/optim/grouped_optimizer.h"
@@ -40,6 +41,7 @@ struct TrainerParts {
   data::Batches& batches;
   std::optional<data::EvaluationSet> validation;
   std::optional<data::EvaluationSet> test;
+  Ema* ema = nullptr;  // null: the weights are not averaged
   Checkpointer& checkpointer;
   record::ProgressPage& page;
   record::Console console;
@@ -60,7 +62,7 @@ class Trainer {
   void run_step();
   // The line that the seeds print at each epoch's start; their "steps" are the batches of a rank.
   void announce_epoch(std::int64_t batch_size);
-  void record_step(double lr);
+  void record_step(double lr, const StepOutcome& outcome);
   // A rank's loss was not finite, and the run is to stop then: nothing is saved.
   void give_up(int rank);
   void restore_rules();
@@ -76,8 +78,11 @@ class Trainer {
   bool validation_is_regular() const;
   // Measures after a step that does not end its epoch, and saves where that is the best so far. Collective.
   void validate_inside_epoch();
-  // Returns the measured values under their names in events: val_loss, val_accuracy, …. Collective.
+  // Returns the measured values under their names in events: val_loss, val_accuracy, …. With the averaged weights
+  // where there are any. Collective.
   record::MetricValues measure(const data::EvaluationSet& set, const char* prefix);
+  // The same with the weights that the model has.
+  record::MetricValues measure_as_it_is(const data::EvaluationSet& set, const char* prefix);
   // Measures the test set once, at the end, with the best checkpoint's weights. Collective.
   void test();
   // After the end of `epoch`, whose metric `state_` holds: why it is saved, if it is. `validated`: there was a
@@ -106,6 +111,7 @@ class Trainer {
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
   const Measures measures_;
+  Scaler scaler_;  // of fp16
   Stepper stepper_;
   ValidationRules validation_rules_;
   Rules rules_;

@@ -40,7 +40,10 @@ def call(*arguments):
 
 
 def read_run(run):
-    result = Result(tensors=load_file(os.path.join(run, "checkpoints", "latest", "model.safetensors")))
+    latest = os.path.join(run, "checkpoints", "latest")
+    result = Result(tensors=load_file(os.path.join(latest, "model.safetensors")))
+    if os.path.exists(os.path.join(latest, "ema.safetensors")):
+        result.averages = load_file(os.path.join(latest, "ema.safetensors"))
     with open(os.path.join(run, "metrics.jsonl")) as file:
         events = [json.loads(line) for line in file]
     for event in events:
@@ -48,6 +51,9 @@ def read_run(run):
             result.losses.append(event["loss"])
             result.samples.append(event["samples"])
             result.rates.append(event["lr"])
+            result.skipped.append(event.get("skipped", False))
+            if "grad_norm" in event:
+                result.norms.append(event["grad_norm"])
         elif event["event"] == "epoch":
             epoch = event["epoch"]
             result.train_losses[epoch] = event["train_loss"]

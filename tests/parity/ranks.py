@@ -61,6 +61,9 @@ def gather(world, folder):
         with open(os.path.join(folder, f"rank-{rank}.json")) as file:
             answers.append(json.load(file))
     result = Result(tensors=load_file(os.path.join(folder, "model.safetensors")))
+    result.norms, result.skipped = answers[0]["norms"], answers[0]["skipped"]
+    if os.path.exists(os.path.join(folder, "ema.safetensors")):
+        result.averages = load_file(os.path.join(folder, "ema.safetensors"))
     epochs, whole = {}, answers[0]["whole_epochs"]
     for ranks in zip(*(answer["steps"] for answer in answers)):
         epoch, lr = ranks[0][0], ranks[0][3]

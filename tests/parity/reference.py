@@ -16,6 +16,7 @@ import os
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader, Subset
 from torch.utils.data.distributed import DistributedSampler
 
@@ -39,12 +40,21 @@ def train(experiment, rank, world, folder):
     trainer = Trainer(experiment, rank, world)
     trainer.run()
     if rank == 0:
-        tensors = {name: tensor.clone() for name, tensor in trainer.module.state_dict().items()}  # tied ones too
-        safetensors.torch.save_file(tensors, os.path.join(folder, "model.safetensors"))
+        save(trainer.module, os.path.join(folder, "model.safetensors"))
+        if trainer.averaged:
+            save(trainer.averaged.module, os.path.join(folder, "ema.safetensors"))
     with open(os.path.join(folder, f"rank-{rank}.json"), "w") as file:
         json.dump(trainer.answer(), file)
     dist.barrier()  # no rank leaves while another still reads from it
     os._exit(0)
+
+
+def save(module, path):
+    """Tied tensors too, each contiguous."""
+    tensors = {
+        name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in module.state_dict().items()
+    }
+    safetensors.torch.save_file(tensors, path)
 
 
 def split(dataset, validation):
@@ -99,6 +109,7 @@ class Trainer:
         for name, parameter in self.module.named_parameters():
             if matches(name, experiment.get("freeze", [])):
                 parameter.requires_grad_(False)
+        self.set_numerics(experiment)
         self.model = self.module
         if experiment.get("parallel") == "data_parallel":
             self.model = DataParallel(self.module, experiment.get("devices_per_rank", 1))
@@ -111,6 +122,42 @@ class Trainer:
         groups = in_groups(experiment.get("groups", []), trained)
         self.optimizer = make_optimizer(experiment.get("optimizer", {}), groups)
         self.lr = self.optimizer.defaults["lr"]
+
+    def set_numerics(self, experiment):
+        precision = experiment.get("precision", "fp32")
+        dtype = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+        self.casts = lambda: torch.autocast("cpu", dtype=dtype) if precision != "fp32" else contextlib.nullcontext()
+        self.scaler = torch.amp.GradScaler("cpu", enabled=precision == "fp16")
+        if experiment.get("channels_last"):
+            self.module.to(memory_format=torch.channels_last)
+        self.averaged = None
+        if "ema" in experiment:
+            average = get_ema_multi_avg_fn(experiment["ema"].get("decay", 0.999))
+            self.averaged = AveragedModel(self.module, multi_avg_fn=average, use_buffers=False)
+        self.evaluated = self.averaged.module if self.averaged else self.module
+        self.norms = []  # before clipping, of each step
+        self.skipped = []
+
+    def answer_of(self, model, x):
+        if self.experiment.get("channels_last"):
+            x = x.to(memory_format=torch.channels_last)
+        return answer_of(model, x)
+
+    def update(self):
+        """Unscale, clip, step; whether the scaler has left the step out shows in its scale."""
+        self.scaler.unscale_(self.optimizer)
+        clip = self.experiment.get("clip", {})
+        if "norm" in clip:
+            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), clip["norm"]).item()
+            self.norms.append(norm if math.isfinite(norm) else None)
+        if "value" in clip:
+            torch.nn.utils.clip_grad_value_(self.model.parameters(), clip["value"])
+        self.scaler.step(self.optimizer)
+        scale = self.scaler.get_scale()
+        self.scaler.update()
+        self.skipped.append(self.scaler.get_scale() < scale)
+        if self.averaged and (len(self.steps) + 1) % self.experiment["ema"].get("every", 1) == 0:
+            self.averaged.update_parameters(self.module)
 
     def load_data(self, experiment):
         validation = experiment.get("validation", {})
@@ -150,15 +197,16 @@ class Trainer:
         if self.validation_set and isinstance(self.train_set, text.Offsets):
             self.evaluate(0)  # it has no epochs: at its end
         if self.test_set:
-            last = copy.deepcopy(self.module.state_dict())
+            last = copy.deepcopy(self.evaluated.state_dict())
             if self.best:
-                self.module.load_state_dict(self.best[1])
+                self.evaluated.load_state_dict(self.best[1])
             self.tested = self.measure(self.test_set)
-            self.module.load_state_dict(last)
+            self.evaluated.load_state_dict(last)
 
     def answer(self):
         return {
-            "steps": self.steps, "whole_epochs": self.epochs, "evaluations": self.evaluations, "tested": self.tested
+            "steps": self.steps, "whole_epochs": self.epochs, "evaluations": self.evaluations, "tested": self.tested,
+            "norms": self.norms, "skipped": self.skipped,
         }  # fmt: skip
 
     def batches(self, epoch):
@@ -196,17 +244,19 @@ class Trainer:
             x, y = loaded[number] if loaded else next(batches)
             local = number < micro_batches - 1 and isinstance(self.model, DistributedDataParallel)
             with self.model.no_sync() if local else contextlib.nullcontext():
+                with self.casts():
+                    output = self.answer_of(self.model, x)
+                    loss = self.loss(output, y, reduction="sum") if loaded else self.loss(output, y)
                 if loaded:
-                    loss = self.loss(answer_of(self.model, x), y, reduction="sum")
-                    (loss * self.world / all_count if all_count else loss * 0).backward()
+                    share = loss * self.world / all_count if all_count else loss * 0
                     summed += loss.item()
                 else:
-                    loss = self.loss(answer_of(self.model, x), y)
-                    (loss / micro_batches).backward()
+                    share = loss / micro_batches
                     summed += loss.item() * len(y)
                     weight += len(y)
+                self.scaler.scale(share).backward()
             samples += len(y)
-        self.optimizer.step()
+        self.update()
         self.steps.append([epoch, summed, samples, lr, weight])
 
     def evaluate(self, epoch):
@@ -219,7 +269,7 @@ class Trainer:
         losses = [batch[1] for batch in sorted(batch for rank in everyone for batch in rank)]
         loss = functools.reduce(operator.add, losses) / sum(batch[3] for rank in everyone for batch in rank)
         if self.best is None or loss < self.best[0]:
-            self.best = loss, copy.deepcopy(self.module.state_dict())
+            self.best = loss, copy.deepcopy(self.evaluated.state_dict())
 
     @torch.no_grad()
     def measure(self, held_out):
@@ -227,9 +277,9 @@ class Trainer:
 
         Returns [batch, summed loss, correct (None without classes), what the loss counts, targets] of each."""
         if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
-            for buffer in self.module.buffers():
+            for buffer in self.evaluated.buffers():
                 dist.broadcast(buffer, src=0)
-        self.module.eval()
+        self.evaluated.eval()
         # A generator of its own: evaluation must not move the one that training draws from.
         loader = DataLoader(held_out, batch_size=self.batch_size, generator=torch.Generator())
         classes = not torch.as_tensor(held_out[0][1]).is_floating_point()
@@ -237,9 +287,10 @@ class Trainer:
         for index, (x, y) in enumerate(loader):
             if index % self.world != self.rank:
                 continue
-            output = answer_of(self.module, x)
+            with self.casts():
+                output = self.answer_of(self.evaluated, x)
+                loss, weight = self.loss.measure(output, y)
             correct = (output.argmax(dim=output.dim() - 1) == y).sum().item() if classes else None
-            loss, weight = self.loss.measure(output, y)
             batches.append([index, loss, correct, weight, y.numel()])
-        self.module.train()
+        self.evaluated.train()
         return batches

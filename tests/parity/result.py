@@ -12,6 +12,9 @@ class Result:
     losses: list = field(default_factory=list)  # of each optimizer step, over all ranks
     samples: list = field(default_factory=list)
     rates: list = field(default_factory=list)
+    norms: list = field(default_factory=list)  # of all gradients, of each step, where they are clipped
+    skipped: list = field(default_factory=list)  # of each step: fp16's scale was too large
+    averages: dict = None  # the state_dict of the averaged model
     train_losses: dict = field(default_factory=dict)  # by epoch, of whole epochs
     validation_losses: dict = field(default_factory=dict)
     accuracies: dict = field(default_factory=dict)  # only where targets are classes
@@ -24,7 +27,11 @@ def differences(ours, reference):
     train_losses = {epoch: loss for epoch, loss in ours.train_losses.items() if epoch in reference.train_losses}
     return [
         *tensor_differences(ours.tensors, reference.tensors),
+        *(tensor_differences(ours.averages, reference.averages) if ours.averages and reference.averages else []),
+        *("averages: on one side alone" for _ in [0] if bool(ours.averages) != bool(reference.averages)),
         *step_differences("loss", ours.losses, reference.losses),
+        *step_differences("grad_norm", ours.norms, reference.norms),
+        *step_differences("skipped", ours.skipped, reference.skipped),
         *step_differences("samples", ours.samples, reference.samples),
         *step_differences("lr", ours.rates, reference.rates),
         # A sum over many steps, whose order the contract leaves open.

@@ -21,7 +21,7 @@ bool sets_dataset(const std::vector<std::string>& sets) {
   return std::any_of(sets.begin(), sets.end(), [](const std::string& set) { return set.starts_with("dataset"); });
 }
 
-config::Value measure_trained(const Trained& t, bool whole) {
+config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
     throw usage_error("held nothing out to measure on", t.directory.path().string(),
@@ -30,14 +30,14 @@ config::Value measure_trained(const Trained& t, bool whole) {
   const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
   const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);
-  const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole}).at(0);
+  const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}).at(0);
   if (!measured.left_out.empty()) log::warn(measured.left_out);
   return measured.values;
 }
 
 int eval(const EvalOptions& o) {
   const Trained t = open_trained(o.trained);
-  const config::Value values = measure_trained(t, sets_dataset(o.trained.sets));
+  const config::Value values = measure_trained(t, sets_dataset(o.trained.sets), o.trained.raw);
   if (o.json) {
     const config::Value json = {{"version", 1},
                                 {"run", t.directory.path().string()},

@@ -67,13 +67,12 @@ void copy_into(int descriptor, const record::InputFile& in, const std::string& n
 }
 
 // `switches`: the graph becomes the one that evaluation runs.
-void write_archive(const fs::path& checkpoint, const UnnamedOutput& output, const std::string& archive, bool switches,
+void write_archive(const fs::path& weights, const UnnamedOutput& output, const std::string& archive, bool switches,
                    const ExportOptions& o) {
-  rank::Task task;
-  task.resume_from = checkpoint;
-  const rank::ExportRequest request{.archive = archive, .evaluates = switches, .descriptor = output.descriptor()};
+  const rank::ExportRequest request{
+      .archive = archive, .weights = weights.string(), .evaluates = switches, .descriptor = output.descriptor()};
   const launch::RankLibrary library(/*gpus=*/false);
-  const rank::Exported written = library.ask("writing the archive", task, request, {output.descriptor()});
+  const rank::Exported written = library.ask("writing the archive", rank::Task{}, request, {output.descriptor()});
   if (written.error != 0) {
     throw training_error("cannot be written: " + errno_text(static_cast<int>(written.error)), o.output);
   }
@@ -86,22 +85,25 @@ int export_model(const ExportOptions& o) {
   const std::string archive = is_archive(o) ? archive_of(experiment.model, o, directory.path().string()) : "";
   const fs::path checkpoint = checkpoint_of(directory, experiment, o.trained.from);
   std::error_code none;
-  if (fs::equivalent(checkpoint / "model.safetensors", o.output, none)) {
+  for (const char* own : {"model.safetensors", "ema.safetensors"}) {
+    if (!fs::equivalent(checkpoint / own, o.output, none)) continue;
     throw usage_error("is the checkpoint's own file", o.output, "give another name");
   }
+  const bool averaged = !o.trained.raw && fs::exists(checkpoint / "ema.safetensors", none);
+  const fs::path file = checkpoint / (averaged ? "ema.safetensors" : "model.safetensors");
   UnnamedOutput output(o.output);
   // A run that trains on removes old checkpoints, perhaps this one just now: the open file stays.
-  const record::InputFile weights(checkpoint / "model.safetensors");
+  const record::InputFile weights(file);
   if (const std::string damage = record::damage_of(checkpoint); !damage.empty()) {
     throw usage_error(damage, checkpoint.string(), "use another checkpoint: --from");
   }
   if (is_archive(o)) {
     // A graph of model.eval() evaluates as it is.
     const bool switches = o.evaluates && archive == experiment.model.options.value("path", "");
-    write_archive(checkpoint, output, archive, switches, o);
+    write_archive(file, output, archive, switches, o);
   } else {
     // It has the weights under the names of Python's state_dict(), whole, whatever ranks trained them
-    // (train/states/model.cpp).
+    // (train/states/model.cpp, train/states/ema.cpp).
     copy_into(output.descriptor(), weights, o.output);
   }
   output.put_in_place();

@@ -129,7 +129,10 @@ void add_generate(CLI::App& app, int& exit_code) {
   verb->add_option("--top-k", r.top_k, "draws among so many of the most likely tokens")->capture_default_str();
   verb->add_option("--seed", r.seed, "of the draws")->capture_default_str();
   verb->add_flag("--json", o->json, "as JSON, when all is there");
-  verb->callback([o, &exit_code] { exit_code = generate(*o); });
+  verb->callback([o, &exit_code] {
+    o->request.raw = o->trained.raw;
+    exit_code = generate(*o);
+  });
 }
 
 const bool generate_registered = register_verb(47, add_generate);

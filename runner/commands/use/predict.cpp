@@ -117,7 +117,8 @@ int predict_rows(const PredictOptions& o) {
                                       .files_of_row = inputs.files_of_row,
                                       .batch_size = batch_size,
                                       .form = form,
-                                      .output = o.output.empty() ? "stdout" : o.output};
+                                      .output = o.output.empty() ? "stdout" : o.output,
+                                      .raw = o.trained.raw};
   launch::predict(predicting, output ? output->descriptor() : STDOUT_FILENO);
   if (output) output->put_in_place();
   return 0;

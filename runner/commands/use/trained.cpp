@@ -16,6 +16,7 @@ void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_option("RUN", o.run, kRunInWords)->required();
   verb.add_option("--results", o.results, "the results root")->capture_default_str();
   verb.add_option("--from", o.from, "best, latest or a step; default: best where there was validation, else latest");
+  verb.add_flag("--raw", o.raw, "of a run with [ema]: the weights that training changes, not their average");
 }
 
 void add_trained(CLI::App& verb, TrainedOptions& o) {

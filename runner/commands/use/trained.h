@@ -18,8 +18,9 @@ struct TrainedOptions {
   std::string results = "results";
   std::string from;  // empty: best where there was validation, else latest
   std::vector<std::string> sets;
+  bool raw = false;  // the weights that training changes, not their average
 };
-// RUN, --results and --from; `add_trained` adds --set.
+// RUN, --results, --from and --raw; `add_trained` adds --set.
 void add_trained_run(CLI::App& verb, TrainedOptions& options);
 void add_trained(CLI::App& verb, TrainedOptions& options);
 

@@ -11,13 +11,23 @@ namespace ddp::config {
 namespace {
 
 void check_alternatives(const Node& root, Problems& problems) {
-  for (const auto& [first, second] : kAlternatives) {
-    const Node* a = root.find(first);
-    const Node* b = root.find(second);
+  for (const auto& [section, first, second] : kAlternatives) {
+    const bool at_top = *section == '\0';
+    const Node* const table = at_top ? &root : root.find(section);
+    const Node* a = table ? table->find(first) : nullptr;
+    const Node* b = table ? table->find(second) : nullptr;
     if (!a || !b) continue;
     problems.add(before(a->key, b->key) ? b->key : a->key,
-                 "\"" + std::string(first) + "\" and \"" + second + "\" are both given", "give one of them");
+                 "\"" + std::string(first) + "\" and \"" + second + "\" are both given" +
+                     (at_top ? "" : " in [" + std::string(section) + "]"),
+                 "give one of them");
   }
+}
+
+void check_clip(const Node& root, Problems& problems) {
+  const Node* clip = root.find("clip");
+  if (!clip || !clip->is_table() || !clip->entries.empty()) return;
+  problems.add(clip->key, "[clip] gives no limit", "give norm = 1.0, or value = 0.5; without [clip] there is none");
 }
 
 // The name becomes a folder under the results root, which it must not leave.
@@ -215,6 +225,7 @@ void check_rules(const Node& root, const Experiment& experiment, const Component
   check_period(root, problems);
   check_rename(root, problems);
   check_groups(root, problems);
+  check_clip(root, problems);
   if (const Node* pool = root.find("device_pool")) check_device_pool(*pool, problems);
 }
 

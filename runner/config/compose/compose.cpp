@@ -76,9 +76,14 @@ void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is
     const Node* above = over.find(form.section);
     if (above && above->whole) base.entries.erase(form.section);
   }
-  for (const auto& [first, second] : kAlternatives) {
-    if (over.find(first)) base.entries.erase(second);
-    if (over.find(second)) base.entries.erase(first);
+  for (const auto& [section, first, second] : kAlternatives) {
+    const bool at_top = *section == '\0';
+    const Node* above = at_top ? &over : over.find(section);
+    const auto inner = base.entries.find(section);
+    Node* below = at_top ? &base : inner == base.entries.end() ? nullptr : &inner->second;
+    if (!above || !below) continue;
+    if (above->find(first)) below->entries.erase(second);
+    if (above->find(second)) below->entries.erase(first);
   }
   merge(base, std::move(over));
 }

@@ -16,9 +16,11 @@ inline constexpr std::array<ShortForm, 1> kTextForms{{{"path", "init_from"}}};
 
 // Two keys of which a file gives one. Where one is inherited, the other takes its place.
 struct Alternatives {
+  const char* section;  // they stand in; "": at the top
   const char* first;
   const char* second;
 };
-inline constexpr std::array<Alternatives, 2> kAlternatives{{{"epochs", "steps"}, {"batch_size", "global_batch_size"}}};
+inline constexpr std::array<Alternatives, 3> kAlternatives{
+    {{"", "epochs", "steps"}, {"", "batch_size", "global_batch_size"}, {"clip", "norm", "value"}}};
 
 }  // namespace ddp::config

@@ -195,7 +195,8 @@ class Writer : public Fields {
   void leave() override {
     Value section = std::move(open_.back());
     open_.pop_back();
-    open_.back()[names_.back()] = std::move(section);
+    // One without a value says nothing; given empty, [ema] would turn it on.
+    if (!section.empty()) open_.back()[names_.back()] = std::move(section);
     names_.pop_back();
   }
 

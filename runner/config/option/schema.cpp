@@ -171,8 +171,13 @@ Value schema(const Components& components) {
     Value forms = Value::array({section["properties"][form.key], section});
     section = {{"description", section["description"]}, {"anyOf", std::move(forms)}};
   }
-  for (const auto& [first, second] : kAlternatives) {
-    schema["allOf"].push_back({{"not", {{"required", {first, second}}}}});
+  for (const auto& [section, first, second] : kAlternatives) {
+    const Value both = {{"not", {{"required", {first, second}}}}};
+    if (*section == '\0') {
+      schema["allOf"].push_back(both);
+    } else {
+      schema["properties"][section].update(both);
+    }
   }
   Value required = Value::array();
   for (const Option& option : options) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "dist/parallel/parallel.h"
 #include "model/call.h"
+#include "model/numerics.h"
 
 namespace ddp::dist {
 namespace {
@@ -17,8 +18,12 @@ using Chunks = std::vector<at::Tensor>;
 // A copy of the module on a device, with its inputs. parallel_apply calls forward() through a pointer and hands over
 // one tensor only: the inputs stand here already.
 struct Replica {
-  at::Tensor forward(const at::Tensor&) { return model::call(module, inputs); }
+  at::Tensor forward(const at::Tensor&) {
+    casts.set();  // in a thread of its own, which has none
+    return model::call(module, inputs);
+  }
   torch::nn::AnyModule module;
+  model::CastsOfThread casts;
   Chunks inputs = {};
 };
 using Replicas = std::vector<std::shared_ptr<Replica>>;
@@ -43,7 +48,7 @@ Replicas replicate(const torch::nn::AnyModule& module, const std::vector<c10::De
   Replicas replicas;
   std::vector<std::shared_ptr<torch::nn::Module>> modules;
   for (const auto& device : devices) {
-    replicas.push_back(std::make_shared<Replica>(Replica{module.clone(device)}));
+    replicas.push_back(std::make_shared<Replica>(Replica{module.clone(device), model::CastsOfThread(device.type())}));
     modules.push_back(replicas.back()->module.ptr());
   }
   torch::nn::replicate_grad_edges(module.ptr(), modules, devices);

@@ -15,6 +15,7 @@ class Ineffective {
  public:
   explicit Ineffective(const config::Loaded& loaded) : loaded_(loaded) {}
 
+  void add_line(std::string line) { lines_.push_back(std::move(line)); }
   void add(const std::string& key, const std::string& why, const std::string& remedy) {
     lines_.push_back(loaded_.where(key) + ": \"" + key + "\" " + why + "; " + remedy);
   }
@@ -164,6 +165,23 @@ void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
   }
 }
 
+// tf32 is for GPUs alone. What no GPU has run yet is told.
+void add_of_devices(const config::Loaded& loaded, const Plan& plan, Ineffective& found) {
+  const Experiment& e = loaded.experiment;
+  if (!plan.uses_gpus()) {
+    if (e.tf32.value_or(false)) found.add("tf32", "has no effect: no GPU computes", "leave it out");
+    return;
+  }
+  std::string untried;
+  const auto add = [&](bool given, const char* key) {
+    if (given) untried += (untried.empty() ? "\"" : ", \"") + std::string(key) + "\"";
+  };
+  add(e.precision != "fp32", "precision");
+  add(e.channels_last, "channels_last");
+  add(e.tf32.has_value(), "tf32");
+  if (!untried.empty()) found.add_line(untried + ": not tried on a GPU yet; compare with a run without it");
+}
+
 void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
   const Experiment& e = plan.experiment;
   const std::int64_t steps = w.length.steps;
@@ -186,6 +204,7 @@ std::vector<std::string> without_effect(const config::Loaded& loaded) {
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const Workload& workload) {
   Ineffective found(loaded);
   add_of_file(loaded, found);
+  add_of_devices(loaded, plan, found);
   add_of_batches(loaded, plan, workload, found);
   add_of_schedule(plan, workload, found);
   add_of_stop(plan.experiment, workload, found);

@@ -20,6 +20,7 @@ struct Predicting {
   std::int64_t batch_size = 0;      // of a forward; it decides the last bits
   std::string form = "csv";         // "csv", "npy" or "parquet"
   std::string output = "stdout";    // its name, for people
+  bool raw = false;                 // the weights that training changes, not their average
 };
 
 // Writes the predictions of all rows, in their order, to a descriptor; of a .npy or .parquet file it must be able to

@@ -5,15 +5,17 @@
 namespace ddp::record {
 
 std::string to_line(const StepRecord& r, double samples_per_second, double seconds) {
-  return JsonLine("step")
-      .add("epoch", r.epoch)
+  JsonLine line("step");
+  line.add("epoch", r.epoch)
       .add("step", r.step)
       .add("loss", r.loss)
       .add("lr", r.lr)
       .add("samples", r.samples)
       .add("samples_per_second", samples_per_second)
-      .add("seconds", seconds)
-      .finish();
+      .add("seconds", seconds);
+  if (r.grad_norm) line.add("grad_norm", *r.grad_norm);
+  if (r.skipped) line.add_json("skipped", "true");
+  return line.finish();
 }
 
 std::string to_line(const EpochRecord& r, double samples_per_second, double seconds) {

@@ -74,6 +74,7 @@ bool read_step(std::string_view line, Event& event) {
   event.numbers = {{.name = "loss", .value = step->loss},
                    {.name = "lr", .value = step->lr},
                    {.name = "samples_per_second", .value = step->samples_per_second}};
+  if (step->grad_norm) event.numbers.push_back({.name = "grad_norm", .value = *step->grad_norm});
   if (!event.members.is_null()) event.members = nullptr;
   return true;
 }

@@ -36,6 +36,13 @@ class Front {
     return *this;
   }
 
+  // The text, where it stands here; then it is taken.
+  bool found(std::string_view text) {
+    const bool here = good_ && rest_.starts_with(text);
+    if (here) rest_.remove_prefix(text.size());
+    return here;
+  }
+
   bool ended(std::string_view one, std::string_view other) const { return good_ && (rest_ == one || rest_ == other); }
 
  private:
@@ -63,6 +70,8 @@ std::optional<StepLine> read_step_line(std::string_view line) {
   front.text(R"(,"samples":)").count(samples);
   front.text(R"(,"samples_per_second":)").number(step.samples_per_second);
   front.text(R"(,"seconds":)").number(step.seconds);
+  if (front.found(R"(,"grad_norm":)")) front.number(step.grad_norm.emplace());
+  front.found(R"(,"skipped":true)");
   if (!front.ended("}", R"(,"finite":false})")) return {};
   if (!std::isfinite(step.seconds)) step.seconds = 0;
   return step;

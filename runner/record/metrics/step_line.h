@@ -14,6 +14,7 @@ struct StepLine {
   double lr = 0;
   double samples_per_second = 0;
   double seconds = 0;
+  std::optional<double> grad_norm;
 };
 
 // The line as to_line() in event_lines.h writes it; nothing where it is another, or written in another way. There may

@@ -95,7 +95,7 @@ void Merge::pairs(Statistics& one, std::size_t classes) const {
     sizes.push_back(size.const_data_ptr<std::int64_t>()[0]);
   }
   const std::size_t ranks = sizes.size();
-  const std::size_t rank = dist::rank_of(group_);
+  const auto rank = static_cast<std::size_t>(dist::rank_in(group_));
   Counts found(classes * 3, 0);
   for (std::size_t at = 0; at < classes; ++at) {
     const bool mine = at % ranks == rank;

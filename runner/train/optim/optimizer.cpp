@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
 
 #include "base/error.h"
 
@@ -71,6 +72,13 @@ int Optimizer::copies() const {
 
 c10::Device Optimizer::device_of(const std::string&, const Slot& slot) const { return slot.parameter.device(); }
 
+// Kernels of optimizers walk through memory: what they keep lies as the parameter does.
+at::Tensor Optimizer::placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const {
+  const c10::Device device = device_of(what, slot);
+  if (what == "step") return saved.to(device, /*non_blocking=*/false, /*copy=*/true);
+  return at::empty_like(slot.parameter, slot.parameter.options().device(device).requires_grad(false)).copy_(saved);
+}
+
 void Optimizer::load(const NamedTensors& state) {
   const auto names = kept();
   for (const auto& [key, tensor] : state) {
@@ -85,7 +93,7 @@ void Optimizer::load(const NamedTensors& state) {
       throw training_error("has \"" + key + "\", which this optimizer does not keep for this model", "checkpoint",
                            "go on with the optimizer and model that it was saved with");
     }
-    slot->state[what] = tensor.to(device_of(what, *slot), /*non_blocking=*/false, /*copy=*/true);
+    slot->state[what] = placed(tensor, what, *slot);
   }
   for (const auto& slot : slots_) {
     if (slot.state.empty() || slot.state.size() == names.size()) continue;

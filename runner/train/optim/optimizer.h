@@ -58,6 +58,8 @@ class Optimizer {
   static std::vector<at::Tensor> states(const std::vector<Slot*>& slots, const std::string& what);
 
  private:
+  at::Tensor placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const;
+
   std::vector<Slot> slots_;
   std::set<std::string> frozen_;           // names of the parameters without gradient
   std::vector<std::vector<Slot*>> alike_;  // by device and dtype, in the parameters' order

@@ -11,6 +11,8 @@
 
 namespace ddp::train {
 
+class Ema;
+
 // The parts of a rank that states are made of.
 struct StateParts {
   const config::Experiment& experiment;
@@ -18,6 +20,7 @@ struct StateParts {
   dist::Group group;
   dist::Parallel& model;
   GroupedOptimizer& optimizer;
+  Ema* ema = nullptr;  // null: the weights are not averaged
 };
 
 // A part of a run's state that a checkpoint keeps in a file of its own, under the name that it is registered with. A

@@ -1,0 +1,38 @@
+#include "train/ema.h"
+
+#include "base/error.h"
+#include "train/states/saved_state.h"
+
+namespace ddp::train {
+namespace {
+
+// The average of the weights, with the buffers, under the names of Python's state_dict(): what evaluation uses.
+class EmaState : public SavedState {
+ public:
+  explicit EmaState(const StateParts& parts) : p_(parts) {}
+
+  bool exists() const override { return p_.ema != nullptr; }
+  void collect() override { p_.ema->gather(); }
+
+  // Steady: nothing changes the averages before the optimizer's next step.
+  checkpoint::StateTensors tensors() const override { return {.steady = p_.ema->weights(), .changing = {}}; }
+
+  void restore(const NamedTensors& tensors, const checkpoint::State& saved) override {
+    const std::string where = "ema.safetensors of step " + std::to_string(saved.step);
+    if (!tensors.empty()) return p_.ema->load(tensors, where);
+    // One that was saved without [ema] has none: the average begins with the next update.
+    if (saved.rules.contains(checkpoint::kEma)) throw training_error("is missing", where);
+  }
+
+ private:
+  const StateParts p_;
+};
+
+const bool ema_state_registered = saved_states().add<NoStateOptions>(
+    checkpoint::kEma, "the exponential average of the weights, with the buffers",
+    [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
+      return std::make_unique<EmaState>(parts);
+    });
+
+}  // namespace
+}  // namespace ddp::train
