@@ -96,7 +96,8 @@ bool take_content(std::span<const std::byte> bytes, const PngHeader& header, Con
   std::optional<PngChunk> chunk = take_png_chunk(left);
   if (!chunk || !is_usual(header, *chunk)) return false;
   while ((chunk = take_png_chunk(left))) {
-    if (chunk->type == "IDAT") return (header.color != kPalette || content.colors > 0) && take_packed(*chunk, left, content);
+    if (chunk->type == "IDAT")
+      return (header.color != kPalette || content.colors > 0) && take_packed(*chunk, left, content);
     if (chunk->type == "PLTE" && header.color == kPalette) {
       if (!take_palette(*chunk, content)) return false;
     } else if (!may_be_passed_over(*chunk)) {

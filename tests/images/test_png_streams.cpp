@@ -46,7 +46,7 @@ std::vector<std::uint8_t> rgb_of(const std::string& stored, int kind) {
   for (std::size_t i = 0; i < stored.size(); i += channels_of(kind)) {
     for (std::size_t c = 0; c < 3; ++c) {
       const auto first = static_cast<std::uint8_t>(stored[i]);
-      rgb.push_back(kind == 3                  ? color_of(first, c)
+      rgb.push_back(kind == 3                ? color_of(first, c)
                     : channels_of(kind) >= 3 ? static_cast<std::uint8_t>(stored[i + c])
                                              : first);
     }
