@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "dist/collectives.h"
@@ -10,7 +11,7 @@ namespace ddp::train {
 // Puts together what the ranks counted. Each call is a collective; the result is the same on every rank.
 class Merge {
  public:
-  explicit Merge(const dist::Group& group) : group_(group) {}
+  explicit Merge(dist::Group group) : group_(std::move(group)) {}
 
   // Adds the counts of all ranks, of each metric.
   void counts(std::vector<Statistics>& of_metrics) const;
@@ -25,7 +26,7 @@ class Merge {
  private:
   void pairs(Statistics& one, std::size_t classes) const;
 
-  const dist::Group& group_;
+  const dist::Group group_;
 };
 
 }  // namespace ddp::train
