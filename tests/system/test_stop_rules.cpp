@@ -10,7 +10,7 @@ namespace {
 // 81 samples to train on, 6 steps an epoch, and a validation after each.
 const std::string kValidated = kSmall + "[validation]\nsplit = 0.2\n";
 // No loss improves by so much: the first validation is the best one.
-const std::string kPatience = "[stop]\npatience = 2\nmin_delta = 1e9\n";
+const std::string kImpatient = "[stop]\npatience = 2\nmin_delta = 1e9\n";
 
 std::vector<double> rates_of(const RunFolder& run) {
   std::vector<double> rates;
@@ -21,7 +21,7 @@ std::vector<double> rates_of(const RunFolder& run) {
 }  // namespace
 
 TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
-  const FinishedRun f(kValidated + kPatience + "[test]\nsplit = 0.1\n", {"epochs=50"});
+  const FinishedRun f(kValidated + kImpatient + "[test]\nsplit = 0.1\n", {"epochs=50"});
   const Json summary = f.run.summary();
   CHECK(summary.at("status") == "completed");
   CHECK(summary.at("stopped_by") == "patience");
@@ -41,26 +41,26 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
 }
 
 TEST_CASE("a run that is given more patience goes on to the bits of one that had it from the start") {
-  const FinishedRun f(kValidated + kPatience, {"epochs=50"});
+  const FinishedRun f(kValidated + kImpatient, {"epochs=50"});
   const Outcome more = f.resume({"small", "--set", "stop.patience=4"});
   INFO(more.err);
   REQUIRE(more.code == 0);
   CHECK(f.run.summary().at("epochs") == 5);
   CHECK(f.run.summary().at("stopped_by") == "patience");
-  const FinishedRun whole(kValidated + kPatience, {"epochs=50", "stop.patience=4"});
+  const FinishedRun whole(kValidated + kImpatient, {"epochs=50", "stop.patience=4"});
   CHECK(f.run.training() == whole.training);
   CHECK(f.run.model() == whole.model);
 }
 
 TEST_CASE("patience inside an epoch ends the run at that validation") {
-  const FinishedRun f(kValidated + kPatience, {"epochs=50", "validation.every=\"4 steps\""});
+  const FinishedRun f(kValidated + kImpatient, {"epochs=50", "validation.every=\"4 steps\""});
   CHECK(f.run.last_step() == 12);
   CHECK(f.run.summary().at("stopped_by") == "patience");
   CHECK(f.run.events("validation").size() + f.run.events("epoch").size() >= 3);
 }
 
 TEST_CASE("patience without validation follows train_loss at the ends of epochs") {
-  const FinishedRun f(kSmall + kPatience, {"epochs=50"});
+  const FinishedRun f(kSmall + kImpatient, {"epochs=50"});
   CHECK(f.run.summary().at("epochs") == 3);
   CHECK(f.run.summary().at("stopped_by") == "patience");
 }
