@@ -279,9 +279,9 @@ Metric Experiment::best_metric() const {
   return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
 }
 
-Metric Experiment::metric_named(const std::string& wanted) const {
-  if (wanted.empty()) return best_metric();
-  return {.name = wanted, .direction = direction_of(wanted, components())};
+Metric Experiment::metric_named(const std::string& in_events) const {
+  if (in_events.empty()) return best_metric();
+  return {.name = in_events, .direction = direction_of(in_events, components())};
 }
 
 Components Experiment::components() const { return components_ ? *components_ : Components::installed(); }
