@@ -87,7 +87,7 @@ TEST_CASE(
   const std::string accuracy = "validation.split = 0.1\n[sweep]\nmetric = \"val_accuracy\"\n";
   CHECK(sweep_of(accuracy + in).sweep.goal() == std::string("max"));
   CHECK(sweep_of(accuracy + "goal = \"min\"\n" + in).sweep.goal() == std::string("min"));
-  const std::string held_out = "validation.split = 0.1\n[sweep]\nmetric = ";
+  const std::string held_out = "metrics = [\"auroc\", \"error_rate\"]\nvalidation.split = 0.1\n[sweep]\nmetric = ";
   CHECK(sweep_of(held_out + "\"val_auroc\"\n" + in).sweep.metric.cost(0.75) == -0.75);
   CHECK(sweep_of(held_out + "\"val_error_rate\"\n" + in).sweep.metric.cost(0.75) == 0.75);
   CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
