@@ -147,23 +147,22 @@ void start(Parts& p) {
   p.state.freeze = e.freeze;
   const record::RunDirectory directory(t.run_directory);
   if (t.rank == 0) start_records(p, directory);
-  p.checkpointer.emplace(train::CheckpointerParts{
-      .folder = directory.checkpoints(),
-      .options = e.checkpoint,
-      .metric = e.best_metric(),
-      .rank = t.rank,
-      .devices = t.devices,
-      .group = p.groups.main,
-      .control = p.groups.control,
-      .model = *p.model,
-      .states = train::states_of({.experiment = e,
-                                  .rank = t.rank,
-                                  .group = p.groups.main,
-                                  .model = *p.model,
-                                  .optimizer = *p.optimizer,
-                                  .ema = p.ema ? &*p.ema : nullptr}),
-      .documents = documents_of(p.data.sets),
-      .recorder = p.recorder ? &*p.recorder : nullptr});
+  p.checkpointer.emplace(train::CheckpointerParts{.folder = directory.checkpoints(),
+                                                  .options = e.checkpoint,
+                                                  .metric = e.best_metric(),
+                                                  .rank = t.rank,
+                                                  .devices = t.devices,
+                                                  .group = p.groups.main,
+                                                  .control = p.groups.control,
+                                                  .model = *p.model,
+                                                  .states = train::states_of({.experiment = e,
+                                                                              .rank = t.rank,
+                                                                              .group = p.groups.main,
+                                                                              .model = *p.model,
+                                                                              .optimizer = *p.optimizer,
+                                                                              .ema = p.ema ? &*p.ema : nullptr}),
+                                                  .documents = documents_of(p.data.sets),
+                                                  .recorder = p.recorder ? &*p.recorder : nullptr});
   if (saved) p.checkpointer->restore(*saved);
   if (saved && t.rank == 0) tell_of_average(e, *saved, record::Console(t.console));
   take_over(p.state, t, p.request);

@@ -52,7 +52,8 @@ float norm_in_lanes(const float* numbers, std::int64_t count) {
 // Does this machine's torch sum so? Another build, or another CPU, may not: then torch's own operator is asked.
 bool torch_sums_in_lanes() {
   constexpr std::int64_t kImage = 64;  // is tried in channels_last, too
-  for (const std::int64_t count : {std::int64_t{1}, std::int64_t{2}, std::int64_t{7}, std::int64_t{13}, kImage, std::int64_t{1003}}) {
+  for (const std::int64_t count :
+       {std::int64_t{1}, std::int64_t{2}, std::int64_t{7}, std::int64_t{13}, kImage, std::int64_t{1003}}) {
     for (const double scale : {0.37, 91.7, 3e-3}) {
       at::Tensor numbers = at::arange(count, at::kFloat).mul(1.7).sin().mul(scale);
       if (count == kImage) numbers = numbers.view({2, 4, 4, 2}).contiguous(at::MemoryFormat::ChannelsLast);
@@ -69,9 +70,7 @@ bool is_plain(const at::Tensor& tensor) {
          tensor.is_non_overlapping_and_dense();
 }
 
-bool are_plain(const std::vector<at::Tensor>& tensors) {
-  return std::all_of(tensors.begin(), tensors.end(), is_plain);
-}
+bool are_plain(const std::vector<at::Tensor>& tensors) { return std::all_of(tensors.begin(), tensors.end(), is_plain); }
 
 // Calls work(i) for each of the tensors, on several threads where they are large.
 template <class Work>
@@ -88,9 +87,8 @@ void for_each_tensor(const std::vector<at::Tensor>& tensors, const Work& work) {
 at::Tensor plain_norms(const std::vector<at::Tensor>& tensors) {
   at::Tensor norms = at::zeros({static_cast<std::int64_t>(tensors.size())}, at::kFloat);
   float* const to = norms.mutable_data_ptr<float>();
-  for_each_tensor(tensors, [&](std::size_t i) {
-    to[i] = norm_in_lanes(tensors[i].const_data_ptr<float>(), tensors[i].numel());
-  });
+  for_each_tensor(
+      tensors, [&](std::size_t i) { to[i] = norm_in_lanes(tensors[i].const_data_ptr<float>(), tensors[i].numel()); });
   return norms;
 }
 

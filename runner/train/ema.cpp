@@ -99,7 +99,8 @@ void Ema::share_out(Shared& shared) {
     const std::int64_t from = std::max(begin, place);
     const std::int64_t to = std::min(end, place + numbers);
     if (from < to) {
-      pieces_.push_back({.average = shared.share.narrow(0, from - begin, to - from), .member = member, .from = from - place});
+      pieces_.push_back(
+          {.average = shared.share.narrow(0, from - begin, to - from), .member = member, .from = from - place});
     }
     place += numbers;
   }

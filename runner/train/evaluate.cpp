@@ -22,8 +22,7 @@ struct Answer {
 // Under the casts of the precision, as in training.
 Answer forward(const Evaluator& e, const datasets::Batch& batch) {
   const model::Autocast casts(e.numerics.precision, e.device);
-  const at::Tensor output =
-      model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
+  const at::Tensor output = model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
   const at::Tensor target = only_target(batch.targets).to(output.device());
   return {.output = output, .target = target, .loss = e.loss(output, target)};
 }

@@ -31,7 +31,7 @@ struct StepperParts {
   Checkpointer& checkpointer;
   StepExchange& exchange;
   record::RankProgress& progress;
-  Scaler* scaler;  // of fp16; else null
+  Scaler* scaler;                                          // of fp16; else null
   std::function<void(std::int64_t samples)> batch_loaded;  // is called with the size of each micro-batch
 };
 

@@ -102,7 +102,7 @@ class Trainer {
   Rules rules_;
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
   bool announced_ = false;     // the epoch under way, in the log
-  bool first_step_ = true;                                   // of this process
+  bool first_step_ = true;     // of this process
   bool stopping_ = false;
   bool given_up_ = false;
   bool save_by_time_ = false;  // all ranks agree that the step that was done last is saved because of the time

@@ -17,7 +17,7 @@ struct StepRecord {
   std::int64_t step = 0;
   double loss = 0;
   double lr = 0;
-  std::int64_t samples = 0;  // of all ranks
+  std::int64_t samples = 0;              // of all ranks
   std::optional<double> grad_norm = {};  // before clipping; nothing: the norm is not clipped
   bool skipped = false;                  // its gradients were not finite, and no parameter changed
 };
