@@ -25,7 +25,7 @@ struct EvaluateRequest {
   static constexpr const char* kVerb = "evaluate";
 
   bool whole = false;  // on all samples of [dataset] instead of validation and test; their names have no prefix
-  bool raw = false;  // the weights that training changes, not their average
+  bool raw = false;    // the weights that training changes, not their average
 
   void fields(config::Fields& f) {
     f({.name = "whole"}, whole);

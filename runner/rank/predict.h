@@ -59,7 +59,7 @@ struct PredictRequest {
   std::int64_t ranks = 1;
   std::int64_t batch_size = 0;
   std::string form = "csv";  // "csv", "npy" or "parquet"
-  bool raw = false;  // the weights that training changes, not their average
+  bool raw = false;          // the weights that training changes, not their average
 
   void fields(config::Fields& f) {
     f({.name = "from"}, from);

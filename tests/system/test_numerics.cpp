@@ -6,8 +6,8 @@ namespace ddp::system_test {
 namespace {
 
 // The scale is too large at first, so that steps are skipped; all gradients are clipped.
-const std::vector<std::string> kAll{"--set", "precision=fp16", "--set", "ema={decay=0.9, every=2}", "--set",
-                                    "clip.norm=0.05"};
+const std::vector<std::string> kAll{"--set", "precision=fp16", "--set", "ema={decay=0.9, every=2}",
+                                    "--set", "clip.norm=0.05"};
 
 std::string average_of(const RunFolder& run) { return text_of(run.path() / "checkpoints/latest/ema.safetensors"); }
 

@@ -1,5 +1,5 @@
-#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/randn.h>
 
 #include "catch.h"

@@ -17,8 +17,9 @@ struct Averaged {
   Averaged() {
     torch::nn::BatchNorm1d norm(5);
     norm->bias.requires_grad_(false);
-    model = dist::parallels().build("single", config::Value::object(),
-                                    {.module = torch::nn::AnyModule(norm), .group = nullptr, .devices = {}, .options = {}});
+    model =
+        dist::parallels().build("single", config::Value::object(),
+                                {.module = torch::nn::AnyModule(norm), .group = nullptr, .devices = {}, .options = {}});
   }
   void change() const {
     const at::NoGradGuard no_grad;
@@ -90,7 +91,8 @@ TEST_CASE("an average that was saved goes on, and one of another model is refuse
   CHECK(at::equal(named_in(restored.weights(), "weight"), named_in(saved, "weight")));
   CHECK(restored.state().at("updates") == 1);
   CHECK_THROWS_AS(restored.load({saved.front()}, "ema.safetensors"), Error);
-  CHECK_THROWS_AS(restored.load({{"weight", at::rand_like(saved.front().second).view({5, 1})}}, "ema.safetensors"), Error);
+  CHECK_THROWS_AS(restored.load({{"weight", at::rand_like(saved.front().second).view({5, 1})}}, "ema.safetensors"),
+                  Error);
 }
 
 }  // namespace ddp::train

@@ -91,12 +91,8 @@ class Processes {
   void start_rank(int r) {
     const int from = pipes_.to_ranks[static_cast<std::size_t>(r)].from.get();
     const int to = pipes_.from_ranks[static_cast<std::size_t>(r)].to.get();
-    const rank::PredictRequest request{.from = from,
-                                       .to = to,
-                                       .ranks = ranks_,
-                                       .batch_size = p_.batch_size,
-                                       .form = p_.form,
-                                       .raw = p_.raw};
+    const rank::PredictRequest request{
+        .from = from, .to = to, .ranks = ranks_, .batch_size = p_.batch_size, .form = p_.form, .raw = p_.raw};
     start(r, {from, to}, [&] { return p_.library.serve(task_of_process(r), request); });
   }
 
