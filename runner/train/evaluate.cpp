@@ -22,12 +22,7 @@ struct Answer {
 Answer answer(const Evaluator& e, const datasets::Batch& batch) {
   const model::Autocast casts(e.numerics.precision, e.device);
   const at::Tensor output = model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
-<<<<<<< HEAD
   return {.output = output, .loss = e.loss.measure(output, only_target(batch.targets), batch.samples())};
-=======
-  const at::Tensor target = only_target(batch.targets).to(output.device());
-  return {.output = output, .target = target, .loss = e.loss(output, target)};
->>>>>>> w-prec
 }
 
 // A batch's row: how many samples, how much their targets count, the sum of their losses, then the parts of each
