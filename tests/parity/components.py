@@ -371,7 +371,7 @@ def group_matches(pattern, name, parameter):
 def learning_rate(section, lr, step, total):
     """The rate of optimizer step `step` (from 0) of `total`."""
     options = {"name": "constant", "warmup_steps": 0} | section
-    warmup = options["warmup_steps"]
+    warmup = options.get("warmup", options["warmup_steps"])
     if step < warmup:
         return lr * (step + 1) / warmup
     p = (step - warmup) / max(1, total - warmup)
