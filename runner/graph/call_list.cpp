@@ -160,20 +160,24 @@ c10::IValue Executor::late_argument(const CallList::Late& late) const {
   return numbers;
 }
 
+// A result may be no tensor at all, and kernels that get none where they need one do not look: it becomes None.
+void Executor::take_result(CallList::Slot slot, c10::IValue value) {
+  if (slot == CallList::kNone) return;
+  if (value.isTensor() && !value.toTensor().defined()) value = {};
+  values_[static_cast<std::size_t>(slot)] = std::move(value);
+}
+
 void Executor::take_results(const CallList::Call& call) {
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const CallList::Result& result = call.results[i];
     if (!result.is_list) {
-      const CallList::Slot slot = result.slots.front();
-      if (slot != CallList::kNone) values_[static_cast<std::size_t>(slot)] = std::move(stack_[i]);
+      take_result(result.slots.front(), std::move(stack_[i]));
       continue;
     }
     const std::vector<at::Tensor> tensors = stack_[i].toTensorVector();
     TORCH_CHECK(tensors.size() == result.slots.size(), "returns ", tensors.size(), " tensors, and the graph takes ",
                 result.slots.size());
-    for (std::size_t k = 0; k < tensors.size(); ++k) {
-      if (result.slots[k] != CallList::kNone) values_[static_cast<std::size_t>(result.slots[k])] = tensors[k];
-    }
+    for (std::size_t k = 0; k < tensors.size(); ++k) take_result(result.slots[k], tensors[k]);
   }
   stack_.clear();
 }

@@ -101,6 +101,7 @@ class Executor {
   void push_arguments(const CallList::Call& call);
   void require_own() const;
   void take_results(const CallList::Call& call);
+  void take_result(CallList::Slot slot, c10::IValue value);
   c10::IValue late_argument(const CallList::Late& late) const;
   void clear();
 

@@ -14,7 +14,7 @@ constexpr double kMostScale = 1e6;
 
 // Sizes, steps and margins of windows over images, in numbers that kernels compute with.
 void check_windows(const CheckedArguments& given) {
-  constexpr std::size_t kArguments = 8;
+  constexpr std::size_t kArguments = 7;
   for (std::size_t i = 0; i < kArguments; ++i) {
     if (!given.has(i)) continue;
     for (const std::int64_t number : given.numbers(i)) {
@@ -24,7 +24,7 @@ void check_windows(const CheckedArguments& given) {
 }
 
 const std::vector<std::string_view> kWindowArguments = {"kernel_size", "stride",         "padding", "dilation",
-                                                        "output_size", "output_padding", "pad",     "step"};
+                                                        "output_size", "output_padding", "pad"};
 
 // oneDNN computes addresses from steps that lead far beyond the image.
 void check_convolution(const CheckedArguments& given) {

@@ -89,6 +89,12 @@ void check_attention(const CheckedArguments& given) {
   }
 }
 
+// The kernel of the gradient begins with the first row.
+void check_distances(const CheckedArguments& given) {
+  const at::Tensor& rows = given.tensor(0);
+  given.require(rows.dim() == 2 && rows.size(0) > 0, 0, "has to be of 2 dimensions, and a row or more");
+}
+
 }  // namespace
 
 const std::vector<ArgumentRule>& layer_rules() {
@@ -101,6 +107,7 @@ const std::vector<ArgumentRule>& layer_rules() {
       {{"scaled_dot_product_attention", "_scaled_dot_product_attention_math"},
        {"query", "key", "value", "attn_mask", "enable_gqa"},
        check_attention},
+      {{"pdist"}, {"self"}, check_distances},
   };
   return rules;
 }

@@ -189,6 +189,12 @@ TEST_CASE("convolutions step no wider than their input or their weight") {
   check_refused(named.with("padding", "valid").with("stride", Sizes{1 << 20}), "`stride` has to hold steps");
 }
 
+TEST_CASE("distances between rows need a row") {
+  const OneCall distances = OneCall("pdist");
+  check_admitted(distances.with("self", at::rand({4, 3})));
+  check_refused(distances.with("self", at::rand({0, 3})), "aten.pdist: `self` has to be of 2 dimensions");
+}
+
 TEST_CASE("a row of whole numbers needs a step that is none less than 1") {
   const OneCall row =
       OneCall("arange", "start_step").with("start", 0).with("end", 4).with("device", c10::Device(at::kCPU));
