@@ -11,7 +11,8 @@ const std::string kDigits =
     "optimizer = { name = \"adam\", lr = 0.01 }\n[validation]\nsplit = 0.2\n[test]\nsplit = 0.1\n";
 
 const std::string kNumbers =
-    "model = \"linear\"\ndataset = { name = \"random_pairs\", targets = 3 }\nloss = \"mse\"\nepochs = 1\nthreads = 1\n"
+    "model = { name = \"linear\", out_features = 3 }\ndataset = { name = \"random_pairs\", targets = 3 }\nloss = "
+    "\"mse\"\nepochs = 1\nthreads = 1\n"
     "[validation]\nsplit = 0.2\n";
 
 void check_refused(const std::string& file, const std::vector<std::string>& sets, const std::string& what,
@@ -110,7 +111,7 @@ TEST_CASE("where a class is absent the area under the curve is null, which is ne
   CHECK(summary.at("final").at("val_auroc").is_null());
   CHECK(summary.at("best").empty());
   CHECK(f.workspace.run({"show", "small"}).code == 0);
-  CHECK(f.workspace.run({"report"}).code == 0);
+  CHECK(f.workspace.run({"report", "small"}).code == 0);
   const Outcome eval = f.workspace.run({"eval", "small", "--json"});
   INFO(eval.err);
   CHECK(Json::parse(eval.out).at("metrics").at("val_auroc").is_null());
