@@ -23,13 +23,14 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
 
 // The gradients are sums over all ranks: each rank decides the same.
 void Stepper::update(double lr, StepOutcome& outcome) {
+  // Of a step that changes no weights too: their average takes every step.
+  p_.checkpointer.before_update();
   if (p_.scaler != nullptr || clip_.on()) {
     const std::vector<at::Tensor> gradients = gradients_of(p_.model.parameters());
     if (p_.scaler != nullptr) outcome.skipped = !p_.scaler->unscale(gradients);
     outcome.grad_norm = clip_(gradients);
   }
   if (outcome.not_finite || outcome.skipped) return;
-  p_.checkpointer.before_update();
   p_.optimizer.step(lr);
 }
 

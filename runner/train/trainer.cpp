@@ -147,7 +147,8 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
                           .samples = all.samples,
                           .nothing_counts = all.weight == 0,
                           .skipped = outcome.skipped};
-  if (outcome.grad_norm.defined()) step.grad_norm = outcome.grad_norm.item<double>();
+  // Reading it waits for the device.
+  if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step)) step.grad_norm = outcome.grad_norm.item<double>();
   p_.recorder->step(step);
 }
 
@@ -278,7 +279,7 @@ void Trainer::test() {
   // Rank 0 has written the last checkpoint.
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
-  p_.model.load(best.weights(/*raw=*/p_.ema == nullptr), "the best checkpoint");
+  p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
   const record::TestRecord measured{
       .epoch = best.state.epoch, .step = best.state.step, .metrics = measure_as_it_is(*p_.test, "test_")};
   if (p_.recorder) p_.recorder->test(measured);

@@ -51,7 +51,7 @@ void RunRecorder::step(const StepRecord& r) {
     console_.line("warning: the loss of step " + std::to_string(r.step) +
                   " is not finite; later ones are told in metrics.jsonl");
   }
-  if (r.step % every_ != 0) return;
+  if (!writes(r.step)) return;
   const double per_second = rate(samples_since_, now - last_line_);
   log_.append(to_line(r, per_second, now));
   if (follower_ != nullptr) follower_->step(r, per_second, now);
@@ -82,7 +82,11 @@ void RunRecorder::validation(const ValidationRecord& r, const config::Metric& ju
 }
 
 void RunRecorder::matrices(const config::Value& by_name, std::int64_t step) {
-  keep_matrices(run_, by_name, step);
+  try {
+    keep_matrices(run_, by_name, step);
+  } catch (const std::exception& error) {
+    console_.line("warning: the matrices of step " + std::to_string(step) + " were not written: " + error.what());
+  }
 }
 
 void RunRecorder::test(const TestRecord& r) {

@@ -36,6 +36,8 @@ class RunRecorder {
               double seconds, MetricsFollower* follower);
 
   void step(const StepRecord& record);
+  // Tells whether step() writes a line of this step.
+  bool writes(std::int64_t step) const { return step % every_ == 0; }
   // `judged_by`: the metric whose best value is kept.
   void epoch(const EpochRecord& record, const config::Metric& judged_by);
   void validation(const ValidationRecord& record, const config::Metric& judged_by);
