@@ -271,6 +271,7 @@ class Loss:
     def __init__(self, section):
         self.options = {"name": section} if isinstance(section, str) else dict(section)
         self.function = LOSSES[self.options.pop("name")]
+        self.of_labels = self.function is bce_with_logits
         self.ignored = self.options.get("ignore_index", -100)
         self.divides = "ignore_index" in self.options  # by the targets that count, of the whole step
 

@@ -92,10 +92,10 @@ def gather(world, folder):
 def metrics_of(ranks):
     """The metrics of all ranks' batches; see Trainer.measure."""
     batches = sorted(batch for rank in ranks for batch in rank)
-    weight = in_order(batch[3] for batch in batches)
+    weight = in_order(batch[4] for batch in batches)
     measured = {"loss": in_order(batch[1] for batch in batches) / weight}
     if batches[0][2] is not None:
-        measured["accuracy"] = sum(batch[2] for batch in batches) / sum(batch[4] for batch in batches)
+        measured["accuracy"] = sum(batch[2] for batch in batches) / sum(batch[3] for batch in batches)
     return measured
 
 

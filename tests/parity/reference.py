@@ -267,22 +267,30 @@ class Trainer:
         everyone = [None] * self.world
         dist.all_gather_object(everyone, batches)
         losses = [batch[1] for batch in sorted(batch for rank in everyone for batch in rank)]
-        loss = functools.reduce(operator.add, losses) / sum(batch[3] for rank in everyone for batch in rank)
+        loss = functools.reduce(operator.add, losses) / sum(batch[4] for rank in everyone for batch in rank)
         if self.best is None or loss < self.best[0]:
             self.best = loss, copy.deepcopy(self.evaluated.state_dict())
+
+    def right(self, output, y):
+        """(how many targets are right, of how many); (None, None) where they are neither classes nor labels"""
+        if not y.is_floating_point():
+            counted = y != self.loss.ignored
+            return ((output.argmax(dim=output.dim() - 1) == y) & counted).sum().item(), counted.sum().item()
+        if self.loss.of_labels:
+            return ((output > 0) == (y > 0.5)).sum().item(), y.numel()
+        return None, None
 
     @torch.no_grad()
     def measure(self, held_out):
         """The bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod world.
 
-        Returns [batch, summed loss, correct (None without classes), what the loss counts, targets] of each."""
+        Returns [batch, summed loss, right targets, targets, what the loss counts] of each; see right()."""
         if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
             for buffer in self.evaluated.buffers():
                 dist.broadcast(buffer, src=0)
         self.evaluated.eval()
         # A generator of its own: evaluation must not move the one that training draws from.
         loader = DataLoader(held_out, batch_size=self.batch_size, generator=torch.Generator())
-        classes = not torch.as_tensor(held_out[0][1]).is_floating_point()
         batches = []
         for index, (x, y) in enumerate(loader):
             if index % self.world != self.rank:
@@ -290,7 +298,6 @@ class Trainer:
             with self.casts():
                 output = self.answer_of(self.evaluated, x)
                 loss, weight = self.loss.measure(output, y)
-            correct = (output.argmax(dim=output.dim() - 1) == y).sum().item() if classes else None
-            batches.append([index, loss, correct, weight, y.numel()])
+            batches.append([index, loss, *self.right(output, y), weight])
         self.evaluated.train()
         return batches
