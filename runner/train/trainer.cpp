@@ -70,9 +70,8 @@ void Trainer::restore_rules() {
     if (saved != state_.rules.end()) restore_rule(name, *rule, saved->second);
   }
   const config::Value stop = state_.rules.contains("stop") ? state_.rules.at("stop") : config::Value();
-  if (state_.ended_by == record::kAllSteps) return;
   if (!record::still_ended(p_.experiment, state_.ended_by, stop, state_.seconds)) return;
-  stopped_by_ = state_.ended_by;
+  stopped_by_ = state_.ended_by == record::kAllSteps ? record::kPatience : state_.ended_by;
   stopping_ = true;
 }
 

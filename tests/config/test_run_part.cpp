@@ -91,4 +91,25 @@ TEST_CASE("a rule that follows a metric of validation needs one, and a metric th
   CHECK(complaint("[scheduler]\nname = \"plateau\"") == "");
 }
 
+TEST_CASE("a plateau can follow a metric of a family, such as val_top5, where it is measured") {
+  const auto following = [](const std::string& metric) {
+    return complaint(
+        "metrics = [\"top5\"]\nvalidation = { split = 0.5 }\n[scheduler]\nname = \"plateau\"\nmetric = \"" + metric +
+        "\"");
+  };
+  CHECK(following("val_top5") == "");
+  CHECK(contains(following("val_top3"), "\"val_top3\" is not measured"));
+  CHECK(contains(following("val_topN"), "there is no metric \"val_topN\""));
+  CHECK(contains(following("top5"), "there is no metric \"top5\""));
+}
+
+TEST_CASE("the option metric of a scheduler of the user's own is not checked") {
+  Components components = sample_components();
+  const Option metric{.name = "metric", .types = {Type::text}};
+  components.add("scheduler", {.name = "mine", .options = {metric}});
+  const Scratch scratch;
+  scratch.write("x.toml", kModelAndDataset + "[scheduler]\nname = \"mine\"\nmetric = \"val_mine\"\n");
+  CHECK(error_of([&] { load("x.toml", {}, components); }) == "");
+}
+
 }  // namespace ddp::config

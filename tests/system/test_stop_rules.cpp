@@ -52,6 +52,28 @@ TEST_CASE("a run that is given more patience goes on to the bits of one that had
   CHECK(f.run.model() == whole.model);
 }
 
+TEST_CASE("patience that is over at the last step ends a run that is given more steps too, as from the start") {
+  const FinishedRun f(kValidated + kImpatient, {"epochs=3"});
+  CHECK(f.run.summary().at("stopped_by").is_null());
+  const Outcome longer = f.resume({"small", "--set", "epochs=20"});
+  INFO(longer.err);
+  CHECK(longer.code == 0);
+  CHECK(contains(longer.err,
+                 "this run has ended after step 18, by stop.patience; let it go on with --set "
+                 "stop.patience=…"));
+  CHECK(f.run.last_step() == 18);
+  CHECK(contains(f.workspace.run({"fork", "small", "--set", "epochs=20"}).err, "by stop.patience"));
+  CHECK(contains(f.resume({"small"}).err, "has done its 18 steps"));
+  const FinishedRun whole(kValidated + kImpatient, {"epochs=20"});
+  CHECK(whole.run.last_step() == 18);
+  CHECK(f.run.model() == whole.model);
+  const Outcome patient = f.resume({"small", "--set", "epochs=20", "--set", "stop.patience=4"});
+  INFO(patient.err);
+  REQUIRE(patient.code == 0);
+  CHECK(f.run.summary().at("epochs") == 5);
+  CHECK(f.run.summary().at("stopped_by") == "patience");
+}
+
 TEST_CASE("patience inside an epoch ends the run at that validation") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=50", "validation.every=\"4 steps\""});
   CHECK(f.run.last_step() == 12);

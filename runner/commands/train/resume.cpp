@@ -73,8 +73,8 @@ int resume(const ResumeOptions& o) {
 // This run has done all of its steps: says so, and sees to it that its summary does.
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
-  const std::string& rule = point.position.ended_by;
-  if (point.ended_by_rule()) {
+  const std::string rule = point.ended_by_rule();
+  if (!rule.empty()) {
     log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
               "; let it go on with --set stop." + rule + "=…");
   } else {

@@ -248,7 +248,11 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
 
 bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
 
-bool ResumePoint::ended_by_rule() const { return !position.ended_by.empty() && position.ended_by != record::kAllSteps; }
+std::string ResumePoint::ended_by_rule() const {
+  if (position.ended_by != record::kAllSteps) return position.ended_by;
+  const bool has_more = !launch::has_done_all_steps(prepared.plan.experiment, position);
+  return has_more && nothing_to_do() ? record::kPatience : "";
+}
 
 std::string ResumePoint::told_changes() const {
   const auto text = [](const config::Value& value) {

@@ -118,7 +118,7 @@ void check_measures(const Node& root, const Components& components, Problems& pr
 
 // The metrics that rules follow must be measured.
 void check_metrics(const Node& root, const Components& components, Problems& problems) {
-  for (const char* path : {"checkpoint.metric", "stop.metric", "scheduler.metric"}) {
+  for (const char* path : {"checkpoint.metric", "stop.metric"}) {
     if (const Node* metric = root.at_path(path)) check_measured(*metric, root, components, problems);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/check/phrases.h"
+#include "config/check/rules.h"
 #include "config/run_part.h"
 
 namespace ddp::config {
@@ -17,15 +18,26 @@ void check_warmup(const Node& root, Problems& problems) {
                "give one of them");
 }
 
+// The option "metric" of another scheduler, such as one of the user's own, may mean something else.
+bool follows_metric(const Experiment& e) { return e.scheduler.name == "plateau"; }
+
+// "val_top5" is one of a family.
+bool is_of_family(const std::string& name, const Components& components) {
+  if (!name.starts_with(kOfValidation)) return false;
+  const Spec* spec = find_metric(name.substr(kOfValidation.size()), components);
+  return spec && spec->traits.contains("number");
+}
+
 // The options of a component name a metric as a text: supply_names() does not reach them.
-void check_metric_name(const Node& root, const Experiment& e, const Components& components, Problems& problems) {
-  const Spec* spec = components.find("scheduler", e.scheduler.name);
+void check_metric(const Node& root, const Components& components, Problems& problems) {
   const Node* metric = root.at_path("scheduler.metric");
-  if (!spec || !metric || !metric->text()) return;
+  if (!metric || !metric->text() || metric->text()->empty()) return;
   const std::string name = *metric->text();
   const std::vector<std::string> known = metric_names(components);
-  if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return;
-  problems.add(metric->place, "there is no metric " + in_quotes(name), suggestion(name, known, "metrics"));
+  if (std::find(known.begin(), known.end(), name) == known.end() && !is_of_family(name, components)) {
+    problems.add(metric->place, "there is no metric " + in_quotes(name), suggestion(name, known, "metrics"));
+  }
+  check_measured(*metric, root, components, problems);
 }
 
 void refuse_epochs(const Node& value, const std::string& why, Problems& problems) {
@@ -39,14 +51,14 @@ void refuse_epochs(const Node& value, const std::string& why, Problems& problems
 // Is the metric train_loss, which has a value at an epoch's end?
 bool needs_epochs(const Node& root, const std::string& path, const Experiment& e) {
   const Node* metric = root.at_path(path);
-  return !e.metric_named(metric ? metric->text().value_or("") : "").name.starts_with("val_");
+  return !e.metric_named(metric ? metric->text().value_or("") : "").name.starts_with(kOfValidation);
 }
 
 }  // namespace
 
 void check_scheduler(const Node& root, const Experiment& e, const Components& components, Problems& problems) {
   check_warmup(root, problems);
-  check_metric_name(root, e, components, problems);
+  if (follows_metric(e)) check_metric(root, components, problems);
 }
 
 void check_endless_rules(const Node& root, const Experiment& e, const std::string& why, Problems& problems) {
@@ -55,7 +67,7 @@ void check_endless_rules(const Node& root, const Experiment& e, const std::strin
   }
   constexpr const char* kRemedy = "follow a metric of validation, with every = \"250 steps\"";
   const Node* scheduler = root.at_path("scheduler.name");
-  if (scheduler && e.scheduler.name == "plateau" && needs_epochs(root, "scheduler.metric", e)) {
+  if (scheduler && follows_metric(e) && needs_epochs(root, "scheduler.metric", e)) {
     problems.add(scheduler->place, why + ", and train_loss has a value at their ends alone", kRemedy);
   }
   const Node* patience = root.at_path("stop.patience");

@@ -111,7 +111,7 @@ bool schedule_acts(const Experiment& e, std::int64_t warmup, const config::Lengt
 
 // How often before its end a run knows a new value of a metric: at validations, or of train_loss at an epoch's end.
 std::int64_t judgements(const Experiment& e, const std::string& metric, const config::Length& run) {
-  if (!metric.starts_with("val_")) return run.epochs - 1;
+  if (!metric.starts_with(config::kOfValidation)) return run.epochs - 1;
   const config::Period every = e.validation.period();
   return every.steps > 0 ? (run.steps - 1) / every.steps : (run.epochs - 1) / every.epochs;
 }
@@ -182,6 +182,30 @@ void add_of_devices(const config::Loaded& loaded, const Plan& plan, Ineffective&
   if (!untried.empty()) found.add_line(untried + ": not tried on a GPU yet; compare with a run without it");
 }
 
+// The first step after which the run validates.
+std::int64_t first_validation(const Experiment& e, const config::Length& run) {
+  const config::Period every = e.validation.period();
+  const std::int64_t step = every.steps > 0 ? every.steps : every.epochs * run.steps_per_epoch;
+  return std::min(step, run.steps);
+}
+
+// Before its first update the average has the weights that training begins with.
+void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& found) {
+  if (!e.ema.on()) return;
+  const std::int64_t every = *e.ema.every;
+  if (every > run.steps) {
+    found.add("ema.every",
+              "is more than the " + std::to_string(run.steps) +
+                  " steps of the run: the average stays at the weights before training, which are what is measured",
+              "use a smaller number, or leave [ema] out");
+  } else if (const std::int64_t step = first_validation(e, run); e.validation.exists() && every > step) {
+    found.add("ema.every",
+              "is " + std::to_string(every) + ", and the run validates after step " + std::to_string(step) +
+                  ": until the first update it measures the weights before training",
+              "use at most " + std::to_string(step) + ", or validate later");
+  }
+}
+
 void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
   const Experiment& e = plan.experiment;
   const std::int64_t steps = w.length.steps;
@@ -191,6 +215,7 @@ void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
               "use a smaller number");
   }
   if (!e.steps) add_of_saves(e, steps, found);
+  add_of_ema(e, w.length, found);
 }
 
 }  // namespace

@@ -14,8 +14,11 @@ int train(Training t, const Part& part) {
 }
 
 bool has_ended(const config::Experiment& e, const record::Position& position) {
-  const bool by_rule = position.ended_by != record::kAllSteps;
-  if (by_rule && record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;
+  if (record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;
+  return has_done_all_steps(e, position);
+}
+
+bool has_done_all_steps(const config::Experiment& e, const record::Position& position) {
   return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
 }
 

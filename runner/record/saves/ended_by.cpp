@@ -1,5 +1,7 @@
 #include "record/saves/ended_by.h"
 
+#include "record/saves/checkpoint_index.h"
+
 namespace ddp::record {
 namespace {
 
@@ -19,7 +21,7 @@ bool patience_has_ended(const config::Experiment& e, const config::Value& stop) 
 
 bool still_ended(const config::Experiment& e, const std::string& ended_by, const config::Value& stop, double seconds) {
   if (ended_by.empty()) return false;
-  if (ended_by == kPatience) return patience_has_ended(e, stop);
+  if (ended_by == kPatience || ended_by == kAllSteps) return patience_has_ended(e, stop);
   if (ended_by == kMaxTime) return e.stop.seconds() && seconds >= *e.stop.seconds();
   return true;
 }
