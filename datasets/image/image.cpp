@@ -89,14 +89,6 @@ void Image::resample(const format::ImageSize& size) {
   columns_ = {.size = size.width, .count = size.width};
 }
 
-// Decodes a part of the file, which becomes the source.
-void Image::decode(const format::Rectangle& part) {
-  kept_ = at::empty({part.height, part.width, 3}, at::kByte);
-  if (kept_.numel() > 0) file_->decode(part, kept_.mutable_data_ptr<std::uint8_t>());
-  source_ = view_of(kept_.permute({2, 0, 1}));
-  file_ = nullptr;
-}
-
 // Is the image a part of the source, as it lies there?
 bool Image::is_plain() const {
   return rows_.count == rows_.size && columns_.count == columns_.size && !rows_.flipped && !columns_.flipped;
@@ -118,12 +110,17 @@ at::Tensor Image::pixels() {
 
 void Image::write(const PixelScale& scale, float* to) { copy(scale, to); }
 
-// Decodes what is left of the file.
+// Decodes what is left of the file, which becomes the source.
 void Image::decode_part() {
   if (!file_) return;
-  decode({.top = rows_.begin, .left = columns_.begin, .height = rows_.count, .width = columns_.count});
+  const format::Rectangle part = {
+      .top = rows_.begin, .left = columns_.begin, .height = rows_.count, .width = columns_.count};
+  kept_ = at::empty({part.height, part.width, 3}, at::kByte);
+  if (kept_.numel() > 0) file_->decode(part, kept_.mutable_data_ptr<std::uint8_t>());
+  source_ = view_of(kept_.permute({2, 0, 1}));
   rows_.begin = 0;
   columns_.begin = 0;
+  file_ = nullptr;
 }
 
 // Writes what the scale makes of each pixel: [c, h, w].
@@ -146,28 +143,34 @@ void Image::copy(const Scale& scale, Number* to) {
 }
 
 // Resamples what is left of the image, up to the last pass.
-Resampling Image::resample_part() {
+Resampling Image::resample_part() const {
   const auto places = [](const Axis& axis) {
     return Places{.begin = axis.begin, .count = axis.count, .flipped = axis.flipped};
   };
-  Axis& rows = resampled_->rows;
-  Axis& columns = resampled_->columns;
+  const Axis& rows = resampled_->rows;
+  const Axis& columns = resampled_->columns;
   Resampling resampling({.height = rows.count, .width = columns.count}, resampled_->size, places(rows_),
                         places(columns_));
   format::Rectangle part = resampling.needed();
   part.top += rows.begin;
   part.left += columns.begin;
   if (file_) {
-    decode(part);
-    rows.begin -= part.top;
-    columns.begin -= part.left;
-    part.top = part.left = 0;
+    file_->decode_rows(part, [&](const std::uint8_t* pixels, std::int64_t height, std::int64_t stride) {
+      resampling.take({.data = pixels,
+                       .channels = 3,
+                       .height = height,
+                       .width = part.width,
+                       .channel_stride = 1,
+                       .row_stride = stride,
+                       .column_stride = 3});
+    });
+    return resampling;
   }
   PixelView view = source_;
   view.data += part.top * view.row_stride + part.left * view.column_stride;
   view.height = part.height;
   view.width = part.width;
-  resampling.start(view);
+  resampling.take(view);
   return resampling;
 }
 

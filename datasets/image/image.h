@@ -77,9 +77,8 @@ class Image {
   };
 
   void begin();
-  void decode(const format::Rectangle& part);
   void decode_part();
-  Resampling resample_part();
+  Resampling resample_part() const;
   bool is_plain() const;
   bool is_empty() const { return rows_.count == 0 || columns_.count == 0; }
   template <class Scale, class Number>

@@ -1,7 +1,6 @@
 #include "datasets/image/resampling.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "datasets/image/resampled_rows.h"
 
@@ -50,24 +49,31 @@ format::Rectangle Resampling::needed() const {
 }
 
 std::uint8_t* Resampling::kept_row(std::int64_t channel, std::int64_t row) {
-  return kept_.data() + (channel * (rows_.end - rows_.begin) + row) * stride_;
+  return kept_.get() + (channel * needed().height + row) * stride_;
 }
 
-void Resampling::start(const PixelView& part) {
-  kept_.resize(static_cast<std::size_t>(part.channels * part.height * stride_));
-  if (part.channels == 3) return start_rgb(part);
-  for (std::int64_t row = 0; row < part.height; ++row) {
-    resample_column(part.data + row * part.row_stride, part.column_stride, columns_, kept_row(0, row));
+void Resampling::take(const PixelView& rows) {
+  if (!kept_) {
+    const std::int64_t size = rows.channels * needed().height * stride_;
+    kept_ = std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(size));
   }
+  if (rows.channels == 3) {
+    take_rgb(rows);
+  } else {
+    for (std::int64_t row = 0; row < rows.height; ++row) {
+      resample_column(rows.data + row * rows.row_stride, rows.column_stride, columns_, kept_row(0, taken_ + row));
+    }
+  }
+  taken_ += rows.height;
 }
 
-void Resampling::start_rgb(const PixelView& part) {
-  RgbRows from(part, bytes_behind_row(columns_));
-  for (std::int64_t row = 0; row < part.height; row += 2) {
-    const std::int64_t second = std::min(row + 1, part.height - 1);
+void Resampling::take_rgb(const PixelView& rows) {
+  RgbRows from(rows, bytes_behind_row(columns_));
+  for (std::int64_t row = 0; row < rows.height; row += 2) {
+    const std::int64_t second = std::min(row + 1, rows.height - 1);
     const std::uint8_t* const pair[2] = {from.of(row, 0), from.of(second, 1)};
-    std::uint8_t* const to[2] = {kept_row(0, row), kept_row(0, second)};
-    resample_columns(pair, columns_, to, part.height * stride_);
+    std::uint8_t* const to[2] = {kept_row(0, taken_ + row), kept_row(0, taken_ + second)};
+    resample_columns(pair, columns_, to, needed().height * stride_);
   }
 }
 

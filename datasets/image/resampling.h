@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "datasets/image/pixel_view.h"
@@ -19,22 +20,23 @@ class Resampling {
   // The part of the image that is needed.
   format::Rectangle needed() const;
 
-  // The first of two passes: that along the rows, for each row that is needed. `part`: the pixels that are needed,
-  // which are not looked at later.
-  void start(const PixelView& part);
+  // Takes the next rows of the part that is needed, from its top: the first of two passes, that along the rows. They
+  // are not looked at later.
+  void take(const PixelView& rows);
 
-  // The second pass, for one of the rows that are wanted: as many pixels as columns are. The memory is this object's,
-  // until the next call.
+  // The second pass, when all rows were taken: for one of the rows that are wanted: as many pixels as columns are. The
+  // memory is this object's, until the next call.
   const std::uint8_t* row(std::int64_t channel, std::int64_t row);
 
  private:
   std::uint8_t* kept_row(std::int64_t channel, std::int64_t row);
-  void start_rgb(const PixelView& part);
+  void take_rgb(const PixelView& rows);
 
   const Taps rows_;
   const Taps columns_;
-  const std::int64_t stride_;       // of a row between the passes, in bytes
-  std::vector<std::uint8_t> kept_;  // between the passes: [c, rows that are needed, stride]
+  const std::int64_t stride_;  // of a row between the passes, in bytes
+  std::int64_t taken_ = 0;
+  std::unique_ptr<std::uint8_t[]> kept_;  // between the passes: [c, rows that are needed, stride]
   std::vector<std::uint8_t> row_;
 };
 
