@@ -112,8 +112,8 @@ TEST_CASE("where a class is absent the area under the curve is null, which is ne
   CHECK(summary.at("final").at("val_auroc").is_null());
   CHECK(summary.at("best").empty());
   CHECK(f.workspace.run({"show", "small"}).code == 0);
-  CHECK(f.workspace.run({"report"}).code == 0);
-  const Outcome eval = f.workspace.run({"eval", "small", "--json"});
+  CHECK(f.workspace.run({"report", "small"}).code == 0);
+  const Outcome eval = f.workspace.run({"eval", "small", "--from", "latest", "--json"});
   INFO(eval.err);
   CHECK(Json::parse(eval.out).at("metrics").at("val_auroc").is_null());
 }
