@@ -5,18 +5,19 @@
 namespace ddp::system_test {
 namespace {
 
-const std::string kDigits =
-    "model = { name = \"mlp\", hidden = [16] }\n"
-    "dataset = \"digits\"\nbatch_size = 32\nepochs = 2\nthreads = 1\n"
-    "optimizer = { name = \"adam\", lr = 0.01 }\n[validation]\nsplit = 0.2\n[test]\nsplit = 0.1\n";
+const std::string kMeasuredClasses =
+    "model = { name = \"mlp\", in_features = 4, hidden = [16], out_features = 10 }\n"
+    "dataset = { name = \"counting\", size = 400, features = 4 }\nbatch_size = 16\nepochs = 2\nthreads = 1\n"
+    "device_pool = [\"cpu\", \"cpu\"]\noptimizer = { name = \"adam\", lr = 0.01 }\n"
+    "[validation]\nsplit = 0.3\n[test]\nsplit = 0.2\n";
 
-const std::string kNumbers =
+const std::string kMeasuredNumbers =
     "model = { name = \"linear\", out_features = 3 }\ndataset = { name = \"random_pairs\", targets = 3 }\nloss = "
     "\"mse\"\nepochs = 1\nthreads = 1\n"
-    "[validation]\nsplit = 0.2\n";
+    "device_pool = [\"cpu\", \"cpu\"]\n[validation]\nsplit = 0.2\n";
 
-void check_refused(const std::string& file, const std::vector<std::string>& sets, const std::string& what,
-                   const std::string& remedy) {
+void check_metric_refused(const std::string& file, const std::vector<std::string>& sets, const std::string& what,
+                          const std::string& remedy) {
   const Workspace w;
   w.write("bad.toml", file);
   for (const std::string verb : {"validate", "plan"}) {
@@ -33,7 +34,7 @@ void check_refused(const std::string& file, const std::vector<std::string>& sets
 }  // namespace
 
 TEST_CASE("the metrics in the list are in every event of a validation and of the test, and in the summary") {
-  const FinishedRun f(kDigits, {R"(metrics=["accuracy", "top3", "f1_macro", "auroc", "perplexity"])"});
+  const FinishedRun f(kMeasuredClasses, {R"(metrics=["accuracy", "top3", "f1_macro", "auroc", "perplexity"])"});
   const Json last = f.run.events("epoch").back();
   for (const std::string name : {"loss", "accuracy", "top3", "f1_macro", "auroc", "perplexity"}) {
     CHECK(last.at("val_" + name).is_number());
@@ -45,17 +46,17 @@ TEST_CASE("the metrics in the list are in every event of a validation and of the
 }
 
 TEST_CASE("an empty list of metrics measures the loss alone") {
-  const FinishedRun f(kDigits, {"metrics=[]"});
+  const FinishedRun f(kMeasuredClasses, {"metrics=[]"});
   const Json last = f.run.events("epoch").back();
   CHECK(last.contains("val_loss"));
   CHECK_FALSE(last.contains("val_accuracy"));
 }
 
 TEST_CASE("the confusion matrix is in the summary alone, with a row for each right class") {
-  const FinishedRun f(kDigits, {R"(metrics=["confusion", "accuracy"])"});
+  const FinishedRun f(kMeasuredClasses, {R"(metrics=["confusion", "accuracy"])"});
   CHECK_FALSE(f.run.events("epoch").back().contains("val_confusion"));
   const Json summary = f.run.summary();
-  for (const auto& [section, prefix, share] : {std::tuple{"final", "val_", 0.2}, {"test", "test_", 0.1}}) {
+  for (const auto& [section, prefix] : {std::pair{"final", "val_"}, {"test", "test_"}}) {
     const Json rows = summary.at(section).at(std::string(prefix) + "confusion");
     REQUIRE(rows.size() == 10);
     std::int64_t right = 0;
@@ -74,8 +75,8 @@ TEST_CASE("the confusion matrix is in the summary alone, with a row for each rig
 
 TEST_CASE("a confusion matrix is that of the last validation after a resume too") {
   const std::vector<std::string> sets{R"(metrics=["confusion"])"};
-  const FinishedRun whole(kDigits, {sets[0], "epochs=3"});
-  const FinishedRun parts(kDigits, sets);
+  const FinishedRun whole(kMeasuredClasses, {sets[0], "epochs=3"});
+  const FinishedRun parts(kMeasuredClasses, sets);
   const Json before = parts.run.summary().at("final").at("val_confusion");
   REQUIRE(parts.resume({"small", "--set", "epochs=3"}).code == 0);
   const Json after = parts.run.summary().at("final").at("val_confusion");
@@ -86,7 +87,7 @@ TEST_CASE("a confusion matrix is that of the last validation after a resume too"
 TEST_CASE("the best checkpoint may be chosen by any metric in the list, in its direction") {
   for (const auto& [name, greater] : {std::pair{"auroc", true}, {"top2", true}, {"perplexity", false}}) {
     const std::string metric = std::string("val_") + name;
-    const FinishedRun f(kDigits,
+    const FinishedRun f(kMeasuredClasses,
                         {std::string("metrics=[\"") + name + "\"]", "checkpoint.metric=" + metric, "epochs=4"});
     double best = greater ? -1 : 1e9;
     for (const Json& line : f.run.events("epoch")) {
@@ -99,9 +100,9 @@ TEST_CASE("the best checkpoint may be chosen by any metric in the list, in its d
 }
 
 TEST_CASE("where a class is absent the area under the curve is null, which is never the best") {
-  // Samples of the digits in the order of the file: the last ones are held out, some class is not among three.
-  const FinishedRun f(kDigits,
-                      {R"(metrics=["auroc", "accuracy"])", "checkpoint.metric=val_auroc", "validation.split=0.003"});
+  // Four samples of ten classes.
+  const FinishedRun f(kMeasuredClasses,
+                      {R"(metrics=["auroc", "accuracy"])", "checkpoint.metric=val_auroc", "validation.split=0.01"});
   for (const Json& line : f.run.events("epoch")) {
     CHECK(line.at("val_auroc").is_null());
     CHECK(line.at("val_accuracy").is_number());
@@ -118,23 +119,24 @@ TEST_CASE("where a class is absent the area under the curve is null, which is ne
 }
 
 TEST_CASE("metrics of numbers are measured for numbers") {
-  const FinishedRun f(kNumbers, {R"(metrics=["mae", "mse", "rmse", "r2"])"});
+  const FinishedRun f(kMeasuredNumbers, {R"(metrics=["mae", "mse", "rmse", "r2"])"});
   const Json last = f.run.events("epoch").back();
   for (const std::string name : {"mae", "mse", "rmse", "r2"}) CHECK(last.at("val_" + name).is_number());
   CHECK(std::abs(last.at("val_mse").get<double>() - last.at("val_loss").get<double>()) < 1e-6);
 }
 
 TEST_CASE("a metric that cannot be measured, or is not known, is an error with those that can") {
-  check_refused(kDigits, {R"(metrics=["acuracy"])"}, "acuracy", "did you mean \"accuracy\"?");
-  check_refused(kDigits, {R"(metrics=["topN"])"}, "topN", "with a number for N");
-  check_refused(kDigits, {R"(metrics=["r2"])"}, "\"r2\" cannot be measured",
-                "loss, accuracy, auroc, confusion, f1_macro");
-  check_refused(kNumbers, {R"(metrics=["f1_macro"])"}, "\"f1_macro\" cannot be measured", "loss, mae, mse, r2, rmse");
+  check_metric_refused(kMeasuredClasses, {R"(metrics=["acuracy"])"}, "acuracy", "did you mean \"accuracy\"?");
+  check_metric_refused(kMeasuredClasses, {R"(metrics=["topN"])"}, "topN", "with a number for N");
+  check_metric_refused(kMeasuredClasses, {R"(metrics=["r2"])"}, "\"r2\" cannot be measured",
+                       "loss, accuracy, auroc, confusion, f1_macro");
+  check_metric_refused(kMeasuredNumbers, {R"(metrics=["f1_macro"])"}, "\"f1_macro\" cannot be measured",
+                       "loss, mae, mse, r2, rmse");
 }
 
 TEST_CASE("topN needs more than N classes") {
   const Workspace w;
-  w.write("top.toml", kDigits);
+  w.write("top.toml", kMeasuredClasses);
   const Outcome refused = w.run({"plan", "top.toml", "--set", R"(metrics=["top10"])"});
   INFO(refused.err);
   CHECK(refused.code == 2);
@@ -144,13 +146,13 @@ TEST_CASE("topN needs more than N classes") {
 }
 
 TEST_CASE("what judges checkpoints or trials must be measured, and the error says how") {
-  check_refused(kDigits, {"checkpoint.metric=val_f1_macro"}, "\"val_f1_macro\" is not measured",
-                R"(give metrics = ["accuracy", "f1_macro"])");
-  check_refused(kNumbers, {"checkpoint.metric=val_accuracy"}, "\"val_accuracy\" cannot be measured with this loss",
-                "loss, mae");
+  check_metric_refused(kMeasuredClasses, {"checkpoint.metric=val_f1_macro"}, "\"val_f1_macro\" is not measured",
+                       R"(give metrics = ["accuracy", "f1_macro"])");
+  check_metric_refused(kMeasuredNumbers, {"checkpoint.metric=val_accuracy"},
+                       "\"val_accuracy\" cannot be measured with this loss", "loss, mae");
   const Workspace w;
   w.write("sweep.toml",
-          kDigits + "[sweep]\nmetric = \"val_auroc\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.2]\n");
+          kMeasuredClasses + "[sweep]\nmetric = \"val_auroc\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.2]\n");
   const Outcome refused = w.run({"validate", "sweep.toml"});
   INFO(refused.err);
   CHECK(refused.code == 2);

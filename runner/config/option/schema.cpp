@@ -143,7 +143,7 @@ Value sweep(const Components& components) {
                        {"properties",
                         {{"min", {{"type", "number"}}},
                          {"max", {{"type", "number"}}},
-                         {"step", {{"type", "number"}, {"exclusiveMinimum", 0}}},
+                         {"step", {{"type", "number"}, {"minimum", 0}, {"exclusiveMinimum", true}}},
                          {"scale", {{"enum", {"linear", "log"}}}}}},
                        {"additionalProperties", false}};
   const Value list = {{"type", "array"}, {"minItems", 1}};
