@@ -13,6 +13,7 @@
 #include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
+#include "record/saves/ended_by.h"
 #include "record/summary.h"
 #include "report/read/progress.h"
 #include "schedule/change.h"
