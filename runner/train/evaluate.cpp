@@ -95,6 +95,7 @@ Measured evaluate(const Evaluator& e) {
   module->train();
   const double loss = take_rows(rows_of_all_ranks(e.group, own), statistics);
   const Merge merge(e.group);
+  merge.left_out(statistics);
   merge.counts(statistics);
   merge.pairs(statistics);
   return values_of(e.measures, statistics, loss);

@@ -66,6 +66,7 @@ std::vector<Statistics> statistics_of(const Measures& measures, const std::vecto
   std::vector<Statistics> all(measures.metrics().size());
   for (const TestBatch& batch : batches) measures.add(batch.output, batch.target, all);
   const Merge merge(nullptr);
+  merge.left_out(all);
   merge.counts(all);
   merge.pairs(all);
   return all;

@@ -40,8 +40,7 @@ std::string refusal_of(const Measures::Named& one, const Scores& scores) {
   for (const std::string& kind : one.of) kinds += (kinds.empty() ? "" : " or ") + kind;
   const bool other = scores.meaning() == Meaning::other;
   return "it measures " + kinds + ", and " +
-         (other ? "the targets are neither classes nor labels nor numbers"
-                : std::string("with this loss the targets are ") + to_string(scores.meaning()));
+         (other ? scores.why_other() : std::string("with this loss the targets are ") + to_string(scores.meaning()));
 }
 
 std::string that_fit(const Scores& scores) {
@@ -85,6 +84,8 @@ void Measures::add(const at::Tensor& output, const at::Tensor& target, std::vect
         metrics_[i].metric->add(scores, statistics[i]);
       } else if (given_) {
         throw cannot(metrics_[i], why, scores);
+      } else {
+        statistics[i].leave_out();
       }
     }
   });

@@ -26,7 +26,8 @@ class Measures {
 
   // Throws ddp::Error (usage) where a metric of the key cannot be measured of such outputs and targets.
   void require(const at::Tensor& output, const at::Tensor& target) const;
-  // Adds a batch to the statistics, of which there is one for each metric. Throws as require().
+  // Adds a batch to the statistics, of which there is one for each metric. Throws as require(). A metric that nobody
+  // asked for is left out of the whole evaluation where a batch of any rank does not fit: no value says too much.
   void add(const at::Tensor& output, const at::Tensor& target, std::vector<Statistics>& statistics) const;
 
   const std::vector<Named>& metrics() const { return metrics_; }

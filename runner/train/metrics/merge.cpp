@@ -41,6 +41,13 @@ Counts greatest_of(const dist::Group& group, const Counts& mine) {
   return greatest;
 }
 
+// How many keys of a class each rank has; `of_ranks` has the sizes of all classes, of each rank.
+Counts sizes_of_class(const std::vector<at::Tensor>& of_ranks, std::size_t at) {
+  Counts sizes;
+  for (const at::Tensor& one : of_ranks) sizes.push_back(one.const_data_ptr<std::int64_t>()[at]);
+  return sizes;
+}
+
 // All ranks' keys, where this rank is the one to rank them; the memory of what was received is free then.
 std::vector<std::uint64_t> keys_of_all(const dist::Group& group, const std::vector<std::uint64_t>& mine,
                                        const Counts& sizes, bool wanted) {
@@ -61,6 +68,15 @@ std::vector<std::uint64_t> keys_of_all(const dist::Group& group, const std::vect
 }
 
 }  // namespace
+
+void Merge::left_out(std::vector<Statistics>& of_metrics) const {
+  Counts any;
+  for (const Statistics& one : of_metrics) any.push_back(one.left_out_ ? 1 : 0);
+  any = greatest_of(group_, any);
+  for (std::size_t i = 0; i < of_metrics.size(); ++i) {
+    if (any[i] != 0) of_metrics[i] = Statistics();
+  }
+}
 
 void Merge::counts(std::vector<Statistics>& of_metrics) const {
   Counts sizes;
@@ -90,17 +106,16 @@ void Merge::pairs(std::vector<Statistics>& of_metrics) const {
 
 void Merge::pairs(Statistics& one, std::size_t classes) const {
   one.keys_.resize(classes);
-  Counts sizes;
-  for (const at::Tensor& size : numbers_of_ranks(group_, Counts{static_cast<std::int64_t>(one.keys_[0].size())})) {
-    sizes.push_back(size.const_data_ptr<std::int64_t>()[0]);
-  }
+  Counts mine_of;  // a class may have more scores than another
+  for (const auto& keys : one.keys_) mine_of.push_back(static_cast<std::int64_t>(keys.size()));
+  const std::vector<at::Tensor> sizes = numbers_of_ranks(group_, mine_of);
   const std::size_t ranks = sizes.size();
   const auto rank = static_cast<std::size_t>(dist::rank_in(group_));
   Counts found(classes * 3, 0);
   for (std::size_t at = 0; at < classes; ++at) {
     const bool mine = at % ranks == rank;
     std::vector<std::uint64_t> keys =
-        ranks == 1 ? std::move(one.keys_[at]) : keys_of_all(group_, one.keys_[at], sizes, mine);
+        ranks == 1 ? std::move(one.keys_[at]) : keys_of_all(group_, one.keys_[at], sizes_of_class(sizes, at), mine);
     std::vector<std::uint64_t>().swap(one.keys_[at]);
     if (!mine) continue;
     const RankedPairs pairs = count_pairs(keys);

@@ -13,6 +13,8 @@ class Merge {
  public:
   explicit Merge(dist::Group group) : group_(std::move(group)) {}
 
+  // Empties the statistics that any rank left out. Comes before counts() and pairs().
+  void left_out(std::vector<Statistics>& of_metrics) const;
   // Adds the counts of all ranks, of each metric.
   void counts(std::vector<Statistics>& of_metrics) const;
   // Counts the pairs of scores of all ranks, of each metric, class by class. A class's scores are gathered, and one

@@ -61,7 +61,7 @@ RankedPairs count_pairs(std::vector<std::uint64_t>& keys) {
 }
 
 void Statistics::add_score(std::size_t at, std::size_t classes, double score, bool positive) {
-  if (keys_.empty()) keys_.resize(classes);
+  if (keys_.size() < classes) keys_.resize(classes);
   keys_[at].push_back(ranking_key(score, positive));
 }
 

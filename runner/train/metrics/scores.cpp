@@ -9,7 +9,6 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 
-#include "base/error.h"
 #include "train/loss/classes.h"
 
 namespace ddp::train {
@@ -95,12 +94,14 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
   outputs_ = doubles(rows);
   rows_ = outputs_.size(0);
   columns_ = outputs_.size(1);
-  const std::int64_t* const classes_begin = classes();
+  const std::int64_t* const first = classes();
   const auto outside = [this](std::int64_t c) { return c < 0 || c >= columns_; };
-  const auto wrong = std::find_if(classes_begin, classes_begin + rows_, outside);
-  if (wrong == classes_begin + rows_) return;
-  throw training_error("a target is class " + std::to_string(*wrong) + ", and the model knows " +
-                       std::to_string(columns_) + " classes");
+  const auto wrong = std::find_if(first, first + rows_, outside);
+  if (wrong == first + rows_) return;
+  why_other_ = "a target is class " + std::to_string(*wrong) + ", and the model knows " + std::to_string(columns_) +
+               (columns_ == 1 ? " class" : " classes");
+  meaning_ = Meaning::other;
+  rows_ = columns_ = 0;
 }
 
 // A label is a column, with a row for each position. A row of numbers has all that belong to a sample.

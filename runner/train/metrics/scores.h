@@ -29,10 +29,13 @@ OutputKind read_output_kind(const std::string& text);
 // once, when it is asked for first. A row is a sample, or a position of one (a token of a text, a pixel of an image).
 class Scores {
  public:
-  // Outputs and targets as a loss takes them. Rows whose target is `ignored` are left out, of classes.
+  // Outputs and targets as a loss takes them. Rows whose target is `ignored` are left out, of classes. Where a target is
+  // no class of the model, all are Meaning::other: a loss may have its own use of such targets.
   Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored);
 
   Meaning meaning() const { return meaning_; }
+  // Why they are Meaning::other, as a clause.
+  const std::string& why_other() const { return why_other_; }
   std::int64_t rows() const { return rows_; }
   // Classes, labels, or numbers of a row.
   std::int64_t columns() const { return columns_; }
@@ -56,6 +59,7 @@ class Scores {
   void take_columns(const at::Tensor& output, const at::Tensor& target);
 
   Meaning meaning_ = Meaning::other;
+  std::string why_other_ = "the targets are neither classes nor labels nor numbers";
   OutputKind kind_;
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;

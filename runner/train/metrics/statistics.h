@@ -27,6 +27,9 @@ class Statistics {
   // A score, no less than 0, of a sample that is of that class (or has that label), or is not: of 0 <= at < classes.
   void add_score(std::size_t at, std::size_t classes, double score, bool positive);
 
+  // There is to be no value: once the statistics of all ranks are put together, they are empty.
+  void leave_out() { left_out_ = true; }
+
   const std::vector<std::int64_t>& counts() const { return counts_; }
   // In the order of batches.
   const std::vector<std::vector<double>>& parts() const { return parts_; }
@@ -42,6 +45,7 @@ class Statistics {
   std::vector<std::vector<double>> parts_;
   std::vector<std::vector<std::uint64_t>> keys_;  // of each class: ranking.h
   std::vector<RankedPairs> pairs_;
+  bool left_out_ = false;
 };
 
 }  // namespace ddp::train
