@@ -23,7 +23,7 @@ LINES = {
     BASIC + " --set load": BASIC + " --set loader.",
     BASIC + " --set optimizer.l": BASIC + " --set optimizer.lr=",
     BASIC + " --set loader.shuffle=t": BASIC + " --set loader.shuffle=true ",
-    BASIC + " --set optimizer=ada": BASIC + " --set optimizer=adam",
+    BASIC + " --set optimizer=ad": BASIC + " --set optimizer=ada",
     BASIC + " --set optimizer=adamw --set optimizer.bet": BASIC + " --set optimizer=adamw --set optimizer.betas=",
     "ddp-exp resume bas": "ddp-exp resume basic ",
     "ddp-exp resume basic/mi": "ddp-exp resume basic/mine ",
