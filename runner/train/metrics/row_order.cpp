@@ -1,5 +1,6 @@
 #include "train/metrics/row_order.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/isnan.h>
 
