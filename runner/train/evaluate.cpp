@@ -42,9 +42,9 @@ std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, st
 // What all ranks have measured so far. Rows travel some rounds of batches at a time, as many as all ranks have memory
 // for: a metric may give a number for each of very many targets. Joined in the order of batches, their sums have the
 // same bits however many travel together.
-class Gathered {
+class GatheredRows {
  public:
-  explicit Gathered(const Evaluator& e) : e_(e), of_batches_(e.measures.metrics().size()) {}
+  explicit GatheredRows(const Evaluator& e) : e_(e), of_batches_(e.measures.metrics().size()) {}
 
   // Takes this rank's rows of some rounds, which begin with rank 0's batch. Returns how many rounds may come next.
   // Collective; the result is the same on every rank.
@@ -78,7 +78,7 @@ class Gathered {
 // A round is a batch of each rank; in the last one some may have none. Returns the mean loss.
 double measure_all(const Evaluator& e, std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
-  Gathered gathered(e);
+  GatheredRows gathered(e);
   BatchRows rows;
   const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
   std::int64_t next_exchange = 1;  // the first one tells how long rows are
