@@ -1,5 +1,6 @@
 #include "train/evaluate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,31 +33,66 @@ std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, st
   if (batch.samples() > 0) {  // else no image of the batch decodes
     const auto [output, loss] = answer(e, batch);
     row = {static_cast<double>(loss.samples), loss.weight, loss.sum};
-    e.measures.add(output, only_target(batch.targets).to(output.device()), statistics);
+    e.measures.add(output, only_target(batch.targets), statistics);
   }
   for (Statistics& one : statistics) Merge::take_parts(one, row);
   return row;
 }
 
-BatchRows measure_share(const Evaluator& e, std::vector<Statistics>& statistics) {
-  data::EvaluationBatches batches(e.set);
-  BatchRows rows;
-  for (std::int64_t left = e.set.own_batches(); left > 0; --left) {
-    rows.push_back(measure(e, batches.next(), statistics));
-    e.batch_done();
-  }
-  return rows;
-}
+// What all ranks have measured so far. Rows travel some rounds of batches at a time, as many as all ranks have memory
+// for: a metric may give a number for each of very many targets. Joined in the order of batches, their sums have the
+// same bits however many travel together.
+class GatheredRows {
+ public:
+  explicit GatheredRows(const Evaluator& e) : e_(e), of_batches_(e.measures.metrics().size()) {}
 
-// Gives the parts in the rows to the statistics, in the order of batches. Returns the mean loss.
-double take_rows(const BatchRows& rows, std::vector<Statistics>& statistics) {
-  LossSum loss;
-  for (const std::vector<double>& row : rows) {
-    loss.add({.sum = row[2], .weight = row[1], .samples = static_cast<std::int64_t>(row[0])});
-    const double* next = row.data() + 3;
-    for (Statistics& one : statistics) Merge::give_parts(next, one);
+  // Takes this rank's rows of some rounds, which begin with rank 0's batch. Returns how many rounds may come next.
+  // Collective; the result is the same on every rank.
+  std::int64_t take(const BatchRows& own) {
+    std::size_t longest = 1;
+    for (const std::vector<double>& row : rows_of_all_ranks(e_.group, own)) {
+      longest = std::max(longest, row.size());
+      loss_.add({.sum = row[2], .weight = row[1], .samples = static_cast<std::int64_t>(row[0])});
+      const double* next = row.data() + 3;
+      for (std::size_t i = 0; i < of_batches_.size(); ++i) {
+        Merge::give_parts(next, of_batches_[i]);
+        Merge::join_parts(*e_.measures.metrics()[i].metric, of_batches_[i]);
+      }
+    }
+    return std::max<std::int64_t>(1, kHeld / static_cast<std::int64_t>(longest));
   }
-  return loss.mean();
+
+  double loss() const { return loss_.mean(); }
+  void give_parts(std::vector<Statistics>& statistics) {
+    for (std::size_t i = 0; i < statistics.size(); ++i) Merge::move_parts(of_batches_[i], statistics[i]);
+  }
+
+ private:
+  static constexpr std::int64_t kHeld = std::int64_t{1} << 18;  // numbers of a rank: 2 MiB
+
+  const Evaluator& e_;
+  std::vector<Statistics> of_batches_;
+  LossSum loss_;
+};
+
+// A round is a batch of each rank; in the last one some may have none. Returns the mean loss.
+double measure_all(const Evaluator& e, std::vector<Statistics>& statistics) {
+  data::EvaluationBatches batches(e.set);
+  GatheredRows gathered(e);
+  BatchRows rows;
+  const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
+  std::int64_t next_exchange = 1;  // the first one tells how long rows are
+  for (std::int64_t round = 1; round <= rounds; ++round) {
+    if (round <= e.set.own_batches()) {
+      rows.push_back(measure(e, batches.next(), statistics));
+      e.batch_done();
+    }
+    if (round < next_exchange && round < rounds) continue;
+    next_exchange = round + gathered.take(rows);
+    rows.clear();
+  }
+  gathered.give_parts(statistics);
+  return gathered.loss();
 }
 
 config::Value matrix_of(const std::vector<std::int64_t>& counts) {
@@ -91,9 +127,8 @@ Measured evaluate(const Evaluator& e) {
   e.model.broadcast_buffers();
   auto module = e.model.module().ptr();
   module->eval();
-  const BatchRows own = measure_share(e, statistics);
+  const double loss = measure_all(e, statistics);
   module->train();
-  const double loss = take_rows(rows_of_all_ranks(e.group, own), statistics);
   const Merge merge(e.group);
   merge.left_out(statistics);
   merge.counts(statistics);

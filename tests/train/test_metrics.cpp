@@ -65,6 +65,7 @@ config::Experiment experiment_with(const std::string& metric, const std::string&
 std::vector<Statistics> statistics_of(const Measures& measures, const std::vector<TestBatch>& batches) {
   std::vector<Statistics> all(measures.metrics().size());
   for (const TestBatch& batch : batches) measures.add(batch.output, batch.target, all);
+  for (std::size_t i = 0; i < all.size(); ++i) Merge::join_parts(*measures.metrics()[i].metric, all[i]);
   const Merge merge(nullptr);
   merge.left_out(all);
   merge.counts(all);

@@ -77,6 +77,7 @@ void Measures::require(const at::Tensor& output, const at::Tensor& target) const
 
 void Measures::add(const at::Tensor& output, const at::Tensor& target, std::vector<Statistics>& statistics) const {
   if (metrics_.empty()) return;
+  for (Statistics& one : statistics) one.begin_batch();
   for_each_part(output, target, outputs_, ignored_, [&](const Scores& scores) {
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       const std::string why = refusal_of(metrics_[i], scores);

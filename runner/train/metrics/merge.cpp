@@ -148,4 +148,12 @@ void Merge::give_parts(const double*& next, Statistics& one) {
   }
 }
 
+void Merge::join_parts(const Metric& metric, Statistics& one) {
+  auto& parts = one.parts_;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (!metric.join(parts[0], parts[i])) return;
+  }
+  if (parts.size() > 1) parts.resize(1);
+}
+
 }  // namespace ddp::train

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dist/collectives.h"
-#include "train/metrics/statistics.h"
+#include "train/metrics/metric.h"
 
 namespace ddp::train {
 
@@ -24,6 +24,10 @@ class Merge {
   // What a batch's parts add, apart from counts and scores: moves them from `one` into a row of numbers, and back.
   static void take_parts(Statistics& one, std::vector<double>& row);
   static void give_parts(const double*& next, Statistics& one);
+  // Joins the parts that are there, in the order of batches, if the metric does so.
+  static void join_parts(const Metric& metric, Statistics& one);
+  // Moves the parts of `from` to `to`, which has none.
+  static void move_parts(Statistics& from, Statistics& to) { to.parts_ = std::move(from.parts_); }
 
  private:
   void pairs(Statistics& one, std::size_t classes) const;

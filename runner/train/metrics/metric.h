@@ -18,9 +18,20 @@ class Metric {
   virtual std::string refusal(const Scores&) const { return ""; }
   // Adds a batch, or a part of one, which refusal() lets pass.
   virtual void add(const Scores& batch, Statistics& statistics) const = 0;
+  // Adds the next part, in the order of batches, to the sum of those before it, so that they need not all be kept.
+  // Returns whether it does: false of a metric whose parts are kept, one by one.
+  virtual bool join(std::vector<double>& sum, const std::vector<double>& next) const {
+    static_cast<void>(sum);
+    static_cast<void>(next);
+    return false;
+  }
   // The value over all batches, whose statistics are those of all ranks. NaN: there is none, which is null in JSON.
   virtual double value(const Statistics& all) const = 0;
 };
+
+// Throws ddp::Error (usage) where two batches have not as many targets in a row, of a metric that measures each target.
+// Sizes: of their parts.
+void require_as_many_targets(const std::string& metric, std::size_t first, std::size_t second);
 
 // A metric registers with the trait {"direction", "greater"} or {"direction", "less"}: which value is the better one.
 // Events name it val_NAME. Further traits: {"of", ["classes", "labels", "numbers"]}, the kinds of targets that it

@@ -51,31 +51,42 @@ Spread spread_of(const Scores& batch, std::int64_t column) {
 class R2 final : public Metric {
  public:
   void add(const Scores& batch, Statistics& statistics) const override {
-    std::vector<double> part;
+    auto& part = statistics.part_of_batch(static_cast<std::size_t>(batch.columns()) * kNumbers);
     for (std::int64_t column = 0; column < batch.columns(); ++column) {
-      const Spread s = spread_of(batch, column);
-      part.insert(part.end(), {s.count, s.mean, s.squares, s.errors});
+      add_to(part.data() + column * kNumbers, spread_of(batch, column));
     }
-    statistics.add_part(std::move(part));
+  }
+
+  bool join(std::vector<double>& sum, const std::vector<double>& next) const override {
+    require_as_many_targets("r2", sum.size(), next.size());
+    for (std::size_t at = 0; at < sum.size(); at += kNumbers) add_to(sum.data() + at, spread_at(next.data() + at));
+    return true;
   }
 
   double value(const Statistics& all) const override {
-    const std::size_t columns = all.parts().front().size() / kNumbers;
+    const auto& part = all.parts().front();
     double sum = 0;
-    for (std::size_t column = 0; column < columns; ++column) {
-      Spread spread;
-      for (const auto& part : all.parts()) {
-        const double* const p = part.data() + column * kNumbers;
-        spread.add({.count = p[0], .mean = p[1], .squares = p[2], .errors = p[3]});
-      }
+    for (std::size_t at = 0; at < part.size(); at += kNumbers) {
+      const Spread spread = spread_at(part.data() + at);
       if (spread.count < 2) return std::numeric_limits<double>::quiet_NaN();
       sum += spread.errors == 0 ? 1 : spread.squares == 0 ? 0 : 1 - spread.errors / spread.squares;
     }
-    return sum / static_cast<double>(columns);
+    return sum / static_cast<double>(part.size() / kNumbers);
   }
 
  private:
   static constexpr std::size_t kNumbers = 4;
+
+  static Spread spread_at(const double* p) { return {.count = p[0], .mean = p[1], .squares = p[2], .errors = p[3]}; }
+
+  static void add_to(double* numbers, const Spread& other) {
+    Spread spread = spread_at(numbers);
+    spread.add(other);
+    numbers[0] = spread.count;
+    numbers[1] = spread.mean;
+    numbers[2] = spread.squares;
+    numbers[3] = spread.errors;
+  }
 };
 
 const bool r2_registered = metrics().add<R2Options>("r2", "the share of the targets' variance that is explained",

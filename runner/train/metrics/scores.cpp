@@ -10,14 +10,13 @@
 #include <ATen/ops/softmax.h>
 
 #include "train/loss/classes.h"
+#include "train/metrics/row_order.h"
 
 namespace ddp::train {
 namespace {
 
 // Outputs of a part: 8 MiB as float64.
 constexpr std::int64_t kPart = std::int64_t{1} << 20;
-// Probabilities of outputs that are closer than this to each other may be equal.
-constexpr double kClose = 1e-12;
 
 Meaning meaning_of(const at::Tensor& output, const at::Tensor& target, OutputKind kind) {
   const bool integers = !target.is_floating_point();
@@ -45,6 +44,17 @@ at::Tensor by_rows(const at::Tensor& tensor) {
 }
 
 at::Tensor doubles(const at::Tensor& tensor) { return tensor.to(at::kCPU).to(at::kDouble).contiguous(); }
+
+std::vector<std::int64_t> integers_in(const at::Tensor& tensor) {
+  const at::Tensor here = tensor.to(at::kCPU).contiguous();
+  const auto* const begin = here.const_data_ptr<std::int64_t>();
+  return {begin, begin + here.numel()};
+}
+
+// Puts values in the places of the rows, int64 [n].
+void put_in(std::vector<std::int64_t>& all, const at::Tensor& rows, const std::vector<std::int64_t>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) all[rows.const_data_ptr<std::int64_t>()[i]] = values[i];
+}
 
 }  // namespace
 
@@ -91,9 +101,9 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
     rows = rows.index_select(0, kept.to(rows.device()));
     targets_ = targets_.index_select(0, kept);
   }
-  outputs_ = doubles(rows);
-  rows_ = outputs_.size(0);
-  columns_ = outputs_.size(1);
+  rows_of_outputs_ = rows;
+  rows_ = rows.size(0);
+  columns_ = rows.size(1);
   const std::int64_t* const first = classes();
   const auto outside = [this](std::int64_t c) { return c < 0 || c >= columns_; };
   const auto wrong = std::find_if(first, first + rows_, outside);
@@ -110,41 +120,88 @@ void Scores::take_columns(const at::Tensor& output, const at::Tensor& target) {
     const bool many = meaning_ == Meaning::numbers && tensor.dim() > 2;
     return doubles(many ? tensor.flatten(1) : by_rows(tensor));
   };
-  outputs_ = arranged(output);
+  rows_of_outputs_ = arranged(output);
   targets_ = arranged(target);
-  rows_ = outputs_.size(0);
-  columns_ = outputs_.size(1);
+  rows_ = targets_.size(0);
+  columns_ = targets_.size(1);
+}
+
+const at::Tensor& Scores::on_cpu() const {
+  if (!outputs_.defined()) outputs_ = doubles(rows_of_outputs_);
+  return outputs_;
+}
+
+const double* Scores::outputs() const { return on_cpu().const_data_ptr<double>(); }
+
+at::Tensor Scores::probabilities_of(const at::Tensor& outputs) const {
+  if (meaning_ == Meaning::labels) return at::sigmoid(outputs);
+  return kind_ == OutputKind::log_probabilities ? at::exp(outputs) : at::softmax(outputs, 1);
 }
 
 const double* Scores::probabilities() const {
-  if (!probabilities_.defined()) {
-    probabilities_ = meaning_ == Meaning::labels              ? at::sigmoid(outputs_)
-                     : kind_ == OutputKind::log_probabilities ? at::exp(outputs_)
-                                                              : at::softmax(outputs_, 1);
-  }
+  if (!probabilities_.defined()) probabilities_ = probabilities_of(on_cpu());
   return probabilities_.const_data_ptr<double>();
 }
 
 // The outputs tell which probability is the greatest. Where another one before it is so close that the two
 // probabilities may be equal, the probabilities do.
-const std::vector<std::int64_t>& Scores::predicted() const {
-  if (!predicted_.empty()) return predicted_;
-  predicted_.resize(static_cast<std::size_t>(rows_));
-  for (std::int64_t row = 0; row < rows_; ++row) {
-    const double* values = outputs() + row * columns_;
+std::vector<std::int64_t> Scores::predicted_of(const at::Tensor& outputs) const {
+  std::vector<std::int64_t> predicted;
+  at::Tensor probabilities;
+  for (std::int64_t row = 0; row < outputs.size(0); ++row) {
+    const double* values = outputs.const_data_ptr<double>() + row * columns_;
     const double* greatest = std::max_element(values, values + columns_);
     const auto close = [&](double value) { return *greatest - value < kClose; };
     if (std::find_if(values, greatest, close) != greatest) {
-      values = probabilities() + row * columns_;
+      if (!probabilities.defined()) probabilities = probabilities_of(outputs);
+      values = probabilities.const_data_ptr<double>() + row * columns_;
       greatest = std::max_element(values, values + columns_);
     }
-    predicted_[static_cast<std::size_t>(row)] = greatest - values;
+    predicted.push_back(greatest - values);
   }
+  return predicted;
+}
+
+const std::vector<std::int64_t>& Scores::predicted() const {
+  if (!predicted_.empty()) return predicted_;
+  if (rows_of_outputs_.is_cpu()) return predicted_ = predicted_of(on_cpu());
+  const RowOrder order = most_probable(rows_of_outputs_.to(at::kDouble));
+  predicted_ = integers_in(order.value);
+  const at::Tensor unsure = order.unsure.nonzero().flatten();
+  put_in(predicted_, unsure.to(at::kCPU).contiguous(), predicted_of(doubles(rows_of_outputs_.index_select(0, unsure))));
   return predicted_;
 }
 
+std::vector<std::int64_t> Scores::before_right_of(const at::Tensor& probabilities, const std::int64_t* right) const {
+  std::vector<std::int64_t> before;
+  const double* p = probabilities.const_data_ptr<double>();
+  for (std::int64_t row = 0; row < probabilities.size(0); ++row, p += columns_) {
+    const double of_right = p[right[row]];
+    std::int64_t greater = 0;
+    for (std::int64_t c = 0; c < right[row]; ++c) greater += p[c] >= of_right;
+    for (std::int64_t c = right[row] + 1; c < columns_; ++c) greater += p[c] > of_right;
+    before.push_back(greater);
+  }
+  return before;
+}
+
+std::vector<std::int64_t> Scores::before_right() const {
+  if (rows_of_outputs_.is_cpu()) {
+    probabilities();
+    return before_right_of(probabilities_, classes());
+  }
+  const RowOrder order = classes_before(rows_of_outputs_.to(at::kDouble), targets_.to(rows_of_outputs_.device()));
+  std::vector<std::int64_t> before = integers_in(order.value);
+  const at::Tensor unsure = order.unsure.nonzero().flatten();
+  const at::Tensor places = unsure.to(at::kCPU).contiguous();
+  const at::Tensor right = targets_.index_select(0, places);
+  const at::Tensor outputs = doubles(rows_of_outputs_.index_select(0, unsure));
+  put_in(before, places, before_right_of(probabilities_of(outputs), right.const_data_ptr<std::int64_t>()));
+  return before;
+}
+
 std::vector<double> Scores::log_likelihoods() const {
-  const at::Tensor logs = kind_ == OutputKind::log_probabilities ? outputs_ : at::log_softmax(outputs_, 1);
+  const at::Tensor logs = kind_ == OutputKind::log_probabilities ? on_cpu() : at::log_softmax(on_cpu(), 1);
   const double* const values = logs.const_data_ptr<double>();
   std::vector<double> of_rows;
   for (std::int64_t row = 0; row < rows_; ++row) of_rows.push_back(values[row * columns_ + classes()[row]]);

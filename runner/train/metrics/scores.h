@@ -27,10 +27,11 @@ OutputKind read_output_kind(const std::string& text);
 
 // The outputs of a batch, or of a part of one, beside its targets, on the CPU. What several metrics need is computed
 // once, when it is asked for first. A row is a sample, or a position of one (a token of a text, a pixel of an image).
+// Of outputs on a GPU the order of classes is found there, and the outputs come here only where a metric asks for them.
 class Scores {
  public:
-  // Outputs and targets as a loss takes them. Rows whose target is `ignored` are left out, of classes. Where a target is
-  // no class of the model, all are Meaning::other: a loss may have its own use of such targets.
+  // Outputs and targets as a loss takes them, each on any device. Rows whose target is `ignored` are left out, of
+  // classes. Where a target is no class of the model, all are Meaning::other: a loss may have its own use of such ones.
   Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored);
 
   Meaning meaning() const { return meaning_; }
@@ -41,11 +42,13 @@ class Scores {
   std::int64_t columns() const { return columns_; }
 
   // float64 [rows, columns]: the outputs as the model gives them.
-  const double* outputs() const { return outputs_.const_data_ptr<double>(); }
+  const double* outputs() const;
   // Of classes and labels, float64 [rows, columns]: softmax, exp (of log-probabilities) or sigmoid of the outputs.
   const double* probabilities() const;
   // Of classes [rows]: the most probable one; of equals, the lowest.
   const std::vector<std::int64_t>& predicted() const;
+  // Of classes [rows]: how many come before the right one, which are more probable, or as probable and lower.
+  std::vector<std::int64_t> before_right() const;
   // Of classes [rows]: the log-probability of the target.
   std::vector<double> log_likelihoods() const;
 
@@ -63,7 +66,13 @@ class Scores {
   OutputKind kind_;
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;
-  at::Tensor outputs_;
+  const at::Tensor& on_cpu() const;
+  at::Tensor probabilities_of(const at::Tensor& outputs) const;
+  std::vector<std::int64_t> predicted_of(const at::Tensor& outputs) const;
+  std::vector<std::int64_t> before_right_of(const at::Tensor& probabilities, const std::int64_t* right) const;
+
+  at::Tensor rows_of_outputs_;  // as the model gives them, where they are
+  mutable at::Tensor outputs_;  // on the CPU, once they are asked for
   at::Tensor targets_;
   mutable at::Tensor probabilities_;
   mutable std::vector<std::int64_t> predicted_;

@@ -25,14 +25,7 @@ class Top final : public Metric {
   void add(const Scores& batch, Statistics& statistics) const override {
     std::int64_t* const counts = statistics.counts(2);
     counts[1] += batch.rows();
-    const double* p = batch.probabilities();
-    for (std::int64_t row = 0; row < batch.rows(); ++row, p += batch.columns()) {
-      const std::int64_t target = batch.classes()[row];
-      std::int64_t before = 0;
-      for (std::int64_t c = 0; c < target; ++c) before += p[c] >= p[target];
-      for (std::int64_t c = target + 1; c < batch.columns(); ++c) before += p[c] > p[target];
-      counts[0] += before < n_;
-    }
+    for (const std::int64_t before : batch.before_right()) counts[0] += before < n_;
   }
 
   double value(const Statistics& all) const override {
