@@ -158,6 +158,14 @@ TEST_CASE("rules that cannot take effect, and parts of a run that are wrong, are
   CHECK(contains(wrong.err, "not the text \"5 %%\""));
 }
 
+TEST_CASE("a warm-up as a share takes the place of inherited steps, and the other way round") {
+  const std::string cosine = kSmall + "[scheduler]\nname = \"cosine\"\n";
+  const FinishedRun share(cosine + "warmup_steps = 2\n", {"scheduler.warmup=\"25%\""});
+  CHECK(rates_of(share.run).front() == 0.01 * 1 / 7);
+  const FinishedRun steps(cosine + "warmup = \"25%\"\n", {"scheduler.warmup_steps=2"});
+  CHECK(rates_of(steps.run).front() == 0.01 * 1 / 2);
+}
+
 TEST_CASE("a warm-up in epochs or as a share rises for so many steps") {
   // 7 steps an epoch, 28 in all.
   for (const auto& [part, steps] : {std::pair{"\"1 epoch\"", 7}, {"\"25%\"", 7}, {"7", 7}, {"\"10%\"", 3}}) {
