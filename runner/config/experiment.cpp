@@ -171,7 +171,7 @@ void Stop::fields(Fields& f) {
      .doc = "the run ends after so many validations in a row without an improvement; 0: it does not",
      .range = between(0, kMost)},
     patience);
-  f({.name = "min_delta", .doc = "an improvement is more than this", .range = between(0, 1e300)}, min_delta);
+  f({.name = "min_delta", .doc = "an improvement is more than this", .range = between(0, kMost)}, min_delta);
   f({.name = "max_time",
      .doc = "the run ends when it has trained for so long, over all resumes: \"2h30m\"",
      .form = kTimeSpanForm},
