@@ -141,7 +141,10 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
-  train::Measures(e).require(output, train::only_target(batch.targets));
+  // Mixed targets are shares of classes; those of a validation are not mixed.
+  const auto mix = e.dataset.options.find("mix");
+  if (mix == e.dataset.options.end() || mix->empty())
+    train::Measures(e).require(output, train::only_target(batch.targets));
   const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
   if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
     probe.warnings.push_back(
