@@ -51,6 +51,8 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   const fs::path folder = folder_of(checkpoints, snapshot.state.step);
   const UnfinishedFolder unfinished(checkpoints / ("." + folder.filename().string() + record::kUnfinished));
   State state = snapshot.state;
+  // A run that goes on may keep fewer states than the checkpoint that it began with.
+  state.files.clear();
   for (const auto& [name, image] : snapshot.images) {
     state.files[name + kEnding] = image.write(unfinished.path() / (name + kEnding), moved);
   }

@@ -250,4 +250,19 @@ TEST_CASE("resume --from says first which checkpoints and steps will go, and how
   CHECK_FALSE(contains(f.resume({"small", "--from", "35", "--set", "epochs=6"}).err, "going back"));
 }
 
+TEST_CASE("a run that goes on without its average saves checkpoints that can be used") {
+  const Workspace w;
+  w.write("averaged.toml",
+          "model = { name = \"mlp\", hidden = [8] }\ndataset = \"random_pairs\"\nloss = \"mse\"\nthreads = 1\n"
+          "device_pool = [\"cpu\"]\nema = { decay = 0.5 }\nepochs = 1\nvalidation = { split = 0.2 }\n");
+  REQUIRE(w.run({"run", "averaged.toml"}).code == 0);
+  CHECK(w.run({"resume", "averaged", "--set", "ema.every=0", "--set", "epochs=2"}).code == 0);
+  const Outcome eval = w.run({"eval", "averaged", "--from", "latest"});
+  INFO(eval.err);
+  CHECK(eval.code == 0);
+  const Outcome further = w.run({"resume", "averaged", "--set", "epochs=3"});
+  CHECK(further.code == 0);
+  CHECK_FALSE(contains(further.err, "passed over"));
+}
+
 }  // namespace ddp::system_test
