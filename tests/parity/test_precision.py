@@ -92,7 +92,7 @@ def check_use(folder):
     experiment = {
         "model": {"name": "sequential", "layers": LAYERS}, "batch_size": 8, "epochs": 2, "optimizer": ADAM,
         "dataset": {"name": "npy", "inputs": inputs, "targets": os.path.join(folder, "classes.npy")},
-        "validation": HELD_OUT, "precision": "bf16", "ema": {"decay": 0.5}, "channels_last": True,
+        "loss": "cross_entropy", "validation": HELD_OUT, "precision": "bf16", "ema": {"decay": 0.5}, "channels_last": True,
     }  # fmt: skip
     with open(file, "w") as out:
         out.write(to_toml(complete(experiment, 2, "shm")))
