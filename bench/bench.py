@@ -16,6 +16,7 @@ import images
 import listing
 import loader
 import machines
+import recipe
 import save
 import scale
 import start
@@ -45,12 +46,12 @@ DATA = {
     "data-predict": data_predict.tables,
     "data-gpt": data_gpt.tables,
 }
-SMALL = DATA | {"exported": exported.tables, "images": images.tables}
+SMALL = DATA | {"exported": exported.tables, "images": images.tables, "recipe": recipe.tables}
 
 
 def names_of(words):
     """The benches that these words name; "data" names all of those of data."""
-    return [name for word in words or [*BENCHES, "exported", "images", "data"] for name in (DATA if word == "data" else [word])]
+    return [name for word in words or [*BENCHES, "exported", "images", "recipe", "data"] for name in (DATA if word == "data" else [word])]
 
 
 def main():
@@ -58,7 +59,7 @@ def main():
     words = f"what to measure (all): {', '.join([*BENCHES, 'data', *SMALL])}"
     parser.add_argument("names", nargs="*", metavar="NAME", help=words)
     parser.add_argument("--repeat", type=int, default=5, help="rounds; the median counts (5)")
-    parser.add_argument("--small", action="store_true", help="of data, exported and images: tiny ones, to see that all of it runs")
+    parser.add_argument("--small", action="store_true", help="of data, exported, images and recipe: tiny ones, to see that all of it runs")
     parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench"), help="a folder (build/bench)")
     arguments = parser.parse_args()
     names = names_of(arguments.names)
@@ -66,7 +67,7 @@ def main():
     if unknown or arguments.repeat < 1:
         parser.error(f"unknown: {', '.join(unknown)}" if unknown else "--repeat wants at least one round")
     if arguments.small and not set(names) <= set(SMALL):
-        parser.error("--small is of data, exported and images alone")
+        parser.error("--small is of data, exported, images and recipe alone")
 
     print(f"{RANKS} CPU ranks with one thread each, the same LibTorch, the peer over Gloo; medians of", end=" ")
     print(f"{arguments.repeat} rounds in turn on {len(os.sched_getaffinity(0))} cores", flush=True)

@@ -36,12 +36,12 @@ def timed(command, **more):
     return time.perf_counter() - start
 
 
-def ddp_exp():
+def ddp_exp(*more):
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
         file = os.path.join(folder, "bench.toml")
         with open(file, "w") as out:
             out.write(SWEEP)
-        return timed([os.environ["DDP_EXP"], "sweep", file, "--jobs", "2", "--results", folder])
+        return timed([os.environ["DDP_EXP"], "sweep", file, "--results", folder, *(more or ["--jobs", "2"])])
 
 
 def environment(scratch):

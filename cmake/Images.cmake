@@ -9,6 +9,7 @@ endif()
 
 pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)
 pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
+pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 
@@ -42,4 +43,4 @@ if(DDP_ARCHIVE_STATIC)
     set(archive "${DDP_ARCHIVE_STATIC}")
   endif()
 endif()
-set(ddp_image_libraries PkgConfig::JPEG PkgConfig::PNG PkgConfig::WEBP "${archive}")
+set(ddp_image_libraries PkgConfig::JPEG PkgConfig::PNG PkgConfig::DEFLATE PkgConfig::WEBP "${archive}")

@@ -76,6 +76,10 @@ const bool softmax_registered = layers().add<SoftmaxOptions>(
     "Softmax", "exp(x) over its sum",
     [](const SoftmaxOptions& o) { return AnyModule(torch::nn::Softmax(torch::nn::SoftmaxOptions(o.dim))); });
 
+const bool log_softmax_registered = layers().add<SoftmaxOptions>(
+    "LogSoftmax", "the logarithm of Softmax, for the loss nll",
+    [](const SoftmaxOptions& o) { return AnyModule(torch::nn::LogSoftmax(torch::nn::LogSoftmaxOptions(o.dim))); });
+
 }  // namespace
 
 std::vector<std::string> activation_names() {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "config/text/source.h"
+#include "graph/memory_bound.h"
 #include "graph/resolve.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
@@ -130,9 +131,9 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
       : Exported(graph::read_program(options.path), options, device) {}
 
   Exported(const Program& trained, const ExportedOptions& options, const c10::Device& device)
-      : shapes_(trained),
-        trains_(bind(trained, device)),
-        evaluates_(executor_of_evaluation(trained, options, device)) {}
+      : shapes_(trained), trains_(bind(trained, device)), evaluates_(executor_of_evaluation(trained, options, device)) {
+    if (device.is_cpu()) graph::bound_memory();
+  }
 
   at::Tensor forward(const std::vector<at::Tensor>& inputs) {
     shapes_.require(inputs);

@@ -19,12 +19,13 @@ PixelView view_of(const at::Tensor& pixels) {
           .column_stride = pixels.stride(2)};
 }
 
-// Pixels as they are, in the form of a table.
-constexpr std::array<std::uint8_t, 256> kIdentity = [] {
-  std::array<std::uint8_t, 256> values = {};
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i);
-  return values;
-}();
+// Pixels as they are.
+struct Unchanged {
+  std::uint8_t of(std::int64_t, std::uint8_t pixel) const { return pixel; }
+  void write(std::int64_t, const std::uint8_t* from, std::int64_t step, std::int64_t count, std::uint8_t* to) const {
+    for (std::int64_t i = 0; i < count; ++i, from += step) to[i] = *from;
+  }
+};
 
 }  // namespace
 
@@ -81,8 +82,36 @@ void Image::flip_vertical() { rows_.flip(); }
 
 void Image::replace(at::Tensor pixels) { *this = Image(std::move(pixels)); }
 
-// Decodes what is left of the file.
-void Image::decode() {
+void Image::resample(const format::ImageSize& size) {
+  if (resampled_ || !is_plain()) replace(pixels());
+  resampled_ = {.size = size, .rows = rows_, .columns = columns_};
+  rows_ = {.size = size.height, .count = size.height};
+  columns_ = {.size = size.width, .count = size.width};
+}
+
+// Is the image a part of the source, as it lies there?
+bool Image::is_plain() const {
+  return rows_.count == rows_.size && columns_.count == columns_.size && !rows_.flipped && !columns_.flipped;
+}
+
+at::Tensor Image::pixels() {
+  if (resampled_ || !is_plain()) {
+    const at::Tensor made = at::empty({channels(), height(), width()}, at::kByte);
+    copy(Unchanged(), made.mutable_data_ptr<std::uint8_t>());
+    replace(made);
+  }
+  decode_part();
+  const std::uint8_t* const first =
+      source_.data + rows_.begin * source_.row_stride + columns_.begin * source_.column_stride;
+  const auto keep = [memory = kept_](void*) { static_cast<void>(memory); };
+  return at::from_blob(const_cast<std::uint8_t*>(first), {channels(), height(), width()},
+                       {source_.channel_stride, source_.row_stride, source_.column_stride}, keep, at::kByte);
+}
+
+void Image::write(const PixelScale& scale, float* to) { copy(scale, to); }
+
+// Decodes what is left of the file, which becomes the source.
+void Image::decode_part() {
   if (!file_) return;
   const format::Rectangle part = {
       .top = rows_.begin, .left = columns_.begin, .height = rows_.count, .width = columns_.count};
@@ -94,55 +123,72 @@ void Image::decode() {
   file_ = nullptr;
 }
 
-// Is the image a part of the source, as it lies there?
-bool Image::is_plain() const {
-  return rows_.count == rows_.size && columns_.count == columns_.size && !rows_.flipped && !columns_.flipped;
-}
-
-at::Tensor Image::pixels() {
-  decode();
-  if (!is_plain()) {
-    const at::Tensor made = at::empty({channels(), height(), width()}, at::kByte);
-    const std::uint8_t* const values[] = {kIdentity.data(), kIdentity.data(), kIdentity.data()};
-    copy(values, made.mutable_data_ptr<std::uint8_t>());
-    replace(made);
+// Writes what the scale makes of each pixel: [c, h, w].
+template <class Scale, class Number>
+void Image::copy(const Scale& scale, Number* to) {
+  if (resampled_ && !is_empty()) {
+    Resampling resampling = resample_part();
+    copy_rows(
+        scale, [&](std::int64_t c, std::int64_t row) { return resampling.row(c, row); }, 1, to);
+    return;
   }
-  const std::uint8_t* const first =
-      source_.data + rows_.begin * source_.row_stride + columns_.begin * source_.column_stride;
-  const auto keep = [memory = kept_](void*) { static_cast<void>(memory); };
-  return at::from_blob(const_cast<std::uint8_t*>(first), {channels(), height(), width()},
-                       {source_.channel_stride, source_.row_stride, source_.column_stride}, keep, at::kByte);
-}
-
-void Image::look_up(const PixelTable& table, float* to) {
-  decode();
-  const float* const values[] = {table[0].data(), table[1].data(), table[2].data()};
-  copy(values, to);
-}
-
-// Writes for each pixel what its channel's 256 values have for it: [c, h, w].
-template <class Number>
-void Image::copy(const Number* const* values, Number* to) const {
-  // A crop may lie in the border alone: then there is no pixel to point at.
-  const bool is_empty = rows_.count == 0 || columns_.count == 0;
-  const std::int64_t column_step = columns_.flipped ? -source_.column_stride : source_.column_stride;
+  decode_part();
   const std::int64_t first_column = columns_.begin + (columns_.flipped ? columns_.count - 1 : 0);
+  const auto pixels_of = [&](std::int64_t c, std::int64_t row) {
+    const std::int64_t source_row = rows_.begin + (rows_.flipped ? rows_.count - 1 - row : row);
+    return source_.data + c * source_.channel_stride + source_row * source_.row_stride +
+           first_column * source_.column_stride;
+  };
+  copy_rows(scale, pixels_of, columns_.flipped ? -source_.column_stride : source_.column_stride, to);
+}
+
+// Resamples what is left of the image, up to the last pass.
+Resampling Image::resample_part() const {
+  const auto places = [](const Axis& axis) {
+    return Places{.begin = axis.begin, .count = axis.count, .flipped = axis.flipped};
+  };
+  const Axis& rows = resampled_->rows;
+  const Axis& columns = resampled_->columns;
+  Resampling resampling({.height = rows.count, .width = columns.count}, resampled_->size, places(rows_),
+                        places(columns_));
+  format::Rectangle part = resampling.needed();
+  part.top += rows.begin;
+  part.left += columns.begin;
+  if (file_) {
+    file_->decode_rows(part, [&](const std::uint8_t* pixels, std::int64_t height, std::int64_t stride) {
+      resampling.take({.data = pixels,
+                       .channels = 3,
+                       .height = height,
+                       .width = part.width,
+                       .channel_stride = 1,
+                       .row_stride = stride,
+                       .column_stride = 3});
+    });
+    return resampling;
+  }
+  PixelView view = source_;
+  view.data += part.top * view.row_stride + part.left * view.column_stride;
+  view.height = part.height;
+  view.width = part.width;
+  resampling.take(view);
+  return resampling;
+}
+
+// Writes each row: pixels_of(channel, row) points at its first pixel in the source, the others are `step` bytes apart.
+template <class Scale, class Number, class Row>
+void Image::copy_rows(const Scale& scale, const Row& pixels_of, std::int64_t step, Number* to) const {
   for (std::int64_t c = 0; c < source_.channels; ++c) {
-    const Number* const of = values[c];
-    const Number border = of[color_[static_cast<std::size_t>(c)]];
-    const std::int64_t place = c * source_.channel_stride + first_column * source_.column_stride;
-    const std::uint8_t* const plane = is_empty ? nullptr : source_.data + place;
+    const Number border = scale.of(c, color_[static_cast<std::size_t>(c)]);
     for (std::int64_t y = 0; y < rows_.size; ++y, to += columns_.size) {
       const std::int64_t row = y - rows_.at;
-      if (is_empty || row < 0 || row >= rows_.count) {
+      // A crop may lie in the border alone: then there is no pixel to point at.
+      if (is_empty() || row < 0 || row >= rows_.count) {
         std::fill_n(to, columns_.size, border);
         continue;
       }
-      const std::int64_t source_row = rows_.begin + (rows_.flipped ? rows_.count - 1 - row : row);
-      const std::uint8_t* from = plane + source_row * source_.row_stride;
-      Number* next = std::fill_n(to, columns_.at, border);
-      for (std::int64_t x = 0; x < columns_.count; ++x, from += column_step) *next++ = of[*from];
-      std::fill(next, to + columns_.size, border);
+      Number* const pixels = std::fill_n(to, columns_.at, border);
+      scale.write(c, pixels_of(c, row), step, columns_.count, pixels);
+      std::fill(pixels + columns_.count, to + columns_.size, border);
     }
   }
 }

@@ -2,23 +2,16 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include <ATen/core/Tensor.h>
 
+#include "datasets/image/pixel_scale.h"
+#include "datasets/image/pixel_view.h"
+#include "datasets/image/resampling.h"
 #include "format/image.h"
 
 namespace ddp::datasets {
-
-// Pixels in memory that somebody else keeps: 8 bits each, 1 or 3 channels. Strides are in bytes.
-struct PixelView {
-  const std::uint8_t* data = nullptr;
-  std::int64_t channels = 3;
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-  std::int64_t channel_stride = 0;
-  std::int64_t row_stride = 0;
-  std::int64_t column_stride = 1;
-};
 
 // Pixels of the border of each side.
 struct Border {
@@ -29,11 +22,8 @@ struct Border {
   bool any() const { return left > 0 || top > 0 || right > 0 || bottom > 0; }
 };
 
-// A value for each of 256 pixels of up to three channels.
-using PixelTable = std::array<std::array<float, 256>, 3>;
-
-// An image on its way from a file to a batch: 8-bit pixels, 1 or 3 channels. It is lazy: crops, borders of one color
-// and flips are remembered, and a file decodes only the part that is left when pixels are needed.
+// An image on its way from a file to a batch: 8-bit pixels, 1 or 3 channels. It is lazy: crops, borders of one color,
+// flips and one resampling are remembered, and when pixels are needed, a file decodes only what is left.
 class Image {
  public:
   // 3 channels. The file outlives the image.
@@ -54,14 +44,16 @@ class Image {
   void pad(const Border& border, const std::array<std::uint8_t, 3>& color);
   void flip_horizontal();
   void flip_vertical();
+  // Brings it to another size, which has no side of 0: bilinear and antialiased (resampling.h).
+  void resample(const format::ImageSize& size);
 
   // Returns uint8 [c, h, w], of any strides; it is not to be changed. Throws ddp::Error (usage) where the file is
   // damaged.
   at::Tensor pixels();
   // Takes the place of what was there: uint8 [c, h, w], of any strides.
   void replace(at::Tensor pixels);
-  // Writes the table's value of each pixel to `to`, float32 [c, h, w]. Throws as pixels() does.
-  void look_up(const PixelTable& table, float* to);
+  // Writes the number of each pixel to `to`, float32 [c, h, w]. Throws as pixels() does.
+  void write(const PixelScale& scale, float* to);
 
  private:
   // Rows or columns: how they lie in the source. Those of the border are in none.
@@ -77,15 +69,27 @@ class Image {
     void flip();
   };
 
+  // What is resampled, to this size: a part of the source, neither flipped nor with a border.
+  struct Resampled {
+    format::ImageSize size;
+    Axis rows;
+    Axis columns;
+  };
+
   void begin();
-  void decode();
+  void decode_part();
+  Resampling resample_part() const;
   bool is_plain() const;
-  template <class Number>
-  void copy(const Number* const* values, Number* to) const;
+  bool is_empty() const { return rows_.count == 0 || columns_.count == 0; }
+  template <class Scale, class Number>
+  void copy(const Scale& scale, Number* to);
+  template <class Scale, class Number, class Row>
+  void copy_rows(const Scale& scale, const Row& pixels_of, std::int64_t step, Number* to) const;
 
   const format::ImageFile* file_ = nullptr;  // null: decoded
   at::Tensor kept_;                          // the memory of source_, where that is this image's own
   PixelView source_;
+  std::optional<Resampled> resampled_;  // then rows_ and columns_ are those of the new size
   Axis rows_;
   Axis columns_;
   std::array<std::uint8_t, 3> color_ = {};  // of the border

@@ -1,6 +1,7 @@
 #include "datasets/image/pipeline.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <ATen/ops/arange.h>
@@ -75,7 +76,7 @@ void Pipeline::keep(const std::string& type, std::unique_ptr<Transform> transfor
 
 // Tabulates the float of each value of a pixel: applies v2's ToDtype(float32, scale=True), then the first transforms of
 // floats, to an image that has each value once.
-PixelTable Pipeline::table(std::int64_t channels, Draws& draws) const {
+PixelScale Pipeline::scale(std::int64_t channels, Draws& draws) const {
   const at::Tensor row = at::arange(256, at::kByte).to(at::kFloat).mul_(1.0 / 255);
   const at::Tensor image = row.view({1, 16, 16}).repeat({channels, 1, 1});
   for (std::size_t i = 0; i < tabled_; ++i) float_steps_[i].transform->apply(image, draws, Told());
@@ -83,14 +84,16 @@ PixelTable Pipeline::table(std::int64_t channels, Draws& draws) const {
   const auto* from = image.const_data_ptr<float>();
   for (std::int64_t c = 0; c < channels; ++c, from += 256)
     std::copy_n(from, 256, table[static_cast<std::size_t>(c)].data());
-  return table;
+  if (tabled_ == 0) return {table, channels, Normalization()};
+  if (tabled_ == 1) return {table, channels, float_steps_.front().transform->normalization()};
+  return {table, channels, std::nullopt};
 }
 
 at::Tensor Pipeline::batch(const at::Tensor& samples, std::int64_t epoch, const Open& open, const Name& name) const {
   const at::Tensor indices = samples.contiguous();
   const auto* const numbers = indices.const_data_ptr<std::int64_t>();
   at::Tensor batch;
-  PixelTable values;
+  PixelScale values;
   for (std::int64_t i = 0; i < indices.size(0); ++i) {
     const std::int64_t sample = numbers[i];
     try {
@@ -99,10 +102,10 @@ at::Tensor Pipeline::batch(const at::Tensor& samples, std::int64_t epoch, const 
       for (const auto& step : pixel_steps_) step.transform->apply(image, draws, Told());
       if (i == 0) {
         batch = at::empty({indices.size(0), image.channels(), image.height(), image.width()}, at::kFloat);
-        values = table(image.channels(), draws);
+        values = scale(image.channels(), draws);
       }
       check_shape(image, batch, i == 0 ? "" : name(numbers[0]));
-      image.look_up(values, batch.mutable_data_ptr<float>() + i * batch.stride(0));
+      image.write(values, batch.mutable_data_ptr<float>() + i * batch.stride(0));
       for (std::size_t s = tabled_; s < float_steps_.size(); ++s) {
         float_steps_[s].transform->apply(batch[i], draws, Told());
       }
@@ -122,7 +125,7 @@ config::Value Pipeline::draws(Image image, std::int64_t epoch, std::int64_t samp
   };
   for (const auto& step : pixel_steps_) step.transform->apply(image, draws, listen(step.type));
   const at::Tensor numbers = at::empty({image.channels(), image.height(), image.width()}, at::kFloat);
-  image.look_up(table(image.channels(), draws), numbers.mutable_data_ptr<float>());
+  image.write(scale(image.channels(), draws), numbers.mutable_data_ptr<float>());
   for (std::size_t i = 0; i < float_steps_.size(); ++i) {
     const Told told = listen(float_steps_[i].type);
     // The table has done the first ones.

@@ -47,7 +47,7 @@ class Pipeline {
 
   void add(const config::Value& entry, bool derived, const std::string& where);
   void keep(const std::string& type, std::unique_ptr<Transform> transform);
-  PixelTable table(std::int64_t channels, Draws& draws) const;
+  PixelScale scale(std::int64_t channels, Draws& draws) const;
 
   std::uint64_t seed_;
   std::vector<Step<PixelTransform>> pixel_steps_;

@@ -33,6 +33,15 @@ class Normalize : public FloatTransform {
 
   bool pointwise() const override { return true; }
 
+  std::optional<Normalization> normalization() const override {
+    Normalization formula;
+    for (std::size_t c = 0; c < formula.mean.size(); ++c) {
+      formula.mean[c] = static_cast<float>(mean_[c % mean_.size()]);
+      formula.std[c] = static_cast<float>(std_[c % std_.size()]);
+    }
+    return formula;
+  }
+
   void apply(const at::Tensor& image, Draws&, const Told&) const override {
     check_channels(mean_, image.size(0), "mean");
     check_channels(std_, image.size(0), "std");

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include <ATen/ops/_upsample_bicubic2d_aa.h>
-#include <ATen/ops/_upsample_bilinear2d_aa.h>
 #include <ATen/ops/_upsample_nearest_exact2d.h>
 #include <ATen/ops/upsample_bicubic2d.h>
 #include <ATen/ops/upsample_bilinear2d.h>
@@ -25,6 +24,7 @@ at::Tensor batch_of_one(const at::Tensor& pixels) {
   return pixels.as_strided({1, c, h, w}, {c * h * w, 1, c * w, c});
 }
 
+// Bilinear is not antialiased here: Image does that itself.
 at::Tensor resized(const at::Tensor& batch, at::IntArrayRef size, const std::string& interpolation, bool antialias) {
   const std::optional<double> from_sizes;
   if (interpolation == "nearest") return at::upsample_nearest2d(batch, size, from_sizes, from_sizes);
@@ -34,8 +34,7 @@ at::Tensor resized(const at::Tensor& batch, at::IntArrayRef size, const std::str
     return antialias ? at::_upsample_bicubic2d_aa(batch, size, kAlignCorners, from_sizes, from_sizes)
                      : at::upsample_bicubic2d(batch, size, kAlignCorners, from_sizes, from_sizes);
   }
-  return antialias ? at::_upsample_bilinear2d_aa(batch, size, kAlignCorners, from_sizes, from_sizes)
-                   : at::upsample_bilinear2d(batch, size, kAlignCorners, from_sizes, from_sizes);
+  return at::upsample_bilinear2d(batch, size, kAlignCorners, from_sizes, from_sizes);
 }
 
 }  // namespace
@@ -47,6 +46,7 @@ void ResizeMethod::fields(config::Fields& f) {
 
 void resize_image(Image& image, const format::ImageSize& size, const std::string& interpolation, bool antialias) {
   if (size.height == image.height() && size.width == image.width()) return;
+  if (interpolation == "bilinear" && antialias) return image.resample(size);
   const at::Tensor batch = batch_of_one(image.pixels());
   image.replace(resized(batch, {size.height, size.width}, interpolation, antialias).squeeze(0));
 }

@@ -38,6 +38,8 @@ class FloatTransform : public Transform {
   // Does what becomes of a number depend on that number and its channel alone? Then it is worked out once for all 256
   // pixels. Such a transform draws nothing.
   virtual bool pointwise() const { return false; }
+  // The formula of a pointwise transform, where this is it; for up to three channels.
+  virtual std::optional<Normalization> normalization() const { return std::nullopt; }
 };
 
 using TransformRegistry = config::Registry<std::unique_ptr<Transform>>;

@@ -89,6 +89,8 @@ State state_of(const nlohmann::json& json) {
   s.seen = count_member(json, "seen");
   s.loss_sum = number_or_nan(json, "loss_sum");
   s.loss_samples = count_member(json, "loss_samples");
+  s.loss_weight =
+      json.contains("loss_weight") ? config::number_member(json, "loss_weight") : static_cast<double>(s.loss_samples);
   s.judged_by = record::metric_member(json);
   s.metric = number_or_nan(metric, "value");
   s.reason = record::reason_member(json);
@@ -128,6 +130,7 @@ std::string to_text(const State& s) {
       {"seconds", s.seconds},
       {"seen", s.seen},
       {"loss_sum", number_or_null(s.loss_sum)},
+      {"loss_weight", s.loss_weight},
       {"loss_samples", s.loss_samples},
       {"config_hash", s.config_hash},
       {"freeze", s.freeze},

@@ -32,6 +32,7 @@ struct State {
   double seconds = 0;                    // training time so far
   std::int64_t seen = 0;                 // samples of the epoch under way, by all ranks
   double loss_sum = 0;                   // of them, those whose loss was finite: sum, and how many
+  double loss_weight = 0;                // samples, or targets that count, by their weights
   std::int64_t loss_samples = 0;
   config::Metric judged_by;
   double metric = std::numeric_limits<double>::quiet_NaN();  // of this checkpoint

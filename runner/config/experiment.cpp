@@ -1,7 +1,12 @@
 #include "config/experiment.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
+
+#include "config/groups.h"
+#include "config/option/text_form.h"
+#include "config/time_span.h"
 
 namespace ddp::config {
 namespace {
@@ -156,6 +161,28 @@ void InitFrom::fields(Fields& f) {
     rename);
 }
 
+void Stop::fields(Fields& f) {
+  f({.name = "metric",
+     .doc = "the metric that patience watches; default: that of checkpoint",
+     .choices = {""},
+     .names_kind = "metric"},
+    metric);
+  f({.name = "patience",
+     .doc = "the run ends after so many validations in a row without an improvement; 0: it does not",
+     .range = between(0, kMost)},
+    patience);
+  f({.name = "min_delta", .doc = "an improvement is more than this", .range = between(0, kMost)}, min_delta);
+  f({.name = "max_time",
+     .doc = "the run ends when it has trained for so long, over all resumes: \"2h30m\"",
+     .form = kTimeSpanForm},
+    max_time);
+}
+
+std::optional<double> Stop::seconds() const {
+  const auto span = read_time_span(max_time);
+  return span ? std::optional(static_cast<double>(*span)) : std::nullopt;
+}
+
 void Log::fields(Fields& f) {
   f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = between(1, kMost)}, every);
   f({.name = "tensorboard", .doc = "write TensorBoard event files too, into the run's folder tensorboard/"},
@@ -174,6 +201,12 @@ void Experiment::fields(Fields& f) {
   f({.name = "model", .doc = "what is trained", .required = true, .component_kind = "model"}, model);
   f({.name = "dataset", .doc = "what it is trained on", .required = true, .component_kind = "dataset"}, dataset);
   f({.name = "loss", .doc = "default: what fits the dataset's targets", .component_kind = "loss"}, loss);
+  f({.name = "metrics",
+     .doc = "what validation and test measure beside the loss; default: accuracy, of classes",
+     .names_kind = "measure",
+     .types = {Type::list},
+     .item = Type::text},
+    metrics);
   f({.name = "optimizer", .doc = "how weights follow gradients", .component_kind = "optimizer"}, optimizer);
   f({.name = "scheduler", .doc = "how the learning rate changes", .component_kind = "scheduler"}, scheduler);
   f({.name = "epochs", .doc = "passes over the dataset (default 1); or give steps", .range = between(1, kMost)},
@@ -197,6 +230,11 @@ void Experiment::fields(Fields& f) {
   f.section({.name = "ema", .doc = "an average of the weights over the steps, to validate, test and predict with"},
             ema);
   f({.name = "freeze", .doc = "patterns of names of parameters that stay as they begin, such as layer1.*"}, freeze);
+  f({.name = "groups",
+     .doc = "groups of parameters with options of the optimizer of their own; the first that matches takes a parameter",
+     .types = {Type::list},
+     .item_keys = describe<ParameterGroup>()},
+    groups);
   f({.name = "on_nan",
      .doc =
          "a loss that is not finite: stop fails the run before the weights change; skip leaves that step's update out",
@@ -222,12 +260,28 @@ void Experiment::fields(Fields& f) {
   f.section({.name = "validation", .doc = "data to measure on during training"}, validation);
   f.section({.name = "test", .doc = "data to measure on once, at the end"}, test);
   f.section({.name = "checkpoint", .doc = "what is saved, and when"}, checkpoint);
+  f.section({.name = "stop", .doc = "when the run ends before its last step"}, stop);
   f.section({.name = "log", .doc = "what is written down"}, log);
+}
+
+std::vector<std::string> Experiment::metric_names() const {
+  if (metrics.is_null()) return {kDefaultMeasure};
+  std::vector<std::string> names;
+  for (const Value& item : metrics) {
+    const auto listed = item.get<std::string>();
+    if (std::find(names.begin(), names.end(), listed) == names.end()) names.push_back(listed);
+  }
+  return names;
 }
 
 Metric Experiment::best_metric() const {
   const std::string by_default = validation.exists() ? "val_loss" : "train_loss";
   return {.name = checkpoint.metric.empty() ? by_default : checkpoint.metric, .direction = direction_};
+}
+
+Metric Experiment::metric_named(const std::string& in_events) const {
+  if (in_events.empty()) return best_metric();
+  return {.name = in_events, .direction = direction_of(in_events, components())};
 }
 
 Components Experiment::components() const { return components_ ? *components_ : Components::installed(); }

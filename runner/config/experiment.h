@@ -105,6 +105,18 @@ struct InitFrom {
   void fields(Fields& f);
 };
 
+// When a run ends before its last step.
+struct Stop {
+  std::string metric;         // empty: the one that checkpoints are judged by
+  std::int64_t patience = 0;  // 0: none
+  double min_delta = 0;
+  std::string max_time;  // "2h30m"; empty: none
+
+  // max_time in seconds; nothing: none.
+  std::optional<double> seconds() const;
+  void fields(Fields& f);
+};
+
 struct Log {
   std::int64_t every = 1;
   bool tensorboard = true;
@@ -125,6 +137,7 @@ struct Experiment {
   Component model;
   Component dataset;
   Component loss;
+  Value metrics;  // a list of names; null: accuracy, where it can be measured
   Component optimizer{.name = "sgd"};
   Component scheduler{.name = "constant"};
   std::optional<std::int64_t> epochs;
@@ -138,6 +151,7 @@ struct Experiment {
   Clip clip;
   Ema ema;
   std::vector<std::string> freeze;  // patterns of names of parameters that get no gradient
+  Value groups = Value::array();    // of parameters, with options of their own: config/groups.h
   std::string on_nan = "stop";
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
   std::optional<std::int64_t> devices_per_rank;  // 1; where device_pool lists groups, what they have
@@ -149,11 +163,16 @@ struct Experiment {
   Validation validation;
   Test test;
   Checkpoint checkpoint;
+  Stop stop;
   Log log;
   void fields(Fields& f);
 
+  // The names in `metrics`, each once, or its default.
+  std::vector<std::string> metric_names() const;
   // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
+  // The metric with that name in events, or best_metric() where it is empty: stop.metric, or that of a schedule.
+  Metric metric_named(const std::string& name) const;
   // The components that it can name: those that load() knew, with what `sources` adds; else the installed ones.
   Components components() const;
   // Takes these components, and from them the direction of that metric; load() calls it.

@@ -4,6 +4,7 @@
 #include "config/check/check_root.h"
 #include "config/check/rules.h"
 #include "config/compose/compose.h"
+#include "config/groups.h"
 
 namespace ddp::config {
 namespace {
@@ -34,6 +35,13 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
   Node& loss = root.entries.try_emplace("loss", Node{.key = place, .place = place}).first->second;
   if (!loss.is_table()) return;
   loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
+}
+
+// The optimizer that the settings choose, empty where they name none that is a text.
+std::string optimizer_of(const Node& root) {
+  const Node* name = root.at_path("optimizer.name");
+  if (!name) return Experiment{}.optimizer.name;
+  return name->text().value_or("");
 }
 
 // Data of their own for validation or test inherit the keys of [dataset] that they do not replace; with another name
@@ -88,6 +96,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   inherit_dataset(root, "test");
   std::vector<Option> options = describe<Experiment>();
   supply_names(options, components);
+  supply_group_keys(options, components, optimizer_of(root));
   Value values = Checker(options, components, problems).check(root);
   if (!root.find("name")) values["name"] = file.stem().string();
   loaded.experiment = read<Experiment>(values);

@@ -1,12 +1,25 @@
 #include "config/metric.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 namespace ddp::config {
 namespace {
 
-const std::string kOfValidation = "val_";
+constexpr std::size_t kMostDigits = 9;
+
+bool is_family(const Spec& spec) { return spec.traits.contains("number"); }
+bool has_matrix(const Spec& spec) { return spec.traits.value("matrix", false); }
+
+// What stands before the number of a family's names: "top".
+std::vector<std::string> families(const Components& components, const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : components.of("metric")) {
+    if (is_family(spec)) names.push_back(prefix + name.substr(0, name.size() - 1));
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -24,16 +37,46 @@ bool Metric::is_better(double value, double other) const {
   return direction == Direction::greater ? value > other : value < other;
 }
 
+std::optional<NumberedName> numbered_name(const std::string& name) {
+  const std::size_t last_letter = name.find_last_not_of("0123456789");
+  if (last_letter == std::string::npos) return {};
+  const std::string digits = name.substr(last_letter + 1);
+  if (digits.empty() || digits.size() > kMostDigits || digits[0] == '0') return {};
+  return NumberedName{.family = name.substr(0, last_letter + 1) + "N", .number = std::stoll(digits)};
+}
+
+const Spec* find_metric(const std::string& name, const Components& components) {
+  const Spec* spec = components.find("metric", name);
+  if (spec) return is_family(*spec) ? nullptr : spec;
+  const auto numbered = numbered_name(name);
+  const Spec* family = numbered ? components.find("metric", numbered->family) : nullptr;
+  return family && is_family(*family) ? family : nullptr;
+}
+
+std::string kind_of_targets(const Spec& loss) {
+  const auto outputs = loss.traits.value("outputs", std::string());
+  if (outputs == "logits" || outputs == "log_probabilities") return "classes";
+  return outputs == "label_logits" ? "labels" : outputs;
+}
+
+bool measures(const Spec& metric, const std::string& kind_of_targets) {
+  if (kind_of_targets.empty() || !metric.traits.contains("of")) return true;
+  const auto kinds = metric.traits["of"].get<std::vector<std::string>>();
+  return std::find(kinds.begin(), kinds.end(), kind_of_targets) != kinds.end();
+}
+
 std::vector<std::string> metric_names(const Components& components) {
   std::vector<std::string> names{"val_loss"};
-  for (const auto& [name, spec] : components.of("metric")) names.push_back(kOfValidation + name);
+  for (const auto& [name, spec] : components.of("metric")) {
+    if (!is_family(spec) && !has_matrix(spec)) names.push_back(kOfValidation + name);
+  }
   names.emplace_back("train_loss");
   return names;
 }
 
 Direction direction_of(const std::string& name, const Components& components) {
   if (!name.starts_with(kOfValidation)) return Direction::less;
-  const Spec* spec = components.find("metric", name.substr(kOfValidation.size()));
+  const Spec* spec = find_metric(name.substr(kOfValidation.size()), components);
   return spec == nullptr ? Direction::less : read_direction(spec->traits.at("direction").get<std::string>());
 }
 
@@ -42,6 +85,12 @@ void supply_names(std::vector<Option>& options, const Components& components) {
     supply_names(option.section, components);
     if (option.names_kind == "metric") {
       for (std::string& name : metric_names(components)) option.choices.push_back(std::move(name));
+      option.numbered = families(components, kOfValidation);
+    } else if (option.names_kind == "measure") {
+      for (const auto& [name, spec] : components.of("metric")) {
+        if (!is_family(spec)) option.choices.push_back(name);
+      }
+      option.numbered = families(components, "");
     } else if (!option.names_kind.empty()) {
       for (const auto& [name, spec] : components.of(option.names_kind)) option.choices.push_back(name);
     }

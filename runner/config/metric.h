@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,30 @@ struct Metric {
   double cost(double value) const { return direction == Direction::greater ? -value : value; }
 };
 
-// The metrics that best can mean: val_loss, val_NAME of each component of kind "metric", train_loss.
+// "top5" is number 5 of the family "topN".
+struct NumberedName {
+  std::string family;
+  std::int64_t number = 0;
+};
+// Nothing where the name does not end in a whole number, from 1 to a billion, without zeros in front.
+std::optional<NumberedName> numbered_name(const std::string& name);
+
+// The component of kind "metric" that the name stands for, itself or as one of a family; null: there is none.
+const Spec* find_metric(const std::string& name, const Components& components);
+
+// The kind of targets that a loss takes, by its trait "outputs": "classes", "labels", "numbers"; empty: not known.
+std::string kind_of_targets(const Spec& loss);
+// Can a metric be measured of such targets, by its trait "of"?
+bool measures(const Spec& metric, const std::string& kind_of_targets);
+
+// The metric that is measured where an experiment lists none, if the targets let it.
+inline constexpr const char* kDefaultMeasure = "accuracy";
+
+// What the names of metrics of a validation begin with, in events.
+inline const std::string kOfValidation = "val_";
+
+// The metrics that best can mean: val_loss, val_NAME of each component of kind "metric" that has a value, train_loss.
+// Families are left out.
 std::vector<std::string> metric_names(const Components& components);
 
 // The direction of the metric with that name in events: a loss is better when it is less; of val_NAME, the trait
@@ -34,7 +59,7 @@ std::vector<std::string> metric_names(const Components& components);
 Direction direction_of(const std::string& name, const Components& components);
 
 // Adds the names that exist to the choices of the options that name a component of a kind, also in sections. An option
-// of kind "metric" names a metric as events do.
+// of kind "metric" names a metric as events do; one of kind "measure", as the key `metrics` does.
 void supply_names(std::vector<Option>& options, const Components& components);
 
 }  // namespace ddp::config

@@ -115,11 +115,12 @@ class SweepReader {
     loaded.section_["metric"] = metric.name;
     loaded.section_["goal"] = loaded.sweep.goal();
     const Node* parameters = section.find("parameters");
-    const bool varies = parameters && (parameters->find("validation.split") || parameters->at_path("validation.split"));
-    if (common.metric.starts_with("val_") && !validates && !varies) {
-      problems_.add(section.find("metric")->place, "\"" + common.metric + "\" needs samples that are held out",
-                    "give validation.split, such as 0.1");
+    bool varies = false;
+    for (const char* key : {"validation.split", "metrics", "loss", "loss.name"}) {
+      varies = varies || (parameters && (parameters->find(key) || parameters->at_path(key)));
     }
+    if (!common.metric.empty() && !varies)
+      check_measured(*section.find("metric"), loaded.base_, components_, problems_);
   }
 
   void read_what_varies(const Node& section, LoadedSweep& loaded) {

@@ -2,12 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
-// Images in files: JPEG, PNG, WebP. The decoders lie in libddp_images.so, which needs libjpeg, libpng and libwebp
-// (runner/images); it is loaded by the first process that opens an image.
+// Images in files: JPEG, PNG, WebP. The decoders lie in libddp_images.so, which needs libjpeg, libpng, libdeflate and
+// libwebp (runner/images); it is loaded by the first process that opens an image.
 namespace ddp::format {
 
 struct ImageSize {
@@ -34,13 +35,24 @@ class ImageFile {
   // Throws ddp::Error (usage) where the data are damaged or end too early. Only what is decoded is checked: of a
   // baseline JPEG nothing below the part.
   virtual void decode(const Rectangle& part, std::uint8_t* pixels) const = 0;
+
+  // The same, some rows at a time, from the top: so that they are used while they lie in the cache. `use` gets them
+  // with the bytes from one row to the next; they are gone when it returns.
+  using UseRows = std::function<void(const std::uint8_t* pixels, std::int64_t rows, std::int64_t row_stride)>;
+  virtual void decode_rows(const Rectangle& part, const UseRows& use) const {
+    const auto row_bytes = 3 * part.width;
+    const auto pixels =
+        std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(part.height * row_bytes));
+    decode(part, pixels.get());
+    use(pixels.get(), part.height, row_bytes);
+  }
 };
 
-// Opens an image, whose format its bytes tell. `bytes` outlive the result; errors show `name`. Throws ddp::Error (usage)
-// where it is none of JPEG, PNG and WebP, is damaged, has more than 178,956,970 pixels (Pillow's bound), or is of a kind
-// that is not read: CMYK, 16 bits a channel, animation. Safe to call from several threads.
-// Memory is at most 32 MiB and 16 bytes a pixel that the header claims (a progressive JPEG's coefficients, libwebp's
-// planes), however small the file is.
+// Opens an image, whose format its bytes tell. `bytes` outlive the result; errors show `name`. Throws ddp::Error
+// (usage) where it is none of JPEG, PNG and WebP, is damaged, has more than 178,956,970 pixels (Pillow's bound), or is
+// of a kind that is not read: CMYK, 16 bits a channel, animation. Safe to call from several threads. Memory is at most
+// 32 MiB and 16 bytes a pixel that the header claims (a progressive JPEG's coefficients, libwebp's planes), however
+// small the file is.
 std::unique_ptr<ImageFile> open_image(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace ddp::format

@@ -7,6 +7,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include "base/error.h"
+
 namespace ddp::graph {
 namespace {
 
@@ -39,6 +41,7 @@ at::Tensor wrapped_number(const c10::IValue& number) {
 Executor::Executor(CallList list) : list_(std::move(list)), values_(list_.values) {}
 
 at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
+  inputs_ = &inputs;
   for (std::size_t i = 0; i < list_.inputs.size(); ++i) {
     if (list_.inputs[i] != CallList::kNone) values_[static_cast<std::size_t>(list_.inputs[i])] = inputs.at(i);
   }
@@ -52,6 +55,10 @@ at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
     clear();
     if (!now->source.empty()) error.add_context("in " + now->source);
     throw;
+  } catch (const BadArgument& error) {
+    clear();
+    throw usage_error(std::string(error.what()) + (now->source.empty() ? "" : "\n  in " + now->source), list_.file,
+                      "correct it in the model, and export it again");
   } catch (...) {
     clear();
     throw;
@@ -75,6 +82,8 @@ void Executor::run_call(const CallList::Call& call) {
   switch (call.kind) {
     case Kind::operation:
       push_arguments(call);
+      if (call.check) call.check(stack_);
+      if (call.reshapes) require_own();
       call.operation->callBoxed(stack_);
       take_results(call);
       break;
@@ -114,6 +123,16 @@ void Executor::push_arguments(const CallList::Call& call) {
   }
 }
 
+// Optimizers, reducers and loaders hold memory of the size that weights and inputs had: a graph must not change it.
+void Executor::require_own() const {
+  const at::Tensor& tensor = stack_.front().toTensor();
+  bool is_own = true;
+  for (const c10::IValue& value : list_.values)
+    is_own = is_own && !(value.isTensor() && value.toTensor().is_same(tensor));
+  for (const at::Tensor& input : *inputs_) is_own = is_own && !input.is_same(tensor);
+  if (!is_own) throw BadArgument("changes the shape of a weight, a buffer or an input in place");
+}
+
 c10::IValue Executor::late_argument(const CallList::Late& late) const {
   const auto value = [this](const CallList::Element& element) -> const c10::IValue& {
     return values_[static_cast<std::size_t>(element.slot)];
@@ -141,20 +160,24 @@ c10::IValue Executor::late_argument(const CallList::Late& late) const {
   return numbers;
 }
 
+// A result may be no tensor at all, and kernels that get none where they need one do not look: it becomes None.
+void Executor::take_result(CallList::Slot slot, c10::IValue value) {
+  if (slot == CallList::kNone) return;
+  if (value.isTensor() && !value.toTensor().defined()) value = {};
+  values_[static_cast<std::size_t>(slot)] = std::move(value);
+}
+
 void Executor::take_results(const CallList::Call& call) {
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const CallList::Result& result = call.results[i];
     if (!result.is_list) {
-      const CallList::Slot slot = result.slots.front();
-      if (slot != CallList::kNone) values_[static_cast<std::size_t>(slot)] = std::move(stack_[i]);
+      take_result(result.slots.front(), std::move(stack_[i]));
       continue;
     }
     const std::vector<at::Tensor> tensors = stack_[i].toTensorVector();
     TORCH_CHECK(tensors.size() == result.slots.size(), "returns ", tensors.size(), " tensors, and the graph takes ",
                 result.slots.size());
-    for (std::size_t k = 0; k < tensors.size(); ++k) {
-      if (result.slots[k] != CallList::kNone) values_[static_cast<std::size_t>(result.slots[k])] = tensors[k];
-    }
+    for (std::size_t k = 0; k < tensors.size(); ++k) take_result(result.slots[k], tensors[k]);
   }
   stack_.clear();
 }

@@ -9,6 +9,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 
+#include "graph/argument_checks.h"
+
 namespace ddp::graph {
 
 // A list of calls that are resolved: run one after the other, they compute a function of tensors. Values lie in
@@ -59,6 +61,8 @@ struct CallList {
     enum class Kind { operation, arithmetic, enter, leave };
     Kind kind = Kind::operation;
     const c10::OperatorHandle* operation = nullptr;  // of `operators`
+    ArgumentCheck check = {};                        // before the operation
+    bool reshapes = false;                           // it gives its first argument, a tensor, another shape
     Arithmetic arithmetic = nullptr;
     Modes modes = {};                         // of `enter`
     std::vector<c10::IValue> arguments = {};  // constants at their places
@@ -73,6 +77,7 @@ struct CallList {
   std::vector<c10::IValue> values = {};  // a slot each: tensors that outlive a run are set
   std::vector<Slot> inputs = {};
   Slot output = kNone;
+  std::string file = {};  // of the graph, for errors
 };
 
 // Returns a Python number where an operator takes a tensor: it does not take part in the choice of the result's type.
@@ -84,7 +89,8 @@ class Executor {
   explicit Executor(CallList list);
 
   // Returns the output for inputs in the list's order, under the autograd mode of the caller. Throws what an operator
-  // throws (c10::Error), with the line of Python that called it. It must not be entered twice at a time.
+  // throws (c10::Error), with the line of Python that called it; and ddp::Error (usage) where an operator would not
+  // survive its arguments. It must not be entered twice at a time.
   at::Tensor run(const std::vector<at::Tensor>& inputs);
 
   const CallList& list() const { return list_; }
@@ -93,14 +99,17 @@ class Executor {
   void run_call(const CallList::Call& call);
   void compute(const CallList::Call& call);
   void push_arguments(const CallList::Call& call);
+  void require_own() const;
   void take_results(const CallList::Call& call);
+  void take_result(CallList::Slot slot, c10::IValue value);
   c10::IValue late_argument(const CallList::Late& late) const;
   void clear();
 
   CallList list_;
   std::vector<c10::IValue> values_;
   std::vector<c10::IValue> stack_;
-  std::vector<CallList::Modes> outer_;  // the modes around those parts that are being run
+  const std::vector<at::Tensor>* inputs_ = nullptr;  // of the run at hand
+  std::vector<CallList::Modes> outer_;               // the modes around those parts that are being run
 };
 
 }  // namespace ddp::graph

@@ -103,6 +103,8 @@ constexpr const char* kDraw =
     " bernoulli cauchy exponential geometric log_normal multinomial normal poisson rand rand_like randint randint_like"
     " randn randn_like random randperm uniform ";
 
+constexpr const char* kReshape = " as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_ ";
+
 using Names = std::unordered_set<std::string>;
 
 Names names_in(std::string_view list) {
@@ -130,6 +132,11 @@ bool is_allowed(std::string_view name) {
 bool draws(std::string_view name) {
   static const Names names = names_in(kDraw);
   return holds_operator(names, name);
+}
+
+bool reshapes_in_place(std::string_view name) {
+  static const Names names = names_in(kReshape);
+  return names.contains(std::string(name));
 }
 
 }  // namespace ddp::graph

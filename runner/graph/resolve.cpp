@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/text/json_text.h"
 #include "config/text/source.h"
+#include "graph/argument_checks.h"
 #include "graph/arguments.h"
 #include "graph/arithmetic.h"
 #include "graph/evaluation.h"
@@ -105,6 +106,7 @@ class Resolver {
   CallList resolve() {
     add_nodes(graph_);
     list_.output = values_.slot(program_.output);
+    list_.file = program_.file;
     free_after_last_use();
     return std::move(list_);
   }
@@ -170,6 +172,8 @@ class Resolver {
     }
     list_.operators.push_back(std::make_unique<const c10::OperatorHandle>(*handle));
     CallList::Call call{.operation = list_.operators.back().get(), .source = source_line(node)};
+    call.check = ArgumentCheck(handle->schema());
+    call.reshapes = reshapes_in_place(name.name);
     values_.set_arguments(handle->schema(), member(node, "inputs"), call);
     call.results = values_.add_results(member(node, "outputs"));
     if (use_.evaluates && use_.is_switched) kept_.follow(handle->schema(), call);

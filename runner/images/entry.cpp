@@ -37,6 +37,9 @@ class CheckedImage : public format::ImageFile {
   void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
     as_errors(name_, [&] { image_->decode(part, pixels); });
   }
+  void decode_rows(const format::Rectangle& part, const UseRows& use) const override {
+    as_errors(name_, [&] { image_->decode_rows(part, use); });
+  }
 
  private:
   const std::string name_;

@@ -11,6 +11,7 @@ namespace ddp::images {
 namespace {
 
 constexpr std::int64_t kChannelsOfJpeg = 3;
+constexpr std::int64_t kRowsAtOnce = 16;  // as many as libjpeg mostly transforms together
 constexpr std::byte kMarker{0xff};
 constexpr std::byte kEndOfImage{0xd9};
 
@@ -73,20 +74,24 @@ class JpegFile : public format::ImageFile {
   format::ImageSize size() const override { return size_; }
 
   void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
+    const std::size_t row_bytes = static_cast<std::size_t>(part.width * kChannelsOfJpeg);
+    decode_rows(part, [&](const std::uint8_t* from, std::int64_t rows, std::int64_t stride) {
+      for (; rows > 0; --rows, from += stride, pixels += row_bytes) std::memcpy(pixels, from, row_bytes);
+    });
+  }
+
+  void decode_rows(const format::Rectangle& part, const UseRows& use) const override {
     JpegDecompression jpeg(bytes_, name_);
     jpeg.start();
     const Columns columns = choose_columns(jpeg, part);
     if (part.top > 0) jpeg.skip_rows(static_cast<JDIMENSION>(part.top));
-    const std::size_t row_bytes = static_cast<std::size_t>(part.width * kChannelsOfJpeg);
-    if (columns.width == part.width) {
-      for (std::int64_t row = 0; row < part.height; ++row, pixels += row_bytes) jpeg.read_row(pixels);
-      return;
-    }
-    std::vector<std::uint8_t> decoded(columns.width * std::size_t{kChannelsOfJpeg});
-    const std::uint8_t* wanted = decoded.data() + (part.left - columns.left) * kChannelsOfJpeg;
-    for (std::int64_t row = 0; row < part.height; ++row, pixels += row_bytes) {
-      jpeg.read_row(decoded.data());
-      std::memcpy(pixels, wanted, row_bytes);
+    const std::int64_t row_bytes = columns.width * kChannelsOfJpeg;
+    std::vector<std::uint8_t> decoded(static_cast<std::size_t>(kRowsAtOnce * row_bytes));
+    const std::uint8_t* const wanted = decoded.data() + (part.left - columns.left) * kChannelsOfJpeg;
+    for (std::int64_t done = 0; done < part.height; done += kRowsAtOnce) {
+      const std::int64_t rows = std::min(kRowsAtOnce, part.height - done);
+      for (std::int64_t row = 0; row < rows; ++row) jpeg.read_row(decoded.data() + row * row_bytes);
+      use(wanted, rows, row_bytes);
     }
   }
 

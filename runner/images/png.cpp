@@ -1,94 +1,14 @@
 #include "images/png.h"
 
-#include <cstring>
-#include <vector>
-
 #include <png.h>
 
-#include "images/guard.h"
 #include "images/image_error.h"
+#include "images/png_decompression.h"
 #include "images/png_header.h"
+#include "images/png_stream.h"
 
 namespace ddp::images {
 namespace {
-
-constexpr std::int64_t kChannelsOfPng = 3;
-
-// libpng's state for one image whose bytes lie in memory. Warnings are left unheard. Each call throws ddp::Error
-// (usage) where libpng gives up.
-class PngDecompression {
- public:
-  PngDecompression(std::span<const std::byte> bytes, const std::string& name) : left_(bytes), name_(name) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, leave, ignore);
-    if (png_ != nullptr) info_ = png_create_info_struct(png_);
-    if (info_ == nullptr) {
-      png_destroy_read_struct(&png_, nullptr, nullptr);
-      throw usage_error("takes more memory than there is", name);
-    }
-  }
-  ~PngDecompression() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  PngDecompression(const PngDecompression&) = delete;
-  PngDecompression& operator=(const PngDecompression&) = delete;
-
-  // Reads what stands before the pixels. From here on rows are RGB, of as many bytes as the header's width warrants.
-  void start(const PngHeader& header) {
-    run([&] {
-      png_set_read_fn(png_, this, read);
-      png_set_user_limits(png_, static_cast<png_uint_32>(header.size.width),
-                          static_cast<png_uint_32>(header.size.height));
-      // Texts and profiles, which may be compressed, are not even unpacked.
-      png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-      png_read_info(png_, info_);
-      convert_to_rgb();
-      if (header.interlaced) png_set_interlace_handling(png_);
-      png_read_update_info(png_, info_);
-      if (png_get_rowbytes(png_, info_) != static_cast<std::size_t>(header.size.width * kChannelsOfPng)) {
-        png_error(png_, "its rows have another size than its header says");
-      }
-    });
-  }
-  // `row` null: passes over one.
-  void read_row(std::uint8_t* row) {
-    run([&] { png_read_row(png_, row, nullptr); });
-  }
-  void read_image(std::uint8_t** rows) {
-    run([&] { png_read_image(png_, rows); });
-  }
-
- private:
-  template <class Call>
-  void run(const Call& call) {
-    if (guard_.completes(call)) return;
-    throw damaged(name_, guard_.message());
-  }
-  void convert_to_rgb() {
-    const png_byte color = png_get_color_type(png_, info_);
-    if (color == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
-    if ((color & PNG_COLOR_MASK_COLOR) == 0) {
-      if (png_get_bit_depth(png_, info_) < 8) png_set_expand_gray_1_2_4_to_8(png_);
-      png_set_gray_to_rgb(png_);
-    }
-    // A palette's transparency comes along with its colours.
-    png_set_strip_alpha(png_);
-  }
-
-  [[noreturn]] static void leave(png_structp png, png_const_charp message) {
-    static_cast<PngDecompression*>(png_get_error_ptr(png))->guard_.leave(message);
-  }
-  static void ignore(png_structp, png_const_charp) {}
-  static void read(png_structp png, png_bytep target, std::size_t count) {
-    std::span<const std::byte>& left = static_cast<PngDecompression*>(png_get_io_ptr(png))->left_;
-    if (count > left.size()) png_error(png, "it ends before the image does");
-    std::memcpy(target, left.data(), count);
-    left = left.subspan(count);
-  }
-
-  std::span<const std::byte> left_;
-  const std::string& name_;
-  Guard guard_;
-  png_structp png_ = nullptr;
-  png_infop info_ = nullptr;
-};
 
 class PngFile : public format::ImageFile {
  public:
@@ -100,36 +20,11 @@ class PngFile : public format::ImageFile {
   format::ImageSize size() const override { return header_.size; }
 
   void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
-    PngDecompression png(bytes_, name_);
-    png.start(header_);
-    const std::size_t row_bytes = static_cast<std::size_t>(header_.size.width * kChannelsOfPng);
-    if (header_.interlaced) {
-      decode_interlaced(png, row_bytes, part, pixels);
-      return;
-    }
-    for (std::int64_t row = 0; row < part.top; ++row) png.read_row(nullptr);
-    std::vector<std::uint8_t> decoded(part.width < header_.size.width ? row_bytes : 0);
-    const std::size_t part_bytes = static_cast<std::size_t>(part.width * kChannelsOfPng);
-    for (std::int64_t row = 0; row < part.height; ++row, pixels += part_bytes) {
-      png.read_row(decoded.empty() ? pixels : decoded.data());
-      if (!decoded.empty()) std::memcpy(pixels, decoded.data() + part.left * kChannelsOfPng, part_bytes);
-    }
+    if (decode_usual_png(bytes_, header_, part, pixels)) return;
+    decode_by_libpng(bytes_, name_, header_, part, pixels);
   }
 
  private:
-  // Seven passes go over the whole image, each a finer one.
-  void decode_interlaced(PngDecompression& png, std::size_t row_bytes, const format::Rectangle& part,
-                         std::uint8_t* pixels) const {
-    std::vector<std::uint8_t> decoded(row_bytes * static_cast<std::size_t>(header_.size.height));
-    std::vector<std::uint8_t*> rows;
-    for (std::size_t at = 0; at < decoded.size(); at += row_bytes) rows.push_back(decoded.data() + at);
-    png.read_image(rows.data());
-    const std::size_t part_bytes = static_cast<std::size_t>(part.width * kChannelsOfPng);
-    for (std::int64_t row = part.top; row < part.top + part.height; ++row, pixels += part_bytes) {
-      std::memcpy(pixels, rows[static_cast<std::size_t>(row)] + part.left * kChannelsOfPng, part_bytes);
-    }
-  }
-
   const std::span<const std::byte> bytes_;
   const std::string name_;
   const PngHeader header_;

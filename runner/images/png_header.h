@@ -11,7 +11,8 @@ namespace ddp::images {
 // The fields of a PNG file that come before its pixels.
 struct PngHeader {
   format::ImageSize size;
-  int bits = 8;  // of a channel, or of a place in the palette
+  int bits = 8;   // of a channel, or of a place in the palette
+  int color = 0;  // 0 gray, 2 RGB, 3 palette, 4 gray with alpha, 6 RGBA
   bool interlaced = false;
 };
 

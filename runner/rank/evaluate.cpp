@@ -19,18 +19,20 @@ class Evaluation {
         groups_(groups),
         saved_(checkpoint::load(t.resume_from)),
         model_(build_parallel(t, groups.main, &saved_, raw ? SavedWeights::own : SavedWeights::averaged)),
-        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)) {}
+        loss_(train::losses().build(t.experiment->loss.name, t.experiment->loss.options)),
+        measures_(*t.experiment) {}
 
   void add(const std::optional<data::EvaluationSet>& set, const std::string& prefix, config::Value& values) const {
     if (!set) return;
     const auto measured = train::evaluate({.model = *model_,
                                            .group = groups_.main,
                                            .loss = loss_,
+                                           .measures = measures_,
                                            .set = *set,
                                            .device = first_device(t_),
                                            .batch_done = [this] { t_.progress->rank(t_.rank).note_activity(); },
                                            .numerics = model::Numerics::of(*t_.experiment)});
-    for (const auto& [name, value] : measured) values[prefix + name] = value;
+    for (const auto& [name, value] : measured.values) values[prefix + name] = value;
   }
 
  private:
@@ -39,6 +41,7 @@ class Evaluation {
   const checkpoint::Checkpoint saved_;
   const std::unique_ptr<dist::Parallel> model_;
   const train::Loss loss_;
+  const train::Measures measures_;
 };
 
 void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& reply) {
@@ -50,7 +53,8 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
     const Evaluation evaluation(t, groups, request.raw);
     Measurement measured;
     const config::HeldOut& of_test = request.whole ? static_cast<const config::HeldOut&>(e.validation) : e.test;
-    if (!request.whole) evaluation.add(evaluation_of(t, sets.validation, e.validation), "val_", measured.values);
+    if (!request.whole)
+      evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kOfValidation, measured.values);
     evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : "test_", measured.values);
     const std::set<std::string> left_out = left_out_of_all(t, sets, groups.main);
     if (!left_out.empty()) measured.left_out = in_words(left_out);

@@ -24,7 +24,8 @@
 #include "train/checkpointer.h"
 #include "train/loss/classes.h"
 #include "train/loss/loss.h"
-#include "train/optim/optimizer.h"
+#include "train/metrics/measures.h"
+#include "train/optim/grouped_optimizer.h"
 
 namespace ddp::rank {
 namespace {
@@ -81,7 +82,7 @@ at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensor
 }
 
 // Does what was saved fit this model and optimizer, and is it whole?
-void try_saved(const Task& t, torch::nn::Module& model, train::Optimizer& optimizer) {
+void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer& optimizer) {
   if (!t.resume_from.empty()) {
     const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
     model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
@@ -115,14 +116,14 @@ void measure_sets(const data::Sets& sets, Probe& probe) {
   probe.test_samples = sets.test.size();
 }
 
-void measure_weights(const torch::nn::Module& model, const NamedTensors& parameters, const train::Optimizer& optimizer,
-                     Probe& probe) {
+void measure_weights(const torch::nn::Module& model, const NamedTensors& parameters,
+                     const train::GroupedOptimizer& optimizer, Probe& probe) {
   const NamedTensors trained = trained_of(parameters);
   probe.parameters = model::count_of(parameters);
   probe.parameter_bytes = model::bytes_of(parameters);
   probe.gradient_bytes = model::bytes_of(trained);
   probe.frozen_parameters = probe.parameters - model::count_of(trained);
-  probe.optimizer_bytes = optimizer.copies() * probe.gradient_bytes;
+  probe.optimizer_bytes = optimizer.bytes();
   probe.buffer_bytes = model::bytes_of(named(model.named_buffers()));
   if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(&model)) {
     probe.least_batch = limited->batch_sizes().least;
@@ -140,6 +141,10 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
+  // Mixed targets are shares of classes; those of a validation are not mixed.
+  const auto mix = e.dataset.options.find("mix");
+  if (mix == e.dataset.options.end() || mix->empty())
+    train::Measures(e).require(output, train::only_target(batch.targets));
   const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
   if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
     probe.warnings.push_back(
@@ -154,10 +159,11 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   const data::Sets sets = build_sets(t);
   measure_sets(sets, probe);
   torch::nn::AnyModule model = build_model(t, dist::copies_model(e.parallel) && t.devices.size() > 1);
-  const NamedTensors parameters = each_once(named(model.ptr()->named_parameters()));
-  const auto optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, parameters);
-  measure_weights(*model.ptr(), parameters, *optimizer, probe);
-  try_saved(t, *model.ptr(), *optimizer);
+  const NamedTensors all_names = named(model.ptr()->named_parameters());
+  train::GroupedOptimizer optimizer(e, all_names);
+  probe.groups = optimizer.description();
+  measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
+  try_saved(t, *model.ptr(), optimizer);
 
   datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
   if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});

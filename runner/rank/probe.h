@@ -22,7 +22,8 @@ struct Probe {
   std::int64_t test_samples = 0;
   std::int64_t least_batch = 1;  // samples that the model takes at once
   std::int64_t most_batch = INT64_MAX;
-  double step_seconds = 0;  // about what a step takes; 0: it was not asked for
+  config::Value groups = config::Value::array();  // of parameters: what match, lr_scale and options say, and how many
+  double step_seconds = 0;                        // about what a step takes; 0: it was not asked for
 
   void fields(config::Fields& f) {
     f({.name = "warnings"}, warnings);
@@ -37,6 +38,7 @@ struct Probe {
     f({.name = "test_samples"}, test_samples);
     f({.name = "least_batch"}, least_batch);
     f({.name = "most_batch"}, most_batch);
+    f({.name = "groups", .types = {config::Type::list}}, groups);
     f({.name = "step_seconds"}, step_seconds);
   }
 };

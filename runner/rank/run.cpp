@@ -92,7 +92,7 @@ struct Parts {
   const Data data;
   const dist::Groups groups;
   std::unique_ptr<dist::Parallel> model;
-  std::unique_ptr<train::Optimizer> optimizer;
+  std::unique_ptr<train::GroupedOptimizer> optimizer;
   std::optional<tensorboard::EventLog> events;  // on rank 0
   std::optional<record::RunRecorder> recorder;  // on rank 0
   std::optional<train::Ema> ema;
@@ -141,7 +141,7 @@ void start(Parts& p) {
   std::optional<checkpoint::Checkpoint> saved;
   if (!from.empty()) saved = checkpoint::load_everywhere(from, t.rank, p.groups.control);
   p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr);
-  p.optimizer = train::optimizers().build(e.optimizer.name, e.optimizer.options, p.model->parameters());
+  p.optimizer = std::make_unique<train::GroupedOptimizer>(e, p.model->parameters_by_all_names());
   if (e.ema.on()) p.ema.emplace(e.ema, *p.model, p.groups.main);
   if (saved) p.state = saved->state;
   p.state.freeze = e.freeze;
@@ -209,7 +209,7 @@ void train(Parts& p) {
                           .optimizer = *p.optimizer,
                           .loss = train::losses().build(e.loss.name, e.loss.options),
                           .scheduler = schedule::schedulers().build(e.scheduler.name, e.scheduler.options,
-                                                                    {.lr = p.optimizer->lr(), .steps = length.steps}),
+                                                                    schedule::horizon_of(p.optimizer->lr(), length)),
                           .length = length,
                           .until_epoch = p.request.until_epoch,
                           .batches = *p.data.batches,

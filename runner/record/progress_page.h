@@ -40,7 +40,8 @@ const char* to_string(Collective collective);
 // One step's loss of one rank, before it is averaged over ranks.
 struct LossEntry {
   std::atomic<std::int64_t> step{0};  // written last: the entry is of this step once it says so
-  double loss_sum = 0;                // sum over samples
+  double loss_sum = 0;                // sum over samples, or over targets that count
+  double loss_weight = 0;             // how much counts in it
   std::int64_t samples = 0;
 };
 
@@ -107,12 +108,19 @@ struct alignas(64) RunProgress {
   std::atomic<std::int64_t> parameters{0};  // numbers of the model; 0: no rank has built it yet
   std::atomic<std::int64_t> frozen_parameters{0};
   std::atomic<bool> ended{false};  // trained to its end, whether that is its last step or a rule's
+  char stopped_by[16] = {};        // the rule, once `ended` says so; empty: the last step
   std::atomic<double> loss{0};
   std::atomic<std::int64_t> samples{0};  // of this process's steps, all ranks
   std::atomic<double> seconds{0};
   MetricTable metrics;       // the newest of each
   std::atomic<double> best;  // of the metric that checkpoints are judged by; NaN: there is none yet
   std::atomic<std::int64_t> best_step{0};
+
+  // `rule`: which has ended the run; empty: none.
+  void end(const std::string& rule, bool has_ended) {
+    rule.copy(stopped_by, sizeof stopped_by - 1);
+    ended = has_ended;
+  }
 };
 
 // The memory that a group's ranks and their parent share: anonymous, made by the parent just before the
@@ -136,6 +144,8 @@ class ProgressPage {
 
   // Likewise the step after which all ranks save because rank 0's clock says so; a step that has passed means nothing.
   std::atomic<std::int64_t>& save_after_step() { return header_->save_after_step; }
+  // And the step after which the run ends because rank 0's clock says so.
+  std::atomic<std::int64_t>& end_after_step() { return header_->end_after_step; }
 
   // A rank whose loss of a step is not finite notes the step there, before the all-reduce that ends it.
   std::atomic<std::int64_t>& not_finite(std::int64_t step) { return header_->not_finite[loss_place(step)]; }
@@ -146,6 +156,7 @@ class ProgressPage {
     alignas(64) std::atomic<bool> stop_requested{false};
     std::atomic<std::int64_t> stop_after_step{0};  // 0: go on
     std::atomic<std::int64_t> save_after_step{0};
+    std::atomic<std::int64_t> end_after_step{0};
     std::atomic<std::int64_t> not_finite[kLossRing] = {};
   };
   int ranks_;

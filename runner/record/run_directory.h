@@ -75,6 +75,8 @@ class RunDirectory {
   std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  // Of runs that measure matrices, the last ones (metrics/matrices).
+  std::filesystem::path matrices() const { return path_ / "matrices.json"; }
   // The samples that did not decode and were left out, a line each.
   std::filesystem::path bad_files() const { return path_ / "bad_files.txt"; }
   std::filesystem::path sources() const { return path_ / kSourcesFolder; }

@@ -4,6 +4,7 @@
 
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
+#include "record/metrics/matrices.h"
 #include "record/timestamp.h"
 
 namespace ddp::record {
@@ -33,19 +34,48 @@ std::optional<Origin> origin_of(const RunDirectory& run) {
   return summary.is_object() && summary.contains("origin") ? read_origin(summary["origin"]) : std::nullopt;
 }
 
+namespace {
+
+// As dump(2), but that a row of a matrix is on one line.
+std::string to_text(const config::Value& value, const std::string& indent = "") {
+  constexpr auto kReplace = config::Value::error_handler_t::replace;
+  const bool of_rows = value.is_array() && !value.empty() && value[0].is_array();
+  if ((!value.is_object() && !value.is_array()) || value.empty()) return value.dump(-1, ' ', false, kReplace);
+  const std::string deeper = indent + "  ";
+  std::string text;
+  for (const auto& [key, item] : value.items()) {
+    text += (text.empty() ? "\n" : ",\n") + deeper;
+    if (value.is_object()) text += config::Value(key).dump(-1, ' ', false, kReplace) + ": ";
+    text += of_rows ? item.dump() : to_text(item, deeper);
+  }
+  return (value.is_object() ? "{" : "[") + text + "\n" + indent + (value.is_object() ? "}" : "]");
+}
+
+}  // namespace
+
 void write_summary(const RunDirectory& run, const Summary& s) {
+  config::Value final_metrics = s.final_metrics;
+  config::Value test = s.test;
+  if (s.status != "running") {
+    const config::Value matrices = kept_matrices(run, s.steps);
+    for (const auto& [name, rows] : matrices.items()) {
+      const bool tested = name.starts_with("test_");
+      if (!tested || !test.empty()) (tested ? test : final_metrics)[name] = rows;
+    }
+  }
   config::Value json = {
       {"version", 1},
       {"status", s.status},
+      {"stopped_by", s.stopped_by.empty() ? config::Value(nullptr) : config::Value(s.stopped_by)},
       {"name", s.name},
       {"run_id", run.path().filename().string()},
       {"started", s.started},
       {"ended", s.status == "running" ? config::Value(nullptr) : config::Value(timestamp(std::time(nullptr)))},
       {"epochs", s.epochs},
       {"steps", s.steps},
-      {"final", s.final_metrics},
+      {"final", final_metrics},
       {"best", s.best},
-      {"test", s.test.empty() ? config::Value(nullptr) : s.test},
+      {"test", test.empty() ? config::Value(nullptr) : test},
       {"seconds", s.seconds},
       {"parameters", s.parameters},
       {"frozen_parameters", s.frozen_parameters},
@@ -61,8 +91,7 @@ void write_summary(const RunDirectory& run, const Summary& s) {
       {"error", nullptr},
   };
   if (s.error) json["error"] = {{"rank", s.error->rank}, {"what", s.error->what}, {"log", s.error->log}};
-  using Handler = config::Value::error_handler_t;
-  write_atomically(run.summary(), json.dump(2, ' ', false, Handler::replace) + "\n");
+  write_atomically(run.summary(), to_text(json) + "\n");
 }
 
 }  // namespace ddp::record

@@ -30,6 +30,7 @@ std::optional<Origin> read_origin(const config::Value& json);
 // summary.json: how a run ended, or that it is running.
 struct Summary {
   std::string status = "running";  // running | completed | failed | interrupted
+  std::string stopped_by;          // the rule that ended a completed run before its last step; empty: none did
   std::string name;
   std::string started;  // when, as record/timestamp.h says it; of a run that goes on, when it began first
   std::int64_t epochs = 0;

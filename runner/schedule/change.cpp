@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "schedule/plateau.h"
 #include "schedule/scheduler.h"
 
 namespace ddp::schedule {
@@ -18,7 +19,7 @@ std::string lr_text(double lr) {
 bool equal_lr(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 std::string length_text(const Course& course) {
-  const std::string steps = std::to_string(course.steps) + " steps";
+  const std::string steps = std::to_string(course.length.steps) + " steps";
   if (!course.experiment.epochs) return steps;
   return std::to_string(*course.experiment.epochs) + " epochs (" + steps + ")";
 }
@@ -27,15 +28,16 @@ std::string length_text(const Course& course) {
 
 std::string change_in_words(const Course& before, const Course& now, std::int64_t step) {
   if (!is_here(before.experiment.scheduler.name) || !is_here(now.experiment.scheduler.name)) return "";
-  const double old_lr = scheduler_of(before.experiment, before.steps)(std::min(step, before.steps));
+  if (follows_metric(before.experiment) || follows_metric(now.experiment)) return "";
+  const double old_lr = scheduler_of(before.experiment, before.length)(std::min(step, before.length.steps));
   config::Experiment with_old_lr = now.experiment;
   with_old_lr.optimizer.options["lr"] = before.experiment.optimizer.options.value("lr", 0.0);
-  if (equal_lr(scheduler_of(with_old_lr, now.steps)(step), old_lr)) return "";
-  const Scheduler scheduler = scheduler_of(now.experiment, now.steps);
+  if (equal_lr(scheduler_of(with_old_lr, now.length)(step), old_lr)) return "";
+  const Scheduler scheduler = scheduler_of(now.experiment, now.length);
   if (equal_lr(scheduler(step), old_lr)) return "";
   return "the schedule \"" + now.experiment.scheduler.name + "\" is now over " + length_text(now) + ": lr goes on at " +
          lr_text(scheduler(step)) + " (the schedule before gave " + lr_text(old_lr) + " for this step), and ends at " +
-         lr_text(scheduler(now.steps - 1));
+         lr_text(scheduler(now.length.steps - 1));
 }
 
 }  // namespace ddp::schedule

@@ -6,11 +6,12 @@ namespace ddp::schedule {
 namespace {
 
 struct StepOptions : Warmup {
-  std::int64_t step_size = 0;
+  config::Value step_size;
   double gamma = 0.1;
   void fields(config::Fields& f) {
-    f({.name = "step_size", .doc = "steps from one change to the next", .range = config::at_least(1), .required = true},
-      step_size);
+    add_run_part(f, "step_size", "steps from one change to the next, or \"10 epochs\" or \"5%\"", step_size,
+                 /*least=*/1,
+                 /*required=*/true);
     f({.name = "gamma", .doc = "factor of each change", .range = config::above(0)}, gamma);
     Warmup::fields(f);
   }
@@ -18,8 +19,9 @@ struct StepOptions : Warmup {
 
 const bool step_registered = schedulers().add<StepOptions>(
     "step", "lr times gamma after every step_size steps", [](const StepOptions& o, const Horizon& horizon) {
-      return with_warmup(o, horizon, [o, lr = horizon.lr](std::int64_t since, double) {
-        return lr * std::pow(o.gamma, static_cast<double>(since / o.step_size));
+      const std::int64_t size = steps_of(o.step_size, horizon, "step_size");
+      return with_warmup(o, horizon, [gamma = o.gamma, size, lr = horizon.lr](std::int64_t since, double) {
+        return lr * std::pow(gamma, static_cast<double>(since / size));
       });
     });
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -69,8 +70,11 @@ class Asha : public Search {
   }
 
   void ended(int trial, std::int64_t epochs, double metric) override {
+    if (std::isnan(metric)) return;
     for (Rung& rung : rungs_) {
       if (rung.epochs <= epochs) rung.metrics.try_emplace(trial, metric);
+      // It cannot go on, but those that do are measured against it.
+      if (epochs == kToItsEnd) rung.begun.insert(trial);
     }
   }
 

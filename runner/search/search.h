@@ -24,6 +24,9 @@ struct Move {
   std::int64_t epochs = 0;  // until so many are done; 0: to its end
 };
 
+// The epochs of a trial that has come to its end, which a rule of [stop] may have set before its last epoch.
+inline constexpr std::int64_t kToItsEnd = INT64_MAX;
+
 // Is there room for the trial now?
 using Fits = std::function<bool(int trial)>;
 
@@ -36,15 +39,21 @@ class Search {
   virtual int trials() const = 0;
   // Does the end of one trial decide about no other? Then processes that do not know of each other can train them.
   virtual bool independent() const { return true; }
-  // The values of a trial; the same whenever it is asked.
+  // Are the values of the trial known, whatever the results of others will be?
+  virtual bool decided(int) const { return true; }
+  // The values of a trial: those that it has once it is decided; before that those that it would have now.
   virtual config::Point point(int trial) const = 0;
   // What to train next, as far as is known: the first of them that fits. Nothing: none does, or the trials that train
   // now must end first, or all is done.
   virtual std::optional<Move> next(const Fits& fits) const = 0;
 
+  // A journal says that the trial has begun with these values. What follows from results of others on this machine may
+  // not follow from them on each one, to the last bit: a method that decides by them keeps these.
+  virtual void recall(int, const config::Value&) {}
   // The move is made.
   virtual void begun(const Move& move) = 0;
-  // The trial has done so many epochs, and this is its metric: less is better.
+  // The trial has done so many epochs, or all that it will do (kToItsEnd), and this is its metric: less is better. NaN:
+  // it has reached no number.
   virtual void ended(int trial, std::int64_t epochs, double metric) = 0;
 };
 

@@ -42,7 +42,12 @@ Event event_of(const nlohmann::json& line, const std::string& kind) {
   if (metric.is_number()) event.metric = metric.get<double>();
   if (!metric.is_number() && !metric.is_null()) throw std::runtime_error("\"metric\" is no number");
   event.seconds = seconds_of(line);
-  if (kind == "failed") event.error = config::text_member(line, "error");
+  // A journal of an older version does not say it.
+  if (line.contains("stopped_by")) event.stopped_by = config::text_member(line, "stopped_by");
+  if (kind == "failed") {
+    event.error = config::text_member(line, "error");
+    event.not_finite = line.value("not_finite", false);
+  }
   return event;
 }
 
@@ -118,6 +123,8 @@ void Journal::add(const Event& e) {
   config::Value line = {
       {"event", e.kind}, {"trial", e.trial}, {"epochs", e.epochs}, {"metric", e.metric}, {"seconds", e.seconds}};
   if (e.kind == "failed") line["error"] = e.error;
+  if (!e.stopped_by.empty()) line["stopped_by"] = e.stopped_by;
+  if (e.not_finite) line["not_finite"] = true;
   append(std::move(line));
 }
 

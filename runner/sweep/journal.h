@@ -21,7 +21,9 @@ struct Event {
   std::int64_t epochs = 0;             // that it has done
   config::Value metric = nullptr;      // what it reached
   double seconds = 0;
-  std::string error = {};  // failed
+  std::string stopped_by = {};  // the rule of [stop] that ended it before its last step; empty: none did
+  std::string error = {};       // failed
+  bool not_finite = false;      // failed, since the metric is no finite number
 };
 
 // The events of a journal's text, in their order. A last line that has no end was not written whole, and is no event.

@@ -167,6 +167,7 @@ Event Scheduler::end_of(int trial, int exit_status) const {
   const bool ended_well = WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0;
   if (state.status == "completed") {
     event.kind = "finished";
+    event.stopped_by = state.stopped_by;
   } else if (state.status == "interrupted" && ended_well) {
     event.kind = "paused";
   } else if (stop_signal_ != 0) {
@@ -180,6 +181,7 @@ Event Scheduler::end_of(int trial, int exit_status) const {
   }
   if ((event.kind == "finished" || event.kind == "paused") && !state.metric) {
     event.kind = "failed";
+    event.not_finite = true;
     event.error = "it has no " + metric + " that is a finite number";
   }
   return event;

@@ -61,7 +61,7 @@ Value row_of(const Trial& t, const Trials& trials, int place) {
           {"metric", t.metric ? Value(*t.metric) : Value(nullptr)},
           {"epochs", t.epochs},
           {"seconds", t.seconds},
-          {"parameters", trials.parameters(t.number)},
+          {"parameters", trials.decided_parameters(t.number)},
           {"error", t.error.empty() ? Value(nullptr) : Value(t.error)}};
 }
 

@@ -118,7 +118,7 @@ TrialState state_of(const record::RunDirectory& trial, const std::string& metric
   TrialState state;
   try {
     const report::RunView run = report::read_run(trial.path());
-    state = {.status = run.status, .epochs = run.epochs, .seconds = run.seconds};
+    state = {.status = run.status, .epochs = run.epochs, .seconds = run.seconds, .stopped_by = run.stopped_by};
     if (const auto reached = run.final_metrics.find(metric); reached != run.final_metrics.end()) {
       state.metric = reached->second;
     }

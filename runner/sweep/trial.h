@@ -25,6 +25,7 @@ struct TrialState {
   std::int64_t epochs = 0;
   double seconds = 0;
   std::optional<double> metric = {};  // finite
+  std::string stopped_by = {};        // the rule of [stop] that ended it before its last step; empty: none did
   std::string error = {};             // why it failed, if it did
 };
 TrialState state_of(const record::RunDirectory& trial, const std::string& metric);

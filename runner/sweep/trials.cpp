@@ -1,6 +1,7 @@
 #include "sweep/trials.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "base/error.h"
@@ -13,23 +14,27 @@ Trials::Trials(const config::Sweep& sweep, search::Search& search) : sweep_(swee
   for (int i = 0; i < search.trials(); ++i) all_.push_back({.number = i});
 }
 
-void Trials::check(const Event& event) const {
-  const std::string of = "trial " + std::to_string(event.trial);
-  if (event.trial >= static_cast<int>(all_.size())) {
-    throw usage_error("the sweep has " + std::to_string(all_.size()) + " trials, and its journal tells of " + of,
-                      "journal.jsonl", "give it at least as many as it had");
-  }
-  if (event.kind == "started" && config::first_difference(event.parameters, parameters(event.trial))) {
-    throw usage_error(of + " was begun with " + in_words(event.parameters) + ", and is now to have " +
-                          in_words(parameters(event.trial)),
-                      "journal.jsonl", "begin another sweep, or leave [sweep] as it was");
-  }
+void Trials::check_number(const Event& event) const {
+  if (event.trial < static_cast<int>(all_.size())) return;
+  throw usage_error("the sweep has " + std::to_string(all_.size()) + " trials, and its journal tells of trial " +
+                        std::to_string(event.trial),
+                    "journal.jsonl", "give it at least as many as it had");
+}
+
+void Trials::check_parameters(const Event& event) const {
+  const config::Value own = parameters(event.trial);
+  if (!config::first_difference(event.parameters, own)) return;
+  throw usage_error("trial " + std::to_string(event.trial) + " was begun with " + in_words(event.parameters) +
+                        ", and is now to have " + in_words(own),
+                    "journal.jsonl", "begin another sweep, or leave [sweep] as it was");
 }
 
 void Trials::take(const Event& event) {
-  check(event);
+  check_number(event);
   Trial& trial = all_[event.trial];
   if (event.kind == "started") {
+    search_.recall(event.trial, event.parameters);
+    check_parameters(event);
     trial.status = Status::running;
     trial.until_epoch = event.until_epoch;
     search_.begun({.trial = event.trial, .epochs = event.until_epoch});
@@ -39,16 +44,23 @@ void Trials::take(const Event& event) {
   trial.seconds = event.seconds;
   trial.metric.reset();
   if (event.metric.is_number()) trial.metric = event.metric.get<double>();
+  trial.stopped_by = event.stopped_by;
   trial.error = event.error;
   if (event.kind == "interrupted") {
     trial.status = Status::interrupted;
   } else if (event.kind == "failed") {
     trial.status = Status::failed;
     ++trial.failures;
+    if (event.not_finite) search_.ended(event.trial, event.epochs, std::numeric_limits<double>::quiet_NaN());
   } else {
     trial.status = event.kind == "finished" ? Status::completed : Status::paused;
-    if (trial.metric) search_.ended(event.trial, event.epochs, sweep_.metric.cost(*trial.metric));
+    const std::int64_t epochs = trial.status == Status::completed ? search::kToItsEnd : event.epochs;
+    if (trial.metric) search_.ended(event.trial, epochs, sweep_.metric.cost(*trial.metric));
   }
+}
+
+config::Value Trials::decided_parameters(int trial) const {
+  return search_.decided(trial) ? parameters(trial) : config::Value::object();
 }
 
 int Trials::count(Status status) const {
@@ -56,12 +68,21 @@ int Trials::count(Status status) const {
       std::count_if(all_.begin(), all_.end(), [&](const Trial& trial) { return trial.status == status; }));
 }
 
+bool Trials::ranks_at_end(const Trial& trial) const {
+  if (trial.status != Status::completed || !trial.metric || trial.stopped_by.empty()) {
+    return trial.status == Status::completed;
+  }
+  return std::none_of(all_.begin(), all_.end(), [&](const Trial& other) {
+    return other.status == Status::paused && other.metric && other.epochs >= trial.epochs && cost(other) < cost(trial);
+  });
+}
+
 std::vector<const Trial*> Trials::ranking() const {
   std::vector<const Trial*> ranked;
   for (const Trial& trial : all_) ranked.push_back(&trial);
   const auto place = [&](const Trial* t) {
-    const double metric = t->metric ? sweep_.metric.cost(*t->metric) : 0;
-    const bool at_end = t->status == Status::completed;
+    const double metric = t->metric ? cost(*t) : 0;
+    const bool at_end = ranks_at_end(*t);
     return std::tuple(!t->metric, !at_end, at_end ? 0 : -t->epochs, metric, t->number);
   };
   std::sort(ranked.begin(), ranked.end(), [&](const Trial* a, const Trial* b) { return place(a) < place(b); });

@@ -28,6 +28,7 @@ struct Trial {
   std::int64_t epochs = 0;
   std::optional<double> metric = {};
   double seconds = 0;
+  std::string stopped_by = {};  // completed: the rule of [stop] that ended it before its last step; empty: none did
   std::string error = {};
 };
 
@@ -49,13 +50,20 @@ class Trials {
   // {"optimizer.lr": 0.1}
   config::Value parameters(int trial) const { return sweep_.named(search_.point(trial)); }
 
-  // Best first: those at their end, then those that stopped, the longest first; without a metric last.
+  // The same; {} where results of other trials are yet to decide.
+  config::Value decided_parameters(int trial) const;
+
+  // Best first: those at their end, then those that stopped, the longest first; without a metric last. A trial that a
+  // rule of [stop] ended counts as one that stopped where a paused one is better that trained as long or longer.
   std::vector<const Trial*> ranking() const;
   // The best one that has a metric; null: none has.
   const Trial* best() const;
 
  private:
-  void check(const Event& event) const;
+  void check_number(const Event& event) const;
+  void check_parameters(const Event& event) const;
+  double cost(const Trial& trial) const { return sweep_.metric.cost(*trial.metric); }
+  bool ranks_at_end(const Trial& trial) const;
 
   const config::Sweep& sweep_;
   search::Search& search_;

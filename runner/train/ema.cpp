@@ -188,6 +188,14 @@ NamedTensors Ema::weights() const {
   return weights;
 }
 
+NamedTensors Ema::own_buffers() const {
+  NamedTensors named;
+  for (std::size_t i = 0; i < own_buffers_.size(); ++i) {
+    named.emplace_back(model_.buffers()[i].first, own_buffers_[i]);
+  }
+  return named;
+}
+
 void Ema::load(const NamedTensors& weights, const std::string& where) {
   const at::NoGradGuard no_grad;
   const std::unordered_map<std::string, at::Tensor> by_name(weights.begin(), weights.end());

@@ -34,6 +34,9 @@ class Ema : public Rule {
   // Returns the averaged weights and the buffers under the names of Python's state_dict(), of a tied parameter each
   // name. What no gather() has brought since the last update are the model's own: tensors of the same size.
   NamedTensors weights() const;
+  // Returns the buffers of the last update, which this rank keeps beside those of the model; none where every step
+  // updates.
+  NamedTensors own_buffers() const;
   // Takes back what weights() returned. `where` names the source in errors. Throws ddp::Error (training) where it does
   // not fit the model.
   void load(const NamedTensors& weights, const std::string& where);

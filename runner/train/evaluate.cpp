@@ -1,91 +1,139 @@
 #include "train/evaluate.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/tensor.h>
 #include <torch/nn/module.h>
 
 #include "model/call.h"
 #include "train/batch_rows.h"
-#include "train/metrics/metric.h"
+#include "train/metrics/merge.h"
 
 namespace ddp::train {
 namespace {
 
+// The output for a batch, and its loss, under the casts of the precision, as in training.
 struct Answer {
   at::Tensor output;
-  at::Tensor target;
-  at::Tensor loss;
+  LossSum loss;
 };
 
-// Under the casts of the precision, as in training.
-Answer forward(const Evaluator& e, const datasets::Batch& batch) {
+Answer answer(const Evaluator& e, const datasets::Batch& batch) {
   const model::Autocast casts(e.numerics.precision, e.device);
   const at::Tensor output = model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
-  const at::Tensor target = only_target(batch.targets).to(output.device());
-  return {.output = output, .target = target, .loss = e.loss(output, target)};
+  return {.output = output, .loss = e.loss.measure(output, only_target(batch.targets), batch.samples())};
 }
 
-// A batch's row: how many samples, the sum of their losses, then of each metric how long its part is, and the part.
-std::vector<double> measure(const Evaluator& e, const NamedMetrics& metrics, const datasets::Batch& batch) {
-  // No image of the batch decodes.
-  if (batch.samples() == 0) return std::vector<double>(2 + metrics.size(), 0.0);
-  const auto [output, target, loss] = forward(e, batch);
-  const auto samples = static_cast<double>(batch.samples());
-  std::vector<double> row{samples, loss.item<double>() * samples};
-  for (const auto& [name, metric] : metrics) {
-    const at::Tensor part = metric->of_batch(output, target).cpu().contiguous();
-    row.push_back(static_cast<double>(part.numel()));
-    row.insert(row.end(), part.const_data_ptr<double>(), part.const_data_ptr<double>() + part.numel());
+// A batch's row: how many samples, how much their targets count, the sum of their losses, then the parts of each
+// metric. Counts and scores are added to the statistics, and stay there.
+std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, std::vector<Statistics>& statistics) {
+  std::vector<double> row{0, 0, 0};
+  if (batch.samples() > 0) {  // else no image of the batch decodes
+    const auto [output, loss] = answer(e, batch);
+    row = {static_cast<double>(loss.samples), loss.weight, loss.sum};
+    e.measures.add(output, only_target(batch.targets), statistics);
   }
+  for (Statistics& one : statistics) Merge::take_parts(one, row);
   return row;
 }
 
-BatchRows measure_share(const Evaluator& e, const NamedMetrics& metrics) {
+// What all ranks have measured so far. Rows travel some rounds of batches at a time, as many as all ranks have memory
+// for: a metric may give a number for each of very many targets. Joined in the order of batches, their sums have the
+// same bits however many travel together.
+class GatheredRows {
+ public:
+  explicit GatheredRows(const Evaluator& e) : e_(e), of_batches_(e.measures.metrics().size()) {}
+
+  // Takes this rank's rows of some rounds, which begin with rank 0's batch. Returns how many rounds may come next.
+  // Collective; the result is the same on every rank.
+  std::int64_t take(const BatchRows& own) {
+    std::size_t longest = 1;
+    for (const std::vector<double>& row : rows_of_all_ranks(e_.group, own)) {
+      longest = std::max(longest, row.size());
+      loss_.add({.sum = row[2], .weight = row[1], .samples = static_cast<std::int64_t>(row[0])});
+      const double* next = row.data() + 3;
+      for (std::size_t i = 0; i < of_batches_.size(); ++i) {
+        Merge::give_parts(next, of_batches_[i]);
+        Merge::join_parts(*e_.measures.metrics()[i].metric, of_batches_[i]);
+      }
+    }
+    return std::max<std::int64_t>(1, kHeld / static_cast<std::int64_t>(longest));
+  }
+
+  double loss() const { return loss_.mean(); }
+  void give_parts(std::vector<Statistics>& statistics) {
+    for (std::size_t i = 0; i < statistics.size(); ++i) Merge::move_parts(of_batches_[i], statistics[i]);
+  }
+
+ private:
+  static constexpr std::int64_t kHeld = std::int64_t{1} << 18;  // numbers of a rank: 2 MiB
+
+  const Evaluator& e_;
+  std::vector<Statistics> of_batches_;
+  LossSum loss_;
+};
+
+// A round is a batch of each rank; in the last one some may have none. Returns the mean loss.
+double measure_all(const Evaluator& e, std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
+  GatheredRows gathered(e);
   BatchRows rows;
-  for (std::int64_t left = e.set.own_batches(); left > 0; --left) {
-    rows.push_back(measure(e, metrics, batches.next()));
-    e.batch_done();
+  const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
+  std::int64_t next_exchange = 1;  // the first one tells how long rows are
+  for (std::int64_t round = 1; round <= rounds; ++round) {
+    if (round <= e.set.own_batches()) {
+      rows.push_back(measure(e, batches.next(), statistics));
+      e.batch_done();
+    }
+    if (round < next_exchange && round < rounds) continue;
+    next_exchange = round + gathered.take(rows);
+    rows.clear();
+  }
+  gathered.give_parts(statistics);
+  return gathered.loss();
+}
+
+config::Value matrix_of(const std::vector<std::int64_t>& counts) {
+  config::Value rows = config::Value::array();
+  const auto size = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))));
+  for (std::size_t row = 0; row < size; ++row) {
+    rows.push_back(std::vector<std::int64_t>(counts.begin() + row * size, counts.begin() + (row + 1) * size));
   }
   return rows;
 }
 
-record::MetricValues values_of(const BatchRows& rows, const NamedMetrics& metrics) {
-  double samples = 0;
-  double loss = 0;
-  std::vector<std::vector<at::Tensor>> parts(metrics.size());
-  for (const std::vector<double>& row : rows) {
-    if (row[0] == 0) continue;
-    samples += row[0];
-    loss += row[1];
-    std::size_t place = 2;
-    for (auto& of_metric : parts) {
-      const auto size = static_cast<std::size_t>(row[place++]);
-      of_metric.push_back(at::tensor(at::ArrayRef<double>(row.data() + place, size), at::kDouble));
-      place += size;
+Measured values_of(const Measures& measures, const std::vector<Statistics>& statistics, double loss) {
+  Measured measured{.values = {{.name = "loss", .value = loss}}, .matrices = config::Value::object()};
+  for (std::size_t i = 0; i < statistics.size(); ++i) {
+    const Measures::Named& one = measures.metrics()[i];
+    const bool empty = statistics[i].empty();
+    if (one.matrix) {
+      if (!empty) measured.matrices[one.name] = matrix_of(statistics[i].counts());
+    } else if (measures.given() || !empty) {
+      const double value = empty ? std::numeric_limits<double>::quiet_NaN() : one.metric->value(statistics[i]);
+      measured.values.push_back({.name = one.name, .value = value});
     }
   }
-  record::MetricValues values{{.name = "loss", .value = loss / samples}};
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    values.push_back({.name = metrics[i].first, .value = metrics[i].second->value(parts[i])});
-  }
-  std::erase_if(values, [](const record::MetricValue& one) { return std::isnan(one.value); });
-  return values;
+  return measured;
 }
 
 }  // namespace
 
-record::MetricValues evaluate(const Evaluator& e) {
+Measured evaluate(const Evaluator& e) {
   const at::NoGradGuard no_grad;
-  const NamedMetrics metrics = all_metrics();
+  std::vector<Statistics> statistics(e.measures.metrics().size());
   e.model.broadcast_buffers();
   auto module = e.model.module().ptr();
   module->eval();
-  const BatchRows own = measure_share(e, metrics);
+  const double loss = measure_all(e, statistics);
   module->train();
-  return values_of(rows_of_all_ranks(e.group, own), metrics);
+  const Merge merge(e.group);
+  merge.left_out(statistics);
+  merge.counts(statistics);
+  merge.pairs(statistics);
+  return values_of(e.measures, statistics, loss);
 }
 
 }  // namespace ddp::train

@@ -1,6 +1,7 @@
 #include "train/step_exchange.h"
 
 #include <sched.h>
+#include <cmath>
 
 #include <ATen/ops/tensor.h>
 
@@ -16,6 +17,7 @@ class SharedPage : public StepExchange {
     step_ = step;
     auto& entry = entry_of(rank_);
     entry.loss_sum = loss.sum;
+    entry.loss_weight = loss.weight;
     entry.samples = loss.samples;
     if (!loss.finite()) page_.not_finite(step).store(step, std::memory_order_relaxed);
     entry.step.store(step, std::memory_order_release);
@@ -38,8 +40,7 @@ class SharedPage : public StepExchange {
     for (int r = 0; r < page_.ranks(); ++r) {
       wait_for(r);
       const auto& entry = entry_of(r);
-      all.sum += entry.loss_sum;
-      all.samples += entry.samples;
+      all.add({.sum = entry.loss_sum, .weight = entry.loss_weight, .samples = entry.samples});
     }
     return all;
   }
@@ -49,6 +50,13 @@ class SharedPage : public StepExchange {
     // Rank 0 names the next step: no rank can have finished it, since its all-reduce needs rank 0.
     if (rank_ == 0 && page_.stop_requested() && stop_after == 0 && more) stop_after = step_ + 1;
     return stop_after != 0 && step_ >= stop_after;
+  }
+
+  bool end_agreed(bool wanted) override {
+    auto& end_after = page_.end_after_step();
+    // Rank 0 names the next step, as in stop_agreed().
+    if (rank_ == 0 && wanted && end_after == 0) end_after = step_ + 1;
+    return end_after != 0 && step_ >= end_after;
   }
 
   bool save_agreed(bool wanted) override {
@@ -81,8 +89,9 @@ class Gathered : public StepExchange {
   void post(std::int64_t, const LossSum& loss) override {
     const double stop = page_.stop_requested() ? 1 : 0;
     const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
+    const double end = rank_ == 0 && end_wanted_ ? 1 : 0;
     pending_ = dist::start_all_gather(
-        control_, at::tensor({loss.sum, static_cast<double>(loss.samples), stop, save}, at::kDouble));
+        control_, at::tensor({loss.sum, loss.weight, static_cast<double>(loss.samples), stop, save, end}, at::kDouble));
   }
 
   std::optional<int> not_finite() override {
@@ -106,6 +115,12 @@ class Gathered : public StepExchange {
     return save_;
   }
 
+  bool end_agreed(bool wanted) override {
+    finish();
+    end_wanted_ = wanted;
+    return end_;
+  }
+
  private:
   void finish() {
     if (!pending_) return;
@@ -117,10 +132,10 @@ class Gathered : public StepExchange {
       const double* values = rank.const_data_ptr<double>();
       if (!not_finite_ && !std::isfinite(values[0])) not_finite_ = r;
       ++r;
-      all_.sum += values[0];
-      all_.samples += static_cast<std::int64_t>(values[1]);
-      stop_ = stop_ || values[2] != 0;
-      save_ = save_ || values[3] != 0;
+      all_.add({.sum = values[0], .weight = values[1], .samples = static_cast<std::int64_t>(values[2])});
+      stop_ = stop_ || values[3] != 0;
+      save_ = save_ || values[4] != 0;
+      end_ = end_ || values[5] != 0;
     }
   }
 
@@ -133,6 +148,8 @@ class Gathered : public StepExchange {
   bool stop_ = false;
   bool save_ = false;
   bool save_wanted_ = false;  // on rank 0, after the next step
+  bool end_ = false;
+  bool end_wanted_ = false;  // likewise
 };
 
 }  // namespace

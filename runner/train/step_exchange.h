@@ -1,30 +1,17 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "dist/collectives.h"
 #include "record/progress_page.h"
+#include "train/loss/loss_sum.h"
 
 namespace ddp::train {
 
-// A loss summed over samples, and how many.
-struct LossSum {
-  double sum = 0;
-  std::int64_t samples = 0;
-
-  void add(double mean, std::int64_t count) {
-    sum += mean * static_cast<double>(count);
-    samples += count;
-  }
-  bool finite() const { return std::isfinite(sum); }
-  double mean() const { return sum / static_cast<double>(samples); }
-};
-
 // The values that ranks exchange in a step beside gradients: their losses, whether one was asked to stop, and whether
-// rank 0 wants to save.
+// rank 0 wants to save, or to end the run.
 class StepExchange {
  public:
   virtual ~StepExchange() = default;
@@ -47,6 +34,10 @@ class StepExchange {
   // Do all ranks save after the step that was posted last, which they have done? The same answer on each, to be asked
   // after every step. `wanted`: rank 0 asks for a save after the next step.
   virtual bool save_agreed(bool wanted) = 0;
+
+  // Does the run end after the step that was posted last, which all ranks have done? Asked like save_agreed(); once the
+  // answer is yes it stays yes.
+  virtual bool end_agreed(bool wanted) = 0;
 };
 
 // Through the progress page, with no collective, where all ranks share one (`control` is null); else by an all-gather

@@ -8,12 +8,13 @@ using record::Phase;
 
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
   p_.model.zero_grad();
-  p_.batches.start_step(step);
+  enter(Phase::loading);
+  batches_.start(step, micro_batches);
   for (std::int64_t i = 0; i + 1 < micro_batches; ++i) {
     const dist::Parallel::NoSync no_sync(p_.model);
-    run_micro_batch(step, micro_batches, /*last=*/false);
+    run_micro_batch(step, /*last=*/false);
   }
-  run_micro_batch(step, micro_batches, /*last=*/true);
+  run_micro_batch(step, /*last=*/true);
   enter(Phase::optimizer);
   StepOutcome outcome{.not_finite = p_.exchange.not_finite(), .grad_norm = {}};
   update(lr, outcome);
@@ -22,45 +23,35 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
 
 // The gradients are sums over all ranks: each rank decides the same.
 void Stepper::update(double lr, StepOutcome& outcome) {
+  // Of a step that changes no weights too: their average takes every step.
+  p_.checkpointer.before_update();
   if (p_.scaler != nullptr || clip_.on()) {
     const std::vector<at::Tensor> gradients = gradients_of(p_.model.parameters());
     if (p_.scaler != nullptr) outcome.skipped = !p_.scaler->unscale(gradients);
     outcome.grad_norm = clip_(gradients);
   }
   if (outcome.not_finite || outcome.skipped) return;
-  p_.checkpointer.before_update();
   p_.optimizer.step(lr);
 }
 
 at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
   const model::Autocast casts(numerics_.precision, p_.device);
-  const at::Tensor output = p_.model.forward(inputs);
-  return p_.loss(output, only_target(batch.targets).to(output.device(), /*non_blocking=*/true));
+  return batches_.loss(p_.model.forward(inputs), batch);
 }
 
-void Stepper::run_micro_batch(std::int64_t step, std::int64_t of_step, bool last) {
+void Stepper::run_micro_batch(std::int64_t step, bool last) {
   enter(Phase::loading);
-  const datasets::Batch batch = p_.batches.next();
+  const datasets::Batch batch = batches_.next();
   const std::vector<at::Tensor> inputs = numerics_.prepared(on_device(batch.inputs, p_.device));
   p_.batch_loaded(batch.samples());
   enter(Phase::forward);
   const at::Tensor loss = loss_of(inputs, batch);
-  losses_.emplace_back(loss.detach(), batch.samples());
   enter(Phase::backward);
   // The loss of a CPU is there already. That of a GPU is read when all of the step's work is queued.
   const bool post_early = p_.device.is_cpu();
-  if (last && post_early) p_.exchange.post(step + 1, read_losses());
-  // Divided, not times 1/k: other bits.
-  const at::Tensor share = of_step > 1 ? loss / of_step : loss;
-  (p_.scaler != nullptr ? p_.scaler->scaled(share) : share).backward();
-  if (last && !post_early) p_.exchange.post(step + 1, read_losses());
-}
-
-LossSum Stepper::read_losses() {
-  LossSum sum;
-  for (const auto& [mean, samples] : losses_) sum.add(mean.item<double>(), samples);
-  losses_.clear();
-  return sum;
+  if (last && post_early) p_.exchange.post(step + 1, batches_.read_losses());
+  (p_.scaler != nullptr ? p_.scaler->scaled(loss) : loss).backward();
+  if (last && !post_early) p_.exchange.post(step + 1, batches_.read_losses());
 }
 
 }  // namespace ddp::train

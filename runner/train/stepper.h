@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "config/experiment.h"
 #include "data/batches.h"
@@ -14,8 +13,9 @@
 #include "train/checkpointer.h"
 #include "train/clip.h"
 #include "train/loss/loss.h"
-#include "train/optim/optimizer.h"
+#include "train/optim/grouped_optimizer.h"
 #include "train/rules/scaler.h"
+#include "train/step_batches.h"
 #include "train/step_exchange.h"
 
 namespace ddp::train {
@@ -24,8 +24,9 @@ namespace ddp::train {
 struct StepperParts {
   const config::Experiment& experiment;
   c10::Device device = c10::kCPU;
+  dist::Group group;
   dist::Parallel& model;
-  Optimizer& optimizer;
+  GroupedOptimizer& optimizer;
   const Loss& loss;
   data::Batches& batches;
   Checkpointer& checkpointer;
@@ -46,7 +47,10 @@ struct StepOutcome {
 class Stepper {
  public:
   explicit Stepper(StepperParts parts)
-      : p_(std::move(parts)), numerics_(model::Numerics::of(p_.experiment)), clip_(p_.experiment.clip) {}
+      : p_(std::move(parts)),
+        batches_(p_.batches, p_.loss, p_.group),
+        numerics_(model::Numerics::of(p_.experiment)),
+        clip_(p_.experiment.clip) {}
 
   // `step`: steps done before this one. `micro_batches`: how many this step has. Collective.
   StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
@@ -54,20 +58,18 @@ class Stepper {
  private:
   // Forward and loss, with the casts of the precision; backward comes outside of them.
   at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
-  void run_micro_batch(std::int64_t step, std::int64_t of_step, bool last);
+  void run_micro_batch(std::int64_t step, bool last);
   // Unscales and clips the gradients, and changes the weights unless a gradient or a loss is not finite.
   void update(double lr, StepOutcome& outcome);
-  // Reads the losses of the step's micro-batches. Called once a step, because reading a loss waits for the device.
-  LossSum read_losses();
   void enter(record::Phase phase) {
     p_.progress.phase.store(phase, std::memory_order_relaxed);
     p_.progress.note_activity();
   }
 
   StepperParts p_;
+  StepBatches batches_;
   const model::Numerics numerics_;
   const Clip clip_;
-  std::vector<std::pair<at::Tensor, std::int64_t>> losses_;  // of the step's micro-batches: mean, and samples
 };
 
 }  // namespace ddp::train

@@ -4,7 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include <ATen/ops/scalar_tensor.h>
+
 #include "base/error.h"
+#include "record/saves/ended_by.h"
 
 namespace ddp::train {
 
@@ -30,8 +33,10 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())),
+      measures_(p_.experiment),
       stepper_({.experiment = p_.experiment,
                 .device = p_.device,
+                .group = p_.group,
                 .model = p_.model,
                 .optimizer = p_.optimizer,
                 .loss = p_.loss,
@@ -40,21 +45,34 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
                 .exchange = *exchange_,
                 .progress = progress(),
                 .scaler = p_.experiment.precision == "fp16" ? &scaler_ : nullptr,
-                .batch_loaded = [this](std::int64_t samples) {
-                  if (!std::exchange(announced_, true)) announce_epoch(samples);
-                }}) {
+                .batch_loaded =
+                    [this](std::int64_t samples) {
+                      if (!std::exchange(announced_, true)) announce_epoch(samples);
+                    }}),
+      validation_rules_(p_.experiment, p_.optimizer.lr(), p_.length) {
+  validation_rules_.add_to(rules_);
   if (p_.experiment.precision == "fp16") rules_["scaler"] = &scaler_;
   if (p_.ema != nullptr) rules_[checkpoint::kEma] = p_.ema;
-  for (const auto& [name, rule] : rules_) {
-    const auto saved = state_.rules.find(name);
-    if (saved != state_.rules.end()) restore_rule(name, *rule, saved->second);
-  }
-  // Those of a rule that the run no longer has would come back with it, out of date.
+  restore_rules();
+  // The numbers of a rule that the run no longer has would come back with it, out of date.
   std::erase_if(state_.rules, [this](const auto& saved) { return !rules_.contains(saved.first); });
   state_.judged_by = p_.experiment.best_metric();
   // That of the checkpoint it goes on from is no metric of the next one.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
   if (p_.recorder) saved_at_ = p_.recorder->seconds();
+}
+
+// A run that a rule had ended goes on where [stop] says otherwise now. Else its ranks were started again to measure the
+// test set.
+void Trainer::restore_rules() {
+  for (const auto& [name, rule] : rules_) {
+    const auto saved = state_.rules.find(name);
+    if (saved != state_.rules.end()) restore_rule(name, *rule, saved->second);
+  }
+  const config::Value stop = state_.rules.contains("stop") ? state_.rules.at("stop") : config::Value();
+  if (!record::still_ended(p_.experiment, state_.ended_by, stop, state_.seconds)) return;
+  stopped_by_ = state_.ended_by == record::kAllSteps ? record::kPatience : state_.ended_by;
+  stopping_ = true;
 }
 
 void Trainer::run() {
@@ -63,8 +81,9 @@ void Trainer::run() {
   if (given_up_) return;
   save(SaveReason::regular);
   p_.checkpointer.finish();
-  if (finished() && p_.test) test();
-  if (p_.recorder) p_.page.run().ended = finished();
+  const std::string rule = ended_by();
+  if (!rule.empty() && p_.test) test();
+  if (p_.recorder) p_.page.run().end(rule == record::kAllSteps ? "" : rule, !rule.empty());
   enter(Phase::finished);
 }
 
@@ -78,12 +97,13 @@ void Trainer::run_epoch() {
   while (!epoch_finished() && !finished() && !stopping_) {
     run_step();
     if (given_up_) return;
+    end_by_time();
     if (validation_is_due() && !epoch_finished() && !finished()) validate_inside_epoch();
     if (std::exchange(first_step_, false)) {
       p_.checkpointer.first_step_done();
       if (saves_on_the_way()) p_.checkpointer.get_ready();
     }
-    stopping_ = exchange_->stop_agreed(/*more=*/!finished());
+    stopping_ = exchange_->stop_agreed(/*more=*/!finished()) || stopping_;
     save_by_time_ = exchange_->save_agreed(save_is_due_by_time());
     if (epoch_finished() || finished() || stopping_) continue;
     if (save_is_due_after_step() || save_by_time_) {
@@ -95,7 +115,7 @@ void Trainer::run_epoch() {
 
 void Trainer::run_step() {
   const std::int64_t of_step = std::min(p_.experiment.accumulate, in_epoch_ - state_.position);
-  const double lr = p_.scheduler(state_.step);
+  const double lr = validation_rules_.lr(state_.step).value_or(p_.scheduler(state_.step));
   const StepOutcome outcome = stepper_.take(state_.step, lr, of_step);
   ++state_.step;
   state_.position += of_step;
@@ -116,12 +136,18 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
   state_.seen += all.samples;
   if (all.finite()) {
     state_.loss_sum += all.sum;
+    state_.loss_weight += all.weight;
     state_.loss_samples += all.samples;
   }
-  record::StepRecord step{
-      .epoch = state_.epoch, .step = state_.step, .loss = all.mean(), .lr = lr, .samples = all.samples};
-  if (outcome.grad_norm.defined()) step.grad_norm = outcome.grad_norm.item<double>();
-  step.skipped = outcome.skipped;
+  record::StepRecord step{.epoch = state_.epoch,
+                          .step = state_.step,
+                          .loss = all.mean(),
+                          .lr = lr,
+                          .samples = all.samples,
+                          .nothing_counts = all.weight == 0,
+                          .skipped = outcome.skipped};
+  // Reading it waits for the device.
+  if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step)) step.grad_norm = outcome.grad_norm.item<double>();
   p_.recorder->step(step);
 }
 
@@ -138,15 +164,39 @@ void Trainer::give_up(int rank) {
                        "", "try a smaller lr, or on_nan = \"skip\" to leave such steps out");
 }
 
+void Trainer::end_by_time() {
+  const std::optional<double> most = p_.experiment.stop.seconds();
+  if (!most || state_.step >= p_.length.steps) return;
+  if (exchange_->end_agreed(p_.recorder != nullptr && p_.recorder->seconds() >= *most)) stopped_by_ = record::kMaxTime;
+}
+
+void Trainer::end_by_patience() {
+  if (!validation_rules_.patience_is_over()) return;
+  stopping_ = true;
+  if (stopped_by_.empty()) stopped_by_ = record::kPatience;
+}
+
+double Trainer::of_rank_0(double value) const {
+  return dist::all_gather(p_.group, at::scalar_tensor(value, at::kDouble)).front().item<double>();
+}
+
+bool Trainer::finished() const { return state_.step >= p_.length.steps || stopped_by_ == record::kMaxTime; }
+
+std::string Trainer::ended_by() const { return state_.step >= p_.length.steps ? record::kAllSteps : stopped_by_; }
+
 void Trainer::end_epoch() {
   const std::int64_t epoch = state_.epoch;
-  const LossSum train{.sum = state_.loss_sum, .samples = state_.loss_samples};
+  const LossSum train{.sum = state_.loss_sum, .weight = state_.loss_weight, .samples = state_.loss_samples};
   const bool validated = validation_is_due();
   record::EpochRecord ended{
       .epoch = epoch, .step = state_.step, .samples = train.samples, .metrics = {{"train_loss", train.mean()}}};
   if (validated) {
     for (record::MetricValue& one : measure(*p_.validation, "val_")) ended.metrics.push_back(std::move(one));
+    if (validation_is_regular()) validation_rules_.judge_validation(ended.metrics);
   }
+  // Rank 0 alone knows the loss of the whole epoch.
+  if (epoch_finished() && validation_rules_.follow_train_loss()) validation_rules_.judge_epoch(of_rank_0(train.mean()));
+  end_by_patience();
   state_.metric = record::value_of(ended.metrics, state_.judged_by.name);
   if (p_.recorder) p_.recorder->epoch(ended, state_.judged_by);
   if (epoch_finished()) {
@@ -156,6 +206,7 @@ void Trainer::end_epoch() {
     state_.offset = 0;
     state_.seen = 0;
     state_.loss_sum = 0;
+    state_.loss_weight = 0;
     state_.loss_samples = 0;
   }
   if (const auto reason = reason_to_save(epoch, validated)) save(*reason);
@@ -174,18 +225,23 @@ std::optional<SaveReason> Trainer::reason_to_save(std::int64_t epoch, bool valid
 
 bool Trainer::validation_is_due() const {
   if (!p_.validation) return false;
+  return validation_is_regular() || finished() || (epoch_finished() && pausing());
+}
+
+bool Trainer::validation_is_regular() const {
   const config::Period every = p_.experiment.validation.period();
-  if (every.steps > 0 && state_.step % every.steps == 0) return true;
-  if (!epoch_finished() && !finished()) return false;
-  return finished() || pausing() || (every.epochs > 0 && (state_.epoch + 1) % every.epochs == 0);
+  if (every.steps > 0) return state_.step % every.steps == 0;
+  return epoch_finished() && (state_.epoch + 1) % every.epochs == 0;
 }
 
 void Trainer::validate_inside_epoch() {
   const record::ValidationRecord measured{
       .epoch = state_.epoch, .step = state_.step, .metrics = measure(*p_.validation, "val_")};
+  validation_rules_.judge_validation(measured.metrics);
+  end_by_patience();
   state_.metric = record::value_of(measured.metrics, state_.judged_by.name);
   if (p_.recorder) p_.recorder->validation(measured, state_.judged_by);
-  if (save_is_due_after_step()) {
+  if (stopping_ || save_is_due_after_step()) {
     save(SaveReason::regular);
   } else if (p_.experiment.checkpoint.keep_best > 0 && p_.checkpointer.improves(state_.metric)) {
     save(SaveReason::best);
@@ -201,22 +257,28 @@ record::MetricValues Trainer::measure(const data::EvaluationSet& set, const char
 
 record::MetricValues Trainer::measure_as_it_is(const data::EvaluationSet& set, const char* prefix) {
   enter(Phase::validating);
-  record::MetricValues measured = evaluate({.model = p_.model,
-                                            .group = p_.group,
-                                            .loss = p_.loss,
-                                            .set = set,
-                                            .device = p_.device,
-                                            .batch_done = [this] { progress().note_activity(); },
-                                            .numerics = model::Numerics::of(p_.experiment)});
-  for (record::MetricValue& one : measured) one.name.insert(0, prefix);
-  return measured;
+  Measured measured = evaluate({.model = p_.model,
+                                .group = p_.group,
+                                .loss = p_.loss,
+                                .measures = measures_,
+                                .set = set,
+                                .device = p_.device,
+                                .batch_done = [this] { progress().note_activity(); },
+                                .numerics = model::Numerics::of(p_.experiment)});
+  for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
+  if (p_.recorder && !measured.matrices.empty()) {
+    config::Value matrices = config::Value::object();
+    for (const auto& [name, rows] : measured.matrices.items()) matrices[prefix + name] = rows;
+    p_.recorder->matrices(matrices, state_.step);
+  }
+  return std::move(measured.values);
 }
 
 void Trainer::test() {
   // Rank 0 has written the last checkpoint.
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
-  p_.model.load(best.weights(/*raw=*/p_.ema == nullptr), "the best checkpoint");
+  p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
   const record::TestRecord measured{
       .epoch = best.state.epoch, .step = best.state.step, .metrics = measure_as_it_is(*p_.test, "test_")};
   if (p_.recorder) p_.recorder->test(measured);
@@ -225,8 +287,9 @@ void Trainer::test() {
 void Trainer::save(SaveReason reason) {
   enter(Phase::saving);
   state_.reason = reason;
+  state_.rules.clear();
   for (const auto& [name, rule] : rules_) state_.rules[name] = rule->state();
-  state_.ended_by = finished() ? record::kAllSteps : "";
+  state_.ended_by = ended_by();
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
   p_.checkpointer.save(state_);
 }

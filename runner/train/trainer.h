@@ -16,8 +16,9 @@
 #include "train/ema.h"
 #include "train/evaluate.h"
 #include "train/loss/loss.h"
-#include "train/optim/optimizer.h"
+#include "train/optim/grouped_optimizer.h"
 #include "train/rules/rule.h"
+#include "train/rules/validation_rules.h"
 #include "train/step_exchange.h"
 #include "train/stepper.h"
 
@@ -32,7 +33,7 @@ struct TrainerParts {
   dist::Group group;
   dist::Group control;  // where ranks share no page; else null
   dist::Parallel& model;
-  Optimizer& optimizer;
+  GroupedOptimizer& optimizer;
   Loss loss;
   schedule::Scheduler scheduler;
   config::Length length;
@@ -64,8 +65,17 @@ class Trainer {
   void record_step(double lr, const StepOutcome& outcome);
   // A rank's loss was not finite, and the run is to stop then: nothing is saved.
   void give_up(int rank);
+  void restore_rules();
+  // Notes that the run ends after the step that was done last, if the time is up. Collective.
+  void end_by_time();
+  // The same if its patience is over.
+  void end_by_patience();
+  // Returns rank 0's value on every rank. Collective.
+  double of_rank_0(double value) const;
   void end_epoch();
   bool validation_is_due() const;
+  // Is one due by validation.every, and not because the run ends?
+  bool validation_is_regular() const;
   // Measures after a step that does not end its epoch, and saves where that is the best so far. Collective.
   void validate_inside_epoch();
   // Returns the measured values under their names in events: val_loss, val_accuracy, …. With the averaged weights
@@ -84,7 +94,10 @@ class Trainer {
   bool saves_on_the_way() const;
   // Does rank 0's clock ask for a save? Gets ready for it before. For all ranks; false on the others.
   bool save_is_due_by_time();
-  bool finished() const { return state_.step >= p_.length.steps; }
+  // All steps are done, or the time is up.
+  bool finished() const;
+  // The word of state.json for it; "": the run has not ended.
+  std::string ended_by() const;
   // Is it to stop at the end of the epoch that is under way?
   bool pausing() const { return p_.until_epoch > 0 && state_.epoch + 1 >= p_.until_epoch; }
   bool epoch_finished() const { return state_.position >= in_epoch_; }
@@ -97,13 +110,16 @@ class Trainer {
   TrainerParts p_;
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
+  const Measures measures_;
   Scaler scaler_;  // of fp16
   Stepper stepper_;
+  ValidationRules validation_rules_;
   Rules rules_;
   std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
   bool announced_ = false;     // the epoch under way, in the log
   bool first_step_ = true;     // of this process
   bool stopping_ = false;
+  std::string stopped_by_;  // the rule that has ended the run, as all ranks agree; empty: none has
   bool given_up_ = false;
   bool save_by_time_ = false;  // all ranks agree that the step that was done last is saved because of the time
   double saved_at_ = 0;        // on rank 0: when the last save began, or this process, in the recorder's seconds

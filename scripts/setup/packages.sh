@@ -5,7 +5,7 @@ packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-
   catch2 libxxhash-dev libprotobuf-dev protobuf-compiler zlib1g-dev libpcre2-dev python3 python3-pip ca-certificates git)
 
 # For libddp_images.so (fetch_images).
-image_packages=(libjpeg-dev libpng-dev libwebp-dev libarchive-dev)
+image_packages=(libjpeg-dev libpng-dev libdeflate-dev libwebp-dev libarchive-dev)
 
 # For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. What cannot be installed is done
 # without: those tests are skipped, and say so.
@@ -32,7 +32,7 @@ fetch_images() {
   if command -v dpkg-query >/dev/null; then
     find_missing_packages "${image_packages[@]}"
   else
-    find_missing_modules libjpeg libpng libwebp libarchive
+    find_missing_modules libjpeg libpng libdeflate libwebp libarchive
   fi
   install_missing "${image_packages[@]}"
 }

@@ -17,6 +17,7 @@ TABLES = {
     "data-gpt": {"data-gpt": 4},
     "exported": {"exported-calls": 2, "exported-resnet18": 3, "exported-gpt": 3},
     "images": {"images-photos": 4, "images-icons": 2, "images-cifar": 2},
+    "recipe": {"recipe-clip": 2, "recipe-ema": 2, "recipe-metrics": 2},
 }
 
 

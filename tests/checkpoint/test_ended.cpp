@@ -21,7 +21,7 @@ std::string content(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a run that a rule has ended before its last step stays ended") {
+TEST_CASE("a run that a rule of another version has ended before its last step stays ended") {
   std::string name = (fs::temp_directory_path() / "ddp-ended-XXXXXX").string();
   REQUIRE(mkdtemp(name.data()) != nullptr);
   const fs::path root = name;
@@ -34,13 +34,13 @@ TEST_CASE("a run that a rule has ended before its last step stays ended") {
   CHECK(record::position_of(folder).ended_by == record::kAllSteps);
 
   auto state = nlohmann::ordered_json::parse(content(folder / "state.json"));
-  state["ended_by"] = "patience";
+  state["ended_by"] = "judgement";
   std::ofstream(folder / "state.json") << state.dump(1) + "\n";
   std::ofstream(folder / "COMPLETE") << record::hash_hex(content(folder / "state.json")) + "\n";
   CHECK(run("resume x --set steps=9") == 0);
   const std::string said = content(root / "log");
   INFO(said);
-  CHECK(contains(said, "has ended after step 2, by its rule \"patience\""));
+  CHECK(contains(said, "has ended after step 2, by stop.judgement"));
   CHECK(record::latest_checkpoint(root / "results/x/a/checkpoints") == folder);
   CHECK(nlohmann::json::parse(content(root / "results/x/a/summary.json")).at("status") == "completed");
   fs::remove_all(root);

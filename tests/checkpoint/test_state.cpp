@@ -23,6 +23,7 @@ State sample_state() {
   s.buckets = {{1, 0}, {2}};
   s.seconds = 0.1;
   s.loss_sum = 1.0 / 3;
+  s.loss_weight = 48.5;
   s.loss_samples = 64;
   s.judged_by = {.name = "val_auroc", .direction = config::Direction::greater};
   s.metric = 0.7;
@@ -48,6 +49,7 @@ TEST_CASE("a state comes back from its text whole and with the same bits") {
   CHECK(s.gpu_rng == sample_state().gpu_rng);
   CHECK(s.buckets == sample_state().buckets);
   CHECK(s.loss_sum == 1.0 / 3);
+  CHECK(s.loss_weight == 48.5);
   CHECK(s.metric == 0.7);
   CHECK(s.judged_by.name == "val_auroc");
   CHECK(s.judged_by.direction == config::Direction::greater);

@@ -23,7 +23,7 @@ LINES = {
     BASIC + " --set load": BASIC + " --set loader.",
     BASIC + " --set optimizer.l": BASIC + " --set optimizer.lr=",
     BASIC + " --set loader.shuffle=t": BASIC + " --set loader.shuffle=true ",
-    BASIC + " --set optimizer=ada": BASIC + " --set optimizer=adam",
+    BASIC + " --set optimizer=ad": BASIC + " --set optimizer=ada",
     BASIC + " --set optimizer=adamw --set optimizer.bet": BASIC + " --set optimizer=adamw --set optimizer.betas=",
     "ddp-exp resume bas": "ddp-exp resume basic ",
     "ddp-exp resume basic/mi": "ddp-exp resume basic/mine ",
@@ -78,7 +78,8 @@ with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
     assert asked("resume", "--results", "elsewhere", "") == ["latest"]
     sweep = ("sweep", "experiments/digits_sweep.toml", "--set")
     assert "sweep." in asked(*sweep, "sw") and "sweep.method=" in asked(*sweep, "sweep.m"), asked(*sweep, "sweep.")
-    assert asked("list", "--sort", "val_") == ["val_loss", "val_accuracy"]
+    metrics = asked("list", "--sort", "val_")
+    assert metrics[:2] == ["val_loss", "val_accuracy"] and "val_auroc" in metrics and "val_confusion" not in metrics, metrics
     assert asked("resume", "results/basic/") == ["results/basic/latest/", "results/basic/mine/"]
     # The options of the component that the file, or an earlier --set, has chosen.
     assert "optimizer.momentum=" in asked("run", "my own.toml", "--set", "optimizer.")

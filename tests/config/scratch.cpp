@@ -100,6 +100,7 @@ Components make_components() {
   components.add("metric", {.name = "accuracy", .options = {}, .traits = {{"direction", "greater"}}});
   components.add("metric", {.name = "error_rate", .options = {}, .traits = {{"direction", "less"}}});
   components.add("metric", {.name = "auroc", .options = {}, .traits = {{"direction", "greater"}}});
+  components.add("metric", {.name = "topN", .options = {}, .traits = {{"direction", "greater"}, {"number", "n"}}});
   components.add("parallel", {.name = "ddp", .options = {}, .traits = {{"ranks", "many"}}});
   components.add("parallel", {.name = "data_parallel", .options = {}, .traits = {{"devices", "all"}}});
   components.add("parallel", {.name = "single", .options = {}});

@@ -52,17 +52,38 @@ TEST_CASE("a dataset without an end needs steps") {
   CHECK(mistakes(endless + "steps = 3\n") == "");
 }
 
-TEST_CASE("checkpoints are judged by any registered metric, in its own direction") {
-  const std::string held_out = kModelAndDataset + "validation.split = 0.1\n";
+TEST_CASE("checkpoints are judged by any metric in the list, in its own direction") {
+  const std::string held_out =
+      kModelAndDataset + "metrics = [\"accuracy\", \"auroc\", \"error_rate\", \"top5\"]\nvalidation.split = 0.1\n";
   const auto judged_by = [&](const std::string& metric) {
     return load_text(held_out + "checkpoint.metric = \"" + metric + "\"\n").experiment.best_metric();
   };
   CHECK(judged_by("val_auroc").direction == Direction::greater);
   CHECK(judged_by("val_accuracy").direction == Direction::greater);
   CHECK(judged_by("val_error_rate").direction == Direction::less);
+  CHECK(judged_by("val_top5").direction == Direction::greater);
   CHECK(judged_by("train_loss").direction == Direction::less);
   CHECK(load_text(held_out).experiment.best_metric().name == "val_loss");
   CHECK(contains(said("checkpoint.metric = \"val_aurc\""), "did you mean \"val_auroc\"?"));
+}
+
+TEST_CASE("what judges checkpoints must be measured: the loss always is, accuracy where no metrics are listed") {
+  const auto told = [](const std::string& metrics, const std::string& metric) {
+    return said(metrics + "checkpoint.metric = \"" + metric + "\"\nvalidation.split = 0.1");
+  };
+  CHECK(told("", "val_accuracy") == "");
+  CHECK(contains(told("", "val_auroc"), "give metrics = [\"accuracy\", \"auroc\"]"));
+  CHECK(contains(told("metrics = [\"top5\"]\n", "val_top2"), "give metrics = [\"top5\", \"top2\"]"));
+  CHECK(told("metrics = []\n", "val_loss") == "");
+  CHECK(contains(told("metrics = []\n", "val_accuracy"), "\"val_accuracy\" is not measured"));
+}
+
+TEST_CASE("a metric in the list is one that there is, or one of a family") {
+  CHECK(said("metrics = [\"accuracy\", \"top1\", \"top20\"]") == "");
+  CHECK(contains(said("metrics = [\"acuracy\"]"), "did you mean \"accuracy\"?"));
+  for (const std::string name : {"top", "topN", "top0", "accuracy1", ""}) {
+    CHECK(contains(said("metrics = [\"" + name + "\"]"), "\"topN\" with a number for N"));
+  }
 }
 
 TEST_CASE("a metric of held out samples needs some") {

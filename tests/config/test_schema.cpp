@@ -19,7 +19,10 @@ TEST_CASE("the schema knows every key, its type, its default and its limits") {
   CHECK(keys["parallel"]["enum"] == Value::array({"data_parallel", "ddp", "single"}));
   CHECK(keys["extends"]["type"] == "string");
   const Value names = Value::array({"", "val_loss", "val_accuracy", "val_auroc", "val_error_rate", "train_loss"});
-  CHECK(keys["checkpoint"]["properties"]["metric"]["enum"] == names);
+  const Value& metric = keys["checkpoint"]["properties"]["metric"]["anyOf"];
+  CHECK(metric[0]["enum"] == names);
+  CHECK(metric[1]["pattern"] == "^val_top[1-9][0-9]{0,8}$");
+  CHECK(keys["metrics"]["items"]["anyOf"][1]["pattern"] == "^top[1-9][0-9]{0,8}$");
 }
 
 TEST_CASE("the schema knows short forms, and what excludes what") {

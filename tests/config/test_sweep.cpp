@@ -87,7 +87,7 @@ TEST_CASE(
   const std::string accuracy = "validation.split = 0.1\n[sweep]\nmetric = \"val_accuracy\"\n";
   CHECK(sweep_of(accuracy + in).sweep.goal() == std::string("max"));
   CHECK(sweep_of(accuracy + "goal = \"min\"\n" + in).sweep.goal() == std::string("min"));
-  const std::string held_out = "validation.split = 0.1\n[sweep]\nmetric = ";
+  const std::string held_out = "metrics = [\"auroc\", \"error_rate\"]\nvalidation.split = 0.1\n[sweep]\nmetric = ";
   CHECK(sweep_of(held_out + "\"val_auroc\"\n" + in).sweep.metric.cost(0.75) == -0.75);
   CHECK(sweep_of(held_out + "\"val_error_rate\"\n" + in).sweep.metric.cost(0.75) == 0.75);
   CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
@@ -113,6 +113,29 @@ TEST_CASE("a trial has the values of its point, in whatever order they stand in 
     CHECK(trial.optimizer.options.at("lr") == 0.5);
     CHECK_FALSE(trial.optimizer.options.contains("momentum"));
   }
+}
+
+TEST_CASE("a range with steps has the values from min on, up to the last one that is not above max") {
+  const std::string in = "[sweep.parameters]\n";
+  const LoadedSweep loaded = sweep_of(in +
+                                      "batch_size = { min = 2, max = 9, step = 3 }\n"
+                                      "\"optimizer.momentum\" = { min = 0.1, max = 0.5, step = 0.1 }");
+  const auto values = [](const Parameter& parameter) {
+    std::vector<Value> all;
+    for (int i = 0; i < 100; ++i) {
+      const Value value = to_value(parameter.at(i / 100.0));
+      if (all.empty() || all.back() != value) all.push_back(value);
+      CHECK(parameter.number_of(value));
+    }
+    return all;
+  };
+  CHECK(values(loaded.sweep.parameters[0]) == std::vector<Value>{2, 5, 8});
+  CHECK(values(loaded.sweep.parameters[1]) == std::vector<Value>{0.1, 0.2, 0.3, 0.4, 0.5});
+  for (const std::string range : {"{ min = 2, max = 9, step = 0 }", "{ min = 2, max = 9, step = 8 }",
+                                  "{ min = 2, max = 9, step = 0.5 }", "{ min = 2.5, max = 9, step = 1 }"}) {
+    CHECK(contains(told_of_sweep(in + "batch_size = " + range), "step must be an integer"));
+  }
+  CHECK(contains(told_of_sweep(in + "batch_size = { min = 2, max = 9, step = 1, scale = \"log\" }"), "has no step"));
 }
 
 TEST_CASE("values drawn from a range are in it, integers where the key takes those") {

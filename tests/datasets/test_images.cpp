@@ -7,25 +7,10 @@
 
 #include "catch.h"
 #include "datasets/transforms.h"
+#include "datasets/watched_file.h"
 
 namespace ddp::datasets {
 namespace {
-
-// Pixels in memory that are read as those of a file are; it knows which part was decoded.
-class WatchedFile : public format::ImageFile {
- public:
-  explicit WatchedFile(const at::Tensor& pixels) : rows_(pixels.permute({1, 2, 0}).contiguous()) {}
-  format::ImageSize size() const override { return {.height = rows_.size(0), .width = rows_.size(1)}; }
-  void decode(const format::Rectangle& part, std::uint8_t* pixels) const override {
-    parts.push_back(part);
-    const at::Tensor of = rows_.narrow(0, part.top, part.height).narrow(1, part.left, part.width).contiguous();
-    std::copy_n(of.const_data_ptr<std::uint8_t>(), of.numel(), pixels);
-  }
-  mutable std::vector<format::Rectangle> parts;
-
- private:
-  const at::Tensor rows_;
-};
 
 TEST_CASE("crops, borders and flips of an image, in any order, are those of its pixels") {
   const at::Tensor pixels = numbered_pixels(3, 9, 7);

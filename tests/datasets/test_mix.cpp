@@ -15,7 +15,7 @@ namespace {
 
 using config::Value;
 
-constexpr std::int64_t kClasses = 4;
+constexpr std::int64_t kMixedClasses = 4;
 
 Batch batch_to_mix() {
   return Batch(at::arange(3 * 2 * 6 * 5).to(at::kFloat).view({3, 2, 6, 5}), at::tensor({2, 0, 3}, at::kLong));
@@ -23,7 +23,7 @@ Batch batch_to_mix() {
 
 Batch mixed(const Value& list, const Place& place) {
   Batch batch = batch_to_mix();
-  Mixer(list, /*seed=*/42).mix(batch, place, kClasses);
+  Mixer(list, /*seed=*/42).mix(batch, place, kMixedClasses);
   return batch;
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("MixUp adds to each image and its label a share of the one before") {
   const Batch before = batch_to_mix();
   const Batch after = mixed({{{"type", "MixUp"}, {"alpha", 1.0}}}, {.step = 3});
   const at::Tensor& labels = after.targets.front().second;
-  REQUIRE(labels.sizes() == at::IntArrayRef({3, kClasses}));
+  REQUIRE(labels.sizes() == at::IntArrayRef({3, kMixedClasses}));
   const double share = labels[0][2].item<float>();
   CHECK(share > 0);
   CHECK(share < 1);

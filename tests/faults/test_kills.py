@@ -9,7 +9,7 @@ import time
 
 import isolation
 from processes import children, others, ranks, until
-from training import Fork, Training, pool, same
+from training import EXPERIMENT, RECIPE, Fork, Training, pool, same, write_images
 
 isolation.enter()
 parser = isolation.arguments(__doc__)
@@ -17,6 +17,7 @@ parser.add_argument("--kills", type=int, default=30)
 parser.add_argument("--parents", type=int, default=10, help="kills of a parent alone")
 parser.add_argument("--restarts", type=int, default=8, help="kills of a rank whose command starts all again")
 parser.add_argument("--forks", type=int, default=8, help="kills of a fork's processes")
+parser.add_argument("--recipes", type=int, default=8, help="kills of the processes of a recipe's run")
 asked = parser.parse_args()
 
 WORLDS = [(1, "auto"), (2, "shm"), (3, "shm"), (2, "gloo"), (3, "gloo")]
@@ -38,8 +39,9 @@ class Kills:
     """Runs that are killed at random until they have ended, one after another, and compared with one of the same world
     that never was."""
 
-    def __init__(self, folder, seed):
+    def __init__(self, folder, seed, experiment=EXPERIMENT):
         self.folder = folder
+        self.experiment = experiment
         self.random = random.Random(seed)
         self.count = collections.Counter()  # by whom it hit, and by when
         self.runs = 0
@@ -94,7 +96,8 @@ class Kills:
         return WORLDS[self.runs % len(WORLDS)], SAVES[self.runs % len(SAVES)]
 
     def _training(self, name, world, saves):
-        return Training(self.folder, name, device_pool=pool(world[0]), backend=f'"{world[1]}"', steps=STEPS, **saves)
+        return Training(self.folder, name, experiment=self.experiment, device_pool=pool(world[0]),
+                        backend=f'"{world[1]}"', steps=STEPS, **saves)  # fmt: skip
 
     def _reference(self, world, saves):
         name = f"never_{world[0]}_{world[1]}_{SAVES.index(saves)}"
@@ -196,4 +199,14 @@ def forks(folder):
     return kills.figures()
 
 
-sys.exit(isolation.check([any_process, parents, ranks_of_one_command, forks], asked.only))
+def recipes(folder):
+    """a run with a recipe (augmentation, groups, clipping, a loss scale, averaged weights, plateau, patience) whose
+    processes are killed at random moments ends with the bits, losses, rules and files of one that never was killed"""
+    write_images(folder)
+    kills = Kills(folder, asked.seed + 4, RECIPE)
+    while sum(kills.count[who] for who in ("parent", "rank", "helper")) < asked.recipes:
+        kills.one_run()
+    return kills.figures()
+
+
+sys.exit(isolation.check([any_process, parents, ranks_of_one_command, forks, recipes], asked.only))

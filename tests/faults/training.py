@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import random
+import struct
 
 from processes import Command, others
 
@@ -23,6 +25,54 @@ out_features = 2
 dropout = 0.25
 """
 
+# A recipe as papers publish them, on little images: augmentation and MixUp, label smoothing, groups of parameters, clipping,
+# fp16 with its loss scale, averaged weights, a plateau schedule with warm-up, patience.
+RECIPE = """
+batch_size  = 8
+threads     = 1
+loss        = { name = "cross_entropy", label_smoothing = 0.1 }
+optimizer   = { name = "adamw", lr = 0.01, weight_decay = 0.1 }
+scheduler   = { name = "plateau", factor = 0.5, patience = 1, warmup = 10 }
+precision   = "fp16"
+clip        = { norm = 0.5 }
+ema         = { decay = 0.9 }
+metrics     = ["accuracy", "f1_macro", "auroc"]
+stop        = { patience = 8 }
+validation  = { split = 0.2, every = "10 steps" }
+[[groups]]
+match = "ndim<2"
+weight_decay = 0
+lr_scale = 2
+[dataset]
+name = "idx"
+images = "images.idx3"
+labels = "labels.idx1"
+transforms = [
+  { type = "RandomCrop", size = 8, padding = 1 },
+  { type = "RandomHorizontalFlip" },
+]
+mix = [{ type = "MixUp", alpha = 0.2 }, { type = "CutMix", alpha = 1 }]
+[model]
+name = "sequential"
+layers = [
+  { type = "Conv2d", in_channels = 1, out_channels = 4, kernel_size = 3, padding = 1 },
+  { type = "BatchNorm2d", num_features = 4 },
+  { type = "ReLU" },
+  { type = "Flatten" },
+  { type = "Dropout", p = 0.25 },
+  { type = "Linear", in_features = 256, out_features = 3 },
+]
+"""
+
+
+def write_images(folder):
+    """The images of RECIPE as MNIST's files: 130 of 8x8 pixels in three classes, each darker than the next."""
+    draw = random.Random(1)
+    labels = [draw.randrange(3) for _ in range(130)]
+    pixels = bytes(draw.randrange(40 * label, 40 * label + 120) for label in labels for _ in range(64))
+    (folder / "images.idx3").write_bytes(struct.pack(">4i", 2051, len(labels), 8, 8) + pixels)
+    (folder / "labels.idx1").write_bytes(struct.pack(">2i", 2049, len(labels)) + bytes(labels))
+
 
 def events_in(file, kind):
     """The events of a kind in a file of JSON lines; a last line that has no end yet is none."""
@@ -34,18 +84,18 @@ def events_in(file, kind):
 
 
 class Training:
-    """A run results/NAME/run of EXPERIMENT in a folder."""
+    """A run results/NAME/run of an experiment in a folder."""
 
     begins_after = 0  # the step
 
-    def __init__(self, folder, name, results=None, **settings):
+    def __init__(self, folder, name, results=None, experiment=EXPERIMENT, **settings):
         """`settings`: as in sets()."""
         self.folder, self.name = folder, name
         self.results = results or folder / "results"
         self.path = self.results / name / "run"
         self._settings = sets(**settings)
         self._every = settings.get("log__every", 1)
-        (folder / f"{name}.toml").write_text(EXPERIMENT)
+        (folder / f"{name}.toml").write_text(experiment)
 
     def begun(self):
         return (self.path / "config.toml").exists()
@@ -101,14 +151,22 @@ class Training:
         first, every = self.begins_after + self._every, self._every
         assert steps == list(range(first, first + every * len(steps), every)), f"not each step once: {steps}"
         return {
-            "steps": [{k: e[k] for k in ("epoch", "step", "loss", "lr", "samples")} for e in self.events("step")],
-            "epochs": [{k: e.get(k) for k in ("epoch", "step", "train_loss", "val_loss")}
-                       for e in self.events("epoch")],
+            "steps": [without_times(event) for event in self.events("step")],
+            "epochs": [without_times(event) for event in self.events("epoch")],
+            "validations": [without_times(event) for event in self.events("validation")],
+            "rules": json.loads((latest / "state.json").read_text()).get("rules"),
+            "stopped by": self.summary().get("stopped_by"),
+            "averages": (latest / "ema.safetensors").read_bytes() if (latest / "ema.safetensors").exists() else b"",
             "model": (latest / "model.safetensors").read_bytes(),
             "optimizer": (latest / "optimizer.safetensors").read_bytes(),
             "files": sorted({unnumbered(path.relative_to(self.path.parent)) for path in self.path.parent.rglob("*")
                              if not is_timed(path)}),
         }  # fmt: skip
+
+
+def without_times(event):
+    """An event but for what differs from run to run."""
+    return {key: value for key, value in event.items() if key not in ("seconds", "time", "samples_per_second")}
 
 
 def is_timed(path):

@@ -1,14 +1,51 @@
-// A PNG file. Its chunks get right checksums after each mutation: else nothing but the check of these would be tried.
+// A PNG file. What is decoded without libpng, libpng decodes to the same pixels. Its chunks get right checksums after
+// each mutation: else nothing but the check of these would be tried.
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <zlib.h>
 
+#include "base/error.h"
 #include "image.h"
+#include "images/png.h"
+#include "images/png_decompression.h"
+#include "images/png_stream.h"
 #include "target.h"
+
+namespace {
+
+// A row of 2^18 pixels, and as many rows of one.
+constexpr std::int64_t kMost = 1 << 18;
+
+void compare_with_libpng(std::span<const std::byte> bytes) {
+  const std::string name = "image";
+  if (!ddp::images::is_png(bytes)) return;
+  try {
+    const ddp::images::PngHeader header = ddp::images::read_png_header(bytes, name);
+    const auto& [height, width] = header.size;
+    if (height > kMost / width) return;
+    const auto size = static_cast<std::size_t>(3 * height * width);
+    std::vector<std::uint8_t> ours(size), theirs(size);
+    const ddp::format::Rectangle whole{.height = height, .width = width};
+    if (!ddp::images::decode_usual_png(bytes, header, whole, ours.data())) return;
+    try {
+      ddp::images::decode_by_libpng(bytes, name, header, whole, theirs.data());
+    } catch (const ddp::Error&) {
+      ddp::fuzz::require(false, "libpng decodes what is decoded without it");
+    }
+    ddp::fuzz::require(ours == theirs, "libpng decodes it to the same pixels");
+  } catch (const ddp::Error&) {
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ddp::fuzz::decode_image(data, size);
+  compare_with_libpng({reinterpret_cast<const std::byte*>(data), size});
   return 0;
 }
 

@@ -68,12 +68,13 @@ def gather(world, folder):
     for ranks in zip(*(answer["steps"] for answer in answers)):
         epoch, lr = ranks[0][0], ranks[0][3]
         summed, samples = in_order(rank[1] for rank in ranks), sum(rank[2] for rank in ranks)
-        result.losses.append(summed / samples)
+        weight = in_order(rank[4] for rank in ranks)
+        result.losses.append(summed / weight if weight else None)
         result.samples.append(samples)
         result.rates.append(lr)
         of_epoch = epochs.setdefault(epoch, [0.0, 0])
         of_epoch[0] += summed
-        of_epoch[1] += samples
+        of_epoch[1] += weight
     result.train_losses = {epoch: summed / samples for epoch, (summed, samples) in epochs.items() if epoch < whole}
     for ranks in zip(*(answer["evaluations"] for answer in answers)):
         epoch = ranks[0][0]
@@ -91,10 +92,10 @@ def gather(world, folder):
 def metrics_of(ranks):
     """The metrics of all ranks' batches; see Trainer.measure."""
     batches = sorted(batch for rank in ranks for batch in rank)
-    samples = sum(batch[3] for batch in batches)
-    measured = {"loss": in_order(batch[1] for batch in batches) / samples}
+    weight = in_order(batch[4] for batch in batches)
+    measured = {"loss": in_order(batch[1] for batch in batches) / weight}
     if batches[0][2] is not None:
-        measured["accuracy"] = sum(batch[2] for batch in batches) / sum(batch[4] for batch in batches)
+        measured["accuracy"] = sum(batch[2] for batch in batches) / sum(batch[3] for batch in batches)
     return measured
 
 

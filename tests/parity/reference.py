@@ -23,7 +23,7 @@ from torch.utils.data.distributed import DistributedSampler
 import safetensors.torch
 import tables
 import text
-from components import DATASETS, LOSSES, MODELS, RandomBatch, learning_rate, make_optimizer, named
+from components import DATASETS, MODELS, Loss, RandomBatch, in_groups, learning_rate, make_optimizer, named
 from data_parallel import DataParallel
 
 
@@ -117,10 +117,11 @@ class Trainer:
             options = dict(experiment.get("distributed", {}))
             options.pop("backend", None)
             self.model = DistributedDataParallel(self.module, **options)
-        self.loss = LOSSES[experiment["loss"]]
-        trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self.optimizer = make_optimizer(experiment.get("optimizer", {}), trained)
-        self.lr = self.optimizer.param_groups[0]["lr"]
+        self.loss = Loss(experiment["loss"])
+        trained = [(name, p) for name, p in self.module.named_parameters() if p.requires_grad]
+        groups = in_groups(experiment.get("groups", []), trained)
+        self.optimizer = make_optimizer(experiment.get("optimizer", {}), groups)
+        self.lr = self.optimizer.defaults["lr"]
 
     def set_numerics(self, experiment):
         precision = experiment.get("precision", "fp32")
@@ -230,20 +231,33 @@ class Trainer:
     def run_step(self, epoch, micro_batches, batches):
         lr = learning_rate(self.experiment.get("scheduler", {}), self.lr, len(self.steps), self.total)
         for param_group in self.optimizer.param_groups:
-            param_group["lr"] = lr
+            param_group["lr"] = lr * param_group.get("lr_scale", 1)
         self.optimizer.zero_grad()
-        summed, samples = 0.0, 0
+        summed, weight, samples = 0.0, 0.0, 0
+        loaded = [next(batches) for _ in range(micro_batches)] if self.loss.divides else None
+        if loaded:
+            weight = sum(self.loss.counted(y) for _, y in loaded)
+            counts = [None] * self.world
+            dist.all_gather_object(counts, weight)
+            all_count = functools.reduce(operator.add, counts)
         for number in range(micro_batches):
-            x, y = next(batches)
+            x, y = loaded[number] if loaded else next(batches)
             local = number < micro_batches - 1 and isinstance(self.model, DistributedDataParallel)
             with self.model.no_sync() if local else contextlib.nullcontext():
                 with self.casts():
-                    loss = self.loss(self.answer_of(self.model, x), y)
-                self.scaler.scale(loss / micro_batches).backward()
-            summed += loss.item() * len(y)
+                    output = self.answer_of(self.model, x)
+                    loss = self.loss(output, y, reduction="sum") if loaded else self.loss(output, y)
+                if loaded:
+                    share = loss * self.world / all_count if all_count else loss * 0
+                    summed += loss.item()
+                else:
+                    share = loss / micro_batches
+                    summed += loss.item() * len(y)
+                    weight += len(y)
+                self.scaler.scale(share).backward()
             samples += len(y)
         self.update()
-        self.steps.append([epoch, summed, samples, lr])
+        self.steps.append([epoch, summed, samples, lr, weight])
 
     def evaluate(self, epoch):
         batches = self.measure(self.validation_set)
@@ -253,30 +267,37 @@ class Trainer:
         everyone = [None] * self.world
         dist.all_gather_object(everyone, batches)
         losses = [batch[1] for batch in sorted(batch for rank in everyone for batch in rank)]
-        loss = functools.reduce(operator.add, losses) / len(self.validation_set)
+        loss = functools.reduce(operator.add, losses) / sum(batch[4] for rank in everyone for batch in rank)
         if self.best is None or loss < self.best[0]:
             self.best = loss, copy.deepcopy(self.evaluated.state_dict())
+
+    def right(self, output, y):
+        """(how many targets are right, of how many); (None, None) where they are neither classes nor labels"""
+        if not y.is_floating_point():
+            counted = y != self.loss.ignored
+            return ((output.argmax(dim=output.dim() - 1) == y) & counted).sum().item(), counted.sum().item()
+        if self.loss.of_labels:
+            return ((output > 0) == (y > 0.5)).sum().item(), y.numel()
+        return None, None
 
     @torch.no_grad()
     def measure(self, held_out):
         """The bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod world.
 
-        Returns [batch, summed loss, correct (None without classes), samples, targets] of each."""
+        Returns [batch, summed loss, right targets, targets, what the loss counts] of each; see right()."""
         if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
             for buffer in self.evaluated.buffers():
                 dist.broadcast(buffer, src=0)
         self.evaluated.eval()
         # A generator of its own: evaluation must not move the one that training draws from.
         loader = DataLoader(held_out, batch_size=self.batch_size, generator=torch.Generator())
-        classes = not torch.as_tensor(held_out[0][1]).is_floating_point()
         batches = []
         for index, (x, y) in enumerate(loader):
             if index % self.world != self.rank:
                 continue
             with self.casts():
                 output = self.answer_of(self.evaluated, x)
-                loss = self.loss(output, y).item()
-            correct = (output.argmax(dim=output.dim() - 1) == y).sum().item() if classes else None
-            batches.append([index, loss * len(y), correct, len(y), y.numel()])
+                loss, weight = self.loss.measure(output, y)
+            batches.append([index, loss, *self.right(output, y), weight])
         self.evaluated.train()
         return batches

@@ -18,6 +18,20 @@ OPTIMIZERS = [
     {"name": "adamw", "lr": 0.01},
     {"name": "adamw", "lr": 0.01, "weight_decay": 0.2, "betas": [0.85, 0.9]},
     {"name": "adamw", "lr": 0.01, "amsgrad": True},
+    {"name": "adagrad", "lr": 0.05},
+    {"name": "adagrad", "lr": 0.05, "lr_decay": 0.1, "weight_decay": 0.01},
+    {"name": "adagrad", "lr": 0.05, "initial_accumulator_value": 0.2, "eps": 1e-6},
+]
+
+# Torch has no fused kernel for these.
+LOOPS = [
+    {"name": "rmsprop"},
+    {"name": "rmsprop", "lr": 0.005, "alpha": 0.9, "eps": 1e-5},
+    {"name": "rmsprop", "lr": 0.005, "momentum": 0.9},
+    {"name": "rmsprop", "lr": 0.005, "centered": True, "weight_decay": 0.1},
+    {"name": "rmsprop", "lr": 0.005, "centered": True, "momentum": 0.8},
+    {"name": "lion"},
+    {"name": "lion", "lr": 0.001, "betas": [0.8, 0.95], "weight_decay": 0.1},
 ]
 
 SCHEDULERS = [
@@ -39,6 +53,10 @@ def described(section):
 CASES = [
     *(case(f"{described(o)} {'fused' if fused else 'loop'}", optimizer=o | {"fused": fused}, epochs=4)
       for o in OPTIMIZERS for fused in (True, False)),
+    *(case(f"{described(o)}", optimizer=o, epochs=4, first={"epochs": 2}) for o in LOOPS),
+    *(case(f"adagrad resumed, fused = {fused}", optimizer={"name": "adagrad", "fused": fused}, first={"epochs": 1})
+      for fused in (True, False)),
+    case("adagrad, the defaults", optimizer={"name": "adagrad"}),
     case("the defaults", optimizer={"name": "sgd"}),
     case("adam, 400 steps in a loop", optimizer={"name": "adam", "lr": 0.01, "fused": False}, steps=400),
     case("adamw, 400 steps fused", optimizer={"name": "adamw", "lr": 0.01}, steps=400),

@@ -90,7 +90,8 @@ def check_use(folder):
     file, results = os.path.join(folder, "used.toml"), os.path.join(folder, "results")
     inputs = os.path.join(folder, "images.npy")
     experiment = {
-        "model": {"name": "sequential", "layers": LAYERS}, "batch_size": 8, "epochs": 2, "optimizer": ADAM,
+        "model": {"name": "sequential", "layers": LAYERS}, "loss": "cross_entropy", "batch_size": 8, "epochs": 2,
+        "optimizer": ADAM,
         "dataset": {"name": "npy", "inputs": inputs, "targets": os.path.join(folder, "classes.npy")},
         "loss": "cross_entropy", "validation": HELD_OUT, "precision": "bf16", "ema": {"decay": 0.5}, "channels_last": True,
     }  # fmt: skip

@@ -17,8 +17,9 @@ config::Experiment experiment(const std::string& scheduler, config::Value option
 
 // 10 steps an epoch; the run is extended from 4 epochs to 8 after `step` steps.
 std::string extended(const std::string& scheduler, const config::Value& options, std::int64_t step) {
-  return change_in_words({.experiment = experiment(scheduler, options, 4), .steps = 40},
-                         {.experiment = experiment(scheduler, options, 8), .steps = 80}, step);
+  return change_in_words(
+      {.experiment = experiment(scheduler, options, 4), .length = {.steps_per_epoch = 10, .steps = 40}},
+      {.experiment = experiment(scheduler, options, 8), .length = {.steps_per_epoch = 10, .steps = 80}}, step);
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ TEST_CASE("a cosine that is made longer raises lr, and the words name the lr bef
   // Half of the longer cosine is done: the mean of lr and min_lr.
   CHECK(contains(text, "the schedule \"cosine\" is now over 8 epochs (80 steps)"));
   CHECK(contains(text, "lr goes on at 0.000505 (the schedule before gave 1e-05 for this step)"));
-  const double last = scheduler_of(experiment("cosine", {{"min_lr", 1e-5}}, 8), 80)(79);
+  const double last = scheduler_of(experiment("cosine", {{"min_lr", 1e-5}}, 8), {.steps = 80})(79);
   CHECK(last < 1.1e-5);
   CHECK(contains(text, "and ends at 1.038e-05"));
 }
@@ -50,12 +51,17 @@ TEST_CASE("a new scheduler is told where it gives another lr, and a new lr of th
   const auto step = experiment("step", {{"step_size", 10}, {"gamma", 0.1}}, 8);
   const auto constant = experiment("constant", config::Value::object(), 8);
   const std::string text =
-      change_in_words({.experiment = step, .steps = 80}, {.experiment = constant, .steps = 80}, 40);
+      change_in_words({.experiment = step, .length = {.steps_per_epoch = 10, .steps = 80}},
+                      {.experiment = constant, .length = {.steps_per_epoch = 10, .steps = 80}}, 40);
   CHECK(contains(text, "lr goes on at 0.001 (the schedule before gave 1e-07 "));
-  CHECK(change_in_words({.experiment = step, .steps = 80}, {.experiment = constant, .steps = 80}, 5).empty());
+  CHECK(change_in_words({.experiment = step, .length = {.steps_per_epoch = 10, .steps = 80}},
+                        {.experiment = constant, .length = {.steps_per_epoch = 10, .steps = 80}}, 5)
+            .empty());
   auto other_lr = step;
   other_lr.optimizer.options["lr"] = 0.5;
-  CHECK(change_in_words({.experiment = step, .steps = 80}, {.experiment = other_lr, .steps = 80}, 40).empty());
+  CHECK(change_in_words({.experiment = step, .length = {.steps_per_epoch = 10, .steps = 80}},
+                        {.experiment = other_lr, .length = {.steps_per_epoch = 10, .steps = 80}}, 40)
+            .empty());
 }
 
 }  // namespace ddp::schedule

@@ -158,6 +158,22 @@ TEST_CASE("asha that is told again what happened goes on as it would have") {
   }
 }
 
+TEST_CASE("a trial that a rule has ended before its rung counts in all rungs, and is not trained on") {
+  const std::vector<config::Parameter> parameters;
+  const Space space{.parameters = parameters, .epochs = 9};
+  const auto asha = make("asha", {{"trials", 3}, {"min_epochs", 1}, {"reduction_factor", 3}}, space);
+  const auto any = [](int) { return true; };
+  for (int trial = 0; trial < 3; ++trial) {
+    const auto move = asha->next(any);
+    REQUIRE(move);
+    asha->begun(*move);
+    // The first one ends in its first epoch, as the best.
+    asha->ended(trial, trial == 0 ? kToItsEnd : 1, trial);
+  }
+  // It is the best third of its rung. No other one goes on in its place.
+  CHECK_FALSE(asha->next(any));
+}
+
 TEST_CASE("asha refuses what it cannot halve") {
   const auto parameters = two_lists();
   CHECK_THROWS_AS(make("asha", Value::object(), {.parameters = parameters, .epochs = 0}), Error);

@@ -50,8 +50,9 @@ TEST_CASE("a journal gives back the events that were added to it") {
   journal.add({.kind = "started", .trial = 2, .until_epoch = 4, .parameters = {{"optimizer.lr", 0.1}, {"a", "x\n"}}});
   journal.add({.kind = "paused", .trial = 2, .epochs = 4, .metric = 0.1, .seconds = 2.5});
   journal.add({.kind = "failed", .trial = 1, .epochs = 0, .seconds = 0, .error = "no \xFF room"});
+  journal.add({.kind = "finished", .trial = 2, .epochs = 5, .metric = 0.1, .stopped_by = "patience"});
   const auto events = read_journal(file.path());
-  REQUIRE(events.size() == 3);
+  REQUIRE(events.size() == 4);
   CHECK(events[0].trial == 2);
   CHECK(events[0].until_epoch == 4);
   CHECK(events[0].parameters.dump() == R"({"a":"x\n","optimizer.lr":0.1})");
@@ -59,6 +60,8 @@ TEST_CASE("a journal gives back the events that were added to it") {
   CHECK(events[1].seconds == 2.5);
   CHECK(events[2].metric.is_null());
   CHECK(events[2].error.starts_with("no "));
+  CHECK(events[2].stopped_by.empty());
+  CHECK(events[3].stopped_by == "patience");
 }
 
 TEST_CASE("a line that was not written whole is no event, and goes when the journal is opened again") {

@@ -44,6 +44,19 @@ TEST_CASE("a model of Python that was trained is planned, measured, exported and
   CHECK(once.out == w.run({"predict", "arrays", "x.npy"}).out);
 }
 
+TEST_CASE("a model of Python that works in place on its inputs trains and is measured") {
+  const ExportedWorkspace w;
+  w.write("net.pt2", exported_model({{"torch.ops.aten.dropout.default", "torch.ops.aten.mul_.Tensor"},
+                                     {"\"name\": \"input\"", "\"name\": \"self\""},
+                                     {R"({"name": "p", "arg": {"as_float": 0.25}},
+                  {"name": "train", "arg": {"as_bool": true}}])",
+                                      R"({"name": "other", "arg": {"as_float": 0.5}}])"}}));
+  const Outcome trained = w.run({"run", "arrays.toml", "--set", kExported, "--set", "validation={split=0.2}"});
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  CHECK(w.run({"eval", "arrays"}).code == 0);
+}
+
 TEST_CASE("batches of a size for which a model of Python was not exported are refused before it trains") {
   const ExportedWorkspace w;  // batches of 4 from 100 samples, over two ranks
   const auto planned = [&](std::vector<std::string> sets) {

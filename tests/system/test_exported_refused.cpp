@@ -1,5 +1,6 @@
 // Models that were written in Python: the files that are refused before anything starts.
 #include <sys/stat.h>
+#include <array>
 #include <filesystem>
 
 #include "catch.h"
@@ -123,6 +124,34 @@ TEST_CASE("a graph that calls what no model may call is refused with the line of
                   {"name": "train", "arg": {"as_bool": true}}])",
                   "]"}},
                 "draws random numbers with aten.bernoulli in evaluation, too\n  in net.py, line 5");
+}
+
+TEST_CASE("a model is refused whose graph gives an operator what would end the process, with the line of its Python") {
+  const ExportedWorkspace w;
+  const std::string dropout = "torch.ops.aten.dropout.default";
+  const std::string arguments =
+      R"([{"name": "input", "arg": {"as_tensor": {"name": "x"}}}, {"name": "p", "arg": {"as_float": 0.25}},
+                  {"name": "train", "arg": {"as_bool": true}}])";
+  const std::string line = "in net.py, line 5: x = self.dropout(x)";
+  for (const auto& [target, given, what] : std::vector<std::array<std::string, 3>>{
+           {"torch.ops.aten.max_pool1d.default",
+            R"([{"name": "self", "arg": {"as_tensor": {"name": "x"}}}, {"name": "kernel_size", "arg": {"as_ints": [2]}},
+                {"name": "dilation", "arg": {"as_ints": [9223372036854775806]}}])",
+            "aten.max_pool1d: `dilation` has to hold numbers of less than 2^31"},
+           {"torch.ops.aten.lstm.input",
+            R"([{"name": "input", "arg": {"as_tensor": {"name": "x"}}},
+                {"name": "hx", "arg": {"as_tensors": [{"name": "x"}, {"name": "x"}]}},
+                {"name": "params", "arg": {"as_tensors": []}}, {"name": "has_biases", "arg": {"as_bool": true}},
+                {"name": "num_layers", "arg": {"as_int": 0}}, {"name": "dropout", "arg": {"as_float": 0.0}},
+                {"name": "train", "arg": {"as_bool": true}}, {"name": "bidirectional", "arg": {"as_bool": false}},
+                {"name": "batch_first", "arg": {"as_bool": false}}])",
+            "aten.lstm: `num_layers` has to be 1 or more"},
+           {"torch.ops.aten.reflection_pad3d.default",
+            R"([{"name": "self", "arg": {"as_tensor": {"name": "x"}}}, {"name": "padding", "arg": {"as_ints": []}}])",
+            "aten.reflection_pad3d: `self` has another number of dimensions than the operator takes"}}) {
+    check_misfit(w, {{dropout, target}, {arguments, given}}, what);
+    check_misfit(w, {{dropout, target}, {arguments, given}}, line);
+  }
 }
 
 TEST_CASE("a number in a graph where an operator takes a type of numbers is refused: kernels do not check it") {

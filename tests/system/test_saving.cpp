@@ -41,6 +41,31 @@ TEST_CASE("plan tells how much memory saving takes, and that is what is saved") 
   CHECK(contains(w.run({"plan", "small.toml"}).out, "more on rank 0 to save from"));
 }
 
+TEST_CASE("plan counts an average of the weights in the memory of each rank, and in what saving takes") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto planned = [&](const std::vector<std::string>& sets) {
+    std::vector<std::string> arguments{"plan", "small.toml", "--json"};
+    for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    const Outcome plan = w.run(arguments);
+    INFO(plan.err);
+    REQUIRE(plan.code == 0);
+    return Json::parse(plan.out);
+  };
+  const std::string average = "ema.decay=0.9";
+  const std::string one = "device_pool=[\"cpu\"]";
+  const auto parameters = planned({}).at("parameter_bytes").get<std::int64_t>();
+  const auto more = [&](const Json& with, const Json& without, const char* key) {
+    return with.at(key).get<std::int64_t>() - without.at(key).get<std::int64_t>();
+  };
+  CHECK(more(planned({average, one}), planned({one}), "bytes_per_rank") == parameters);
+  CHECK(more(planned({average}), planned({}), "bytes_per_rank") == (parameters + 1) / 2 + parameters);
+  const Outcome run = w.run({"run", "small.toml", "--set", average});
+  REQUIRE(run.code == 0);
+  CHECK(more(planned({average}), planned({}), "snapshot_bytes") ==
+        data_bytes(run.run.path() / "checkpoints/latest/ema.safetensors"));
+}
+
 TEST_CASE("each checkpoint is on record with its step, its place and how long training waited for it") {
   const Workspace w;
   w.write("small.toml", kSmall + "[checkpoint]\nsave_every_steps = 7\nkeep_last = 9\n");

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "catch.h"
-#include "workspace.h"
+#include "sweeps.h"
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
@@ -17,37 +17,6 @@ split = 0.2
 "optimizer.lr" = [0.1, 0.01, 1e-30]
 batch_size     = [4, 8]
 )";
-
-RunFolder sweep_of(const Workspace& workspace) { return RunFolder(workspace.results() / "s" / "one"); }
-
-std::vector<std::string> sweep_arguments(std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments{"sweep", "s.toml", "--run-id", "one"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-std::vector<Json> journal(const RunFolder& sweep, const std::string& event = "") {
-  std::vector<Json> events;
-  std::istringstream lines(text_of(sweep.path() / "journal.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    Json json = Json::parse(line);
-    if (event.empty() || json.at("event") == event) events.push_back(std::move(json));
-  }
-  return events;
-}
-
-RunFolder trial_of(const RunFolder& sweep, int trial) {
-  char name[16];
-  std::snprintf(name, sizeof name, "%03d", trial);
-  return RunFolder(sweep.path() / "trials" / name);
-}
-
-// What must be the same however often a sweep was stopped.
-Json result_of(const RunFolder& sweep) {
-  Json rows = sweep.summary().at("ranking");
-  for (Json& row : rows) row.erase("seconds");
-  return rows;
-}
 
 }  // namespace
 

@@ -62,6 +62,31 @@ TEST_CASE("a schedule that never changes lr and steps that an epoch is too short
   CHECK(global.err.empty());
 }
 
+TEST_CASE("an average that has no update before it is measured is a warning") {
+  const Workspace w;
+  // 81 samples to train on, 6 steps an epoch, 24 in all.
+  w.write("small.toml", kSmall + "[validation]\nsplit = 0.2\n");
+  const auto told = [&](const std::string& every, const std::string& validation) {
+    const Outcome plan = w.run({"plan", "small.toml", "--set", "ema.every=" + every, "--set", validation});
+    INFO(plan.err);
+    CHECK(plan.code == 0);
+    return plan.err;
+  };
+  const std::string each_epoch = "validation.every=1";
+  CHECK(contains(told("25", each_epoch),
+                 "\"ema.every\" is more than the 24 steps of the run: the average stays at the "
+                 "weights before training"));
+  CHECK(contains(told("7", each_epoch),
+                 "\"ema.every\" is 7, and the run validates after step 6: until the first update "
+                 "it measures the weights before training; use at most 6"));
+  CHECK(told("6", each_epoch).empty());
+  CHECK(contains(told("5", "validation.every=\"4 steps\""), "the run validates after step 4"));
+  CHECK(told("4", "validation.every=\"4 steps\"").empty());
+  CHECK(told("12", "validation.every=2").empty());
+  CHECK(told("0", each_epoch).empty());
+  CHECK(contains(told("29", "validation.split=0"), "\"ema.every\" is more than the 28 steps"));
+}
+
 TEST_CASE("a sweep warns once of what all of its trials have, and of each value that has no effect") {
   const Workspace w;
   w.write("s.toml", kSmall + "[log]\nevery = 1000\n[sweep.parameters]\nbatch_size = [8, 60, 70]\n");

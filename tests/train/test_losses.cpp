@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <ATen/ops/tensor.h>
 
 #include "catch.h"
@@ -13,8 +15,11 @@ using Json = nlohmann::json;
 
 // The targets that compute.py has for a case.
 at::Tensor targets_of(const std::string& title, const at::Tensor& output) {
-  const bool classes = title == "cross_entropy classes" || title == "cross_entropy smoothing";
-  return classes ? at::tensor({3, 0, 2, 2, 1}, at::kLong) : ramp(output.sizes().vec(), 4);
+  if (title.ends_with("some")) return at::tensor({3, -100, 2, 2, -100}, at::kLong);
+  const bool of_classes = title.starts_with("cross_entropy") || title.starts_with("nll");
+  if (of_classes && !title.ends_with("probabilities")) return at::tensor({3, 0, 2, 2, 1}, at::kLong);
+  const at::Tensor numbers = ramp(output.sizes().vec(), 4);
+  return title.starts_with("bce") ? numbers.abs() : numbers;
 }
 
 std::string refusal(const std::string& loss, const at::Tensor& output, const at::Tensor& target) {
@@ -25,7 +30,7 @@ std::string refusal(const std::string& loss, const at::Tensor& output, const at:
 
 TEST_CASE("each loss has PyTorch's value and gradient, bit for bit") {
   const Json cases = kept_values("train", "losses");
-  REQUIRE(cases.size() == 5);
+  REQUIRE(cases.size() == 19);
   for (const auto& [title, kept] : cases.items()) {
     INFO(title);
     const at::Tensor expected = kept_tensor(kept.at("gradient"));
@@ -59,6 +64,59 @@ TEST_CASE("outputs and targets that do not fit are refused with both shapes and 
                  "values of shape [4] for targets of shape [4]"));
   CHECK(contains(refusal("cross_entropy", ramp({4, 2}), ramp({4, 3})),
                  "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes]"));
+}
+
+TEST_CASE("a class index that the model has no output for is told, with the number of classes") {
+  for (const char* loss : {"cross_entropy", "nll"}) {
+    CHECK(contains(refusal(loss, ramp({3, 4}), at::tensor({0, 4, 1}, at::kLong)),
+                   "a target is class 4, and the model gives 4 classes"));
+    CHECK(contains(refusal(loss, ramp({3, 4}), at::tensor({0, -1, 1}, at::kLong)), "a target is class -1"));
+    CHECK(contains(refusal(loss, ramp({3, 4}), at::tensor({0, -1, 1}, at::kLong)), "ignore_index"));
+  }
+  CHECK(contains(refusal("nll", ramp({3, 4}), ramp({3, 4})), "nll needs class indices"));
+  CHECK(contains(refusal("nll", ramp({3, 4}), at::tensor({0, 1, 2}, at::kLong).view({3, 1})),
+                 "values of shape [3, 4] for targets of shape [3, 1]"));
+}
+
+TEST_CASE("weights of classes and labels have to be as many as there are") {
+  const at::Tensor classes = at::tensor({0, 2, 1}, at::kLong);
+  const auto weighted = [](const char* name, const Json& options, const at::Tensor& target) {
+    return error_of([&] { losses().build(name, options)(ramp({3, 4}), target); });
+  };
+  CHECK(contains(weighted("cross_entropy", {{"weight", {1.0, 2.0}}}, classes),
+                 "has 2 weights, and the model gives 4 classes"));
+  CHECK(contains(weighted("bce_with_logits", {{"pos_weight", {1.0, 2.0}}}, ramp({3, 4})),
+                 "has 2 weights for outputs of shape [3, 4]"));
+  CHECK(contains(weighted("bce_with_logits", Json::object(), ramp({3, 1})),
+                 "values of shape [3, 4] for targets of shape [3, 1]"));
+  CHECK(contains(weighted("bce_with_logits", Json::object(), classes),
+                 "integers of shape [3] for outputs of shape [3, 4]"));
+  CHECK(contains(weighted("cross_entropy", {{"ignore_index", 0}}, ramp({3, 4})), "the targets are probabilities"));
+}
+
+TEST_CASE("a loss that ignores a class counts the other targets, by their weights") {
+  const at::Tensor target = at::tensor({3, -1, 2, 2, -1}, at::kLong);
+  CHECK_FALSE(losses().build("cross_entropy", Json::object()).divides_by_count());
+  const Loss plain = losses().build("cross_entropy", {{"ignore_index", -1}});
+  CHECK(plain.divides_by_count());
+  CHECK(plain.count(target) == 3);
+  const Loss weighted = losses().build("cross_entropy", {{"ignore_index", -1}, {"weight", {1.0, 1.0, 0.5, 3.0}}});
+  CHECK(weighted.count(target) == 4);
+  CHECK(contains(error_of([&] { weighted.count(at::tensor({4}, at::kLong)); }), "a target is class 4"));
+  CHECK(plain.measure(ramp({5, 4}), target, 5).weight == 3);
+  CHECK(std::abs(plain.measure(ramp({5, 4}), target, 5).mean() - plain(ramp({5, 4}), target).item<double>()) < 1e-6);
+  CHECK(plain.measure(ramp({2, 4}), at::tensor({-1, -1}, at::kLong), 2).sum == 0);
+}
+
+TEST_CASE("a batch weighs as much in a measurement as its targets count in torch's mean") {
+  const Loss loss = losses().build("cross_entropy", Json::object());
+  CHECK(loss.measure(ramp({2, 3, 4}), at::tensor({0, 1, 2, 1, 2, 3}, at::kLong).view({2, 3}), 2).weight == 2);
+  CHECK(loss.measure(ramp({4, 4}), at::tensor({0, 1, -100, -100}, at::kLong), 4).weight == 2);
+  const LossSum nothing = loss.measure(ramp({2, 4}), at::tensor({-100, -100}, at::kLong), 2);
+  CHECK(nothing.sum == 0);
+  CHECK(std::isnan(nothing.mean()));
+  const Loss of_user = [](const at::Tensor& output, const at::Tensor&) { return output.mean(); };
+  CHECK(of_user.measure(ramp({4, 2}), ramp({4, 2}), 4).weight == 4);
 }
 
 }  // namespace ddp::train

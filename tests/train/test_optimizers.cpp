@@ -1,3 +1,4 @@
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
 #include "catch.h"
@@ -53,7 +54,7 @@ const Json kAdam = {{"name", "adam"}, {"lr", 0.1}, {"fused", true}};
 
 TEST_CASE("each optimizer, fused and as a loop, gives the parameters and the state that PyTorch's gives, bit for bit") {
   const Json cases = kept_values("train", "optimizers");
-  REQUIRE(cases.size() == 26);
+  REQUIRE(cases.size() == 39);
   for (const auto& [title, kept] : cases.items()) {
     INFO(title);
     Trained trained(kept.at("options"));
@@ -119,6 +120,18 @@ TEST_CASE("state that does not fit the optimizer or its parameters is refused, a
                    adam.optimizer->load({{"state.weight.step", at::zeros({})}});
                  }),
                  "lacks some of this optimizer's state of \"weight\""));
+}
+
+TEST_CASE("adagrad has state from the beginning, and takes that of a checkpoint in its place") {
+  Trained trained({{"name", "adagrad"}, {"initial_accumulator_value", 0.5}});
+  REQUIRE(trained.optimizer->state().size() == 6);
+  CHECK(trained.optimizer->lr() == 0.01);
+  CHECK(trained.optimizer->copies() == 1);
+  trained.optimizer->load({{"state.bias.step", at::full({}, 7.0F)}, {"state.bias.sum", ramp({3})}});
+  for (const auto& [name, tensor] : trained.optimizer->state()) {
+    if (name == "state.bias.sum") CHECK(same_bits(tensor, ramp({3})));
+    if (name == "state.weight.sum") CHECK(same_bits(tensor, at::full({19}, 0.5F)));
+  }
 }
 
 TEST_CASE("Nesterov without momentum, or with dampening, is refused") {

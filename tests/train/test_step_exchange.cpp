@@ -14,7 +14,7 @@ TEST_CASE("ranks that post their loss after backward agree which of them is not 
     const auto as_rank = [&](int rank) {
       const auto exchange = make_step_exchange(page, rank, nullptr, /*posts_late=*/true);
       const double loss = broken && rank == 1 ? std::numeric_limits<double>::quiet_NaN() : 1.5;
-      exchange->post(step, {.sum = loss, .samples = 3});
+      exchange->post(step, {.sum = loss, .weight = 3, .samples = 3});
       seen[rank] = exchange->not_finite();
     };
     std::thread other(as_rank, 1);
@@ -32,7 +32,7 @@ TEST_CASE("the losses of all ranks are summed in rank order over their samples")
   LossSum loss;
   loss.add(0.5, 4);
   first->post(1, loss);
-  second->post(1, {.sum = 6, .samples = 2});
+  second->post(1, {.sum = 6, .weight = 2, .samples = 2});
   CHECK_FALSE(first->not_finite());
   CHECK(first->collect().samples == 6);
   CHECK(first->collect().mean() == 8.0 / 6);

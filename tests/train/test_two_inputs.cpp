@@ -84,7 +84,7 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
   const auto model = dist::parallels().build(
       "single", config::Value::object(), {.module = module, .group = nullptr, .devices = {c10::kCPU}, .options = {}});
   model->start({});
-  const auto optimizer = optimizers().build("sgd", e.optimizer.options, model->parameters());
+  GroupedOptimizer optimizer(e, model->parameters_by_all_names());
   record::ProgressPage page(1);
   const FileDescriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   const record::Console console(nowhere.get());
@@ -98,7 +98,7 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
        .group = nullptr,
        .control = nullptr,
        .model = *model,
-       .states = states_of({.experiment = e, .rank = 0, .group = nullptr, .model = *model, .optimizer = *optimizer}),
+       .states = states_of({.experiment = e, .rank = 0, .group = nullptr, .model = *model, .optimizer = optimizer}),
        .documents = {},
        .recorder = &recorder});
   std::filesystem::create_directories(scratch.folder() / "checkpoints");
@@ -112,7 +112,7 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
                    .group = nullptr,
                    .control = nullptr,
                    .model = *model,
-                   .optimizer = *optimizer,
+                   .optimizer = optimizer,
                    .loss = losses().build("mse", config::Value::object()),
                    .scheduler = schedule::schedulers().build("constant", config::Value::object(),
                                                              {.lr = kRate, .steps = length.steps}),

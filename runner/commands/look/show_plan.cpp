@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <tuple>
+#include <utility>
 
 #include "commands/look/show_data.h"
 #include "config/components.h"
@@ -11,17 +12,30 @@
 namespace ddp::commands {
 namespace {
 
-// What a rank keeps of each parameter: itself, its gradient, its place in a bucket (but where gradients are
-// views into the buckets), and the optimizer's state.
-std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
-  const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
-  return probe.parameter_bytes + (buckets ? 2 : 1) * probe.gradient_bytes + probe.optimizer_bytes + probe.buffer_bytes;
+// What a rank keeps for an average of the weights: its share, from a validation or a save to the next update the whole
+// one too, and the buffers as they were at the last update, where that is not each step.
+std::int64_t bytes_of_average(const launch::Plan& plan, const rank::Probe& probe) {
+  const config::Ema& ema = plan.experiment.ema;
+  if (!ema.on()) return 0;
+  const std::int64_t ranks = plan.world_size();
+  const std::int64_t gathered = ranks > 1 ? probe.parameter_bytes : 0;
+  return (probe.parameter_bytes + ranks - 1) / ranks + gathered + (*ema.every > 1 ? probe.buffer_bytes : 0);
 }
 
-// What rank 0 keeps for a checkpoint: a copy that is written while training goes on.
+// What a rank keeps of each parameter: itself, its gradient, its place in a bucket (but where gradients are
+// views into the buckets), the optimizer's state, and its average where there is one.
+std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
+  const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
+  return probe.parameter_bytes + (buckets ? 2 : 1) * probe.gradient_bytes + probe.optimizer_bytes + probe.buffer_bytes +
+         bytes_of_average(plan, probe);
+}
+
+// What rank 0 keeps for a checkpoint: a copy that is written while training goes on. An average has the parameters'
+// size, and buffers of its own.
 std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) {
   const std::int64_t own = plan.experiment.distributed.broadcast_buffers ? 0 : plan.world_size() * probe.buffer_bytes;
-  return probe.parameter_bytes + probe.buffer_bytes + probe.optimizer_bytes + own;
+  const std::int64_t average = plan.experiment.ema.on() ? probe.parameter_bytes + probe.buffer_bytes : 0;
+  return probe.parameter_bytes + probe.buffer_bytes + probe.optimizer_bytes + own + average;
 }
 
 // The options of the model that the data can tell, as they are: given or found.
@@ -73,6 +87,7 @@ config::Value to_json(const Prepared& prepared, const config::Value& data, const
           {"parameter_bytes", probe.parameter_bytes},
           {"bytes_per_rank", bytes_per_rank(plan, probe)},
           {"snapshot_bytes", snapshot_bytes(plan, probe)},
+          {"groups", probe.groups},
           {"model", e.model.name},
           {"sizes", sizes_from_data(e)},
           {"data", data},
@@ -81,6 +96,25 @@ config::Value to_json(const Prepared& prepared, const config::Value& data, const
 }
 
 void row(const char* label, const std::string& value) { std::printf("%-12s %s\n", label, value.c_str()); }
+
+// "*.bias, ndim<2: 40 parameters in 2 tensors, lr_scale 0.1, weight_decay 0.0"
+std::string group_line(const config::Value& group) {
+  std::string patterns;
+  for (const config::Value& pattern : group.at("match")) {
+    patterns += (patterns.empty() ? "" : ", ") + config::printable(pattern.get<std::string>());
+  }
+  const auto tensors = group.at("tensors").get<std::int64_t>();
+  std::string line = (patterns.empty() ? "the others" : patterns) + ": " + group.at("parameters").dump() +
+                     " parameters in " + std::to_string(tensors) + (tensors == 1 ? " tensor" : " tensors");
+  if (group.at("lr_scale") != 1) line += ", lr_scale " + group.at("lr_scale").dump();
+  for (const auto& [option, value] : group.at("options").items()) line += ", " + option + " " + value.dump();
+  return line;
+}
+
+void show_groups(const config::Value& groups) {
+  const char* label = "groups";
+  for (const config::Value& group : groups) row(std::exchange(label, ""), group_line(group));
+}
 
 }  // namespace
 
@@ -101,6 +135,7 @@ void show_plan(const Prepared& prepared, const config::Value& data, const std::f
   row("model", e.model.name + ", " + sizes + text(probe.parameters) + " parameters (" +
                    readable(probe.parameter_bytes) + ")" +
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
+  show_groups(probe.groups);
   row("dataset",
       e.dataset.name + (w.train_samples == 0 ? ", drawn without end"
                                              : ", " + text(w.train_samples) + " samples to train on, " +
@@ -109,7 +144,8 @@ void show_plan(const Prepared& prepared, const config::Value& data, const std::f
                    " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples a step");
   row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " an epoch, " + text(w.length.epochs) +
                    (w.length.epochs == 1 ? " epoch)" : " epochs)"));
-  row("memory", readable(bytes_per_rank(plan, probe)) + " a rank for parameters, gradients and optimizer; " +
+  row("memory", readable(bytes_per_rank(plan, probe)) + " a rank for parameters, gradients" +
+                    (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
                     readable(snapshot_bytes(plan, probe)) + " more on rank 0 to save from");
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
                    (!plan.strategy.one_process ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +

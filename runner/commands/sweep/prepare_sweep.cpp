@@ -54,7 +54,8 @@ class Tries {
                         e.parallel,
                         plan.groups.front().size(),
                         config::write(e.init_from),
-                        e.freeze};
+                        e.freeze,
+                        e.groups};
     const auto [known, is_new] = known_.try_emplace(kind.dump(-1, ' ', false, Value::error_handler_t::replace));
     if (is_new) {
       const auto data = read(loaded, plan);

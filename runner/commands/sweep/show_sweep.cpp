@@ -34,7 +34,7 @@ Value to_json(const PreparedSweep& p, const std::string& folder) {
   for (int i = 0; i < p.search->trials(); ++i) {
     const PlannedTrial& trial = p.trials[static_cast<std::size_t>(i)];
     trials.push_back({{"trial", i},
-                      {"parameters", sweep.named(p.search->point(i))},
+                      {"parameters", p.search->decided(i) ? sweep.named(p.search->point(i)) : Value::object()},
                       {"world_size", trial.ranks},
                       {"steps", trial.workload.length.steps},
                       {"seconds", seconds_of(trial)}});
@@ -69,7 +69,10 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
                           })->ranks;
   std::int64_t steps = 0;
   for (const PlannedTrial& trial : p.trials) steps += trial.workload.length.steps;
-  const std::string at_most = p.search->independent() ? "" : ", where none is stopped";
+  const auto begins_decided = [&](std::size_t trial) { return p.search->decided(static_cast<int>(trial)); };
+  const std::string at_most = p.search->independent()      ? ""
+                              : begins_decided(trials - 1) ? ", where none is stopped"
+                                                           : ", with values drawn at random";
   report::Table facts;
   facts.row({"sweep", p.loaded->name + ", " + sweep.method.name + " for the " +
                           (sweep.metric.direction == config::Direction::greater ? "greatest " : "least ") +
@@ -81,11 +84,15 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
   facts.row({"steps", std::to_string(steps) + " in all" + at_most});
   facts.row({"time", "about " + report::duration(seconds_of(p)) + at_most});
   facts.row({"results", folder});
-  for (std::size_t i = 0; i < std::min(trials, kMostShown); ++i) {
-    const config::Value parameters = sweep.named(p.search->point(static_cast<int>(i)));
-    facts.row({"trial " + std::to_string(i), sweep::in_words(parameters)});
+  std::size_t shown = 0;
+  for (; shown < std::min(trials, kMostShown) && begins_decided(shown); ++shown) {
+    const config::Value parameters = sweep.named(p.search->point(static_cast<int>(shown)));
+    facts.row({"trial " + std::to_string(shown), sweep::in_words(parameters)});
   }
-  if (trials > kMostShown) facts.row({"", "and " + std::to_string(trials - kMostShown) + " more"});
+  if (trials > shown) {
+    const std::string why = begins_decided(shown) ? "" : ", whose values the results of others decide";
+    facts.row({"", "and " + std::to_string(trials - shown) + " more" + why});
+  }
   facts.print(std::cout, {});
 }
 

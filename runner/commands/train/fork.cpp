@@ -105,6 +105,11 @@ ResumePoint NewFork::find_point(const launch::Launch& launch) const {
                       "begin again with what it was given: ddp-exp run " + path_word(origin.directory.config()));
   }
   ResumePoint point = find_resume_point(origin, launch);
+  if (const std::string rule = point.ended_by_rule(); point.nothing_to_do() && !rule.empty()) {
+    throw usage_error(
+        "the run has ended at this checkpoint, of step " + std::to_string(point.position.step) + ", by stop." + rule,
+        where, "let the fork go on with --set stop." + rule + "=…, or take an earlier one with --from");
+  }
   if (point.nothing_to_do()) {
     throw usage_error("all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,
                       "give the fork more with --set epochs=… or --set steps=…, or take an earlier one with --from");

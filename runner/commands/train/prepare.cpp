@@ -12,6 +12,7 @@ namespace {
 
 // The refusal of a throw-away child, with the line of the file that is to blame, where there is one.
 Error at_its_line(const config::Loaded& loaded, const Error& error) {
+  if (loaded.given(error.where())) return loaded.error(error.where(), error.summary(), error.remedy());
   const std::string key = error.where().substr(0, error.where().find_first_of("[ "));
   const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
   if (!is_key) return error;

@@ -73,12 +73,13 @@ int resume(const ResumeOptions& o) {
 // This run has done all of its steps: says so, and sees to it that its summary does.
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
-  const std::string& rule = point.position.ended_by;
-  if (rule.empty() || rule == record::kAllSteps) {
+  const std::string rule = point.ended_by_rule();
+  if (!rule.empty()) {
+    log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
+              "; let it go on with --set stop." + rule + "=…");
+  } else {
     log::info("nothing to do: this run has done its " + step +
               " steps; give it more with --set epochs=… or --set steps=…");
-  } else {
-    log::info("nothing to do: this run has ended after step " + step + ", by its rule \"" + rule + "\"");
   }
   launch::settle(point.prepared.plan, directory, point.position);
   // A run that was killed after its last save has not removed what it need not keep.

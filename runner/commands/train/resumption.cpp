@@ -13,6 +13,7 @@
 #include "launch/plugin/run_copy.h"
 #include "launch/run/training.h"
 #include "record/saves/data_files.h"
+#include "record/saves/ended_by.h"
 #include "record/summary.h"
 #include "report/read/progress.h"
 #include "schedule/change.h"
@@ -87,10 +88,11 @@ void require_batch_left(const Prepared& now, const config::Experiment& before, c
       "go on with " + std::to_string(at.world_size) + " ranks, or go back to an epoch's end with --from");
 }
 
-// Counts the steps of the whole run as ranks do that go on from `at`. `batch_then` is the batch size before `at`.
-std::int64_t steps_in_all(const config::Experiment& e, int world_size, std::int64_t samples, const record::Position& at,
-                          std::int64_t batch_then) {
-  if (samples == 0) return config::length_of(e, 0).steps;
+// Returns the length of the whole run as ranks count it that go on from `at`. `batch_then` is the batch size before
+// `at`.
+config::Length whole_length(const config::Experiment& e, int world_size, std::int64_t samples,
+                            const record::Position& at, std::int64_t batch_then) {
+  if (samples == 0) return config::length_of(e, 0);
   const auto batches = [&](std::int64_t left) {
     return config::micro_batches_of_rank(left, world_size, *e.batch_size, e.loader);
   };
@@ -99,7 +101,7 @@ std::int64_t steps_in_all(const config::Experiment& e, int world_size, std::int6
   const config::EpochPlace now = then.taken_over(world_size, *e.batch_size);
   const std::int64_t left =
       at.inside_epoch() ? batches(std::max<std::int64_t>(0, samples - now.offset)) - now.position : 0;
-  return config::length_of(e, batches(samples), {.epoch = at.epoch, .step = at.step, .left = left}).steps;
+  return config::length_of(e, batches(samples), {.epoch = at.epoch, .step = at.step, .left = left});
 }
 
 // Describes the effect of the changes on lr. A run that starts over has a new schedule from its first step.
@@ -108,12 +110,12 @@ std::string lr_change_of(const ResumePoint& point, const config::Experiment& bef
   const launch::Plan& plan = point.prepared.plan;
   const std::int64_t samples = point.prepared.workload.train_samples;
   const record::Position& at = point.position;
-  const auto steps = [&](const config::Experiment& e, int ranks) {
-    return steps_in_all(e, ranks, samples, at, *before.batch_size);
+  const auto length = [&](const config::Experiment& e, int ranks) {
+    return whole_length(e, ranks, samples, at, *before.batch_size);
   };
-  return schedule::change_in_words({.experiment = before, .steps = steps(before, at.world_size)},
-                                   {.experiment = plan.experiment, .steps = steps(plan.experiment, plan.world_size())},
-                                   at.step);
+  return schedule::change_in_words(
+      {.experiment = before, .length = length(before, at.world_size)},
+      {.experiment = plan.experiment, .length = length(plan.experiment, plan.world_size())}, at.step);
 }
 
 bool sets_batch_size(const std::vector<std::string>& sets) {
@@ -246,6 +248,12 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
 }
 
 bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
+
+std::string ResumePoint::ended_by_rule() const {
+  if (position.ended_by != record::kAllSteps) return position.ended_by;
+  const bool has_more = !launch::has_done_all_steps(prepared.plan.experiment, position);
+  return has_more && nothing_to_do() ? record::kPatience : "";
+}
 
 std::string ResumePoint::told_changes() const {
   const auto text = [](const config::Value& value) {

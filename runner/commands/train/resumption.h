@@ -30,6 +30,9 @@ struct ResumePoint {
 
   record::ReturnPoint return_point() const { return {.checkpoint = checkpoint, .position = position}; }
   bool nothing_to_do() const;
+  // The rule of [stop] that ended it there, and not its last step; empty: none did. A run that has done all of its
+  // steps, and is given more, may have ended by patience.
+  std::string ended_by_rule() const;
   // Says the changes, and returns them as rank::TrainRequest tells them.
   std::string told_changes() const;
 };

@@ -31,9 +31,9 @@ record::RunDirectory find_run(const TrainedOptions& o) {
 }
 
 fs::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& e, const std::string& from) {
-  const fs::path checkpoint = choose_checkpoint(directory, !from.empty()           ? from
-                                                           : e.validation.exists() ? "best"
-                                                                                   : "latest");
+  // A metric may have had no value in any validation.
+  const bool has_best = e.validation.exists() && record::best_saved(directory.checkpoints(), e.best_metric());
+  const fs::path checkpoint = choose_checkpoint(directory, !from.empty() ? from : has_best ? "best" : "latest");
   if (!checkpoint.empty()) return checkpoint;
   throw usage_error("has no complete checkpoint yet", directory.path().string(), "wait until it has saved");
 }

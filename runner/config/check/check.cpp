@@ -74,7 +74,7 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   }
   if (owner.kind.empty()) {
     std::string remedy = suggestion(key, known, owner.known_as);
-    if (const std::string place = elsewhere(key); nearest(key, known).empty() && !place.empty()) {
+    if (const std::string place = elsewhere(key); !owner.is_item && nearest(key, known).empty() && !place.empty()) {
       remedy = "did you mean \"" + place + "\"?";
     }
     const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
@@ -164,6 +164,12 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   const Owner owner{.path = path, .known_as = option.component_kind + " " + *name, .kind = option.component_kind};
   values.update(table(without(node, "name"), spec->options, owner));
   return values;
+}
+
+// One table of a list of tables that all have the same keys.
+std::optional<Value> Checker::item_table(const Node& node, const Option& option, const std::string& path) const {
+  if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
+  return table(node, option.item_keys, {.path = path, .known_as = "keys of one of " + option.name, .is_item = true});
 }
 
 // One table of a list of tables, which says by its "type" what else stands in it.

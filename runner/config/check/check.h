@@ -31,6 +31,7 @@ class Checker {
     std::string path;
     std::string known_as;
     std::string kind = {};  // of a component
+    bool is_item = false;   // one of a list of tables
   };
 
   Value table(const Node& node, const std::vector<Option>& options, const Owner& owner) const;
@@ -41,6 +42,7 @@ class Checker {
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> component(const Node& node, const Option& option, const std::string& path) const;
+  std::optional<Value> item_table(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> variant(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> scalar(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> list(const Node& node, const Option& option, const std::string& path) const;

@@ -6,6 +6,8 @@
 #include "base/paths.h"
 #include "config/check/check.h"
 #include "config/check/phrases.h"
+#include "config/metric.h"
+#include "config/option/text_form.h"
 
 namespace ddp::config {
 namespace {
@@ -14,6 +16,13 @@ bool contains(const Range& range, double number) {
   if (range.minimum && (range.minimum_excluded ? number <= *range.minimum : number < *range.minimum)) return false;
   if (range.maximum && (range.maximum_excluded ? number >= *range.maximum : number > *range.maximum)) return false;
   return true;
+}
+
+bool is_numbered(const Option& option, const std::string& text) {
+  const auto numbered = numbered_name(text);
+  if (!numbered) return false;
+  const std::string prefix = numbered->family.substr(0, numbered->family.size() - 1);
+  return std::find(option.numbered.begin(), option.numbered.end(), prefix) != option.numbered.end();
 }
 
 }  // namespace
@@ -35,8 +44,10 @@ std::string path_or_run(const Node& node, const Option& option) {
 std::optional<Value> Checker::scalar(const Node& node, const Option& option, const std::string& path) const {
   if (node.kind == Kind::text) {
     const auto text = node.scalar.get<std::string>();
-    const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end();
+    const bool known = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end() ||
+                       is_numbered(option, text);
     if (!option.choices.empty() && !known) return misfit(node, option, path);
+    if (!option.form.empty() && !text_form(option.form).fits(text)) return misfit(node, option, path);
     const bool is_word = std::find(option.words.begin(), option.words.end(), text) != option.words.end();
     return option.path && !is_word ? Value(path_or_run(node, option)) : node.scalar;
   }
@@ -51,14 +62,16 @@ std::optional<Value> Checker::list(const Node& node, const Option& option, const
   Option item = option;
   item.length.reset();
   item.item.reset();
-  if (option.item) item.types = {*option.item};
+  const bool same_items = option.item || !option.form.empty();
+  if (same_items) item.types = option.item ? std::vector<Type>{*option.item} : kTypesWithForm;
   Value values = Value::array();
   bool fits = true;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const std::string item_path = path + "[" + std::to_string(i) + "]";
-    std::optional<Value> read = !option.variants.empty() ? variant(node.items[i], option, item_path)
-                                : option.item            ? value(node.items[i], item, item_path)
-                                                         : plain(node.items[i], item_path);
+    std::optional<Value> read = !option.variants.empty()    ? variant(node.items[i], option, item_path)
+                                : !option.item_keys.empty() ? item_table(node.items[i], option, item_path)
+                                : same_items                ? value(node.items[i], item, item_path)
+                                                            : plain(node.items[i], item_path);
     if (read) values.push_back(std::move(*read));
     fits = fits && read;
   }

@@ -59,7 +59,6 @@ std::vector<NamedFile> named_files(const Experiment& e, const Components& compon
   std::vector<NamedFile> files;
   const Value written = write(e);
   for (const Option& option : describe<Experiment>()) {
-    // One without a value is not written.
     if (!option.section.empty() && written.contains(option.name)) {
       add_named(files, option.section, written.at(option.name), option.name + ".");
     }

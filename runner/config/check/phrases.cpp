@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/option/text_form.h"
+
 namespace ddp::config {
 namespace {
 
@@ -30,17 +32,22 @@ std::string bounds(const Range& range) {
 }
 
 std::string expected_text(const Option& option) {
+  if (!option.form.empty()) return text_form(option.form).in_words;
   if (option.choices.empty()) return "a text";
   std::vector<std::string> choices;
   // An empty one stands for "not given", which nobody needs to write.
   for (const std::string& choice : option.choices) {
     if (!choice.empty()) choices.push_back("\"" + choice + "\"");
   }
+  for (const std::string& prefix : option.numbered) choices.push_back("\"" + prefix + "N\" with a number for N");
   return "one of " + joined(choices, ", ");
 }
 
 std::string expected_list(const Option& option) {
   if (!option.variants.empty()) return "a list of tables, each with a \"type\"";
+  if (!option.form.empty() && !option.item) {
+    return "a list, each an integer" + bounds(option.range) + " or " + text_form(option.form).in_words;
+  }
   const std::string length = option.length ? std::to_string(*option.length) + " " : "";
   if (!option.item) return length.empty() ? "a list" : "a list of " + length + "values";
   switch (*option.item) {

@@ -1,9 +1,11 @@
 #include "config/check/rules.h"
+#include "config/check/scheduler_rules.h"
 
 #include <algorithm>
 
 #include "base/safe_name.h"
 #include "config/compose/forms.h"
+#include "config/groups.h"
 
 namespace ddp::config {
 namespace {
@@ -75,15 +77,50 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
     if (every && experiment.validation.period().epochs > 1) {
       problems.add(every->place, why + ", and validation.every counts them", "give every = \"250 steps\"");
     }
+    check_endless_rules(root, experiment, why, problems);
   }
 }
 
-void check_metric(const Node& root, const Experiment& experiment, Problems& problems) {
-  const Node* metric = root.at_path("checkpoint.metric");
-  if (!metric || !experiment.checkpoint.metric.starts_with("val_")) return;
-  if (has_validation(root)) return;
-  problems.add(metric->place, "\"" + experiment.checkpoint.metric + "\" needs samples that are held out",
-               "give validation.split, such as 0.1");
+std::vector<std::string> listed_measures(const Node& root) {
+  const Node* list = root.find("metrics");
+  if (!list) return {kDefaultMeasure};
+  std::vector<std::string> names;
+  for (const Node& item : list->items) names.push_back(item.text().value_or(""));
+  return names;
+}
+
+std::string kind_of_targets(const Node& root, const Components& components) {
+  const Node* name = root.at_path("loss.name");
+  const Spec* loss = name && name->text() ? components.find("loss", *name->text()) : nullptr;
+  return loss ? kind_of_targets(*loss) : "";
+}
+
+std::string that_measure(const std::string& kind, const Components& components) {
+  std::string names = "loss";
+  for (const auto& [name, spec] : components.of("metric")) {
+    if (measures(spec, kind)) names += ", " + name;
+  }
+  return names;
+}
+
+// The metrics in the list that the loss does not let be measured, as far as both say what they are about.
+void check_measures(const Node& root, const Components& components, Problems& problems) {
+  const Node* list = root.find("metrics");
+  if (!list) return;
+  const std::string kind = kind_of_targets(root, components);
+  for (const Node& item : list->items) {
+    const Spec* metric = item.text() ? find_metric(*item.text(), components) : nullptr;
+    if (!metric || measures(*metric, kind)) continue;
+    problems.add(item.place, in_quotes(*item.text()) + " cannot be measured with this loss",
+                 "what can be measured with it: " + that_measure(kind, components));
+  }
+}
+
+// The metrics that rules follow must be measured.
+void check_metrics(const Node& root, const Components& components, Problems& problems) {
+  for (const char* path : {"checkpoint.metric", "stop.metric"}) {
+    if (const Node* metric = root.at_path(path)) check_measured(*metric, root, components, problems);
+  }
 }
 
 void check_held_out(const Node& root, const std::string& section, const HeldOut& held_out, Problems& problems) {
@@ -120,6 +157,30 @@ void check_rename(const Node& root, Problems& problems) {
   }
 }
 
+void check_group(const Node& group, const std::string& path, Problems& problems) {
+  const Node* match = group.find("match");
+  if (!match) return;
+  if (match->kind == Kind::list && match->items.empty())
+    problems.add(match->place, "\"" + path + ".match\" is empty", "give patterns of names");
+  const auto check_pattern = [&](const Node& one) {
+    const auto text = one.text();
+    if (text && is_condition(*text) && !condition_of(*text)) {
+      problems.add(one.place, "\"" + path + ".match\" has a condition that is none: " + in_quotes(*text),
+                   "ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
+    }
+  };
+  check_pattern(*match);
+  for (const Node& one : match->items) check_pattern(one);
+}
+
+void check_groups(const Node& root, Problems& problems) {
+  const Node* groups = root.find("groups");
+  if (!groups) return;
+  for (std::size_t i = 0; i < groups->items.size(); ++i) {
+    if (groups->items[i].is_table()) check_group(groups->items[i], "groups[" + std::to_string(i) + "]", problems);
+  }
+}
+
 }  // namespace
 
 bool has_validation(const Node& root) {
@@ -127,16 +188,43 @@ bool has_validation(const Node& root) {
   return (split && split->scalar != 0) || root.at_path("validation.dataset");
 }
 
+void check_measured(const Node& metric, const Node& root, const Components& components, Problems& problems) {
+  const std::string name = metric.text().value_or("");
+  if (!name.starts_with(kOfValidation)) return;
+  const std::string measure = name.substr(kOfValidation.size());
+  if (!has_validation(root)) {
+    problems.add(metric.place, in_quotes(name) + " needs samples that are held out",
+                 "give validation.split, such as 0.1");
+    return;
+  }
+  const Spec* spec = find_metric(measure, components);
+  if (!spec) return;  // val_loss, or no metric, which was told
+  const std::string kind = kind_of_targets(root, components);
+  const std::vector<std::string> listed = listed_measures(root);
+  if (!measures(*spec, kind)) {
+    problems.add(metric.place, in_quotes(name) + " cannot be measured with this loss",
+                 "what can be measured with it: " + that_measure(kind, components));
+  } else if (std::find(listed.begin(), listed.end(), measure) == listed.end()) {
+    std::string list;
+    for (const std::string& other : listed) list += in_quotes(other) + ", ";
+    problems.add(metric.place, in_quotes(name) + " is not measured",
+                 "give metrics = [" + list + in_quotes(measure) + "]");
+  }
+}
+
 void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   check_alternatives(root, problems);
   check_name(root, experiment.name, problems);
   check_needs(root, experiment.dataset, components, problems);
   check_endless(root, experiment, components, problems);
-  check_metric(root, experiment, problems);
+  check_measures(root, components, problems);
+  check_metrics(root, components, problems);
+  check_scheduler(root, experiment, components, problems);
   check_held_out(root, "validation", experiment.validation, problems);
   check_held_out(root, "test", experiment.test, problems);
   check_period(root, problems);
   check_rename(root, problems);
+  check_groups(root, problems);
   check_clip(root, problems);
   if (const Node* pool = root.find("device_pool")) check_device_pool(*pool, problems);
 }

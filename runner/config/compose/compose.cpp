@@ -62,6 +62,17 @@ bool replaces(const Node& base, const Node& over, const std::string& default_nam
   return name->text() != (base_name ? base_name->text() : default_name);
 }
 
+// Erases the one of two alternatives whose place `over` gives to the other.
+void erase_replaced(Node& base, const Node& over, const Alternatives& two) {
+  const bool at_top = *two.section == '\0';
+  const Node* above = at_top ? &over : over.find(two.section);
+  const auto inner = base.entries.find(two.section);
+  Node* below = at_top ? &base : inner == base.entries.end() ? nullptr : &inner->second;
+  if (!above || !below) return;
+  if (above->find(two.first)) below->entries.erase(two.second);
+  if (above->find(two.second)) below->entries.erase(two.first);
+}
+
 // What `over` says goes; `is_complete`: what `base` leaves out has its default.
 void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is_complete) {
   for (const Option& option : options) {
@@ -76,15 +87,8 @@ void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is
     const Node* above = over.find(form.section);
     if (above && above->whole) base.entries.erase(form.section);
   }
-  for (const auto& [section, first, second] : kAlternatives) {
-    const bool at_top = *section == '\0';
-    const Node* above = at_top ? &over : over.find(section);
-    const auto inner = base.entries.find(section);
-    Node* below = at_top ? &base : inner == base.entries.end() ? nullptr : &inner->second;
-    if (!above || !below) continue;
-    if (above->find(first)) below->entries.erase(second);
-    if (above->find(second)) below->entries.erase(first);
-  }
+  for (const Alternatives& two : kAlternatives) erase_replaced(base, over, two);
+  erase_replaced(base, over, kWarmups);
   merge(base, std::move(over));
 }
 

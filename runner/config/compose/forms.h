@@ -23,4 +23,8 @@ struct Alternatives {
 inline constexpr std::array<Alternatives, 3> kAlternatives{
     {{"", "epochs", "steps"}, {"", "batch_size", "global_batch_size"}, {"clip", "norm", "value"}}};
 
+// The same of keys that config.toml writes both, one with a default that means nothing: check/scheduler_rules tells
+// when both are given.
+inline constexpr Alternatives kWarmups{"scheduler", "warmup_steps", "warmup"};
+
 }  // namespace ddp::config

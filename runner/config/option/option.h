@@ -45,8 +45,10 @@ struct Spec {
 struct Option {
   std::string name = {};
   std::string doc = {};
-  Range range = {};                       // of a number, or of each number of a list
-  std::vector<std::string> choices = {};  // of a text: the only values
+  Range range = {};                        // of a number, or of each number of a list
+  std::vector<std::string> choices = {};   // of a text: the only values
+  std::string form = {};                   // of a text: the form that it has, as text_form() knows it
+  std::vector<std::string> numbered = {};  // with choices: a whole number behind one of these is another choice
   bool required = false;
   std::string from_data = {};   // of a model: the fact of the data that gives its value where the file leaves it out
   std::string names_kind = {};  // a text: supply_names() adds the names of this kind to `choices`
@@ -58,6 +60,7 @@ struct Option {
   std::optional<Type> item = {};           // of a list: what each of its values is
   Value default_value = {};                // null: none
   std::vector<Spec> variants = {};         // of a list of tables: one of these each, told by the table's "type"
+  std::vector<Option> item_keys = {};      // of a list of tables: the keys of each
   std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
   std::vector<Option> section = {};        // of a section: its keys
 };

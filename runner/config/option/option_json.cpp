@@ -44,6 +44,7 @@ Value option_to_json(const Option& option) {
   if (option.item) json["item"] = type_name(*option.item);
   if (const Value range = range_to_json(option.range); !range.empty()) json["range"] = range;
   if (!option.choices.empty()) json["choices"] = option.choices;
+  if (!option.form.empty()) json["form"] = option.form;
   if (option.required) json["required"] = true;
   if (!option.from_data.empty()) json["from_data"] = option.from_data;
   if (option.path) json["path"] = true;
@@ -65,6 +66,7 @@ Option option_from_json(const Value& json) {
   if (json.contains("item")) option.item = type_from(json["item"].get<std::string>());
   option.range = range_from_json(json.value("range", Value::object()));
   option.choices = json.value("choices", std::vector<std::string>());
+  option.form = json.value("form", "");
   option.required = json.value("required", false);
   option.from_data = json.value("from_data", "");
   option.path = json.value("path", false);

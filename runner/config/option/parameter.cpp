@@ -14,10 +14,12 @@ namespace {
 struct RangeOptions {
   double min = 0;
   double max = 0;
+  std::optional<double> step;
   std::string scale = "linear";
   void fields(Fields& f) {
     f({.name = "min", .doc = "the least value", .required = true}, min);
     f({.name = "max", .doc = "the greatest value", .required = true}, max);
+    f({.name = "step", .doc = "from min to the next value, and so on"}, step);
     f({.name = "scale", .doc = "log: every power has an equal share", .choices = {"linear", "log"}}, scale);
   }
 };
@@ -28,7 +30,14 @@ double rounded(double number) {
   return std::strtod(text, nullptr);
 }
 
-bool is_range(const Node& table) { return table.find("min") || table.find("max") || table.find("scale"); }
+bool is_whole(double number) { return number == std::floor(number); }
+
+// From min to the greatest value of a range with steps; a step that rounding makes a little too long counts.
+double steps_of(const Parameter& p) { return std::floor((p.max - p.min) / p.step + 1e-9); }
+
+bool is_range(const Node& table) {
+  return table.find("min") || table.find("max") || table.find("step") || table.find("scale");
+}
 
 const Option* named(const std::vector<Option>& options, const std::string& name) {
   const auto found = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
@@ -77,13 +86,24 @@ class ParameterReader {
     if (log && r.min <= 0) {
       return problems_.add(node.find("min")->place, in_quotes(key) + ": a range with scale = \"log\" begins above 0");
     }
+    const bool integer = takes_integers_only(key);
+    if (r.step) {
+      const bool fits = *r.step > 0 && *r.step <= r.max - r.min && (!integer || is_whole(*r.step));
+      if (!fits || (integer && !is_whole(r.min))) {
+        return problems_.add(node.find("step")->place, in_quotes(key) + ": step must be " +
+                                                           (integer ? "an integer, from a min that is one, " : "") +
+                                                           "above 0 and at most max - min");
+      }
+      if (log) return problems_.add(node.find("step")->place, in_quotes(key) + ": scale = \"log\" has no step");
+    }
     add({.key = key,
          .key_place = node.key,
          .place = node.place,
          .min = r.min,
          .max = r.max,
+         .step = r.step.value_or(0),
          .log = log,
-         .integer = takes_integers_only(key)});
+         .integer = integer});
   }
 
   bool takes_integers_only(const std::string& key) const {
@@ -114,19 +134,37 @@ class ParameterReader {
 Node Parameter::at(double u) const {
   if (!is_range()) {
     const auto count = static_cast<double>(choices.size());
-    return choices[std::min(choices.size() - 1, static_cast<std::size_t>(u * count))];
+    return value(std::min(count - 1, std::floor(u * count)));
   }
-  Node node{.kind = integer ? Kind::integer : Kind::number, .key = place, .place = place};
+  if (step > 0) return value(min + std::floor(u * (steps_of(*this) + 1)) * step);
   // Of integers each has the part of the range from it to the next one.
   const double end = integer ? std::floor(max) + 1 : max;
   const double begin = integer ? std::ceil(min) : min;
   const double drawn = log ? begin * std::pow(end / begin, u) : begin + (end - begin) * u;
+  return value(integer ? std::min(std::floor(drawn), std::floor(max)) : drawn);
+}
+
+Node Parameter::value(double number) const {
+  if (!is_range()) return choices.at(static_cast<std::size_t>(number));
+  Node node{.kind = integer ? Kind::integer : Kind::number, .key = place, .place = place};
   if (integer) {
-    node.scalar = static_cast<std::int64_t>(std::min(std::floor(drawn), std::floor(max)));
+    node.scalar = static_cast<std::int64_t>(number);
   } else {
-    node.scalar = std::clamp(rounded(drawn), min, max);
+    node.scalar = std::clamp(rounded(number), min, max);
   }
   return node;
+}
+
+std::optional<double> Parameter::number_of(const Value& value) const {
+  if (!is_range()) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      if (to_value(choices[i]) == value) return static_cast<double>(i);
+    }
+    return std::nullopt;
+  }
+  if (!value.is_number() || (integer && !value.is_number_integer())) return std::nullopt;
+  const auto number = value.get<double>();
+  return number >= min && number <= max ? std::optional(number) : std::nullopt;
 }
 
 std::vector<Parameter> read_parameters(const Node& table, const std::vector<Option>& options,

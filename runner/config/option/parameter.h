@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Parameter {
   std::vector<Node> choices = {};  // of a list; empty: a range
   double min = 0;
   double max = 0;
+  double step = 0;   // from min, of a range with steps; 0: every number, or every integer
   bool log = false;  // spread evenly over the logarithm
   bool integer = false;
 
@@ -24,6 +26,10 @@ struct Parameter {
   // The value at 0 <= u < 1: every choice, or every part of the range, has an equal share. Numbers of a range have six
   // digits, so that people can read and type them.
   Node at(double u) const;
+  // The value with this number: of a range the number, with six digits; of a list the value at this place, from 0.
+  Node value(double number) const;
+  // The reverse of value(). Nothing: the parameter cannot have it.
+  std::optional<double> number_of(const Value& value) const;
 };
 
 // The parameters that stand in the table [sweep.parameters], in the order of the file: "optimizer.lr" = [0.1, 0.01], or

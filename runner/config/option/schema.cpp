@@ -1,7 +1,9 @@
 #include <cmath>
 
 #include "config/compose/forms.h"
+#include "config/groups.h"
 #include "config/load.h"
+#include "config/option/text_form.h"
 #include "config/sweep.h"
 
 namespace ddp::config {
@@ -58,9 +60,21 @@ Value list(const Option& option, const Components& components) {
       forms.back()["required"] = {"type"};
     }
     schema["items"] = {{"anyOf", std::move(forms)}};
-  } else if (option.item) {
+  } else if (!option.item_keys.empty()) {
+    schema["items"] = table(option.item_keys, components);
+    for (const Option& key : option.item_keys) {
+      if (key.required) schema["items"]["required"].push_back(key.name);
+    }
+  } else if (!option.form.empty()) {
     schema["items"] =
-        schema_of({.name = "", .range = option.range, .choices = option.choices, .types = {*option.item}}, components);
+        schema_of({.name = "", .range = option.range, .form = option.form, .types = kTypesWithForm}, components);
+  } else if (option.item) {
+    schema["items"] = schema_of({.name = "",
+                                 .range = option.range,
+                                 .choices = option.choices,
+                                 .numbered = option.numbered,
+                                 .types = {*option.item}},
+                                components);
   }
   return schema;
 }
@@ -77,7 +91,16 @@ Value of_type(const Option& option, Type type, const Components& components) {
       return schema;
     case Type::text:
       schema["type"] = "string";
-      if (!option.choices.empty()) schema["enum"] = option.choices;
+      if (!option.form.empty()) schema["pattern"] = text_form(option.form).pattern;
+      if (option.choices.empty()) return schema;
+      if (option.numbered.empty()) {
+        schema["enum"] = option.choices;
+        return schema;
+      }
+      schema["anyOf"] = Value::array({Value{{"enum", option.choices}}});
+      for (const std::string& prefix : option.numbered) {
+        schema["anyOf"].push_back(Value{{"pattern", "^" + prefix + "[1-9][0-9]{0,8}$"}});
+      }
       return schema;
     case Type::list:
       return list(option, components);
@@ -115,12 +138,14 @@ void add_short_form(Value& schema, const ShortForm& form) {
 Value sweep(const Components& components) {
   Value schema = {{"description", "what `ddp-exp sweep` tries"}};
   schema.update(table(sweep_options(components), components));
-  const Value range = {
-      {"type", "object"},
-      {"required", {"min", "max"}},
-      {"properties",
-       {{"min", {{"type", "number"}}}, {"max", {{"type", "number"}}}, {"scale", {{"enum", {"linear", "log"}}}}}},
-      {"additionalProperties", false}};
+  const Value range = {{"type", "object"},
+                       {"required", {"min", "max"}},
+                       {"properties",
+                        {{"min", {{"type", "number"}}},
+                         {"max", {{"type", "number"}}},
+                         {"step", {{"type", "number"}, {"minimum", 0}, {"exclusiveMinimum", true}}},
+                         {"scale", {{"enum", {"linear", "log"}}}}}},
+                       {"additionalProperties", false}};
   const Value list = {{"type", "array"}, {"minItems", 1}};
   const Value deeper = {
       {"type", "object"},
@@ -135,6 +160,7 @@ Value schema(const Components& components) {
   Value schema = {{"$schema", "http://json-schema.org/draft-04/schema#"}, {"title", "an experiment of ddp-exp"}};
   std::vector<Option> options = describe<Experiment>();
   supply_names(options, components);
+  supply_group_keys(options, components, "");
   schema.update(table(options, components));
   schema["properties"]["extends"] = {{"type", "string"},
                                      {"description", "another experiment file, whose keys hold where this gives none"}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedule/plateau.h"
 #include "schedule/scheduler.h"
 
 namespace ddp::launch {
@@ -68,6 +69,11 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
               "use a smaller number");
   }
   if (e.steps) add_of_saves(e, *e.steps, found);
+  if (e.stop.patience == 0) {
+    constexpr const char* kNoPatience = "has no effect without patience";
+    if (!e.stop.metric.empty()) found.add("stop.metric", kNoPatience, "give stop.patience too");
+    if (e.stop.min_delta != 0) found.add("stop.min_delta", kNoPatience, "give stop.patience too");
+  }
 }
 
 void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Workload& w, Ineffective& found) {
@@ -91,8 +97,9 @@ void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Worklo
 }
 
 // Returns whether lr changes after the warm-up. Samples about 1000 steps.
-bool schedule_acts(const Experiment& e, std::int64_t warmup, std::int64_t steps) {
-  const schedule::Scheduler scheduler = schedule::scheduler_of(e, steps);
+bool schedule_acts(const Experiment& e, std::int64_t warmup, const config::Length& run) {
+  const std::int64_t steps = run.steps;
+  const schedule::Scheduler scheduler = schedule::scheduler_of(e, run);
   const std::int64_t stride = std::max<std::int64_t>(1, (steps - warmup) / 1000);
   const double first = scheduler(warmup);
   if (scheduler(steps - 1) != first) return true;
@@ -102,17 +109,55 @@ bool schedule_acts(const Experiment& e, std::int64_t warmup, std::int64_t steps)
   return false;
 }
 
+// How often before its end a run knows a new value of a metric: at validations, or of train_loss at an epoch's end.
+std::int64_t judgements(const Experiment& e, const std::string& metric, const config::Length& run) {
+  if (!metric.starts_with(config::kOfValidation)) return run.epochs - 1;
+  const config::Period every = e.validation.period();
+  return every.steps > 0 ? (run.steps - 1) / every.steps : (run.epochs - 1) / every.epochs;
+}
+
+std::string times_in_words(const std::string& metric, std::int64_t times) {
+  return "the run has " + std::to_string(times) + " value" + (times == 1 ? "" : "s") + " of " + metric +
+         " before its end";
+}
+
+void add_of_plateau(const Experiment& e, const Workload& w, Ineffective& found) {
+  const schedule::PlateauOptions plateau = schedule::plateau_of(e);
+  const std::string metric = e.metric_named(plateau.metric).name;
+  const std::int64_t times = judgements(e, metric, w.length);
+  if (times >= plateau.patience + 2) return;
+  found.add("scheduler",
+            "never changes lr: " + times_in_words(metric, times) + ", and a patience of " +
+                std::to_string(plateau.patience) + " needs " + std::to_string(plateau.patience + 2),
+            "validate more often, use a smaller patience, or train longer");
+}
+
+void add_of_stop(const Experiment& e, const Workload& w, Ineffective& found) {
+  const config::Stop& stop = e.stop;
+  if (stop.patience == 0) return;
+  const std::string metric = e.metric_named(stop.metric).name;
+  const std::int64_t times = judgements(e, metric, w.length);
+  if (times > stop.patience) return;
+  found.add(
+      "stop.patience",
+      "never ends the run: " + times_in_words(metric, times) + ", and it needs " + std::to_string(stop.patience + 1),
+      "validate more often, use a smaller patience, or train longer");
+}
+
 void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
   const Experiment& e = plan.experiment;
   const std::int64_t steps = w.length.steps;
-  const std::int64_t warmup = e.scheduler.options.value("warmup_steps", std::int64_t{0});
+  const std::int64_t warmup = schedule::warmup_steps_of(e, schedule::horizon_of(0, w.length));
+  const bool as_part = e.scheduler.options.contains("warmup");
   if (warmup > 0 && warmup >= steps) {
-    found.add("scheduler.warmup_steps",
+    found.add(as_part ? "scheduler.warmup" : "scheduler.warmup_steps",
               "is " + std::to_string(warmup) + ", and the run has " + std::to_string(steps) +
                   " steps: the run ends before the warm-up, and nothing else of the schedule takes effect",
               "use fewer, or train longer");
+  } else if (schedule::follows_metric(e)) {
+    add_of_plateau(e, w, found);
   } else if (e.scheduler.name != "constant" && schedule::is_here(e.scheduler.name) &&
-             !schedule_acts(e, warmup, steps)) {
+             !schedule_acts(e, warmup, w.length)) {
     const bool has_size = e.scheduler.options.contains("step_size");
     found.add(has_size ? "scheduler.step_size" : "scheduler",
               "never changes lr: the run has " + std::to_string(steps) + " steps",
@@ -137,6 +182,30 @@ void add_of_devices(const config::Loaded& loaded, const Plan& plan, Ineffective&
   if (!untried.empty()) found.add_line(untried + ": not tried on a GPU yet; compare with a run without it");
 }
 
+// The first step after which the run validates.
+std::int64_t first_validation(const Experiment& e, const config::Length& run) {
+  const config::Period every = e.validation.period();
+  const std::int64_t step = every.steps > 0 ? every.steps : every.epochs * run.steps_per_epoch;
+  return std::min(step, run.steps);
+}
+
+// Before its first update the average has the weights that training begins with.
+void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& found) {
+  if (!e.ema.on()) return;
+  const std::int64_t every = *e.ema.every;
+  if (every > run.steps) {
+    found.add("ema.every",
+              "is more than the " + std::to_string(run.steps) +
+                  " steps of the run: the average stays at the weights before training, which are what is measured",
+              "use a smaller number, or leave [ema] out");
+  } else if (const std::int64_t step = first_validation(e, run); e.validation.exists() && every > step) {
+    found.add("ema.every",
+              "is " + std::to_string(every) + ", and the run validates after step " + std::to_string(step) +
+                  ": until the first update it measures the weights before training",
+              "use at most " + std::to_string(step) + ", or validate later");
+  }
+}
+
 void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
   const Experiment& e = plan.experiment;
   const std::int64_t steps = w.length.steps;
@@ -146,6 +215,7 @@ void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
               "use a smaller number");
   }
   if (!e.steps) add_of_saves(e, steps, found);
+  add_of_ema(e, w.length, found);
 }
 
 }  // namespace
@@ -162,6 +232,7 @@ std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan
   add_of_devices(loaded, plan, found);
   add_of_batches(loaded, plan, workload, found);
   add_of_schedule(plan, workload, found);
+  add_of_stop(plan.experiment, workload, found);
   add_of_steps(plan, workload, found);
   return found.take();
 }

@@ -10,11 +10,18 @@ namespace {
 
 constexpr const char* kKey = "init_from.path";
 constexpr const char* kWeights = "model.safetensors";
+constexpr const char* kAveraged = "ema.safetensors";
+
+// The averaged weights are the result of a run that has them.
+fs::path weights_in(const fs::path& checkpoint) {
+  std::error_code unreadable;
+  return checkpoint / (fs::exists(checkpoint / kAveraged, unreadable) ? kAveraged : kWeights);
+}
 
 fs::path weights_of_run(const config::Loaded& loaded, const record::RunDirectory& run) {
   run.require_run();
   const fs::path checkpoint = record::latest_checkpoint(run.checkpoints());
-  if (!checkpoint.empty()) return paths::absolute(checkpoint) / kWeights;
+  if (!checkpoint.empty()) return weights_in(paths::absolute(checkpoint));
   throw loaded.error(kKey, "this run has no checkpoint yet: " + run.path().string(), "name a run that has saved");
 }
 
@@ -29,7 +36,7 @@ void find_weights(config::Loaded& loaded, const fs::path& results) {
   } else if (const record::RunDirectory run{fs::path(path)}; run.begun()) {
     path = weights_of_run(loaded, run).string();
   } else if (fs::is_directory(path, unreadable)) {
-    path = (fs::path(path) / kWeights).string();
+    path = weights_in(path).string();
   }
 }
 

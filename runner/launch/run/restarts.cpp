@@ -34,7 +34,8 @@ bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
   OpenRun& opened = forked_.run;
   point_ = {.checkpoint = record::newest_whole(opened.directory.checkpoints())};
   if (!point_.checkpoint.empty()) point_.position = record::position_of(point_.checkpoint);
-  point_.finished = run.steps_in_all > 0 && point_.position.step >= run.steps_in_all;
+  point_.finished = (run.steps_in_all > 0 && point_.position.step >= run.steps_in_all) ||
+                    has_ended(forked_.training.plan.experiment, point_.position);
   if (point_.checkpoint.empty() && !opened.start.resume_from.empty()) {
     throw training_error("the checkpoints that it went on from are gone", opened.directory.checkpoints().string());
   }

@@ -107,13 +107,14 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   s.epochs = run.epochs_done;
   s.steps = run.step;
   s.seconds = run.seconds;
+  if (run.ended) s.stopped_by = run.stopped_by;
   if (run.parameters > 0) {
     s.parameters = run.parameters;
     s.frozen_parameters = run.frozen_parameters;
   }
-  std::map<std::string, double, record::MetricOrder> last;
+  std::map<std::string, config::Value, record::MetricOrder> last;
   for (const auto& [name, value] : run.metrics.values()) {
-    if (!std::isnan(value)) last[name] = value;
+    last[name] = std::isfinite(value) ? config::Value(value) : config::Value(nullptr);
   }
   for (const auto& [name, value] : last) (name.starts_with("test_") ? s.test : s.final_metrics)[name] = value;
   if (std::isnan(run.best)) return;

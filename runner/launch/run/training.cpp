@@ -4,6 +4,7 @@
 #include "launch/run/launched_rank.h"
 #include "launch/run/run_summary.h"
 #include "record/file/atomic_file.h"
+#include "record/saves/ended_by.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -13,7 +14,11 @@ int train(Training t, const Part& part) {
 }
 
 bool has_ended(const config::Experiment& e, const record::Position& position) {
-  if (!position.ended_by.empty() && position.ended_by != record::kAllSteps) return true;
+  if (record::still_ended(e, position.ended_by, position.stop, position.seconds)) return true;
+  return has_done_all_steps(e, position);
+}
+
+bool has_done_all_steps(const config::Experiment& e, const record::Position& position) {
   return e.steps ? position.step >= *e.steps : position.epoch >= e.epochs.value_or(1);
 }
 
@@ -33,6 +38,7 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
   run.seconds = done.seconds;
   add_progress(summary, run, plan.experiment);
   summary.status = has_ended(plan.experiment, done) ? "completed" : "interrupted";
+  if (done.ended_by != record::kAllSteps) summary.stopped_by = done.ended_by;
   record::write_summary(directory, summary);
 }
 

@@ -58,6 +58,8 @@ int train(Training training, const Part& part);
 
 // Has a run that stands there ended? One that did all of its steps goes on where its settings now give it more.
 bool has_ended(const config::Experiment& experiment, const record::Position& position);
+// Has it done its last step?
+bool has_done_all_steps(const config::Experiment& experiment, const record::Position& position);
 
 // Writes summary.json of a run that ended there, at its end or before, where a kill came between its last checkpoint
 // and that.

@@ -18,6 +18,7 @@ struct StepRecord {
   double loss = 0;
   double lr = 0;
   std::int64_t samples = 0;              // of all ranks
+  bool nothing_counts = false;           // the loss ignores every target of the step: it has no mean
   std::optional<double> grad_norm = {};  // before clipping; nothing: the norm is not clipped
   bool skipped = false;                  // its gradients were not finite, and no parameter changed
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "record/metrics/event_lines.h"
+#include "record/metrics/matrices.h"
 
 namespace ddp::record {
 namespace {
@@ -22,7 +23,8 @@ double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_
 
 RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
                          double seconds, MetricsFollower* follower)
-    : log_(metrics, console),
+    : run_(metrics.parent_path()),
+      log_(metrics, console),
       follower_(follower),
       page_(page),
       console_(console),
@@ -45,11 +47,11 @@ void RunRecorder::step(const StepRecord& r) {
   run.loss.store(r.loss, std::memory_order_relaxed);
   run.samples.store(run.samples.load(std::memory_order_relaxed) + r.samples, std::memory_order_relaxed);
   run.seconds.store(now, std::memory_order_relaxed);
-  if (!std::isfinite(r.loss) && !std::exchange(warned_, true)) {
+  if (!std::isfinite(r.loss) && !r.nothing_counts && !std::exchange(warned_, true)) {
     console_.line("warning: the loss of step " + std::to_string(r.step) +
                   " is not finite; later ones are told in metrics.jsonl");
   }
-  if (r.step % every_ != 0) return;
+  if (!writes(r.step)) return;
   const double per_second = rate(samples_since_, now - last_line_);
   log_.append(to_line(r, per_second, now));
   if (follower_ != nullptr) follower_->step(r, per_second, now);
@@ -77,6 +79,14 @@ void RunRecorder::validation(const ValidationRecord& r, const config::Metric& ju
   if (follower_ != nullptr) follower_->validation(r, now);
   keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
   console_.line("Step " + std::to_string(r.step) + note(r.metrics));
+}
+
+void RunRecorder::matrices(const config::Value& by_name, std::int64_t step) {
+  try {
+    keep_matrices(run_, by_name, step);
+  } catch (const std::exception& error) {
+    console_.line("warning: the matrices of step " + std::to_string(step) + " were not written: " + error.what());
+  }
 }
 
 void RunRecorder::test(const TestRecord& r) {

@@ -10,6 +10,7 @@
 #include "record/metrics/metrics_log.h"
 #include "record/metrics/records.h"
 #include "record/progress_page.h"
+#include "record/run_directory.h"
 
 namespace ddp::record {
 
@@ -35,9 +36,13 @@ class RunRecorder {
               double seconds, MetricsFollower* follower);
 
   void step(const StepRecord& record);
+  // Tells whether step() writes a line of this step.
+  bool writes(std::int64_t step) const { return step % every_ == 0; }
   // `judged_by`: the metric whose best value is kept.
   void epoch(const EpochRecord& record, const config::Metric& judged_by);
   void validation(const ValidationRecord& record, const config::Metric& judged_by);
+  // Matrices by name, for the summary; of the weights of that step.
+  void matrices(const config::Value& by_name, std::int64_t step);
   void test(const TestRecord& record);
   // A save gets on: its rank, which may have nothing else to do, does not hang.
   void saving() { page_.rank(0).note_activity(); }
@@ -57,6 +62,7 @@ class RunRecorder {
 
   using Clock = std::chrono::steady_clock;
 
+  const RunDirectory run_;
   MetricsLog log_;
   MetricsFollower* const follower_;
   ProgressPage& page_;

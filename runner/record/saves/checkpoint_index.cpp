@@ -167,6 +167,9 @@ Position position_of(const fs::path& checkpoint) {
                       .metric = {},
                       .reason = reason_member(state),
                       .ended_by = state.contains("ended_by") ? config::text_member(state, "ended_by") : ""};
+    if (const auto rules = state.find("rules"); rules != state.end() && rules->is_object() && rules->contains("stop")) {
+      position.stop = rules->at("stop");
+    }
     if (!config::member(metric, "value").is_null()) position.metric = config::number_member(metric, "value");
     return position;
   } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/metric.h"
+#include "config/value.h"
 
 namespace ddp::record {
 
@@ -67,6 +68,7 @@ struct Position {
   std::optional<double> metric;
   SaveReason reason = SaveReason::regular;
   std::string ended_by = {};  // why the run had ended; empty: it had not
+  config::Value stop = {};    // the numbers of its rule "stop" (train/rules/patience.h); null: it has none
 
   bool inside_epoch() const { return position > 0 || offset > 0; }
 };

@@ -139,10 +139,15 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
 
 }  // namespace
 
+std::string status_in_words(const RunView& run) {
+  return run.status == "completed" && !run.stopped_by.empty() ? run.status + " (" + run.stopped_by + ")" : run.status;
+}
+
 RunView read_run(const fs::path& folder) {
   RunView run;
   const Value json = summary_of(record::RunDirectory(folder).summary());
   read_view(run, json, folder);
+  run.stopped_by = text(json, "stopped_by");
   run.epochs = count_of(json, "epochs");
   run.steps = count_of(json, "steps");
   if (const Value& metrics = member(json, "final"); metrics.is_object()) {

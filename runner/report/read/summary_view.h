@@ -33,6 +33,7 @@ struct Best {
 };
 
 struct RunView : View {
+  std::string stopped_by;  // the rule that ended it before its last step: patience, max_time; empty: none did
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   std::map<std::string, double, record::MetricOrder> final_metrics;  // those there are
@@ -49,6 +50,9 @@ struct RunView : View {
   std::optional<record::Origin> origin;  // of a fork
   std::optional<record::Failure> error;
 };
+
+// "completed (patience)" of a run that a rule ended; else its status.
+std::string status_in_words(const RunView& run);
 
 struct TrialView {
   std::int64_t trial = 0;

@@ -123,6 +123,7 @@ config::Value value_of(const Row& row, const std::string& key) {
 }
 
 void add_facts(Value& json, const RunView& run) {
+  json["stopped_by"] = run.stopped_by.empty() ? Value() : Value(run.stopped_by);
   json["epochs"] = run.epochs;
   json["steps"] = run.steps;
   json["final"] = run.final_metrics;

@@ -41,6 +41,12 @@ std::string sweep_of(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), is_other) ? "" : begin.substr(0, end);
 }
 
+// "completed (patience)" of a run that a rule ended.
+std::string status_of(const Row& row) {
+  const RunView* run = row.as_run();
+  return run ? status_in_words(*run) : row.view().status;
+}
+
 }  // namespace
 
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
@@ -60,7 +66,7 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
   const std::time_t now = std::time(nullptr);
   for (const Row& row : rows) {
     const bool with_curve = terminal.utf8 && rows.size() <= kRowsWithCurve;
-    std::vector<std::string> cells{sweep.empty() ? row.run : row.run.substr(row.run.rfind('/') + 1), row.view().status,
+    std::vector<std::string> cells{sweep.empty() ? row.run : row.run.substr(row.run.rfind('/') + 1), status_of(row),
                                    progress_of(row)};
     for (const std::string& name : metrics) cells.push_back(in_words(metric_of(row, name)));
     cells.push_back(duration(row.view().seconds));

@@ -163,7 +163,7 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   const record::RunDirectory directory(run.folder);
   Facts facts;
   facts.add("run", name);
-  facts.add("status", run.status);
+  facts.add("status", status_in_words(run));
   if (run.error) {
     facts.add("error",
               (run.error->rank >= 0 ? "rank " + std::to_string(run.error->rank) + ": " : "") + run.error->what);

@@ -1,8 +1,15 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include <ATen/core/Tensor.h>
 
 namespace ddp::train {
+
+// Torch's default: targets that are this do not count.
+constexpr std::int64_t kIgnoredByDefault = -100;
 
 // Outputs for classes, and class indices or probabilities.
 struct ByClass {
@@ -18,5 +25,11 @@ inline ByClass by_class(const at::Tensor& output, const at::Tensor& target) {
   if (!of_text) return {.output = output, .target = target};
   return {.output = output.flatten(0, 1), .target = target.flatten()};
 }
+
+// Throws ddp::Error (usage) where a class index is none of `classes`, unless it is `ignored`.
+void check_indices(const at::Tensor& target, std::int64_t classes, std::int64_t ignored);
+
+// The error of outputs and targets whose shapes do not fit; `needs` says what the loss takes.
+[[noreturn]] void refuse_shapes(const at::Tensor& output, const at::Tensor& target, const std::string& needs);
 
 }  // namespace ddp::train

@@ -1,4 +1,5 @@
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "train/loss/classes.h"
@@ -9,34 +10,100 @@ namespace {
 
 struct CrossEntropyOptions {
   double label_smoothing = 0;
+  std::optional<std::int64_t> ignore_index;
+  std::vector<double> weight;  // of each class; empty: 1
   void fields(config::Fields& f) {
     f({.name = "label_smoothing", .doc = "share of the target spread over all classes", .range = config::between(0, 1)},
       label_smoothing);
+    f({.name = "ignore_index",
+       .doc = "a class that does not count; the loss of a step is then the mean over all targets that count"},
+      ignore_index);
+    f({.name = "weight", .doc = "weights of the classes, one each", .range = config::at_least(0)}, weight);
   }
 };
 
-void check(const at::Tensor& output, const at::Tensor& target) {
-  const std::string remedy =
-      "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes], or outputs "
-      "[n, t, classes] with class indices [n, t]";
-  const bool indices = !target.is_floating_point();
-  const bool fits =
-      output.dim() >= 2 && (indices ? target.dim() == output.dim() - 1 : target.sizes() == output.sizes());
-  if (!fits) {
-    throw usage_error("the model gives values of shape " + c10::str(output.sizes()) + " for targets of shape " +
-                          c10::str(target.sizes()),
-                      "loss", remedy);
+// torch.nn.CrossEntropyLoss.
+class CrossEntropy {
+ public:
+  explicit CrossEntropy(const CrossEntropyOptions& o)
+      : smoothing_(o.label_smoothing),
+        divides_(o.ignore_index.has_value()),
+        ignored_(o.ignore_index.value_or(kIgnoredByDefault)) {
+    if (!o.weight.empty()) weight_ = at::tensor(o.weight, at::kFloat);
   }
+
+  at::Tensor of(const at::Tensor& outputs, const at::Tensor& targets, std::int64_t reduction) const {
+    const auto [output, target] = fitting(outputs, targets);
+    return at::cross_entropy_loss(output, target, weight_for(output), reduction, ignored_, smoothing_);
+  }
+
+  void check(const at::Tensor& outputs, const at::Tensor& targets) const {
+    const auto [output, target] = fitting(outputs, targets);
+    if (!target.is_floating_point()) check_indices(target, output.size(1), ignored_);
+  }
+
+  // How much the targets count in torch's mean.
+  double count(const at::Tensor& target) const {
+    // Torch divides by the number of targets where they are probabilities.
+    if (target.is_floating_point()) return static_cast<double>(target.numel());
+    if (!weight_) return target.ne(ignored_).sum().item<double>();
+    check_indices(target, weight_->numel(), ignored_);
+    const at::Tensor counted = target.masked_select(target.ne(ignored_));
+    return weight_->to(target.device()).index_select(0, counted).sum(at::kDouble).item<double>();
+  }
+
+ private:
+  ByClass fitting(const at::Tensor& outputs, const at::Tensor& targets) const {
+    ByClass by = by_class(outputs, targets);
+    const auto& [output, target] = by;
+    const bool indices = !target.is_floating_point();
+    const bool fits =
+        output.dim() >= 2 && (indices ? target.dim() == output.dim() - 1 : target.sizes() == output.sizes());
+    if (!fits) {
+      refuse_shapes(output, target,
+                    "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes], or "
+                    "outputs [n, t, classes] with class indices [n, t]");
+    }
+    if (!indices && divides_) {
+      throw usage_error("ignores a class, and the targets are probabilities of shape " + c10::str(target.sizes()),
+                        "loss.ignore_index", "leave it out, or give class indices");
+    }
+    if (weight_ && weight_->numel() != output.size(1)) {
+      throw usage_error("has " + std::to_string(weight_->numel()) + " weights, and the model gives " +
+                            std::to_string(output.size(1)) + " classes",
+                        "loss.weight", "give one weight for each class");
+    }
+    return by;
+  }
+
+  // Outputs in half precision meet float32 weights under autocast alone, which casts both.
+  std::optional<at::Tensor> weight_for(const at::Tensor& output) const {
+    if (!weight_) return {};
+    return weight_->to(output.device(), output.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+  }
+
+  const double smoothing_;
+  const bool divides_;
+  const std::int64_t ignored_;
+  std::optional<at::Tensor> weight_;
+};
+
+Loss cross_entropy(const CrossEntropyOptions& o) {
+  const CrossEntropy loss(o);
+  const auto reduced = [loss](std::int64_t reduction) -> LossFunction {
+    return [loss, reduction](const at::Tensor& output, const at::Tensor& target) {
+      return loss.of(output, target, reduction);
+    };
+  };
+  return Loss(
+      LossParts{.mean = reduced(at::Reduction::Mean),
+                .check = [loss](const at::Tensor& output, const at::Tensor& target) { loss.check(output, target); },
+                .count = [loss](const at::Tensor& target) { return loss.count(target); },
+                .sum = o.ignore_index ? reduced(at::Reduction::Sum) : LossFunction()});
 }
 
 const bool cross_entropy_registered = losses().add<CrossEntropyOptions>(
-    "cross_entropy", "cross-entropy of class indices, or of probabilities", [](const CrossEntropyOptions& o) -> Loss {
-      return [smoothing = o.label_smoothing](const at::Tensor& all_outputs, const at::Tensor& all_targets) {
-        const auto [output, target] = by_class(all_outputs, all_targets);
-        check(output, target);
-        return at::cross_entropy_loss(output, target, {}, at::Reduction::Mean, -100, smoothing);
-      };
-    });
+    "cross_entropy", "cross-entropy of class indices, or of probabilities", cross_entropy, {{"outputs", "logits"}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -4,6 +4,33 @@
 
 namespace ddp::train {
 
+double Loss::count(const at::Tensor& target) const {
+  return p_.count ? p_.count(target) : static_cast<double>(target.numel());
+}
+
+LossSum Loss::measure(const at::Tensor& output, const at::Tensor& target, std::int64_t samples) const {
+  if (divides_by_count()) {
+    const double value = sum(output, target).item<double>();
+    return {.sum = value, .weight = count(target), .samples = samples};
+  }
+  const double mean = (*this)(output, target).item<double>();
+  const auto all = static_cast<double>(samples);
+  // 1 where every target counts 1, so that such a batch weighs as much as it has samples, to the last bit.
+  const double share = p_.count && target.numel() > 0 ? count(target) / static_cast<double>(target.numel()) : 1;
+  if (share == 0) return {.sum = 0, .weight = 0, .samples = samples};
+  return {.sum = mean * (all * share), .weight = all * share, .samples = samples};
+}
+
+at::Tensor Loss::call(const LossFunction& function, const at::Tensor& output, const at::Tensor& target) const {
+  if (p_.check && !output.is_cpu()) p_.check(output, target);
+  try {
+    return function(output, target.to(output.device(), /*non_blocking=*/true));
+  } catch (const c10::Error&) {
+    if (p_.check) p_.check(output, target);
+    throw;
+  }
+}
+
 LossRegistry& losses() {
   static LossRegistry instance("loss");
   return instance;

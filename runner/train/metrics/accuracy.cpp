@@ -1,8 +1,3 @@
-#include <limits>
-
-#include <ATen/ops/tensor.h>
-
-#include "train/loss/classes.h"
 #include "train/metrics/metric.h"
 
 namespace ddp::train {
@@ -12,35 +7,43 @@ struct AccuracyOptions {
   void fields(config::Fields&) {}
 };
 
-// The share of right classes, of outputs [n, classes, …] and class indices [n, …], or of those of a text. The class
-// that is predicted is the one with the greatest output; of equals, the lowest. The part of a batch: right ones, and
-// how many there are.
+// sklearn.metrics.accuracy_score of classes; of labels, the share of labels that are right. Counts: right ones, all.
 class Accuracy final : public Metric {
  public:
-  at::Tensor of_batch(const at::Tensor& outputs, const at::Tensor& targets) const override {
-    const auto [output, target] = by_class(outputs, targets);
-    if (target.is_floating_point() || output.dim() < 2 || target.dim() != output.dim() - 1) {
-      return at::tensor(at::ArrayRef<double>(), at::kDouble);
-    }
-    const auto right = output.argmax(1).eq(target).sum().item<double>();
-    return at::tensor({right, static_cast<double>(target.numel())}, at::kDouble);
+  void add(const Scores& batch, Statistics& statistics) const override {
+    std::int64_t* const counts = statistics.counts(2);
+    counts[0] += batch.meaning() == Meaning::classes ? right_classes(batch) : right_labels(batch);
+    counts[1] += batch.meaning() == Meaning::classes ? batch.rows() : batch.rows() * batch.columns();
   }
 
-  double value(const std::vector<at::Tensor>& parts) const override {
-    double right = 0;
-    double all = 0;
-    for (const at::Tensor& part : parts) {
-      if (part.numel() == 0) return std::numeric_limits<double>::quiet_NaN();
-      right += part.const_data_ptr<double>()[0];
-      all += part.const_data_ptr<double>()[1];
+  double value(const Statistics& all) const override {
+    return static_cast<double>(all.counts()[0]) / static_cast<double>(all.counts()[1]);
+  }
+
+ private:
+  static std::int64_t right_classes(const Scores& batch) {
+    const std::int64_t* const classes = batch.classes();
+    const auto& predicted = batch.predicted();
+    std::int64_t right = 0;
+    for (std::int64_t row = 0; row < batch.rows(); ++row) right += predicted[row] == classes[row];
+    return right;
+  }
+
+  static std::int64_t right_labels(const Scores& batch) {
+    const double* const probabilities = batch.probabilities();
+    const double* const targets = batch.targets();
+    std::int64_t right = 0;
+    for (std::int64_t i = 0; i < batch.rows() * batch.columns(); ++i) {
+      right += (probabilities[i] > 0.5) == (targets[i] > 0.5);
     }
-    return right / all;
+    return right;
   }
 };
 
-const bool accuracy_registered = metrics().add<AccuracyOptions>(
-    "accuracy", "the share of right classes", [](const AccuracyOptions&) { return std::make_unique<Accuracy>(); },
-    {{"direction", "greater"}});
+const bool accuracy_registered =
+    metrics().add<AccuracyOptions>("accuracy", "the share of right classes, or labels",
+                                   [](const AccuracyOptions&) { return std::make_unique<Accuracy>(); },
+                                   {{"direction", "greater"}, {"of", {"classes", "labels"}}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -1,5 +1,7 @@
 #include "train/metrics/metric.h"
 
+#include "base/error.h"
+
 namespace ddp::train {
 
 MetricRegistry& metrics() {
@@ -7,12 +9,10 @@ MetricRegistry& metrics() {
   return instance;
 }
 
-NamedMetrics all_metrics() {
-  NamedMetrics all;
-  for (const std::string& name : metrics().names()) {
-    all.emplace_back(name, metrics().build(name, config::Value::object()));
-  }
-  return all;
+void require_as_many_targets(const std::string& metric, std::size_t first, std::size_t second) {
+  if (first == second) return;
+  throw usage_error("the metric \"" + metric + "\" cannot be measured: batches differ in how many targets a sample has",
+                    "metrics", "mae and mse take such targets");
 }
 
 }  // namespace ddp::train

@@ -36,9 +36,9 @@ Optimizer::Optimizer(const NamedTensors& named, double lr) : lr_(lr) {
       return group[0]->parameter.device() == slot.parameter.device() &&
              group[0]->parameter.scalar_type() == slot.parameter.scalar_type();
     };
-    const auto group = std::find_if(groups_.begin(), groups_.end(), same);
-    if (group == groups_.end()) {
-      groups_.push_back({&slot});
+    const auto group = std::find_if(alike_.begin(), alike_.end(), same);
+    if (group == alike_.end()) {
+      alike_.push_back({&slot});
     } else {
       group->push_back(&slot);
     }
@@ -47,7 +47,7 @@ Optimizer::Optimizer(const NamedTensors& named, double lr) : lr_(lr) {
 
 void Optimizer::step(double lr) {
   const at::NoGradGuard no_grad;
-  for (const auto& group : groups_) {
+  for (const auto& group : alike_) {
     std::vector<Slot*> with_gradient;
     with_gradient.reserve(group.size());
     for (Slot* slot : group) {

@@ -14,7 +14,8 @@
 
 namespace ddp::train {
 
-// Changes parameters by their gradients: torch.optim's optimizers with one parameter group, bit for bit.
+// Changes parameters by their gradients: torch.optim's optimizers with one parameter group, bit for bit. Several groups
+// are GroupedOptimizer's work.
 class Optimizer {
  public:
   // One parameter and what the optimizer keeps for it, by the names of Python's optimizer state.
@@ -49,6 +50,9 @@ class Optimizer {
   // The slots given have gradients; they are of one device and dtype.
   virtual void update(const std::vector<Slot*>& slots, double lr) = 0;
 
+  // The parameters with a gradient, for an optimizer whose state begins with it.
+  std::vector<Slot>& slots() { return slots_; }
+
   static std::vector<at::Tensor> parameters(const std::vector<Slot*>& slots);
   static std::vector<at::Tensor> gradients(const std::vector<Slot*>& slots);
   static std::vector<at::Tensor> states(const std::vector<Slot*>& slots, const std::string& what);
@@ -57,8 +61,8 @@ class Optimizer {
   at::Tensor placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const;
 
   std::vector<Slot> slots_;
-  std::set<std::string> frozen_;            // names of the parameters without gradient
-  std::vector<std::vector<Slot*>> groups_;  // by device and dtype, in the parameters' order
+  std::set<std::string> frozen_;           // names of the parameters without gradient
+  std::vector<std::vector<Slot*>> alike_;  // by device and dtype, in the parameters' order
   double lr_;
 };
 

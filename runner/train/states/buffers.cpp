@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "train/ema.h"
 #include "train/states/saved_state.h"
 
 namespace ddp::train {
@@ -7,7 +8,8 @@ namespace {
 
 std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; }
 
-// The buffers of each rank, where broadcast_buffers is off and ranks keep buffers of their own: "rank.1.running_mean".
+// The buffers of each rank, where broadcast_buffers is off and ranks keep buffers of their own: "rank.1.running_mean",
+// and those of the averaged weights: "rank.1.ema.running_mean".
 class OwnBuffers : public SavedState {
  public:
   explicit OwnBuffers(const StateParts& parts) : p_(parts) {}
@@ -18,7 +20,7 @@ class OwnBuffers : public SavedState {
 
   void collect() override {
     collected_.clear();
-    for (const auto& [name, buffer] : p_.model.buffers()) {
+    for (const auto& [name, buffer] : all_own()) {
       const auto of_ranks = dist::all_gather(p_.group, buffer);
       for (std::size_t r = 0; r < of_ranks.size(); ++r) {
         collected_.emplace_back(own_prefix(static_cast<int>(r)) + name, of_ranks[r]);
@@ -31,7 +33,7 @@ class OwnBuffers : public SavedState {
   // A run that goes on with more ranks begins again with those of the first ones.
   void restore(const NamedTensors& tensors, const checkpoint::State& saved) override {
     const std::string prefix = own_prefix(p_.rank % saved.world_size);
-    for (const auto& [name, own] : p_.model.buffers()) {
+    for (const auto& [name, own] : all_own()) {
       for (const auto& [key, tensor] : tensors) {
         if (key == prefix + name) own.copy_(tensor);
       }
@@ -39,6 +41,13 @@ class OwnBuffers : public SavedState {
   }
 
  private:
+  NamedTensors all_own() const {
+    NamedTensors all = p_.model.buffers();
+    if (p_.ema == nullptr) return all;
+    for (const auto& [name, buffer] : p_.ema->own_buffers()) all.emplace_back("ema." + name, buffer);
+    return all;
+  }
+
   const StateParts p_;
   NamedTensors collected_;
 };

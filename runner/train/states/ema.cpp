@@ -14,8 +14,12 @@ class EmaState : public SavedState {
   bool exists() const override { return p_.ema != nullptr; }
   void collect() override { p_.ema->gather(); }
 
-  // Steady: nothing changes the averages before the optimizer's next step.
-  checkpoint::StateTensors tensors() const override { return {.steady = p_.ema->weights(), .changing = {}}; }
+  // Nothing changes the averages before the optimizer's next step; the next forward changes buffers.
+  checkpoint::StateTensors tensors() const override {
+    const NamedTensors weights = p_.ema->weights();
+    const auto buffers = weights.begin() + static_cast<std::ptrdiff_t>(p_.model.parameters_by_all_names().size());
+    return {.steady = {weights.begin(), buffers}, .changing = {buffers, weights.end()}};
+  }
 
   void restore(const NamedTensors& tensors, const checkpoint::State& saved) override {
     const std::string where = "ema.safetensors of step " + std::to_string(saved.step);

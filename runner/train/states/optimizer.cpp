@@ -11,7 +11,7 @@ class OptimizerState : public SavedState {
   void restore(const NamedTensors& tensors, const checkpoint::State&) override { optimizer_.load(tensors); }
 
  private:
-  Optimizer& optimizer_;
+  GroupedOptimizer& optimizer_;
 };
 
 const bool optimizer_state_registered = saved_states().add<NoStateOptions>(

@@ -7,7 +7,7 @@
 #include "config/experiment.h"
 #include "config/registry.h"
 #include "dist/parallel/parallel.h"
-#include "train/optim/optimizer.h"
+#include "train/optim/grouped_optimizer.h"
 
 namespace ddp::train {
 
@@ -19,7 +19,7 @@ struct StateParts {
   int rank = 0;
   dist::Group group;
   dist::Parallel& model;
-  Optimizer& optimizer;
+  GroupedOptimizer& optimizer;
   Ema* ema = nullptr;  // null: the weights are not averaged
 };
 

@@ -84,5 +84,6 @@ def tables():
         "LeakyReLU": layer([2, 6], "LeakyReLU", negative_slope=0.2),
         "ELU": layer([2, 6], "ELU", alpha=0.7),
         "Softmax": layer([2, 6], "Softmax", dim=1),
+        "LogSoftmax": layer([2, 6], "LogSoftmax", dim=1),
     }  # fmt: skip
     return {"models.json": models, "layers.json": layers}

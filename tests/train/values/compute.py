@@ -21,7 +21,23 @@ OPTIMIZERS = {
     "adamw": {"name": "adamw", "lr": 0.01},
     "adamw betas weight_decay": {"name": "adamw", "lr": 0.01, "betas": [0.85, 0.9], "weight_decay": 0.2},
     "adamw amsgrad": {"name": "adamw", "lr": 0.01, "amsgrad": True},
+    "adagrad": {"name": "adagrad", "lr": 0.05},
+    "adagrad lr_decay": {"name": "adagrad", "lr": 0.05, "lr_decay": 0.1, "eps": 1e-6},
+    "adagrad weight_decay first value": {
+        "name": "adagrad", "lr": 0.05, "weight_decay": 0.1, "initial_accumulator_value": 0.3
+    },
 }  # fmt: skip
+
+# Torch has no fused kernel for these.
+LOOPS = {
+    "rmsprop": {"name": "rmsprop", "lr": 0.01},
+    "rmsprop alpha eps": {"name": "rmsprop", "lr": 0.01, "alpha": 0.9, "eps": 1e-4},
+    "rmsprop momentum": {"name": "rmsprop", "lr": 0.01, "momentum": 0.9},
+    "rmsprop centered weight_decay": {"name": "rmsprop", "lr": 0.01, "centered": True, "weight_decay": 0.1},
+    "rmsprop centered momentum": {"name": "rmsprop", "lr": 0.01, "centered": True, "momentum": 0.5},
+    "lion": {"name": "lion", "lr": 0.01},
+    "lion betas weight_decay": {"name": "lion", "lr": 0.01, "betas": [0.8, 0.95], "weight_decay": 0.1},
+}
 
 # 19: two vectors and a rest.
 SHAPES = {"weight": (19,), "bias": (3,), "late": (2, 2)}
@@ -60,12 +76,32 @@ def tables():
     for title, options in OPTIMIZERS.items():
         for fused in (True, False):
             optimizers[f"{title} {'fused' if fused else 'loop'}"] = optimizer_case(options | {"fused": fused})
+    for title, options in LOOPS.items():
+        optimizers[title] = optimizer_case(options)
     classes = torch.tensor([3, 0, 2, 2, 1])
+    some = torch.tensor([3, -100, 2, 2, -100])
     losses = {
         "mse": loss_case("mse", ramp(5, 4), ramp(5, 4, shift=4)),
         "mse images": loss_case("mse", ramp(2, 3, 3), ramp(2, 3, 3, shift=4)),
         "cross_entropy classes": loss_case("cross_entropy", ramp(5, 4), classes),
         "cross_entropy smoothing": loss_case("cross_entropy", ramp(5, 4), classes, label_smoothing=0.1),
         "cross_entropy probabilities": loss_case("cross_entropy", ramp(5, 4), ramp(5, 4, shift=4)),
+        "cross_entropy weight": loss_case("cross_entropy", ramp(5, 4), classes, weight=[0.5, 2.0, 1.0, 3.0]),
+        "cross_entropy weight smoothing": loss_case(
+            "cross_entropy", ramp(5, 4), classes, weight=[0.5, 2.0, 1.0, 3.0], label_smoothing=0.2),
+        "cross_entropy some": loss_case("cross_entropy", ramp(5, 4), some),
+        "nll classes": loss_case("nll", ramp(5, 4), classes),
+        "nll some": loss_case("nll", ramp(5, 4), some),
+        "l1": loss_case("l1", ramp(5, 4), ramp(5, 4, shift=4)),
+        "smooth_l1": loss_case("smooth_l1", ramp(5, 4), ramp(5, 4, shift=4)),
+        "smooth_l1 beta": loss_case("smooth_l1", ramp(5, 4), ramp(5, 4, shift=4), beta=0.3),
+        "smooth_l1 no beta": loss_case("smooth_l1", ramp(5, 4), ramp(5, 4, shift=4), beta=0.0),
+        "huber": loss_case("huber", ramp(5, 4), ramp(5, 4, shift=4)),
+        "huber delta": loss_case("huber", ramp(5, 4), ramp(5, 4, shift=4), delta=0.3),
+        "bce_with_logits": loss_case("bce_with_logits", ramp(5, 4), ramp(5, 4, shift=4).abs()),
+        "bce_with_logits one weight": loss_case(
+            "bce_with_logits", ramp(5, 4), ramp(5, 4, shift=4).abs(), pos_weight=3.0),
+        "bce_with_logits weights": loss_case(
+            "bce_with_logits", ramp(5, 4), ramp(5, 4, shift=4).abs(), pos_weight=[0.5, 2.0, 1.0, 3.0]),
     }
     return {"optimizers.json": optimizers, "losses.json": losses}

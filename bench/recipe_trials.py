@@ -1,0 +1,15 @@
+"""100 trials of 20 steps of the toy model, chosen by the tree-structured Parzen estimator, all files written: `ddp-exp sweep`
+beside Optuna in one process, whose default sampler it is. One trial at a time on both sides, and two side by side."""
+
+import sweep
+from table import Table
+
+
+def tables():
+    tpe = ["--set", "sweep.method=tpe"]
+    rows = {
+        "ddp-exp sweep, two side by side": lambda: sweep.ddp_exp("--jobs", "2", *tpe),
+        "ddp-exp sweep, one at a time": lambda: sweep.ddp_exp("--jobs", "1", *tpe),
+        "Optuna, all in one process": lambda: sweep.peer("optuna"),
+    }
+    return [Table("recipe-trials", f"seconds for {sweep.TRIALS} trials of 20 steps, toy model, tpe", "less", rows)]

@@ -1,0 +1,79 @@
+#include "config/check/scheduler_rules.h"
+
+#include <algorithm>
+
+#include "config/check/phrases.h"
+#include "config/check/rules.h"
+#include "config/run_part.h"
+
+namespace ddp::config {
+namespace {
+
+// A run's config.toml gives every key: 0 is the default of warmup_steps.
+void check_warmup(const Node& root, Problems& problems) {
+  const Node* steps = root.at_path("scheduler.warmup_steps");
+  const Node* part = root.at_path("scheduler.warmup");
+  if (!steps || !part || steps->scalar == 0) return;
+  problems.add(before(steps->key, part->key) ? part->key : steps->key, "\"warmup_steps\" and \"warmup\" are both given",
+               "give one of them");
+}
+
+// The option "metric" of another scheduler, such as one of the user's own, may mean something else.
+bool follows_metric(const Experiment& e) { return e.scheduler.name == "plateau"; }
+
+// "val_top5" is one of a family.
+bool is_of_family(const std::string& name, const Components& components) {
+  if (!name.starts_with(kOfValidation)) return false;
+  const Spec* spec = find_metric(name.substr(kOfValidation.size()), components);
+  return spec && spec->traits.contains("number");
+}
+
+// The options of a component name a metric as a text: supply_names() does not reach them.
+void check_metric(const Node& root, const Components& components, Problems& problems) {
+  const Node* metric = root.at_path("scheduler.metric");
+  if (!metric || !metric->text() || metric->text()->empty()) return;
+  const std::string name = *metric->text();
+  const std::vector<std::string> known = metric_names(components);
+  if (std::find(known.begin(), known.end(), name) == known.end() && !is_of_family(name, components)) {
+    problems.add(metric->place, "there is no metric " + in_quotes(name), suggestion(name, known, "metrics"));
+  }
+  check_measured(*metric, root, components, problems);
+}
+
+void refuse_epochs(const Node& value, const std::string& why, Problems& problems) {
+  if (counts_epochs(value.scalar)) {
+    problems.add(value.place, why + ", and " + in_quotes(*value.text()) + " counts them",
+                 "give steps, or a share of them such as \"5%\"");
+  }
+  for (const Node& item : value.items) refuse_epochs(item, why, problems);
+}
+
+// Is the metric train_loss, which has a value at an epoch's end?
+bool needs_epochs(const Node& root, const std::string& path, const Experiment& e) {
+  const Node* metric = root.at_path(path);
+  return !e.metric_named(metric ? metric->text().value_or("") : "").name.starts_with(kOfValidation);
+}
+
+}  // namespace
+
+void check_scheduler(const Node& root, const Experiment& e, const Components& components, Problems& problems) {
+  check_warmup(root, problems);
+  if (follows_metric(e)) check_metric(root, components, problems);
+}
+
+void check_endless_rules(const Node& root, const Experiment& e, const std::string& why, Problems& problems) {
+  if (const Node* scheduler = root.find("scheduler")) {
+    for (const auto* entry : in_file_order(*scheduler)) refuse_epochs(entry->second, why, problems);
+  }
+  constexpr const char* kRemedy = "follow a metric of validation, with every = \"250 steps\"";
+  const Node* scheduler = root.at_path("scheduler.name");
+  if (scheduler && follows_metric(e) && needs_epochs(root, "scheduler.metric", e)) {
+    problems.add(scheduler->place, why + ", and train_loss has a value at their ends alone", kRemedy);
+  }
+  const Node* patience = root.at_path("stop.patience");
+  if (patience && e.stop.patience > 0 && needs_epochs(root, "stop.metric", e)) {
+    problems.add(patience->place, why + ", and train_loss has a value at their ends alone", kRemedy);
+  }
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "config/check/problems.h"
+#include "config/components.h"
+#include "config/experiment.h"
+#include "config/text/node.h"
+
+namespace ddp::config {
+
+// How the keys of [scheduler] and [stop] go together with the others.
+void check_scheduler(const Node& root, const Experiment& experiment, const Components& components, Problems& problems);
+
+// What cannot be counted in epochs where the dataset has none, because of `why`.
+void check_endless_rules(const Node& root, const Experiment& experiment, const std::string& why, Problems& problems);
+
+}  // namespace ddp::config

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "format/image.h"
+#include "images/png_header.h"
+
+namespace ddp::images {
+
+// Decodes a part of a PNG file of up to 8 bits a channel by libpng, up to its last row. `bytes`: what read_png_header
+// took `header` from. Throws ddp::Error (usage) where libpng gives up.
+void decode_by_libpng(std::span<const std::byte> bytes, const std::string& name, const PngHeader& header,
+                      const format::Rectangle& part, std::uint8_t* pixels);
+
+}  // namespace ddp::images

@@ -1,0 +1,62 @@
+#include <ATen/ops/huber_loss.h>
+#include <ATen/ops/l1_loss.h>
+#include <ATen/ops/smooth_l1_loss.h>
+
+#include "train/loss/loss.h"
+#include "train/loss/numbers.h"
+
+namespace ddp::train {
+namespace {
+
+struct L1Options {
+  void fields(config::Fields&) {}
+};
+
+struct SmoothL1Options {
+  double beta = 1;
+  void fields(config::Fields& f) {
+    f({.name = "beta", .doc = "errors below it are squared, and divided by 2 beta", .range = config::at_least(0)},
+      beta);
+  }
+};
+
+struct HuberOptions {
+  double delta = 1;
+  void fields(config::Fields& f) {
+    f({.name = "delta", .doc = "errors below it are squared, and divided by 2", .range = config::above(0)}, delta);
+  }
+};
+
+// torch.nn.L1Loss.
+at::Tensor l1(const at::Tensor& output, const at::Tensor& target) {
+  check_numbers("l1", output, target);
+  return at::l1_loss(output, target);
+}
+
+const bool l1_registered = losses().add<L1Options>("l1", "mean absolute error",
+                                                   [](const L1Options&) { return Loss(l1); }, {{"outputs", "numbers"}});
+
+// torch.nn.SmoothL1Loss: beta 0 is L1Loss, in other bits than its limit (torch/nn/functional.py).
+const bool smooth_l1_registered = losses().add<SmoothL1Options>(
+    "smooth_l1", "mean error: squared below beta, absolute above",
+    [](const SmoothL1Options& o) -> Loss {
+      return [beta = o.beta](const at::Tensor& output, const at::Tensor& target) {
+        check_numbers("smooth_l1", output, target);
+        return beta == 0 ? at::l1_loss(output, target) : at::smooth_l1_loss(output, target, at::Reduction::Mean, beta);
+      };
+    },
+    {{"outputs", "numbers"}});
+
+// torch.nn.HuberLoss.
+const bool huber_registered =
+    losses().add<HuberOptions>("huber", "mean error: squared below delta, absolute above, times delta",
+                               [](const HuberOptions& o) -> Loss {
+                                 return [delta = o.delta](const at::Tensor& output, const at::Tensor& target) {
+                                   check_numbers("huber", output, target);
+                                   return at::huber_loss(output, target, at::Reduction::Mean, delta);
+                                 };
+                               },
+                               {{"outputs", "numbers"}});
+
+}  // namespace
+}  // namespace ddp::train

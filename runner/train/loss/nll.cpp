@@ -1,0 +1,48 @@
+#include <ATen/ops/nll_loss_nd.h>
+
+#include "base/error.h"
+#include "train/loss/classes.h"
+#include "train/loss/loss.h"
+
+namespace ddp::train {
+namespace {
+
+struct NllOptions {
+  void fields(config::Fields&) {}
+};
+
+ByClass nll_inputs(const at::Tensor& outputs, const at::Tensor& targets) {
+  ByClass by = by_class(outputs, targets);
+  if (by.target.is_floating_point()) {
+    throw usage_error("nll needs class indices; this dataset has targets that are numbers", "loss",
+                      "use loss = \"cross_entropy\" for probabilities, or \"mse\"");
+  }
+  if (by.output.dim() < 2 || by.target.dim() != by.output.dim() - 1) {
+    refuse_shapes(by.output, by.target,
+                  "nll needs outputs [n, classes] with class indices [n], or outputs [n, t, classes] with class "
+                  "indices [n, t]; the outputs are logarithms of probabilities");
+  }
+  return by;
+}
+
+// torch.nn.NLLLoss: of outputs that a LogSoftmax gives.
+const bool nll_registered = losses().add<NllOptions>(
+    "nll", "negative log-likelihood of class indices, of outputs that are logarithms of probabilities",
+    [](const NllOptions&) {
+      return Loss(LossParts{
+          .mean =
+              [](const at::Tensor& outputs, const at::Tensor& targets) {
+                const auto [output, target] = nll_inputs(outputs, targets);
+                return at::nll_loss_nd(output, target);
+              },
+          .check =
+              [](const at::Tensor& outputs, const at::Tensor& targets) {
+                const auto [output, target] = nll_inputs(outputs, targets);
+                check_indices(target, output.size(1), kIgnoredByDefault);
+              },
+          .count = [](const at::Tensor& target) { return target.ne(kIgnoredByDefault).sum().item<double>(); }});
+    },
+    {{"outputs", "log_probabilities"}});
+
+}  // namespace
+}  // namespace ddp::train

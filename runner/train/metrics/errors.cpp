@@ -1,0 +1,85 @@
+#include <cmath>
+
+#include "train/metrics/metric.h"
+
+namespace ddp::train {
+namespace {
+
+struct ErrorsOptions {
+  void fields(config::Fields&) {}
+};
+
+double absolute_error(double error) { return std::abs(error); }
+double squared_error(double error) { return error * error; }
+
+// mean_absolute_error and mean_squared_error of scikit-learn over all targets. A part: how many targets, then the sum
+// of their errors.
+class MeanError final : public Metric {
+ public:
+  using Measure = double (*)(double error);
+  explicit MeanError(Measure measure) : measure_(measure) {}
+
+  void add(const Scores& batch, Statistics& statistics) const override {
+    const std::int64_t size = batch.rows() * batch.columns();
+    double sum = 0;
+    for (std::int64_t i = 0; i < size; ++i) sum += measure_(batch.outputs()[i] - batch.targets()[i]);
+    auto& part = statistics.part_of_batch(2);
+    part[0] += static_cast<double>(size);
+    part[1] += sum;
+  }
+
+  bool join(std::vector<double>& sum, const std::vector<double>& next) const override {
+    sum[0] += next[0];
+    sum[1] += next[1];
+    return true;
+  }
+
+  double value(const Statistics& all) const override { return all.parts().front()[1] / all.parts().front()[0]; }
+
+ private:
+  const Measure measure_;
+};
+
+// root_mean_squared_error of scikit-learn, averaged over the targets of a row. A part: how many rows, then of each
+// target the sum of squared errors.
+class RootError final : public Metric {
+ public:
+  void add(const Scores& batch, Statistics& statistics) const override {
+    const std::int64_t columns = batch.columns();
+    auto& part = statistics.part_of_batch(static_cast<std::size_t>(columns) + 1);
+    part[0] += static_cast<double>(batch.rows());
+    const double* output = batch.outputs();
+    const double* target = batch.targets();
+    for (std::int64_t row = 0; row < batch.rows(); ++row) {
+      for (std::int64_t i = 0; i < columns; ++i) part[1 + i] += squared_error(*output++ - *target++);
+    }
+  }
+
+  bool join(std::vector<double>& sum, const std::vector<double>& next) const override {
+    require_as_many_targets("rmse", sum.size(), next.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += next[i];
+    return true;
+  }
+
+  double value(const Statistics& all) const override {
+    const auto& sums = all.parts().front();
+    double of_targets = 0;
+    for (std::size_t i = 1; i < sums.size(); ++i) of_targets += std::sqrt(sums[i] / sums[0]);
+    return of_targets / static_cast<double>(sums.size() - 1);
+  }
+};
+
+bool add_mean(const char* name, const char* doc, MeanError::Measure measure) {
+  return metrics().add<ErrorsOptions>(name, doc,
+                                      [measure](const ErrorsOptions&) { return std::make_unique<MeanError>(measure); },
+                                      {{"direction", "less"}, {"of", {"numbers"}}});
+}
+
+const bool mae_metric_registered = add_mean("mae", "mean absolute error", absolute_error);
+const bool mse_metric_registered = add_mean("mse", "mean squared error", squared_error);
+const bool rmse_metric_registered = metrics().add<ErrorsOptions>(
+    "rmse", "root of the mean squared error, of each target",
+    [](const ErrorsOptions&) { return std::make_unique<RootError>(); }, {{"direction", "less"}, {"of", {"numbers"}}});
+
+}  // namespace
+}  // namespace ddp::train

@@ -1,0 +1,95 @@
+#include "train/metrics/measures.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "config/metric.h"
+#include "train/loss/loss.h"
+
+namespace ddp::train {
+namespace {
+
+bool is_registered(const std::string& name) {
+  const std::vector<std::string> names = metrics().names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Measures::Named build_metric(const std::string& name) {
+  std::string component = name;
+  config::Value options = config::Value::object();
+  const auto numbered = config::numbered_name(name);
+  if (!is_registered(name) && numbered && is_registered(numbered->family)) {
+    component = numbered->family;
+    options[metrics().traits(component).value("number", "n")] = numbered->number;
+  }
+  const config::Value& traits = metrics().traits(component);
+  return {.name = name,
+          .metric = metrics().build(component, options),
+          .of = traits.value("of", std::vector<std::string>()),
+          .matrix = traits.value("matrix", false)};
+}
+
+bool measures(const Measures::Named& one, Meaning meaning) {
+  return one.of.empty() || std::find(one.of.begin(), one.of.end(), to_string(meaning)) != one.of.end();
+}
+
+// Why the metric cannot be measured; empty: it can be.
+std::string refusal_of(const Measures::Named& one, const Scores& scores) {
+  if (measures(one, scores.meaning())) return one.metric->refusal(scores);
+  std::string kinds;
+  for (const std::string& kind : one.of) kinds += (kinds.empty() ? "" : " or ") + kind;
+  const bool other = scores.meaning() == Meaning::other;
+  return "it measures " + kinds + ", and " +
+         (other ? scores.why_other() : std::string("with this loss the targets are ") + to_string(scores.meaning()));
+}
+
+std::string that_fit(const Scores& scores) {
+  std::string fitting = "loss";
+  for (const std::string& name : metrics().names()) {
+    if (metrics().traits(name).contains("number")) continue;
+    if (refusal_of(build_metric(name), scores).empty()) fitting += ", " + name;
+  }
+  const bool top = scores.meaning() == Meaning::classes && scores.columns() > 2;
+  return fitting + (top ? ", top2 to top" + std::to_string(scores.columns() - 1) : "");
+}
+
+}  // namespace
+
+Measures::Measures(const config::Experiment& experiment) : given_(!experiment.metrics.is_null()) {
+  const std::string& loss = experiment.loss.name;
+  outputs_ = read_output_kind(losses().traits(loss).value("outputs", ""));
+  const auto ignored = experiment.loss.options.find("ignore_index");
+  if (ignored != experiment.loss.options.end() && ignored->is_number_integer()) {
+    ignored_ = ignored->get<std::int64_t>();
+  }
+  for (const std::string& name : experiment.metric_names()) metrics_.push_back(build_metric(name));
+}
+
+Error Measures::cannot(const Named& one, const std::string& why, const Scores& scores) const {
+  return usage_error("the metric \"" + one.name + "\" cannot be measured: " + why, "metrics",
+                     "what can be measured here: " + that_fit(scores));
+}
+
+void Measures::require(const at::Tensor& output, const at::Tensor& target) const {
+  std::vector<Statistics> none(metrics_.size());
+  add(output, target, none);
+}
+
+void Measures::add(const at::Tensor& output, const at::Tensor& target, std::vector<Statistics>& statistics) const {
+  if (metrics_.empty()) return;
+  for (Statistics& one : statistics) one.begin_batch();
+  for_each_part(output, target, outputs_, ignored_, [&](const Scores& scores) {
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      const std::string why = refusal_of(metrics_[i], scores);
+      if (why.empty()) {
+        metrics_[i].metric->add(scores, statistics[i]);
+      } else if (given_) {
+        throw cannot(metrics_[i], why, scores);
+      } else {
+        statistics[i].leave_out();
+      }
+    }
+  });
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,134 @@
+#include "train/optim/grouped_optimizer.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "config/check/phrases.h"
+#include "model/name_pattern.h"
+#include "model/weights.h"
+
+namespace ddp::train {
+namespace {
+
+bool matches_group(const std::string& pattern, const std::string& name, const at::Tensor& parameter) {
+  if (const auto condition = config::condition_of(pattern)) return condition->holds(parameter.dim());
+  return model::matches_name(pattern, name);
+}
+
+// The group that takes each parameter. Tied parameters are one.
+class Deal {
+ public:
+  explicit Deal(const NamedTensors& all_names) : all_names_(all_names) {}
+
+  void take(std::size_t group, const std::string& pattern) {
+    bool any = false;
+    bool is_new = false;
+    std::size_t before = 0;
+    for (const auto& [name, tensor] : all_names_) {
+      if (!matches_group(pattern, name, tensor)) continue;
+      any = true;
+      const auto [owner, first] = owners_.emplace(tensor.unsafeGetTensorImpl(), group);
+      is_new = is_new || first || owner->second == group;
+      if (!first) before = owner->second;
+    }
+    const std::string key = "groups[" + std::to_string(group) + "].match";
+    if (!any) throw usage_error("\"" + pattern + "\" matches no parameter of the model", key, names_near(pattern));
+    if (!is_new) {
+      throw usage_error("every parameter that \"" + pattern +
+                            "\" matches belongs to an earlier group already, such as groups[" + std::to_string(before) +
+                            "]",
+                        key, "the first group that matches takes a parameter: move this one up, or narrow the others");
+    }
+  }
+
+  std::size_t owner(const at::Tensor& parameter, std::size_t rest) const {
+    const auto found = owners_.find(parameter.unsafeGetTensorImpl());
+    return found == owners_.end() ? rest : found->second;
+  }
+
+ private:
+  std::string names_near(const std::string& pattern) const {
+    if (config::is_condition(pattern) || all_names_.empty()) return "";
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : all_names_) names.push_back(name);
+    const std::string near = config::nearest(pattern, names);
+    if (!near.empty()) return "did you mean \"" + near + "\"? * stands for any characters";
+    return "take the names of state_dict(), such as \"" + names.front() + "\"; * stands for any characters";
+  }
+
+  const NamedTensors& all_names_;
+  std::unordered_map<const void*, std::size_t> owners_;
+};
+
+}  // namespace
+
+GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTensors& all_names) {
+  Deal deal(all_names);
+  for (config::ParameterGroup& given : config::parameter_groups(e)) {
+    const std::vector<std::string> patterns = given.patterns();
+    for (const std::string& pattern : patterns) deal.take(groups_.size(), pattern);
+    groups_.push_back({.given = std::move(given), .patterns = patterns, .parameters = {}, .optimizer = {}});
+  }
+  groups_.push_back({});
+  for (const auto& [name, tensor] : each_once(all_names)) {
+    const std::size_t owner = deal.owner(tensor, groups_.size() - 1);
+    groups_[owner].parameters.emplace_back(name, tensor);
+    group_of_[name] = owner;
+  }
+  for (Group& group : groups_) {
+    config::Value options = e.optimizer.options;
+    options.update(group.given.options);
+    group.optimizer = optimizers().build(e.optimizer.name, options, group.parameters);
+  }
+}
+
+void GroupedOptimizer::step(double lr) {
+  for (const Group& group : groups_) group.optimizer->step(lr * group.given.lr_scale);
+}
+
+std::int64_t GroupedOptimizer::bytes() const {
+  std::int64_t sum = 0;
+  for (const Group& group : groups_) {
+    sum += group.optimizer->copies() * model::bytes_of(trained_of(group.parameters));
+  }
+  return sum;
+}
+
+NamedTensors GroupedOptimizer::state() const {
+  NamedTensors all;
+  for (const Group& group : groups_) {
+    for (auto& one : group.optimizer->state()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+void GroupedOptimizer::load(const NamedTensors& state) {
+  constexpr std::string_view kPrefix = "state.";
+  std::vector<NamedTensors> of_groups(groups_.size());
+  for (const auto& entry : state) {
+    const std::string& key = entry.first;
+    const std::size_t dot = key.rfind('.');
+    const bool names_parameter = key.starts_with(kPrefix) && dot >= kPrefix.size();
+    const auto owner = group_of_.find(names_parameter ? key.substr(kPrefix.size(), dot - kPrefix.size()) : "");
+    // A key that is of no parameter is refused by the optimizer that gets it.
+    of_groups[owner == group_of_.end() ? groups_.size() - 1 : owner->second].push_back(entry);
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].optimizer->load(of_groups[i]);
+}
+
+config::Value GroupedOptimizer::description() const {
+  config::Value list = config::Value::array();
+  if (groups_.size() == 1) return list;
+  for (const Group& group : groups_) {
+    const NamedTensors trained = trained_of(group.parameters);
+    list.push_back({{"match", group.patterns},
+                    {"options", group.given.options},
+                    {"lr_scale", group.given.lr_scale},
+                    {"parameters", model::count_of(trained)},
+                    {"tensors", trained.size()}});
+  }
+  return list;
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,78 @@
+#include <tuple>
+
+#include "catch.h"
+#include "config/groups.h"
+#include "config/text/to_toml.h"
+#include "scratch.h"
+
+namespace ddp::config {
+
+TEST_CASE("a group of parameters has the optimizer's options but lr, and keeps only those that it gives") {
+  const Experiment e = load_text(kModelAndDataset + R"([[groups]]
+match = "*.bias"
+momentum = 1
+[[groups]]
+match = ["0.*", "ndim>=2"]
+lr_scale = 0.5
+)")
+                           .experiment;
+  const std::vector<ParameterGroup> groups = parameter_groups(e);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].patterns() == std::vector<std::string>{"*.bias"});
+  CHECK(groups[0].lr_scale == 1);
+  CHECK(groups[0].options == Value{{"momentum", 1.0}});
+  CHECK(groups[1].patterns() == std::vector<std::string>{"0.*", "ndim>=2"});
+  CHECK(groups[1].lr_scale == 0.5);
+  CHECK(groups[1].options.empty());
+  const Scratch scratch;
+  scratch.write("again.toml", to_toml(e));
+  CHECK(load("again.toml", {}, sample_components()).experiment.groups == e.groups);
+}
+
+TEST_CASE("a mistake in a group of parameters shows its place and what is allowed") {
+  const std::string lr = mistakes(kModelAndDataset + "[[groups]]\nmatch = \"*\"\nlr = 0.5\n");
+  CHECK(lr.find("x.toml:5:1: unknown key \"lr\" in [groups[0]]") == 0);
+  CHECK(lr.find("match, lr_scale, momentum") != std::string::npos);
+  const std::string beta = mistakes(kModelAndDataset + "groups = [{ match = \"*\", betas = [0.5, 0.5] }]\n");
+  CHECK(beta.find("unknown key \"betas\" in [groups[0]]") != std::string::npos);
+  CHECK(
+      mistakes(kModelAndDataset + "optimizer = \"adam\"\ngroups = [{ match = \"*\", betas = [0.5, 0.5] }]\n").empty());
+  CHECK(mistakes(kModelAndDataset + "groups = [{ lr_scale = 0.5 }]\n").find("\"groups[0].match\" is missing") !=
+        std::string::npos);
+  CHECK(mistakes(kModelAndDataset + "groups = [{ match = [] }]\n").find("\"groups[0].match\" is empty") !=
+        std::string::npos);
+  CHECK(mistakes(kModelAndDataset + "groups = [{ match = [\"*.bias\", \"ndim=2\"] }]\n").find("\"ndim=2\"") !=
+        std::string::npos);
+  CHECK(mistakes(kModelAndDataset + "groups = [{ match = \"*\", lr_scale = -1 }]\n").find("at least 0") !=
+        std::string::npos);
+  CHECK(mistakes(kModelAndDataset + "groups = [\"*\"]\n").find("\"groups[0]\" must be") != std::string::npos);
+}
+
+TEST_CASE("groups of parameters replace those of the file that is extended") {
+  const Scratch scratch;
+  scratch.write("base.toml", kModelAndDataset + "[[groups]]\nmatch = \"a\"\n[[groups]]\nmatch = \"b\"\n");
+  scratch.write("x.toml", "extends = \"base.toml\"\n[[groups]]\nmatch = \"c\"\n");
+  scratch.write("y.toml", "extends = \"base.toml\"\n");
+  CHECK(load("x.toml", {}, sample_components()).experiment.groups.size() == 1);
+  CHECK(load("y.toml", {}, sample_components()).experiment.groups.size() == 2);
+}
+
+TEST_CASE("a condition compares the number of dimensions") {
+  for (const auto& [text, of_one, of_two] :
+       std::vector<std::tuple<std::string, bool, bool>>{{"ndim<2", true, false},
+                                                        {"ndim <= 1", true, false},
+                                                        {"ndim>1", false, true},
+                                                        {"ndim>=1", true, true},
+                                                        {"ndim==2", false, true}}) {
+    INFO(text);
+    const auto condition = condition_of(text);
+    REQUIRE(condition);
+    CHECK(condition->holds(1) == of_one);
+    CHECK(condition->holds(2) == of_two);
+  }
+  for (const char* text : {"ndim<", "ndim<two", "ndim!=1", "ndim=1", "ndim"}) CHECK_FALSE(condition_of(text));
+  CHECK(is_condition("ndim!=1"));
+  CHECK_FALSE(is_condition("ndimension.weight"));
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,201 @@
+"""Every metric against scikit-learn on float64, for worlds whose ranks get unequal shares, with equal bits on all."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy
+import torch
+from safetensors.torch import load_file
+from sklearn import metrics as sk
+
+from program import to_toml
+
+WORLDS = (1, 2, 3, 4, 5)
+BATCH = 32
+OF_CLASSES = ["accuracy", "top1", "top2", "precision_macro", "recall_macro", "f1_macro", "f1_micro", "auroc",
+              "confusion", "perplexity"]  # fmt: skip
+OF_LABELS = ["accuracy", "precision_macro", "recall_macro", "f1_macro", "f1_micro", "auroc"]
+OF_NUMBERS = ["mae", "mse", "rmse", "r2"]
+
+
+def main():
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")  # of classes that nothing predicts
+    known = json.loads(called("schema"))["properties"]["loss"]["anyOf"][0]["enum"]
+    failures = 0
+    for what, loss, samples, targets, metrics in cases():
+        if loss not in known:
+            continue
+        problems = list(tried(loss, samples, targets, metrics))
+        failures += bool(problems)
+        print("FAILED" if problems else "ok    ", what, *problems, sep="\n  " if problems else " ")
+    return failures
+
+
+def cases():
+    """What a case is about, its loss, how many samples and what targets they have, and what is measured."""
+    yield "five classes", "cross_entropy", 203, classes(203, 5), OF_CLASSES
+    yield "two classes", "cross_entropy", 333, classes(333, 2), without(OF_CLASSES, "top2")
+    yield "fewer batches than ranks", "cross_entropy", 70, classes(70, 3), OF_CLASSES
+    yield "an absent class", "cross_entropy", 90, numpy.where(classes(90, 4) == 2, 1, classes(90, 4)), OF_CLASSES
+    yield "log-probabilities", "nll", 203, classes(203, 5), OF_CLASSES
+    yield "several labels", "bce_with_logits", 203, labels(203, 4), OF_LABELS
+    yield "one label", "bce_with_logits", 203, labels(203, 1), [*OF_LABELS, "confusion"]
+    yield "numbers", "mse", 203, numbers(203, 3, 0), OF_NUMBERS
+    yield "numbers far from zero", "mse", 203, numbers(203, 2, 1e6), OF_NUMBERS
+    yield "one number", "mse", 65, numbers(65, 1, 0), OF_NUMBERS
+    yield "a constant target", "mse", 65, numpy.ones((65, 2), numpy.float32), OF_NUMBERS
+
+
+def without(names, name):
+    return [one for one in names if one != name]
+
+
+def draw(size):
+    return numpy.random.default_rng(size)
+
+
+def classes(size, count):
+    return draw(size).integers(0, count, size)
+
+
+def labels(size, count):
+    return (draw(size).random((size, count)) < 0.4).astype(numpy.float32)
+
+
+def numbers(size, count, offset):
+    return (draw(size).normal(size=(size, count)) + offset).astype(numpy.float32)
+
+
+def tried(loss, samples, targets, metrics):
+    """Every difference, as a line of text."""
+    columns = int(targets.max()) + 1 if targets.ndim == 1 else targets.shape[1]
+    columns = 4 if loss == "cross_entropy" and samples == 90 else columns
+    # Few different rows, so that many scores are equal.
+    inputs = draw(samples + 1).integers(-1, 2, (samples, 4)).astype(numpy.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        numpy.save(os.path.join(folder, "x.npy"), inputs)
+        numpy.save(os.path.join(folder, "y.npy"), targets)
+        found = [measured(folder, world, loss, columns, metrics) for world in WORLDS]
+        for world, (values, _) in zip(WORLDS, found):
+            if values != found[0][0]:
+                yield f"{world} ranks: {values} instead of {found[0][0]}"
+        values, weights = found[0]
+    outputs = outputs_of(weights, inputs)
+    for name in metrics:
+        expected = reference(name, loss, outputs, targets)
+        if not same(values["val_" + name], expected):
+            yield f"{name}: {values['val_' + name]!r} instead of {expected!r}"
+
+
+def measured(folder, world, loss, columns, metrics):
+    """What one epoch without learning measures, and the weights."""
+    data = {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}
+    experiment = {
+        "model": {"name": "linear", "in_features": 4, "out_features": columns},
+        "dataset": data,
+        "loss": loss,
+        "metrics": metrics,
+        "batch_size": 8,
+        "steps": 1,
+        "threads": 1,
+        "device_pool": ["cpu"] * world,
+        "optimizer": {"name": "sgd", "lr": 0.0},
+        "validation": {"dataset": {"inputs": "x.npy", "targets": "y.npy"}, "batch_size": BATCH},
+    }
+    file = os.path.join(folder, "case.toml")
+    with open(file, "w") as out:
+        out.write(to_toml(experiment))
+    called("run", file, "--results", os.path.join(folder, "results"), "--run-id", f"world-{world}")
+    run = os.path.join(folder, "results", "case", f"world-{world}")
+    with open(os.path.join(run, "summary.json")) as summary:
+        final = json.load(summary)["final"]
+    values = {name: value for name, value in final.items() if name.startswith("val_")}
+    return values, load_file(os.path.join(run, "checkpoints", "latest", "model.safetensors"))
+
+
+def called(*arguments):
+    done = subprocess.run([os.environ["DDP_EXP"], *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"ddp-exp {' '.join(arguments)} exited with {done.returncode}:\n{done.stderr}")
+    return done.stdout
+
+
+def outputs_of(weights, inputs):
+    """As the validation computes them: batch by batch, in float32."""
+    weight = next(value for name, value in weights.items() if name.endswith("weight"))
+    bias = next((value for name, value in weights.items() if name.endswith("bias")), None)
+    batches = torch.from_numpy(inputs).split(BATCH)
+    return torch.cat([torch.nn.functional.linear(batch, weight, bias) for batch in batches]).double()
+
+
+def reference(name, loss, outputs, targets):
+    if loss == "mse":
+        return of_numbers(name, outputs.numpy(), targets.astype(numpy.float64))
+    if loss == "bce_with_logits":
+        return of_labels(name, outputs.sigmoid().numpy(), targets.astype(int))
+    p = (outputs.exp() if loss == "nll" else outputs.softmax(1)).numpy()
+    return of_classes(name, p, targets)
+
+
+def of_classes(name, p, y):
+    every = list(range(p.shape[1]))
+    predicted = p.argmax(1)
+    if name.startswith("top"):
+        # sklearn.metrics.top_k_accuracy_score prefers the highest index of equal scores.
+        order = numpy.argsort(-p, axis=1, kind="stable")[:, : int(name[3:])]
+        return float(numpy.mean([target in row for target, row in zip(y, order)]))
+    if name == "confusion":
+        return sk.confusion_matrix(y, predicted, labels=every).tolist()
+    if name == "perplexity":
+        return float(numpy.exp(-numpy.mean(numpy.log(p[numpy.arange(len(y)), y]))))
+    if name == "auroc":
+        if len(set(y)) < len(every):
+            return None
+        if len(every) == 2:
+            return float(sk.roc_auc_score(y, p[:, 1]))
+        return float(numpy.mean([sk.roc_auc_score(y == c, p[:, c]) for c in every]))
+    return score(name, y, predicted, labels=every)
+
+
+def of_labels(name, p, y):
+    predicted = (p > 0.5).astype(int)
+    if name == "accuracy":
+        return float(numpy.mean(predicted == y))
+    if name == "auroc":
+        return float(sk.roc_auc_score(y, p, average="macro"))
+    if name == "confusion":
+        return sk.confusion_matrix(y, predicted).tolist()
+    return score(name, y, predicted)
+
+
+def score(name, y, predicted, **options):
+    if name == "accuracy":
+        return float(sk.accuracy_score(y, predicted))
+    kind, average = name.split("_")
+    function = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score}[kind]
+    return float(function(y, predicted, average=average, zero_division=0, **options))
+
+
+def of_numbers(name, outputs, targets):
+    functions = {
+        "mae": sk.mean_absolute_error,
+        "mse": sk.mean_squared_error,
+        "rmse": sk.root_mean_squared_error,
+        "r2": sk.r2_score,
+    }
+    return float(functions[name](targets, outputs))
+
+
+def same(got, expected):
+    if expected is None or isinstance(expected, list):
+        return got == expected
+    return got is not None and math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+sys.exit(main())

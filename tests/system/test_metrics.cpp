@@ -1,0 +1,162 @@
+// The key `metrics`: what is measured, what may be asked for, and what becomes of it in events and summary.json.
+#include "catch.h"
+#include "finished_run.h"
+
+namespace ddp::system_test {
+namespace {
+
+const std::string kMeasuredClasses =
+    "model = { name = \"mlp\", in_features = 4, hidden = [16], out_features = 10 }\n"
+    "dataset = { name = \"counting\", size = 400, features = 4 }\nbatch_size = 16\nepochs = 2\nthreads = 1\n"
+    "device_pool = [\"cpu\", \"cpu\"]\noptimizer = { name = \"adam\", lr = 0.01 }\n"
+    "[validation]\nsplit = 0.3\n[test]\nsplit = 0.2\n";
+
+const std::string kMeasuredNumbers =
+    "model = { name = \"linear\", out_features = 3 }\ndataset = { name = \"random_pairs\", targets = 3 }\nloss = "
+    "\"mse\"\nepochs = 1\nthreads = 1\n"
+    "device_pool = [\"cpu\", \"cpu\"]\n[validation]\nsplit = 0.2\n";
+
+void check_metric_refused(const std::string& file, const std::vector<std::string>& sets, const std::string& what,
+                          const std::string& remedy) {
+  const Workspace w;
+  w.write("bad.toml", file);
+  for (const std::string verb : {"validate", "plan"}) {
+    std::vector<std::string> arguments{verb, "bad.toml"};
+    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    const Outcome refused = w.run(arguments);
+    INFO(verb << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, what));
+    CHECK(contains(refused.err, remedy));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the metrics in the list are in every event of a validation and of the test, and in the summary") {
+  const FinishedRun f(kMeasuredClasses, {R"(metrics=["accuracy", "top3", "f1_macro", "auroc", "perplexity"])"});
+  const Json last = f.run.events("epoch").back();
+  for (const std::string name : {"loss", "accuracy", "top3", "f1_macro", "auroc", "perplexity"}) {
+    CHECK(last.at("val_" + name).is_number());
+    CHECK(f.run.summary().at("final").at("val_" + name) == last.at("val_" + name));
+    CHECK(f.run.events("test").back().at("test_" + name).is_number());
+  }
+  CHECK(last.at("val_top3") >= last.at("val_accuracy"));
+  CHECK_FALSE(last.contains("val_recall_macro"));
+}
+
+TEST_CASE("an empty list of metrics measures the loss alone") {
+  const FinishedRun f(kMeasuredClasses, {"metrics=[]"});
+  const Json last = f.run.events("epoch").back();
+  CHECK(last.contains("val_loss"));
+  CHECK_FALSE(last.contains("val_accuracy"));
+}
+
+TEST_CASE("the confusion matrix is in the summary alone, with a row for each right class") {
+  const FinishedRun f(kMeasuredClasses, {R"(metrics=["confusion", "accuracy"])"});
+  CHECK_FALSE(f.run.events("epoch").back().contains("val_confusion"));
+  const Json summary = f.run.summary();
+  for (const auto& [section, prefix] : {std::pair{"final", "val_"}, {"test", "test_"}}) {
+    const Json rows = summary.at(section).at(std::string(prefix) + "confusion");
+    REQUIRE(rows.size() == 10);
+    std::int64_t right = 0;
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < 10; ++i) {
+      REQUIRE(rows[i].size() == 10);
+      right += rows[i][i].get<std::int64_t>();
+      for (const auto& count : rows[i]) all += count.get<std::int64_t>();
+    }
+    CHECK(all > 0);
+    CHECK(summary.at(section).at(std::string(prefix) + "accuracy") == static_cast<double>(right) / all);
+  }
+  CHECK(f.workspace.run({"show", "small"}).code == 0);
+  CHECK(f.workspace.run({"list"}).code == 0);
+}
+
+TEST_CASE("a confusion matrix is that of the last validation after a resume too") {
+  const std::vector<std::string> sets{R"(metrics=["confusion"])"};
+  const FinishedRun whole(kMeasuredClasses, {sets[0], "epochs=3"});
+  const FinishedRun parts(kMeasuredClasses, sets);
+  const Json before = parts.run.summary().at("final").at("val_confusion");
+  REQUIRE(parts.resume({"small", "--set", "epochs=3"}).code == 0);
+  const Json after = parts.run.summary().at("final").at("val_confusion");
+  CHECK(after == whole.run.summary().at("final").at("val_confusion"));
+  CHECK(after != before);
+}
+
+TEST_CASE("the best checkpoint may be chosen by any metric in the list, in its direction") {
+  for (const auto& [name, greater] : {std::pair{"auroc", true}, {"top2", true}, {"perplexity", false}}) {
+    const std::string metric = std::string("val_") + name;
+    const FinishedRun f(kMeasuredClasses,
+                        {std::string("metrics=[\"") + name + "\"]", "checkpoint.metric=" + metric, "epochs=4"});
+    double best = greater ? -1 : 1e9;
+    for (const Json& line : f.run.events("epoch")) {
+      const double value = line.at(metric);
+      best = greater ? std::max(best, value) : std::min(best, value);
+    }
+    CHECK(f.run.summary().at("best").at("metric") == metric);
+    CHECK(f.run.summary().at("best").at("value") == best);
+  }
+}
+
+TEST_CASE("where a class is absent the area under the curve is null, which is never the best") {
+  // Four samples of ten classes.
+  const FinishedRun f(kMeasuredClasses,
+                      {R"(metrics=["auroc", "accuracy"])", "checkpoint.metric=val_auroc", "validation.split=0.01"});
+  for (const Json& line : f.run.events("epoch")) {
+    CHECK(line.at("val_auroc").is_null());
+    CHECK(line.at("val_accuracy").is_number());
+  }
+  const Json summary = f.run.summary();
+  CHECK(summary.at("status") == "completed");
+  CHECK(summary.at("final").at("val_auroc").is_null());
+  CHECK(summary.at("best").empty());
+  CHECK(f.workspace.run({"show", "small"}).code == 0);
+  CHECK(f.workspace.run({"report", "small"}).code == 0);
+  const Outcome eval = f.workspace.run({"eval", "small", "--json"});
+  INFO(eval.err);
+  CHECK(Json::parse(eval.out).at("metrics").at("val_auroc").is_null());
+}
+
+TEST_CASE("metrics of numbers are measured for numbers") {
+  const FinishedRun f(kMeasuredNumbers, {R"(metrics=["mae", "mse", "rmse", "r2"])"});
+  const Json last = f.run.events("epoch").back();
+  for (const std::string name : {"mae", "mse", "rmse", "r2"}) CHECK(last.at("val_" + name).is_number());
+  CHECK(std::abs(last.at("val_mse").get<double>() - last.at("val_loss").get<double>()) < 1e-6);
+}
+
+TEST_CASE("a metric that cannot be measured, or is not known, is an error with those that can") {
+  check_metric_refused(kMeasuredClasses, {R"(metrics=["acuracy"])"}, "acuracy", "did you mean \"accuracy\"?");
+  check_metric_refused(kMeasuredClasses, {R"(metrics=["topN"])"}, "topN", "with a number for N");
+  check_metric_refused(kMeasuredClasses, {R"(metrics=["r2"])"}, "\"r2\" cannot be measured",
+                       "loss, accuracy, auroc, confusion, f1_macro");
+  check_metric_refused(kMeasuredNumbers, {R"(metrics=["f1_macro"])"}, "\"f1_macro\" cannot be measured",
+                       "loss, mae, mse, r2, rmse");
+}
+
+TEST_CASE("topN needs more than N classes") {
+  const Workspace w;
+  w.write("top.toml", kMeasuredClasses);
+  const Outcome refused = w.run({"plan", "top.toml", "--set", R"(metrics=["top10"])"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "it needs more than 10 classes, and the model knows 10"));
+  CHECK(contains(refused.err, "top2 to top9"));
+  CHECK(w.run({"plan", "top.toml", "--set", R"(metrics=["top9"])"}).code == 0);
+}
+
+TEST_CASE("what judges checkpoints or trials must be measured, and the error says how") {
+  check_metric_refused(kMeasuredClasses, {"checkpoint.metric=val_f1_macro"}, "\"val_f1_macro\" is not measured",
+                       R"(give metrics = ["accuracy", "f1_macro"])");
+  check_metric_refused(kMeasuredNumbers, {"checkpoint.metric=val_accuracy"},
+                       "\"val_accuracy\" cannot be measured with this loss", "loss, mae");
+  const Workspace w;
+  w.write("sweep.toml",
+          kMeasuredClasses + "[sweep]\nmetric = \"val_auroc\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.2]\n");
+  const Outcome refused = w.run({"validate", "sweep.toml"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, R"(give metrics = ["accuracy", "auroc"])"));
+}
+
+}  // namespace ddp::system_test

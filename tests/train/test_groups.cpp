@@ -1,0 +1,88 @@
+#include <ATen/ops/ones_like.h>
+
+#include "catch.h"
+#include "errors.h"
+#include "train/optim/grouped_optimizer.h"
+#include "values.h"
+#include "words.h"
+
+namespace ddp::train {
+namespace {
+
+NamedTensors four_parameters() {
+  return {{"0.weight", ramp({3, 2}).requires_grad_()},
+          {"0.bias", ramp({3}).requires_grad_()},
+          {"3.weight", ramp({4, 3}).requires_grad_()},
+          {"3.bias", ramp({4}).requires_grad_()}};
+}
+
+config::Experiment with_groups(const config::Value& groups) {
+  config::Experiment e;
+  e.optimizer = {.name = "sgd", .options = {{"lr", 0.5}}};
+  e.groups = groups;
+  return e;
+}
+
+std::string refusal_of(const config::Value& groups) {
+  return error_of([&] { GroupedOptimizer(with_groups(groups), four_parameters()); });
+}
+
+}  // namespace
+
+TEST_CASE("the first group that matches takes a parameter, and what none matches is the last group") {
+  const config::Value groups = {{{"match", "0.*"}, {"lr_scale", 0.5}},
+                                {{"match", {"3.weight", "ndim<2"}}, {"momentum", 0.9}}};
+  const config::Value list = GroupedOptimizer(with_groups(groups), four_parameters()).description();
+  REQUIRE(list.size() == 3);
+  CHECK(list[0]["tensors"] == 2);
+  CHECK(list[0]["parameters"] == 9);
+  CHECK(list[0]["lr_scale"] == 0.5);
+  CHECK(list[1]["tensors"] == 2);
+  CHECK(list[1]["parameters"] == 16);
+  CHECK(list[1]["options"] == config::Value{{"momentum", 0.9}});
+  CHECK(list[2]["tensors"] == 0);
+  CHECK(list[2]["match"].empty());
+  CHECK(GroupedOptimizer(with_groups(config::Value::array()), four_parameters()).description().empty());
+}
+
+TEST_CASE("lr_scale multiplies the rate of each step, and state keeps the parameters' names") {
+  const NamedTensors parameters = four_parameters();
+  GroupedOptimizer optimizer(with_groups({{{"match", "*.bias"}, {"lr_scale", 0.5}, {"momentum", 0.9}}}), parameters);
+  for (const auto& [name, tensor] : parameters) tensor.mutable_grad() = at::ones_like(tensor);
+  optimizer.step(0.25);
+  CHECK(optimizer.lr() == 0.5);
+  CHECK(same_bits(parameters[0].second.detach(), ramp({3, 2}) - 0.25));
+  CHECK(same_bits(parameters[1].second.detach(), ramp({3}) - 0.125));
+  const NamedTensors state = optimizer.state();
+  REQUIRE(state.size() == 2);
+  CHECK(state[0].first == "state.0.bias.momentum_buffer");
+  CHECK(optimizer.bytes() == 7 * 4);
+  // Other groups with the same kind of state take it over.
+  GroupedOptimizer other(with_groups({{{"match", "0.bias"}, {"momentum", 0.5}}, {{"match", "3.*"}, {"momentum", 0.9}}}),
+                         four_parameters());
+  other.load(state);
+  CHECK(other.state().size() == 2);
+  GroupedOptimizer plain(with_groups(config::Value::array()), four_parameters());
+  CHECK(contains(error_of([&] { plain.load(state); }), "which this optimizer does not keep"));
+}
+
+TEST_CASE("patterns that take no parameter are refused, with the nearest name or the group that has them") {
+  CHECK(contains(refusal_of({{{"match", "0.wieght"}}}), "\"0.wieght\" matches no parameter of the model"));
+  CHECK(contains(refusal_of({{{"match", "0.wieght"}}}), "did you mean \"0.weight\"?"));
+  CHECK(contains(refusal_of({{{"match", "layer1.*"}}}), "such as \"0.weight\""));
+  CHECK(contains(refusal_of({{{"match", "ndim>4"}}}), "\"ndim>4\" matches no parameter"));
+  const std::string taken = refusal_of({{{"match", "ndim<2"}}, {{"match", {"3.*", "0.bias"}}}});
+  CHECK(contains(taken,
+                 "every parameter that \"0.bias\" matches belongs to an earlier group already, such as groups[0]"));
+}
+
+TEST_CASE("a tied parameter belongs to one group, by any of its names") {
+  NamedTensors parameters = four_parameters();
+  parameters.emplace_back("head.weight", parameters[2].second);
+  const config::Value list =
+      GroupedOptimizer(with_groups({{{"match", "head.*"}, {"momentum", 0.9}}}), parameters).description();
+  CHECK(list[0]["parameters"] == 12);
+  CHECK(list[1]["tensors"] == 3);
+}
+
+}  // namespace ddp::train

@@ -1,0 +1,200 @@
+#include <barrier>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <thread>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "catch.h"
+#include "errors.h"
+#include "train/metrics/measures.h"
+#include "train/metrics/merge.h"
+#include "train/metrics/row_order.h"
+
+namespace ddp::train {
+namespace {
+
+at::Tensor doubles_of(std::vector<double> values, at::IntArrayRef sizes) {
+  return at::tensor(values, at::kDouble).reshape(sizes);
+}
+
+at::Tensor indices_of(std::vector<std::int64_t> values) { return at::tensor(values, at::kLong); }
+
+config::Experiment experiment_of(const config::Value& metrics, const std::string& loss) {
+  config::Experiment e;
+  e.metrics = metrics;
+  e.loss.name = loss;
+  return e;
+}
+
+class NoWork final : public c10d::Work {
+ public:
+  bool wait(std::chrono::milliseconds) override { return true; }
+};
+
+// Two threads as ranks: each leaves its tensor where the other finds it.
+struct Meeting {
+  std::barrier<> both{2};
+  at::Tensor sent[2];
+};
+
+class ThreadGroup final : public c10d::ProcessGroup {
+ public:
+  ThreadGroup(Meeting& meeting, int rank) : ProcessGroup(rank, 2), meeting_(meeting) {}
+
+  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                                           std::vector<at::Tensor>& inputs, const c10d::AllgatherOptions&) override {
+    meeting_.sent[getRank()] = inputs[0];
+    meeting_.both.arrive_and_wait();
+    for (int r = 0; r < 2; ++r) outputs[0][r].copy_(meeting_.sent[r]);
+    meeting_.both.arrive_and_wait();
+    return c10::make_intrusive<NoWork>();
+  }
+
+ private:
+  Meeting& meeting_;
+};
+
+// Runs the body as two ranks, each with a Merge over both.
+void as_two_ranks(const std::function<void(int rank, const Merge& merge)>& body) {
+  Meeting meeting;
+  const auto run = [&](int rank) {
+    const auto group = c10::make_intrusive<ThreadGroup>(meeting, rank);
+    body(rank, Merge(dist::Group(group.get(), [group](c10d::ProcessGroup*) {})));
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+}
+
+}  // namespace
+
+TEST_CASE("the accuracy that nobody asked for is left out where a target is no class of the model") {
+  const Measures measures(experiment_of(nullptr, "cross_entropy"));
+  const at::Tensor output = doubles_of({0, 1, 1, 0}, {2, 2});
+  CHECK_NOTHROW(measures.require(output, indices_of({255, 1})));
+  std::vector<Statistics> all(1);
+  measures.add(output, indices_of({0, 1}), all);
+  measures.add(output, indices_of({255, 1}), all);
+  Merge(nullptr).left_out(all);
+  CHECK(all[0].empty());
+}
+
+TEST_CASE("a metric that was asked for is refused where a target is no class of the model") {
+  const Measures measures(experiment_of({"accuracy"}, "cross_entropy"));
+  const at::Tensor output = doubles_of({0, 1, 1, 0}, {2, 2});
+  const std::string error = error_of([&] { measures.require(output, indices_of({255, 1})); });
+  CHECK(error.find("a target is class 255, and the model knows 2 classes") != std::string::npos);
+}
+
+TEST_CASE("a batch of one rank that does not fit leaves the metric out on all ranks") {
+  bool empty[2] = {false, false};
+  as_two_ranks([&](int rank, const Merge& merge) {
+    std::vector<Statistics> all(1);
+    ++*all[0].counts(1);
+    if (rank == 1) all[0].leave_out();
+    merge.left_out(all);
+    merge.counts(all);
+    empty[rank] = all[0].empty();
+  });
+  CHECK(empty[0]);
+  CHECK(empty[1]);
+}
+
+TEST_CASE("classes with unequal numbers of scores are ranked over all ranks") {
+  std::vector<RankedPairs> pairs[2];
+  as_two_ranks([&](int rank, const Merge& merge) {
+    std::vector<Statistics> all(1);
+    all[0].add_score(0, 2, 0.5, rank == 0);
+    // The second class has more scores than the first, and the other rank fewer.
+    for (int i = 0; i < (rank == 0 ? 1000 : 10); ++i) all[0].add_score(1, 2, i, i % 2 == 0);
+    merge.pairs(all);
+    pairs[rank] = all[0].pairs();
+  });
+  for (const auto& one : pairs) {
+    REQUIRE(one.size() == 2);
+    CHECK(one[0].positives == 1);
+    CHECK(one[0].negatives == 1);
+    CHECK(one[0].wins == 1);
+    CHECK(one[1].positives == 505);
+    CHECK(one[1].negatives == 505);
+  }
+}
+
+TEST_CASE("a batch of many targets, which is measured piece by piece, leaves one part, and batches are joined in one") {
+  // 3 rows of 700,000 targets are three pieces; errors are 1, 2 and 3, targets 0, 1 and 2.
+  const at::Tensor target = at::arange(3, at::kDouble).unsqueeze(1).expand({3, 700000});
+  const at::Tensor output = target + target + 1;
+  struct Expected {
+    const char* metric;
+    std::size_t numbers;
+    double value;
+  };
+  for (const auto& [metric, numbers, value] :
+       {Expected{"mae", 2, 2}, Expected{"mse", 2, 14.0 / 3}, Expected{"rmse", 700001, std::sqrt(14.0 / 3)},
+        Expected{"r2", 4 * 700000, 1 - 14.0 / 2}}) {
+    const Measures measures(experiment_of({metric}, "mse"));
+    const Metric& one = *measures.metrics()[0].metric;
+    std::vector<Statistics> all(1);
+    for (int batch = 0; batch < 2; ++batch) {
+      measures.add(output, target, all);
+      CHECK(all[0].parts().size() == static_cast<std::size_t>(batch) + 1);
+    }
+    Merge::join_parts(one, all[0]);
+    REQUIRE(all[0].parts().size() == 1);
+    CHECK(all[0].parts()[0].size() == numbers);
+    CHECK(std::abs(one.value(all[0]) - value) < 1e-9);
+  }
+}
+
+TEST_CASE("batches with unequal numbers of targets are measured over all targets, or refused") {
+  const auto measured = [](const char* metric) {
+    const Measures measures(experiment_of({metric}, "mse"));
+    std::vector<Statistics> all(1);
+    measures.add(doubles_of({1, 1}, {1, 2}), doubles_of({0, 0}, {1, 2}), all);
+    measures.add(doubles_of({4}, {1, 1}), doubles_of({0}, {1, 1}), all);
+    Merge::join_parts(*measures.metrics()[0].metric, all[0]);
+    return measures.metrics()[0].metric->value(all[0]);
+  };
+  CHECK(measured("mae") == 2);
+  CHECK(measured("mse") == 6);
+  CHECK(error_of([&] { measured("rmse"); }).find("batches differ in how many targets") != std::string::npos);
+  CHECK(error_of([&] { measured("r2"); }).find("batches differ in how many targets") != std::string::npos);
+}
+
+TEST_CASE("the order of classes that a device finds is the one of the probabilities, where it is sure of it") {
+  const double infinite = std::numeric_limits<double>::infinity();
+  std::mt19937 draw(1);
+  // Ties, outputs that are too close to tell, and those whose probability is 0 or is none.
+  const double drawn[] = {0, 0, 1, 1 + 1e-15, 1e-20, -1, 2, 3, -700, -2000, infinite, -infinite, NAN};
+  const std::int64_t rows = 4000;
+  const std::int64_t columns = 5;
+  std::vector<double> values;
+  std::vector<std::int64_t> right;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    // Most rows are without what makes a device unsure.
+    const std::size_t kinds = row % 2 == 0 ? 3 : std::size(drawn);
+    for (std::int64_t c = 0; c < columns; ++c) values.push_back(drawn[draw() % kinds]);
+    right.push_back(draw() % columns);
+  }
+  const at::Tensor outputs = doubles_of(values, {rows, columns});
+  const Scores scores(outputs, indices_of(right), OutputKind::logits, -100);
+  const auto compare = [&](const RowOrder& order, const std::vector<std::int64_t>& expected) {
+    std::int64_t sure = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (order.unsure.const_data_ptr<bool>()[row]) continue;
+      ++sure;
+      REQUIRE(order.value.const_data_ptr<std::int64_t>()[row] == expected[row]);
+    }
+    CHECK(sure >= rows / 2);
+    CHECK(sure < rows);
+  };
+  compare(most_probable(outputs), scores.predicted());
+  compare(classes_before(outputs, indices_of(right)), scores.before_right());
+}
+
+}  // namespace ddp::train
