@@ -93,7 +93,7 @@ def check_use(folder):
         "model": {"name": "sequential", "layers": LAYERS}, "loss": "cross_entropy", "batch_size": 8, "epochs": 2,
         "optimizer": ADAM,
         "dataset": {"name": "npy", "inputs": inputs, "targets": os.path.join(folder, "classes.npy")},
-        "loss": "cross_entropy", "validation": HELD_OUT, "precision": "bf16", "ema": {"decay": 0.5}, "channels_last": True,
+        "validation": HELD_OUT, "precision": "bf16", "ema": {"decay": 0.5}, "channels_last": True,
     }  # fmt: skip
     with open(file, "w") as out:
         out.write(to_toml(complete(experiment, 2, "shm")))
