@@ -24,11 +24,13 @@ namespace {
 
 // Torch's kernel has eight sums, whatever the CPU.
 constexpr std::int64_t kLanes = 8;
+// Of what is left behind them, so many products are rounded too.
+constexpr std::int64_t kRounded = 4;
 // Less is not worth the start of other threads (at::internal::GRAIN_SIZE).
 constexpr std::int64_t kNumbersOfThread = 32768;
 
 // The 2-norm as torch's kernel for contiguous float32 sums it (ATen/native/cpu/ReduceOpsKernel.cpp): eight sums of
-// products that are rounded, added up in their order, then what is left with fused products.
+// products that are rounded, added up in their order; then, of what is left, four rounded products, and fused ones.
 float norm_in_lanes(const float* numbers, std::int64_t count) {
   using Half = float __attribute__((vector_size(kLanes / 2 * sizeof(float))));
   Half low = {};
@@ -45,6 +47,8 @@ float norm_in_lanes(const float* numbers, std::int64_t count) {
   float sum = low[0];
   for (int lane = 1; lane < kLanes / 2; ++lane) sum += low[lane];
   for (int lane = 0; lane < kLanes / 2; ++lane) sum += high[lane];
+  const std::int64_t rounded = i + (count - i) / kRounded * kRounded;
+  for (; i < rounded; ++i) sum += numbers[i] * numbers[i];
   for (; i < count; ++i) sum = std::fma(numbers[i], numbers[i], sum);
   return std::sqrt(sum);
 }
