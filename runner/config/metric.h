@@ -49,6 +49,7 @@ inline constexpr const char* kDefaultMeasure = "accuracy";
 
 // What the names of metrics of a validation begin with, in events.
 inline const std::string kOfValidation = "val_";
+inline const std::string kOfTest = "test_";
 
 // The metrics that best can mean: val_loss, val_NAME of each component of kind "metric" that has a value, train_loss.
 // Families are left out.

@@ -19,21 +19,20 @@ namespace {
 // The memory for a save because of the time is taken when this share of the time has passed.
 constexpr double kReadyAfter = 0.9;
 
-void restore_rule(const std::string& name, Rule& rule, const config::Value& saved) {
-  try {
-    rule.restore(saved);
-  } catch (const std::exception& error) {
-    throw training_error(std::string("is damaged: ") + error.what(), "state.json, rule \"" + name + "\"");
-  }
-}
-
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
       exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())),
-      measures_(p_.experiment),
+      evaluation_({.experiment = p_.experiment,
+                   .device = p_.device,
+                   .group = p_.group,
+                   .model = p_.model,
+                   .loss = p_.loss,
+                   .ema = p_.ema,
+                   .batch_done = [this] { progress().note_activity(); },
+                   .recorder = p_.recorder}),
       stepper_({.experiment = p_.experiment,
                 .device = p_.device,
                 .group = p_.group,
@@ -51,24 +50,17 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
                     }}),
       validation_rules_(p_.experiment, p_.optimizer.lr(), p_.length) {
   validation_rules_.add_to(rules_);
-  if (p_.experiment.precision == "fp16") rules_["scaler"] = &scaler_;
-  if (p_.ema != nullptr) rules_[checkpoint::kEma] = p_.ema;
-  restore_rules();
-  // The numbers of a rule that the run no longer has would come back with it, out of date.
-  std::erase_if(state_.rules, [this](const auto& saved) { return !rules_.contains(saved.first); });
+  if (p_.experiment.precision == "fp16") rules_.add("scaler", scaler_);
+  if (p_.ema != nullptr) rules_.add(checkpoint::kEma, *p_.ema);
+  rules_.restore(state_.rules);
+  restore_end();
   state_.judged_by = p_.experiment.best_metric();
   // That of the checkpoint it goes on from is no metric of the next one.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
   if (p_.recorder) saved_at_ = p_.recorder->seconds();
 }
 
-// A run that a rule had ended goes on where [stop] says otherwise now. Else its ranks were started again to measure the
-// test set.
-void Trainer::restore_rules() {
-  for (const auto& [name, rule] : rules_) {
-    const auto saved = state_.rules.find(name);
-    if (saved != state_.rules.end()) restore_rule(name, *rule, saved->second);
-  }
+void Trainer::restore_end() {
   const config::Value stop = state_.rules.contains("stop") ? state_.rules.at("stop") : config::Value();
   if (!record::still_ended(p_.experiment, state_.ended_by, stop, state_.seconds)) return;
   stopped_by_ = state_.ended_by == record::kAllSteps ? record::kPatience : state_.ended_by;
@@ -81,9 +73,13 @@ void Trainer::run() {
   if (given_up_) return;
   save(SaveReason::regular);
   p_.checkpointer.finish();
-  const std::string rule = ended_by();
-  if (!rule.empty() && p_.test) test();
-  if (p_.recorder) p_.page.run().end(rule == record::kAllSteps ? "" : rule, !rule.empty());
+  const std::string reason = ended_by();
+  const std::string rule = reason == record::kAllSteps ? "" : reason;
+  if (!rule.empty() && p_.recorder) {
+    p_.console.line("Ended after step " + std::to_string(state_.step) + " by stop." + rule);
+  }
+  if (!reason.empty() && p_.test) test();
+  if (p_.recorder) p_.page.run().end(rule, !reason.empty());
   enter(Phase::finished);
 }
 
@@ -191,7 +187,7 @@ void Trainer::end_epoch() {
   record::EpochRecord ended{
       .epoch = epoch, .step = state_.step, .samples = train.samples, .metrics = {{"train_loss", train.mean()}}};
   if (validated) {
-    for (record::MetricValue& one : measure(*p_.validation, "val_")) ended.metrics.push_back(std::move(one));
+    for (record::MetricValue& one : validate()) ended.metrics.push_back(std::move(one));
     if (validation_is_regular()) validation_rules_.judge_validation(ended.metrics);
   }
   // Rank 0 alone knows the loss of the whole epoch.
@@ -236,7 +232,7 @@ bool Trainer::validation_is_regular() const {
 
 void Trainer::validate_inside_epoch() {
   const record::ValidationRecord measured{
-      .epoch = state_.epoch, .step = state_.step, .metrics = measure(*p_.validation, "val_")};
+      .epoch = state_.epoch, .step = state_.step, .metrics = validate()};
   validation_rules_.judge_validation(measured.metrics);
   end_by_patience();
   state_.metric = record::value_of(measured.metrics, state_.judged_by.name);
@@ -249,29 +245,9 @@ void Trainer::validate_inside_epoch() {
   state_.metric = std::numeric_limits<double>::quiet_NaN();
 }
 
-record::MetricValues Trainer::measure(const data::EvaluationSet& set, const char* prefix) {
+record::MetricValues Trainer::validate() {
   enter(Phase::validating);
-  const Ema::InPlace averaged(p_.ema);
-  return measure_as_it_is(set, prefix);
-}
-
-record::MetricValues Trainer::measure_as_it_is(const data::EvaluationSet& set, const char* prefix) {
-  enter(Phase::validating);
-  Measured measured = evaluate({.model = p_.model,
-                                .group = p_.group,
-                                .loss = p_.loss,
-                                .measures = measures_,
-                                .set = set,
-                                .device = p_.device,
-                                .batch_done = [this] { progress().note_activity(); },
-                                .numerics = model::Numerics::of(p_.experiment)});
-  for (record::MetricValue& one : measured.values) one.name.insert(0, prefix);
-  if (p_.recorder && !measured.matrices.empty()) {
-    config::Value matrices = config::Value::object();
-    for (const auto& [name, rows] : measured.matrices.items()) matrices[prefix + name] = rows;
-    p_.recorder->matrices(matrices, state_.step);
-  }
-  return std::move(measured.values);
+  return evaluation_.validate(*p_.validation, state_.step);
 }
 
 void Trainer::test() {
@@ -279,16 +255,17 @@ void Trainer::test() {
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
   p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
-  const record::TestRecord measured{
-      .epoch = best.state.epoch, .step = best.state.step, .metrics = measure_as_it_is(*p_.test, "test_")};
+  enter(Phase::validating);
+  const record::TestRecord measured{.epoch = best.state.epoch,
+                                    .step = best.state.step,
+                                    .metrics = evaluation_.test(*p_.test, state_.step)};
   if (p_.recorder) p_.recorder->test(measured);
 }
 
 void Trainer::save(SaveReason reason) {
   enter(Phase::saving);
   state_.reason = reason;
-  state_.rules.clear();
-  for (const auto& [name, rule] : rules_) state_.rules[name] = rule->state();
+  state_.rules = rules_.state();
   state_.ended_by = ended_by();
   if (p_.recorder) saved_at_ = state_.seconds = p_.recorder->seconds();
   p_.checkpointer.save(state_);

@@ -14,11 +14,11 @@
 #include "schedule/scheduler.h"
 #include "train/checkpointer.h"
 #include "train/ema.h"
-#include "train/evaluate.h"
 #include "train/loss/loss.h"
 #include "train/optim/grouped_optimizer.h"
-#include "train/rules/rule.h"
+#include "train/rules/rules.h"
 #include "train/rules/validation_rules.h"
+#include "train/run_evaluation.h"
 #include "train/step_exchange.h"
 #include "train/stepper.h"
 
@@ -65,7 +65,8 @@ class Trainer {
   void record_step(double lr, const StepOutcome& outcome);
   // A rank's loss was not finite, and the run is to stop then: nothing is saved.
   void give_up(int rank);
-  void restore_rules();
+  // Keeps the run ended where a rule ended it and [stop] still says so: its ranks measure the test set.
+  void restore_end();
   // Notes that the run ends after the step that was done last, if the time is up. Collective.
   void end_by_time();
   // The same if its patience is over.
@@ -78,11 +79,8 @@ class Trainer {
   bool validation_is_regular() const;
   // Measures after a step that does not end its epoch, and saves where that is the best so far. Collective.
   void validate_inside_epoch();
-  // Returns the measured values under their names in events: val_loss, val_accuracy, …. With the averaged weights
-  // where there are any. Collective.
-  record::MetricValues measure(const data::EvaluationSet& set, const char* prefix);
-  // The same with the weights that the model has.
-  record::MetricValues measure_as_it_is(const data::EvaluationSet& set, const char* prefix);
+  // Returns the metrics of the validation set. Collective.
+  record::MetricValues validate();
   // Measures the test set once, at the end, with the best checkpoint's weights. Collective.
   void test();
   // After the end of `epoch`, whose metric `state_` holds: why it is saved, if it is. `validated`: there was a
@@ -110,7 +108,7 @@ class Trainer {
   TrainerParts p_;
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
-  const Measures measures_;
+  RunEvaluation evaluation_;
   Scaler scaler_;  // of fp16
   Stepper stepper_;
   ValidationRules validation_rules_;

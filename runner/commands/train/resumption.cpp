@@ -250,9 +250,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
 bool ResumePoint::nothing_to_do() const { return launch::has_ended(prepared.plan.experiment, position); }
 
 std::string ResumePoint::ended_by_rule() const {
-  if (position.ended_by != record::kAllSteps) return position.ended_by;
-  const bool has_more = !launch::has_done_all_steps(prepared.plan.experiment, position);
-  return has_more && nothing_to_do() ? record::kPatience : "";
+  if (!nothing_to_do() || launch::has_done_all_steps(prepared.plan.experiment, position)) return "";
+  return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
 }
 
 std::string ResumePoint::told_changes() const {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "config/option/option.h"
 
 namespace ddp::train {
@@ -17,8 +14,5 @@ class Rule {
   // Takes the numbers back. They are data from outside. Throws std::runtime_error where they are damaged.
   virtual void restore(const config::Value& state) = 0;
 };
-
-// The rules of a run under their names: "stop", "scheduler", "scaler".
-using Rules = std::map<std::string, Rule*>;
 
 }  // namespace ddp::train

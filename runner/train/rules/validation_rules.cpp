@@ -19,8 +19,8 @@ ValidationRules::ValidationRules(const config::Experiment& e, double lr, const c
 }
 
 void ValidationRules::add_to(Rules& rules) {
-  if (plateau_) rules["scheduler"] = &*plateau_;
-  if (patience_) rules["stop"] = &*patience_;
+  if (plateau_) rules.add("scheduler", *plateau_);
+  if (patience_) rules.add("stop", *patience_);
 }
 
 void ValidationRules::judge(const record::MetricValues& metrics, bool of_validation) {

@@ -7,7 +7,7 @@
 #include "schedule/scheduler.h"
 #include "train/rules/patience.h"
 #include "train/rules/plateau.h"
-#include "train/rules/rule.h"
+#include "train/rules/rules.h"
 
 namespace ddp::train {
 
