@@ -4,6 +4,7 @@
 
 #include <ATen/ops/max.h>
 #include <ATen/ops/nonzero.h>
+#include <ATen/ops/where.h>
 
 #include "base/error.h"
 #include "datasets/files.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr std::int64_t kSmall = 64 << 20;
 // Rows that are looked at together where all are.
 constexpr std::int64_t kRowsAtOnce = 1 << 16;
-constexpr std::int64_t kIgnored = -100;  // torch's ignore_index where none is given
+constexpr std::int64_t kNoClass = -1;
 
 void require_same_rows(const ArrayRows& first, const ArrayRows& other) {
   if (first.rows() == other.rows()) return;
@@ -24,30 +25,38 @@ void require_same_rows(const ArrayRows& first, const ArrayRows& other) {
       other.shown(), "row i of each array belongs to sample i");
 }
 
-void refuse_negative(const ArrayRows& target, const at::Tensor& rows, std::int64_t begin) {
-  const at::Tensor bad = rows.lt(0).logical_and(rows.ne(kIgnored));
+void refuse_negative(const ArrayRows& target, const at::Tensor& rows, std::int64_t begin, std::int64_t ignored) {
+  const at::Tensor bad = rows.lt(0).logical_and(rows.ne(ignored));
   const at::Tensor places = bad.flatten(1).any(1).nonzero();
   if (places.numel() == 0) return;
   const auto row = places.select(0, 0).item<std::int64_t>();
   const auto value = rows[row].masked_select(bad[row]).select(0, 0).item<std::int64_t>();
   throw usage_error("row " + std::to_string(begin + row) + " is of class " + std::to_string(value), target.shown(),
-                    "classes count from 0; -100 stands for a target that does not count");
+                    "classes count from 0, and " + std::to_string(ignored) + " is a target that does not count: if " +
+                        std::to_string(value) +
+                        " does not count instead, give loss = { name = \"cross_entropy\", ignore_index = " +
+                        std::to_string(value) + " }");
 }
 
-std::int64_t classes_of(const ArrayRows& target) {
+// The number of classes; 0: no target counts.
+std::int64_t count_classes(const ArrayRows& target, std::int64_t ignored) {
   std::int64_t largest = -1;
   for (std::int64_t begin = 0; begin < target.rows(); begin += kRowsAtOnce) {
     const at::Tensor rows = target.range(begin, std::min(begin + kRowsAtOnce, target.rows())).unsqueeze(-1);
-    refuse_negative(target, rows, begin);
-    largest = std::max(largest, rows.max().item<std::int64_t>());
+    refuse_negative(target, rows, begin, ignored);
+    const at::Tensor counted = rows.masked_select(rows.ne(ignored));
+    if (counted.numel() > 0) largest = std::max(largest, counted.max().item<std::int64_t>());
   }
   return largest + 1;
 }
 
 }  // namespace
 
-Arrays::Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, NamedTensors held)
-    : inputs_(std::move(inputs)), targets_(std::move(targets)), held_(std::move(held)) {
+Arrays::Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, const Context& context, NamedTensors held)
+    : inputs_(std::move(inputs)),
+      targets_(std::move(targets)),
+      ignored_(context.ignored_target),
+      held_(std::move(held)) {
   for (const ArrayRows& rows : inputs_) require_same_rows(inputs_.front(), rows);
   for (const ArrayRows& rows : targets_) require_same_rows(inputs_.front(), rows);
 }
@@ -72,14 +81,16 @@ at::Tensor Arrays::classes() const {
   const auto& shape = target.shape();
   const bool one_a_row = shape.empty() || shape == std::vector<std::int64_t>{1};
   if (targets_.size() > 1 || target.type() != at::kLong || !one_a_row) return {};
-  return target.range(0, target.rows()).flatten();
+  const at::Tensor all = target.range(0, target.rows()).flatten();
+  return at::where(all.eq(ignored_), kNoClass, all);
 }
 
 config::Value Arrays::facts() const {
   config::Value facts{{"rows", size()}};
   if (targets_.empty()) return facts;
   const ArrayRows& target = targets_.front();
-  if (targets_.size() == 1 && target.type() == at::kLong) facts["num_classes"] = classes_of(target);
+  if (targets_.size() > 1 || target.type() != at::kLong) return facts;
+  if (const std::int64_t classes = count_classes(target, ignored_); classes > 0) facts["num_classes"] = classes;
   return facts;
 }
 

@@ -17,15 +17,16 @@ namespace ddp::datasets {
 class Arrays : public MapDataset {
  public:
   // `held`: what MapDataset::held() returns. Throws ddp::Error (usage) where the numbers of rows differ.
-  Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, NamedTensors held = {});
+  Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, const Context& context, NamedTensors held = {});
 
   std::int64_t size() const override { return inputs_.front().rows(); }
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
   bool in_memory() const override;
-  // Of one integer target of shape [n] or [n, 1]. Without targets, as for a prediction, there are none.
+  // Of one integer target of shape [n] or [n, 1]: -1 where the target does not count. Without targets, as for a
+  // prediction, there are none.
   at::Tensor classes() const override;
-  // "rows"; of one integer target "num_classes", the largest number plus one. Throws ddp::Error (usage) where a class
-  // is negative, but for -100, which cross_entropy leaves out.
+  // "rows"; of one integer target "num_classes", the largest number that counts plus one. Throws ddp::Error (usage)
+  // where a class that counts is negative.
   config::Value facts() const override;
   config::Value describe() const override;
   NamedTensors held() const override { return held_; }
@@ -33,6 +34,7 @@ class Arrays : public MapDataset {
  private:
   const std::vector<ArrayRows> inputs_;
   const std::vector<ArrayRows> targets_;
+  const std::int64_t ignored_;  // targets of this class do not count
   const NamedTensors held_;
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "config/experiment.h"
 #include "config/value.h"
 #include "model/named_tensors.h"
 
@@ -20,6 +21,8 @@ struct Context {
   Role role = Role::train;
   // The loss of the run. It decides what targets are: classes (cross_entropy, nll), 0 or 1 (bce_with_logits), numbers.
   std::string loss = {};
+  // Targets of this class do not count, and are none of the classes.
+  std::int64_t ignored_target = config::kIgnoredByDefault;
   // The result of the fit on the training data (Dataset::preprocessing), which validation, test and prediction use;
   // null: this dataset fits it.
   config::Value preprocessing = nullptr;

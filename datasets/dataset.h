@@ -72,7 +72,8 @@ class MapDataset : public Dataset {
     static_cast<void>(epoch);
     return nullptr;
   }
-  // Returns the class of each sample (int64 [size]), for a split that keeps the shares of classes; undefined: none.
+  // Returns the class of each sample (int64 [size]), for a split that keeps the shares of classes; undefined: none. A
+  // sample whose target does not count has a negative one.
   virtual at::Tensor classes() const { return {}; }
   // Returns the name of a class, for people.
   virtual std::string class_name(std::int64_t number) const { return std::to_string(number); }

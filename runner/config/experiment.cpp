@@ -284,6 +284,11 @@ Metric Experiment::metric_named(const std::string& in_events) const {
   return {.name = in_events, .direction = direction_of(in_events, components())};
 }
 
+std::int64_t Experiment::ignored_target() const {
+  const auto given = loss.options.find("ignore_index");
+  return given != loss.options.end() && given->is_number_integer() ? given->get<std::int64_t>() : kIgnoredByDefault;
+}
+
 Components Experiment::components() const { return components_ ? *components_ : Components::installed(); }
 
 void Experiment::resolve(const Components& components) {

@@ -123,6 +123,9 @@ struct Log {
   void fields(Fields& f);
 };
 
+// Torch's default of ignore_index: a target of this class does not count.
+inline constexpr std::int64_t kIgnoredByDefault = -100;
+
 // Reads "250 steps"; nothing where it is something else.
 std::optional<std::int64_t> steps_in(const std::string& text);
 
@@ -173,6 +176,8 @@ struct Experiment {
   Metric best_metric() const;
   // The metric with that name in events, or best_metric() where it is empty: stop.metric, or that of a schedule.
   Metric metric_named(const std::string& name) const;
+  // The class of targets that do not count: the loss's ignore_index, or torch's default.
+  std::int64_t ignored_target() const;
   // The components that it can name: those that load() knew, with what `sources` adds; else the installed ones.
   Components components() const;
   // Takes these components, and from them the direction of that metric; load() calls it.

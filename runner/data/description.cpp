@@ -51,7 +51,7 @@ Value describe_tensors(const NamedTensors& tensors) {
   return all;
 }
 
-// Classes that do not count, such as -100, are left out.
+// Samples whose targets do not count are left out.
 Value counts_of(const at::Tensor& classes, std::int64_t count) {
   const at::Tensor counts = at::bincount(classes.masked_select(classes.ge(0)), {}, count);
   const auto* first = counts.const_data_ptr<std::int64_t>();

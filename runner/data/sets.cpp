@@ -97,6 +97,7 @@ class Builder {
     return datasets::registry().build(component.name, component.options,
                                       datasets::Context{.role = role,
                                                         .loss = e_.loss.name,
+                                                        .ignored_target = e_.ignored_target(),
                                                         .preprocessing = preprocessing_,
                                                         .validation_share = e_.validation.split,
                                                         .test_share = e_.test.split,
@@ -193,9 +194,8 @@ NamedTensors hold(const Sets& sets) {
   }
   if (!sets.preprocessing.is_null()) all.emplace_back(kPreprocessing, bytes_of_text(sets.preprocessing.dump()));
   // In a file they lie end to end: behind bytes of any number, numbers of eight could not be mapped.
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a.second.element_size() > b.second.element_size();
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.element_size() > b.second.element_size(); });
   return all;
 }
 

@@ -71,7 +71,7 @@ class Holder {
     const std::int64_t* of = values.const_data_ptr<std::int64_t>();
     Counts left = count(of, size());
     for (auto& [value, samples] : left) {
-      if (samples == 1) {
+      if (samples == 1 && value >= 0) {
         throw usage_error("class " + dataset_.class_name(value) + " has one sample alone, which cannot be shared out",
                           section + ".stratify", "leave stratify out, or give the class more samples");
       }

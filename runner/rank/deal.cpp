@@ -182,6 +182,7 @@ std::unique_ptr<datasets::Dataset> dataset_over(const std::vector<std::string>& 
   return datasets::registry().build(trained.name, options,
                                     {.role = datasets::Role::prediction,
                                      .loss = t.experiment->loss.name,
+                                     .ignored_target = t.experiment->ignored_target(),
                                      .preprocessing = t.preprocessing,
                                      .own_transforms = data::has_own_transforms(*t.experiment, trained),
                                      .seed = static_cast<std::uint64_t>(t.experiment->seed)});

@@ -99,6 +99,34 @@ TEST_CASE("classes are counted from the largest, and a negative one is refused w
   CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 is of class -1"));
 }
 
+TEST_CASE("targets that the loss ignores are no classes and none of the negative ones, whatever the kind of the file") {
+  const ArrayFolder folder;
+  for (const std::int64_t ignored : {255, -1, -100}) {
+    const std::vector<std::int64_t> targets{2, ignored, 1, ignored};
+    const std::string y = npy_of("<i8", "(4,)", targets);
+    const Value named{{"inputs", "x"}, {"targets", "y"}};
+    Value npz = named;
+    npz["path"] = folder.write("a.npz", ZipBytes().add("x.npy", inputs_file(), false).add("y.npy", y, false).bytes());
+    Value safetensors = named;
+    safetensors["path"] = folder.path("a.safetensors");
+    format::write_safetensors(safetensors["path"].get<std::string>(),
+                              {{"x", at::zeros({4, 2})}, {"y", at::tensor(targets, at::kLong)}});
+    const Value npy{{"inputs", folder.write("x.npy", inputs_file())}, {"targets", folder.write("y.npy", y)}};
+    for (const auto& [kind, options] : {std::pair{"npy", npy}, {"npz", npz}, {"safetensors", safetensors}}) {
+      INFO(kind << " " << ignored);
+      const auto dataset = built(kind, options, {.ignored_target = ignored});
+      CHECK(dataset->facts().at("num_classes") == 3);
+      CHECK(at::equal(dataset->classes(), at::tensor({2, -1, 1, -1}, at::kLong)));
+      CHECK(at::equal(rows_of(*dataset, {0, 1, 2, 3}).targets.front().second, at::tensor(targets, at::kLong)));
+    }
+  }
+  const std::string y = folder.write("y.npy", npy_of<std::int64_t>("<i8", "(2,)", {-1, -1}));
+  const auto minus = built("npy", {{"inputs", y}, {"targets", y}});
+  CHECK(contains(error_of([&] { minus->facts(); }), "ignore_index = -1"));
+  const auto none = built("npy", {{"inputs", y}, {"targets", y}}, {.ignored_target = -1});
+  CHECK_FALSE(none->facts().contains("num_classes"));
+}
+
 TEST_CASE("what was unpacked once is taken by the other ranks") {
   const ArrayFolder folder;
   const std::string file =

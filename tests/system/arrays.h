@@ -68,8 +68,7 @@ checkpoint = { save_every_steps = 4 }
 
 // 100 samples in files of each format, and arrays.toml, which trains on one of them.
 struct ArrayWorkspace : Workspace {
-  explicit ArrayWorkspace(const std::string& format = "npy") {
-    const ArrayData data(100);
+  explicit ArrayWorkspace(const std::string& format = "npy", const ArrayData& data = ArrayData(100)) {
     std::string dataset = R"(inputs = "x.npy", targets = "y.npy")";
     if (format == "npy") {
       write("x.npy", data.x_npy());

@@ -33,6 +33,43 @@ TEST_CASE("a run on arrays of any format that is killed inside an epoch and resu
   }
 }
 
+TEST_CASE("targets that ignore_index names do not count, and are no classes of the model, with arrays of any format") {
+  for (const std::string format : {"npy", "npz", "safetensors"}) {
+    for (const std::int64_t ignored : {255, -1}) {
+      INFO(format << ", " << ignored);
+      ArrayData data(100);
+      for (std::size_t row = 0; row < data.y.size(); row += 3) data.y[row] = ignored;
+      const ArrayWorkspace w(format, data);
+      const std::string loss = "loss={name=\"cross_entropy\", ignore_index=" + std::to_string(ignored) + "}";
+      const std::vector<std::string> sets{"--set", loss, "--set", "model={name=\"mlp\", in_features=4, hidden=[8]}"};
+      std::vector<std::string> plan{"plan", "arrays.toml", "--json"};
+      plan.insert(plan.end(), sets.begin(), sets.end());
+      const Outcome planned = w.run(plan);
+      INFO(planned.err);
+      REQUIRE(planned.code == 0);
+      CHECK(Json::parse(planned.out).at("sizes").at("out_features") == 3);
+      CHECK(Json::parse(planned.out).at("data").at("classes").at("count") == 3);
+      std::vector<std::string> run{"run", "arrays.toml", "--set", "validation.split=0.2"};
+      run.insert(run.end(), sets.begin(), sets.end());
+      const Outcome trained = w.run(run);
+      INFO(trained.err);
+      REQUIRE(trained.code == 0);
+      CHECK(trained.run.events("epoch").back().at("val_accuracy").is_number());
+    }
+  }
+}
+
+TEST_CASE("a negative target is refused with the key that lets it not count") {
+  ArrayData data(100);
+  data.y[7] = -1;
+  const ArrayWorkspace w("npy", data);
+  const Outcome refused = w.run({"plan", "arrays.toml"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "row 7 is of class -1"));
+  CHECK(contains(refused.err, "loss = { name = \"cross_entropy\", ignore_index = -1 }"));
+}
+
 TEST_CASE("an array of 4 GB trains in ranks that hold no more of it than their batches") {
   const Workspace w;
   constexpr std::int64_t kRows = 1 << 16;

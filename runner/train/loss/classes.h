@@ -8,9 +8,6 @@
 
 namespace ddp::train {
 
-// Torch's default: targets that are this do not count.
-constexpr std::int64_t kIgnoredByDefault = -100;
-
 // Outputs for classes, and class indices or probabilities.
 struct ByClass {
   at::Tensor output;

@@ -1,6 +1,7 @@
 #include <ATen/ops/nll_loss_nd.h>
 
 #include "base/error.h"
+#include "config/experiment.h"
 #include "train/loss/classes.h"
 #include "train/loss/loss.h"
 
@@ -38,9 +39,9 @@ const bool nll_registered = losses().add<NllOptions>(
           .check =
               [](const at::Tensor& outputs, const at::Tensor& targets) {
                 const auto [output, target] = nll_inputs(outputs, targets);
-                check_indices(target, output.size(1), kIgnoredByDefault);
+                check_indices(target, output.size(1), config::kIgnoredByDefault);
               },
-          .count = [](const at::Tensor& target) { return target.ne(kIgnoredByDefault).sum().item<double>(); }});
+          .count = [](const at::Tensor& target) { return target.ne(config::kIgnoredByDefault).sum().item<double>(); }});
     },
     {{"outputs", "log_probabilities"}});
 
