@@ -74,15 +74,29 @@ TEST_CASE("an average that is turned on begins with the next weights, and is tol
   INFO(on.err);
   REQUIRE(on.code == 0);
   CHECK(contains(on.err, "the average of the weights begins with those of step 12"));
+  CHECK(contains(on.err, "changed: ema was not set, is {"));
   CHECK(text_of(f.run.checkpoint(12) / "ema.safetensors") == text_of(f.run.checkpoint(12) / "model.safetensors"));
   CHECK(rules_of(f.run).at("ema").at("updates") == 2);
   const Outcome off = f.resume({"small", "--from", "12", "--set", "ema.every=0"});
   INFO(off.err);
   REQUIRE(off.code == 0);
   CHECK(contains(off.err, "the average of the weights ends at step 12"));
+  CHECK(contains(off.err, "}, is not set"));
   CHECK_FALSE(has_average(f.run));
   CHECK_FALSE(rules_of(f.run).contains("ema"));
   CHECK(f.run.model() == f.model);
+}
+
+TEST_CASE(
+    "a trained model is used with the average that it has: --set of it is refused, with the option that chooses") {
+  const FinishedRun f(kAveraged, {"ema={decay=0.5}", "validation.split=0.1"});
+  for (const char* set : {"ema.every=0", "ema={decay=0.9}"}) {
+    const Outcome refused = f.workspace.run({"eval", "small", "--set", set});
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "--raw takes the weights that training changes"));
+  }
+  CHECK(f.workspace.run({"eval", "small", "--raw"}).code == 0);
 }
 
 TEST_CASE("without fp16, average and clipping a checkpoint and its events have nothing of them") {

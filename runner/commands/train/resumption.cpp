@@ -258,8 +258,10 @@ std::string ResumePoint::told_changes() const {
   const auto text = [](const config::Value& value) {
     return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
   };
+  // Null: a key that was left out.
+  const auto shown = [&](const config::Value& value) { return value.is_null() ? "not set" : text(value); };
   for (const auto& [key, values] : changes.items()) {
-    log::info("changed: " + key + " was " + text(values[0]) + ", is " + text(values[1]));
+    log::info("changed: " + key + " was " + shown(values[0]) + ", is " + shown(values[1]));
   }
   if (!lr_change.empty()) log::warn(lr_change);
   return text(changes);

@@ -38,10 +38,26 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
   throw usage_error("has no complete checkpoint yet", directory.path().string(), "wait until it has saved");
 }
 
+namespace {
+
+// A checkpoint has an average of the weights or has none.
+void refuse_ema(const std::vector<std::string>& sets) {
+  for (const std::string& set : sets) {
+    const std::string key = set.substr(0, set.find_first_of(".= "));
+    if (key != "ema") continue;
+    throw usage_error("changes nothing: training alone makes the average of the weights", "--set " + set,
+                      "leave it out; a run with [ema] is used with its averaged weights, and --raw takes the weights "
+                      "that training changes");
+  }
+}
+
+}  // namespace
+
 std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 
 Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
+  refuse_ema(o.sets);
   t.loaded = launch::load_experiment(t.directory.config(), o.sets);
   t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
