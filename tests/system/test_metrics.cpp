@@ -129,9 +129,9 @@ TEST_CASE("a metric that cannot be measured, or is not known, is an error with t
   check_metric_refused(kMeasuredClasses, {R"(metrics=["acuracy"])"}, "acuracy", "did you mean \"accuracy\"?");
   check_metric_refused(kMeasuredClasses, {R"(metrics=["topN"])"}, "topN", "with a number for N");
   check_metric_refused(kMeasuredClasses, {R"(metrics=["r2"])"}, "\"r2\" cannot be measured",
-                       "loss, accuracy, auroc, confusion, f1_macro");
+                       "metrics that can be measured with it: accuracy, auroc, confusion, f1_macro");
   check_metric_refused(kMeasuredNumbers, {R"(metrics=["f1_macro"])"}, "\"f1_macro\" cannot be measured",
-                       "loss, mae, mse, r2, rmse");
+                       "metrics that can be measured with it: mae, mse, r2, rmse");
 }
 
 TEST_CASE("topN needs more than N classes") {
@@ -141,7 +141,10 @@ TEST_CASE("topN needs more than N classes") {
   INFO(refused.err);
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "it needs more than 10 classes, and the model knows 10"));
+  CHECK(contains(refused.err, "metrics that can be measured here: accuracy"));
   CHECK(contains(refused.err, "top2 to top9"));
+  w.write("listed.toml", "metrics = [\"accuracy\", \"top10\"]\n" + kMeasuredClasses);
+  CHECK(contains(w.run({"plan", "listed.toml"}).err, "listed.toml:1:24"));
   CHECK(w.run({"plan", "top.toml", "--set", R"(metrics=["top9"])"}).code == 0);
 }
 
@@ -149,7 +152,7 @@ TEST_CASE("what judges checkpoints or trials must be measured, and the error say
   check_metric_refused(kMeasuredClasses, {"checkpoint.metric=val_f1_macro"}, "\"val_f1_macro\" is not measured",
                        R"(give metrics = ["accuracy", "f1_macro"])");
   check_metric_refused(kMeasuredNumbers, {"checkpoint.metric=val_accuracy"},
-                       "\"val_accuracy\" cannot be measured with this loss", "loss, mae");
+                       "\"val_accuracy\" cannot be measured with this loss", "val_loss, val_mae");
   const Workspace w;
   w.write("sweep.toml",
           kMeasuredClasses + "[sweep]\nmetric = \"val_auroc\"\n[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.2]\n");

@@ -14,7 +14,7 @@ bool is_registered(const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Measures::Named build_metric(const std::string& name) {
+Measures::Named build_metric(const std::string& name, const std::string& key = "") {
   std::string component = name;
   config::Value options = config::Value::object();
   const auto numbered = config::numbered_name(name);
@@ -24,6 +24,7 @@ Measures::Named build_metric(const std::string& name) {
   }
   const config::Value& traits = metrics().traits(component);
   return {.name = name,
+          .key = key,
           .metric = metrics().build(component, options),
           .of = traits.value("of", std::vector<std::string>()),
           .matrix = traits.value("matrix", false)};
@@ -44,30 +45,33 @@ std::string refusal_of(const Measures::Named& one, const Scores& scores) {
 }
 
 std::string that_fit(const Scores& scores) {
-  std::string fitting = "loss";
+  std::string fitting;
+  const auto add = [&](const std::string& name) { fitting += (fitting.empty() ? "" : ", ") + name; };
   for (const std::string& name : metrics().names()) {
     if (metrics().traits(name).contains("number")) continue;
-    if (refusal_of(build_metric(name), scores).empty()) fitting += ", " + name;
+    if (refusal_of(build_metric(name), scores).empty()) add(name);
   }
   const bool top = scores.meaning() == Meaning::classes && scores.columns() > 2;
-  return fitting + (top ? ", top2 to top" + std::to_string(scores.columns() - 1) : "");
+  if (top) add("top2 to top" + std::to_string(scores.columns() - 1));
+  return fitting.empty() ? "the loss alone: give metrics = []" : fitting;
 }
 
 }  // namespace
 
-Measures::Measures(const config::Experiment& experiment) : given_(!experiment.metrics.is_null()) {
+Measures::Measures(const config::Experiment& experiment)
+    : given_(!experiment.metrics.is_null()), ignored_(experiment.ignored_target()) {
   const std::string& loss = experiment.loss.name;
   outputs_ = read_output_kind(losses().traits(loss).value("outputs", ""));
-  const auto ignored = experiment.loss.options.find("ignore_index");
-  if (ignored != experiment.loss.options.end() && ignored->is_number_integer()) {
-    ignored_ = ignored->get<std::int64_t>();
+  const config::Value& listed = experiment.metrics;
+  for (const std::string& name : experiment.metric_names()) {
+    const auto place = std::find(listed.begin(), listed.end(), name) - listed.begin();
+    metrics_.push_back(build_metric(name, "metrics[" + std::to_string(place) + "]"));
   }
-  for (const std::string& name : experiment.metric_names()) metrics_.push_back(build_metric(name));
 }
 
 Error Measures::cannot(const Named& one, const std::string& why, const Scores& scores) const {
-  return usage_error("the metric \"" + one.name + "\" cannot be measured: " + why, "metrics",
-                     "what can be measured here: " + that_fit(scores));
+  return usage_error("the metric \"" + one.name + "\" cannot be measured: " + why, one.key,
+                     "metrics that can be measured here: " + that_fit(scores));
 }
 
 void Measures::require(const at::Tensor& output, const at::Tensor& target) const {

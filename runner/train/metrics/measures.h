@@ -16,6 +16,7 @@ class Measures {
   // A metric under its name in `metrics`.
   struct Named {
     std::string name;
+    std::string key;  // "metrics[0]"
     std::unique_ptr<Metric> metric;
     std::vector<std::string> of;  // the kinds of targets that it measures; empty: all
     bool matrix = false;
@@ -40,7 +41,7 @@ class Measures {
   std::vector<Named> metrics_;
   bool given_ = false;
   OutputKind outputs_ = OutputKind::unknown;
-  std::int64_t ignored_ = -100;  // torch's default
+  std::int64_t ignored_;  // targets of this class do not count
 };
 
 }  // namespace ddp::train
