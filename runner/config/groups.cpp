@@ -22,6 +22,11 @@ bool Condition::holds(std::int64_t dimensions) const {
   return dimensions == ndim;
 }
 
+bool Condition::can_hold() const {
+  if (comparison == "<") return ndim > 0;
+  return comparison == ">" || comparison == ">=" || ndim >= 0;
+}
+
 bool is_condition(const std::string& text) {
   return text.starts_with(kNdim) && text.size() > kNdim.size() &&
          std::string_view("<>=! ").find(text[kNdim.size()]) != std::string_view::npos;

@@ -17,6 +17,8 @@ struct Condition {
   std::int64_t ndim = 0;
 
   bool holds(std::int64_t dimensions) const;
+  // False where it holds for no number of dimensions.
+  bool can_hold() const;
 };
 
 // Tells whether the text is meant as a condition, and not as the pattern of a name.

@@ -9,7 +9,7 @@
 namespace ddp::config {
 namespace {
 
-// Where each key's value is; of a table, which has no place of its own, its key. Tables in lists count as
+// Where each key's value is; of a table, which has no place of its own, its key. Tables and texts in lists count as
 // keys too: "model.layers[2]".
 void note_places(const Node& node, const std::string& path, std::map<std::string, Place>& places) {
   if (!path.empty()) places[path] = node.is_table() ? node.key : node.place;
@@ -17,24 +17,9 @@ void note_places(const Node& node, const std::string& path, std::map<std::string
     note_places(entry, path.empty() ? key : path + "." + key, places);
   }
   for (std::size_t i = 0; i < node.items.size(); ++i) {
-    if (node.items[i].is_table()) note_places(node.items[i], path + "[" + std::to_string(i) + "]", places);
+    const Node& item = node.items[i];
+    if (item.is_table() || item.text()) note_places(item, path + "[" + std::to_string(i) + "]", places);
   }
-}
-
-// A file that names no loss gets the one that fits its dataset's targets.
-void supply_loss(Node& root, const Components& components, Problems& problems) {
-  const Node* dataset = root.at_path("dataset.name");
-  const Spec* spec = dataset && dataset->text() ? components.find("dataset", *dataset->text()) : nullptr;
-  if (!spec || root.at_path("loss.name")) return;
-  if (!spec->traits.contains("loss")) {
-    if (!root.find("loss"))
-      problems.add(root.place, "\"loss\" is missing", "dataset \"" + spec->name + "\" does not tell which fits");
-    return;
-  }
-  const Place place = dataset->place;
-  Node& loss = root.entries.try_emplace("loss", Node{.key = place, .place = place}).first->second;
-  if (!loss.is_table()) return;
-  loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
 }
 
 // The optimizer that the settings choose, empty where they name none that is a text.
@@ -71,6 +56,21 @@ void supply_ema(Node& root) {
 }
 
 }  // namespace
+
+void supply_loss(Node& root, const Components& components, Problems& problems) {
+  const Node* dataset = root.at_path("dataset.name");
+  const Spec* spec = dataset && dataset->text() ? components.find("dataset", *dataset->text()) : nullptr;
+  if (!spec || root.at_path("loss.name")) return;
+  if (!spec->traits.contains("loss")) {
+    if (!root.find("loss"))
+      problems.add(root.place, "\"loss\" is missing", "dataset \"" + spec->name + "\" does not tell which fits");
+    return;
+  }
+  const Place place = dataset->place;
+  Node& loss = root.entries.try_emplace("loss", Node{.key = place, .place = place}).first->second;
+  if (!loss.is_table()) return;
+  loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
+}
 
 Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
   const auto place = places.find(path);

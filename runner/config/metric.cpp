@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::size_t kMostDigits = 9;
 
-bool is_family(const Spec& spec) { return spec.traits.contains("number"); }
-bool has_matrix(const Spec& spec) { return spec.traits.value("matrix", false); }
-
 // What stands before the number of a family's names: "top".
 std::vector<std::string> families(const Components& components, const std::string& prefix) {
   std::vector<std::string> names;
@@ -52,6 +49,10 @@ const Spec* find_metric(const std::string& name, const Components& components) {
   const Spec* family = numbered ? components.find("metric", numbered->family) : nullptr;
   return family && is_family(*family) ? family : nullptr;
 }
+
+bool is_family(const Spec& metric) { return metric.traits.contains("number"); }
+
+bool has_matrix(const Spec& metric) { return metric.traits.value("matrix", false); }
 
 std::string kind_of_targets(const Spec& loss) {
   const auto outputs = loss.traits.value("outputs", std::string());

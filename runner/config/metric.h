@@ -39,6 +39,11 @@ std::optional<NumberedName> numbered_name(const std::string& name);
 // The component of kind "metric" that the name stands for, itself or as one of a family; null: there is none.
 const Spec* find_metric(const std::string& name, const Components& components);
 
+// Is it a family of metrics, whose names end in a number?
+bool is_family(const Spec& metric);
+// Is its value a matrix, which cannot judge anything?
+bool has_matrix(const Spec& metric);
+
 // The kind of targets that a loss takes, by its trait "outputs": "classes", "labels", "numbers"; empty: not known.
 std::string kind_of_targets(const Spec& loss);
 // Can a metric be measured of such targets, by its trait "of"?

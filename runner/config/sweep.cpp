@@ -4,8 +4,10 @@
 
 #include "config/check/check.h"
 #include "config/check/check_root.h"
-#include "config/check/rules.h"
+#include "config/check/metric_rules.h"
 #include "config/compose/compose.h"
+#include "config/compose/forms.h"
+#include "config/sweep_metric.h"
 #include "config/text/to_toml.h"
 
 namespace ddp::config {
@@ -101,12 +103,13 @@ class SweepReader {
     sweep.method = {.name = method, .options = loaded.section_};
     for (const char* key : {"method", "metric", "goal", "retries", "parameters"}) sweep.method.options.erase(key);
     sweep.retries = common.retries;
-    read_goal(section, common, loaded);
-    read_what_varies(section, loaded);
+    read_goal(common, loaded);
+    read_what_varies(section, method, loaded);
+    check_goal(section, common, loaded);
     if (spec) read_epochs(section, *spec, loaded);
   }
 
-  void read_goal(const Node& section, const SweepOptions& common, LoadedSweep& loaded) {
+  void read_goal(const SweepOptions& common, LoadedSweep& loaded) {
     const bool validates = has_validation(loaded.base_);
     Metric& metric = loaded.sweep.metric;
     metric.name = !common.metric.empty() ? common.metric : validates ? "val_loss" : "train_loss";
@@ -114,20 +117,25 @@ class SweepReader {
     if (!common.goal.empty()) metric.direction = common.goal == "max" ? Direction::greater : Direction::less;
     loaded.section_["metric"] = metric.name;
     loaded.section_["goal"] = loaded.sweep.goal();
-    const Node* parameters = section.find("parameters");
-    bool varies = false;
-    for (const char* key : {"validation.split", "metrics", "loss", "loss.name"}) {
-      varies = varies || (parameters && (parameters->find(key) || parameters->at_path(key)));
-    }
-    if (!common.metric.empty() && !varies)
-      check_measured(*section.find("metric"), loaded.base_, components_, problems_);
   }
 
-  void read_what_varies(const Node& section, LoadedSweep& loaded) {
+  void check_goal(const Node& section, const SweepOptions& common, const LoadedSweep& loaded) {
+    const Node* metric = section.find("metric");
+    if (metric && common.metric.empty()) return;  // the check has told
+    const Compose compose = [&](const std::vector<Parameter>& parameters, const Point& point) {
+      Problems of_trial;  // the trial tells them
+      return loaded.composed(parameters, point, of_trial);
+    };
+    check_sweep_metric(loaded.sweep, metric ? metric->place : section.key, compose, components_, problems_);
+  }
+
+  void read_what_varies(const Node& section, const std::string& method, LoadedSweep& loaded) {
     const Node* table = section.find("parameters");
     if (!table || (table->is_table() && table->entries.empty())) {
-      return problems_.add(section.key, "[sweep.parameters] is missing",
-                           "say what varies, such as \"optimizer.lr\" = [0.1, 0.01, 0.001]");
+      return problems_.add(
+          section.key, "[sweep.parameters] is missing",
+          std::string("say what varies, such as \"optimizer.lr\" = ") +
+              (method == "grid" ? "[0.1, 0.01, 0.001]" : "{ min = 1e-4, max = 0.1, scale = \"log\" }"));
     }
     if (!table->is_table()) return;  // the check has told
     std::vector<Option> options = describe<Experiment>();
@@ -142,9 +150,27 @@ class SweepReader {
       if (!is_fixed && !parameter.key.starts_with("sweep")) continue;
       problems_.add(parameter.place, in_quotes(parameter.key) + " cannot vary", "leave it out of [sweep.parameters]");
     }
+    check_what_excludes(loaded.sweep.parameters);
     Node found = *table;
     make_absolute(found, "", options, components_);
     loaded.section_["parameters"] = to_value(found);
+  }
+
+  // A trial has one of two keys of which a file gives one.
+  void check_what_excludes(const std::vector<Parameter>& parameters) {
+    const auto named = [&](const Alternatives& two, const char* key) {
+      const std::string whole = *two.section == '\0' ? key : std::string(two.section) + "." + key;
+      return std::find_if(parameters.begin(), parameters.end(),
+                          [&](const Parameter& parameter) { return parameter.key == whole; });
+    };
+    for (const Alternatives& two : kAlternatives) {
+      const auto first = named(two, two.first);
+      const auto second = named(two, two.second);
+      if (first == parameters.end() || second == parameters.end()) continue;
+      problems_.add(std::max(first, second)->key_place,
+                    in_quotes(first->key) + " and " + in_quotes(second->key) + " both vary",
+                    "a trial has one of them: let one vary");
+    }
   }
 
   // How long a trial is. A method's {"epochs": "max_epochs"}: its option that says so in place of the key epochs.
@@ -171,15 +197,18 @@ Value Sweep::named(const Point& point) const {
   return values;
 }
 
-Loaded LoadedSweep::trial(const Point& point, Problems& problems) const {
+Node LoadedSweep::composed(const std::vector<Parameter>& parameters, const Point& point, Problems& problems) const {
   std::vector<Node> assigned;
   for (std::size_t i = 0; i < point.size(); ++i) {
-    const Parameter& parameter = sweep.parameters[i];
-    assigned.push_back(assignment(parameter.key, parameter.key_place, point[i]));
+    assigned.push_back(assignment(parameters[i].key, parameters[i].key_place, point[i]));
   }
   Node root = base_;
   assign(root, std::move(assigned), describe<Experiment>(), problems);
-  return check_root(std::move(root), file, components_, problems);
+  return root;
+}
+
+Loaded LoadedSweep::trial(const Point& point, Problems& problems) const {
+  return check_root(composed(sweep.parameters, point, problems), file, components_, problems);
 }
 
 Loaded LoadedSweep::trial(const Point& point) const {

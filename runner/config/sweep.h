@@ -52,6 +52,10 @@ class LoadedSweep {
 
  private:
   friend class SweepReader;
+
+  // The settings of an experiment in which these parameters have these values.
+  Node composed(const std::vector<Parameter>& parameters, const Point& point, Problems& problems) const;
+
   Node base_;      // the experiment without [sweep]
   Value section_;  // [sweep]
   Components components_;

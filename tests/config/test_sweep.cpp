@@ -78,6 +78,18 @@ TEST_CASE("what varies is a list or a range, of a key that is known") {
   CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = [1]\noptimizer = { lr = [2] }"), "is given twice"));
 }
 
+TEST_CASE("of two keys of which a file gives one, one varies") {
+  const std::string clip = told_of_sweep("[sweep.parameters]\nclip.norm = [0.5, 1.0]\nclip.value = [0.1, 0.2]");
+  CHECK(contains(clip, "\"clip.norm\" and \"clip.value\" both vary"));
+  CHECK(contains(told_of_sweep("[sweep.parameters]\nsteps = [1]\nepochs = [2]"), "\"epochs\" and \"steps\" both vary"));
+  CHECK(told_of_sweep("clip.value = 1\n[sweep.parameters]\nclip.norm = [0.5, 1.0]") == "");
+}
+
+TEST_CASE("a sweep without parameters is told what its method can vary") {
+  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"grid\""), "\"optimizer.lr\" = [0.1, 0.01, 0.001]"));
+  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"random\""), "\"optimizer.lr\" = { min = 1e-4, max = 0.1"));
+}
+
 TEST_CASE(
     "a sweep's metric is the loss of what is held out where there is some, and its component says what is better") {
   const std::string in = "[sweep.parameters]\nbatch_size = [1]\n";

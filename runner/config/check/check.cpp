@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/check/common_names.h"
 #include "config/check/phrases.h"
 #include "config/compose/forms.h"
 
@@ -72,11 +73,12 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
     known.push_back("sweep");
     for (const ShortForm& form : kShortForms) known.push_back(form.key);
   }
+  const std::string common = owner.is_item ? "" : remedy_of_common_name(key);
   if (owner.kind.empty()) {
-    std::string remedy = suggestion(key, known, owner.known_as);
-    if (const std::string place = elsewhere(key); !owner.is_item && nearest(key, known).empty() && !place.empty()) {
-      remedy = "did you mean \"" + place + "\"?";
-    }
+    const std::string place = owner.is_item || !nearest(key, known).empty() ? "" : elsewhere(key);
+    const std::string remedy = !common.empty()  ? common
+                               : !place.empty() ? "did you mean \"" + place + "\"?"
+                                                : suggestion(key, known, owner.known_as);
     const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
     problems_.add(value.key, "unknown key " + in_quotes(key) + in, remedy);
     return;
@@ -85,7 +87,8 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   for (const auto& [name, spec] : components_.of(owner.kind)) {
     if (find(spec.options, key)) others += (others.empty() ? "" : ", ") + name;
   }
-  std::string remedy = suggestion(key, known, owner.known_as + "'s options");
+  const bool is_common = !common.empty() && others.empty() && nearest(key, known).empty();
+  std::string remedy = is_common ? common : suggestion(key, known, owner.known_as + "'s options");
   if (!others.empty()) remedy += "\n  an option of that name has " + owner.kind + " " + others;
   problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
 }
@@ -117,23 +120,20 @@ std::optional<Value> Checker::value(const Node& node, const Option& option, cons
     if (!node.is_table()) return misfit(node, option, path);
     return table(node, option.section, {.path = path, .known_as = "keys of [" + path + "]"});
   }
-  const auto takes = [&](Type type) {
-    return std::find(option.types.begin(), option.types.end(), type) != option.types.end();
-  };
   switch (node.kind) {
     case Kind::boolean:
-      return takes(Type::boolean) ? node.scalar : std::optional<Value>(misfit(node, option, path));
+      return takes_type(option, Type::boolean) ? node.scalar : std::optional<Value>(misfit(node, option, path));
     case Kind::integer:
-      if (takes(Type::integer)) return scalar(node, option, path);
+      if (takes_type(option, Type::integer)) return scalar(node, option, path);
       [[fallthrough]];
     case Kind::number:
-      return takes(Type::number) ? scalar(node, option, path) : misfit(node, option, path);
+      return takes_type(option, Type::number) ? scalar(node, option, path) : misfit(node, option, path);
     case Kind::text:
-      return takes(Type::text) ? scalar(node, option, path) : misfit(node, option, path);
+      return takes_type(option, Type::text) ? scalar(node, option, path) : misfit(node, option, path);
     case Kind::list:
-      return takes(Type::list) ? list(node, option, path) : misfit(node, option, path);
+      return takes_type(option, Type::list) ? list(node, option, path) : misfit(node, option, path);
     case Kind::table:
-      return takes(Type::table) ? plain(node, path) : misfit(node, option, path);
+      return takes_type(option, Type::table) ? plain(node, path) : misfit(node, option, path);
     case Kind::date:
       break;
   }

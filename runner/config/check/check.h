@@ -48,6 +48,8 @@ class Checker {
   std::optional<Value> list(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> plain(const Node& node, const std::string& path) const;
   std::nullopt_t misfit(const Node& node, const Option& option, const std::string& path) const;
+  std::string remedy_of(const Node& node, const Option& option, const std::string& path) const;
+  std::string section_remedy(const Node& node, const Option& option, const std::string& path) const;
 
   const std::vector<Option>& options_;
   const Components& components_;

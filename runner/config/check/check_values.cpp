@@ -5,6 +5,7 @@
 
 #include "base/paths.h"
 #include "config/check/check.h"
+#include "config/check/common_names.h"
 #include "config/check/phrases.h"
 #include "config/metric.h"
 #include "config/option/text_form.h"
@@ -16,6 +17,12 @@ bool contains(const Range& range, double number) {
   if (range.minimum && (range.minimum_excluded ? number <= *range.minimum : number < *range.minimum)) return false;
   if (range.maximum && (range.maximum_excluded ? number >= *range.maximum : number > *range.maximum)) return false;
   return true;
+}
+
+std::string joined_names(const std::vector<Option>& options) {
+  std::string text;
+  for (const std::string& name : config::names_of(options)) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 bool is_numbered(const Option& option, const std::string& text) {
@@ -53,7 +60,7 @@ std::optional<Value> Checker::scalar(const Node& node, const Option& option, con
   }
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !contains(option.range, number)) return misfit(node, option, path);
-  const bool is_integer = std::find(option.types.begin(), option.types.end(), Type::integer) != option.types.end();
+  const bool is_integer = takes_type(option, Type::integer);
   return node.kind == Kind::integer && is_integer ? node.scalar : Value(number);
 }
 
@@ -95,14 +102,39 @@ std::optional<Value> Checker::plain(const Node& node, const std::string& path) c
 }
 
 std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std::string& path) const {
-  std::string remedy;
-  if (const auto text = node.text()) {
-    if (const std::string near = nearest(*text, option.choices); !near.empty()) {
-      remedy = "did you mean \"" + near + "\"?";
-    }
-  }
-  problems_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + shown(node), remedy);
+  problems_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + shown(node),
+                remedy_of(node, option, path));
   return std::nullopt;
+}
+
+// Returns what to write in place of a value that does not fit; empty: what is expected says enough.
+std::string Checker::remedy_of(const Node& node, const Option& option, const std::string& path) const {
+  if (!option.section.empty()) return section_remedy(node, option, path);
+  const auto text = node.text();
+  if (!text) return "";
+  const Spec* metric = option.names_kind == "metric" && text->starts_with(kOfValidation)
+                           ? find_metric(text->substr(kOfValidation.size()), components_)
+                           : nullptr;
+  if (metric && has_matrix(*metric)) return metric->name + " is a matrix: what judges is a number";
+  const std::string near = nearest(*text, option.choices);
+  const std::string meant = is_numbered(option, *text) || option.choices.empty() ? *text : near;
+  if (option.item == Type::text && !takes_type(option, Type::text)) {
+    return meant.empty() ? "" : "give " + path + " = [" + in_quotes(meant) + "]";
+  }
+  return near.empty() ? "" : "did you mean \"" + near + "\"?";
+}
+
+// Of a value that stands in place of a section: the key that it is likely to be the value of.
+std::string Checker::section_remedy(const Node& node, const Option& option, const std::string& path) const {
+  if (node.kind == Kind::boolean && node.scalar == false) return "leave it out";
+  const FirstKey* first = first_key(path);
+  if (!first) return "its keys: " + joined_names(option.section);
+  const auto key = std::find_if(option.section.begin(), option.section.end(),
+                                [&](const Option& one) { return one.name == first->key; });
+  Problems misfits;
+  const bool fits = Checker(options_, components_, misfits).value(node, *key, path) && misfits.empty();
+  const std::string value = fits ? to_value(node).dump() : first->example;
+  return "give a key of it: [" + path + "] " + first->key + " = " + value;
 }
 
 }  // namespace ddp::config

@@ -1,7 +1,6 @@
 #include "config/check/rules.h"
+#include "config/check/metric_rules.h"
 #include "config/check/scheduler_rules.h"
-
-#include <algorithm>
 
 #include "base/safe_name.h"
 #include "config/compose/forms.h"
@@ -81,48 +80,6 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
   }
 }
 
-std::vector<std::string> listed_measures(const Node& root) {
-  const Node* list = root.find("metrics");
-  if (!list) return {kDefaultMeasure};
-  std::vector<std::string> names;
-  for (const Node& item : list->items) names.push_back(item.text().value_or(""));
-  return names;
-}
-
-std::string kind_of_targets(const Node& root, const Components& components) {
-  const Node* name = root.at_path("loss.name");
-  const Spec* loss = name && name->text() ? components.find("loss", *name->text()) : nullptr;
-  return loss ? kind_of_targets(*loss) : "";
-}
-
-std::string that_measure(const std::string& kind, const Components& components) {
-  std::string names = "loss";
-  for (const auto& [name, spec] : components.of("metric")) {
-    if (measures(spec, kind)) names += ", " + name;
-  }
-  return names;
-}
-
-// The metrics in the list that the loss does not let be measured, as far as both say what they are about.
-void check_measures(const Node& root, const Components& components, Problems& problems) {
-  const Node* list = root.find("metrics");
-  if (!list) return;
-  const std::string kind = kind_of_targets(root, components);
-  for (const Node& item : list->items) {
-    const Spec* metric = item.text() ? find_metric(*item.text(), components) : nullptr;
-    if (!metric || measures(*metric, kind)) continue;
-    problems.add(item.place, in_quotes(*item.text()) + " cannot be measured with this loss",
-                 "what can be measured with it: " + that_measure(kind, components));
-  }
-}
-
-// The metrics that rules follow must be measured.
-void check_metrics(const Node& root, const Components& components, Problems& problems) {
-  for (const char* path : {"checkpoint.metric", "stop.metric"}) {
-    if (const Node* metric = root.at_path(path)) check_measured(*metric, root, components, problems);
-  }
-}
-
 void check_held_out(const Node& root, const std::string& section, const HeldOut& held_out, Problems& problems) {
   const Node* split = root.at_path(section + ".split");
   const Node* dataset = root.at_path(section + ".dataset");
@@ -143,7 +100,7 @@ void check_period(const Node& root, Problems& problems) {
   const auto text = every ? every->text() : std::nullopt;
   if (text && !steps_in(*text)) {
     problems.add(every->place, "\"validation.every\" must be epochs or steps, not the text " + in_quotes(*text),
-                 "give a whole number of epochs, or a text such as \"250 steps\"");
+                 "give a whole number of epochs, or a text such as \"250 steps\", each from 1 to 1000000000");
   }
 }
 
@@ -167,6 +124,9 @@ void check_group(const Node& group, const std::string& path, Problems& problems)
     if (text && is_condition(*text) && !condition_of(*text)) {
       problems.add(one.place, "\"" + path + ".match\" has a condition that is none: " + in_quotes(*text),
                    "ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
+    } else if (text && is_condition(*text) && !condition_of(*text)->can_hold()) {
+      problems.add(one.place, "\"" + path + ".match\" has a condition that never holds: " + in_quotes(*text),
+                   "a parameter has 0 dimensions or more: give a condition such as \"ndim<2\"");
     }
   };
   check_pattern(*match);
@@ -183,41 +143,11 @@ void check_groups(const Node& root, Problems& problems) {
 
 }  // namespace
 
-bool has_validation(const Node& root) {
-  const Node* split = root.at_path("validation.split");
-  return (split && split->scalar != 0) || root.at_path("validation.dataset");
-}
-
-void check_measured(const Node& metric, const Node& root, const Components& components, Problems& problems) {
-  const std::string name = metric.text().value_or("");
-  if (!name.starts_with(kOfValidation)) return;
-  const std::string measure = name.substr(kOfValidation.size());
-  if (!has_validation(root)) {
-    problems.add(metric.place, in_quotes(name) + " needs samples that are held out",
-                 "give validation.split, such as 0.1");
-    return;
-  }
-  const Spec* spec = find_metric(measure, components);
-  if (!spec) return;  // val_loss, or no metric, which was told
-  const std::string kind = kind_of_targets(root, components);
-  const std::vector<std::string> listed = listed_measures(root);
-  if (!measures(*spec, kind)) {
-    problems.add(metric.place, in_quotes(name) + " cannot be measured with this loss",
-                 "what can be measured with it: " + that_measure(kind, components));
-  } else if (std::find(listed.begin(), listed.end(), measure) == listed.end()) {
-    std::string list;
-    for (const std::string& other : listed) list += in_quotes(other) + ", ";
-    problems.add(metric.place, in_quotes(name) + " is not measured",
-                 "give metrics = [" + list + in_quotes(measure) + "]");
-  }
-}
-
 void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   check_alternatives(root, problems);
   check_name(root, experiment.name, problems);
   check_needs(root, experiment.dataset, components, problems);
   check_endless(root, experiment, components, problems);
-  check_measures(root, components, problems);
   check_metrics(root, components, problems);
   check_scheduler(root, experiment, components, problems);
   check_held_out(root, "validation", experiment.validation, problems);

@@ -11,13 +11,6 @@ namespace ddp::config {
 // and where, `experiment` holds the values that passed the check.
 void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems);
 
-// Does the file give data to validate on?
-bool has_validation(const Node& root);
-
-// `metric` names a metric as events do, which the experiment must measure: a val_NAME needs held-out samples, and NAME
-// in `metrics`.
-void check_measured(const Node& metric, const Node& root, const Components& components, Problems& problems);
-
 // The shape of `device_pool`: "auto", a count, a list of GPU indices or of "cpu", or equal groups of them.
 void check_device_pool(const Node& pool, Problems& problems);
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "config/check/metric_rules.h"
 #include "config/check/phrases.h"
-#include "config/check/rules.h"
 #include "config/run_part.h"
 
 namespace ddp::config {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,6 +65,10 @@ struct Option {
   std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
   std::vector<Option> section = {};        // of a section: its keys
 };
+
+inline bool takes_type(const Option& option, Type type) {
+  return std::find(option.types.begin(), option.types.end(), type) != option.types.end();
+}
 
 // What a file chose under a name: `[model] name = "mlp", hidden = [64]`. Options hold only what was given
 // until `load` has filled in the defaults; afterwards every option that has a default is there.

@@ -1,0 +1,218 @@
+#include "config/check/common_names.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace ddp::config {
+namespace {
+
+constexpr const char* kPrecision = "precision = \"bf16\" or \"fp16\" trains in half precision";
+constexpr const char* kTensorBoard =
+    "there is no such logger: log.tensorboard writes event files, and every run has metrics.jsonl";
+constexpr const char* kSharding = "models are not sharded: parallel says how ranks share the work";
+constexpr const char* kResults = "the command line says where results go: ddp-exp run FILE --results FOLDER";
+constexpr const char* kResume =
+    "the command `ddp-exp resume RUN` goes on with a run; init_from takes the weights alone";
+constexpr const char* kTop = "the keys of training stand at the top of the file, outside of any section";
+
+constexpr CommonName kCommonNames[] = {
+    // length
+    {.name = "max_epochs", .key = "epochs"},
+    {.name = "num_epochs", .key = "epochs"},
+    {.name = "n_epochs", .key = "epochs"},
+    {.name = "num_train_epochs", .key = "epochs"},
+    {.name = "max_steps", .key = "steps"},
+    {.name = "num_steps", .key = "steps"},
+    {.name = "total_steps", .key = "steps"},
+    {.name = "train_steps", .key = "steps"},
+    {.name = "max_iters", .key = "steps"},
+    {.name = "num_iterations", .key = "steps"},
+    {.name = "iterations", .key = "steps"},
+    // stop
+    {.name = "patience", .key = "stop.patience"},
+    {.name = "early_stopping", .key = "stop.patience"},
+    {.name = "early_stop", .key = "stop.patience"},
+    {.name = "early_stopping_patience", .key = "stop.patience"},
+    // precision
+    {.name = "amp", .key = "precision", .words = kPrecision},
+    {.name = "use_amp", .key = "precision", .words = kPrecision},
+    {.name = "fp16", .key = "precision", .words = kPrecision},
+    {.name = "float16", .key = "precision", .words = kPrecision},
+    {.name = "half", .key = "precision", .words = kPrecision},
+    {.name = "bf16", .key = "precision", .words = kPrecision},
+    {.name = "bfloat16", .key = "precision", .words = kPrecision},
+    {.name = "mixed_precision", .key = "precision", .words = kPrecision},
+    {.name = "autocast", .key = "precision", .words = kPrecision},
+    {.name = "allow_tf32", .key = "tf32"},
+    // optimizer and schedule
+    {.name = "optim", .key = "optimizer"},
+    {.name = "learning_rate", .key = "optimizer.lr"},
+    {.name = "base_lr", .key = "optimizer.lr"},
+    {.name = "init_lr", .key = "optimizer.lr"},
+    {.name = "max_lr", .key = "optimizer.lr"},
+    {.name = "wd", .key = "optimizer.weight_decay"},
+    {.name = "lr_scheduler", .key = "scheduler"},
+    {.name = "lr_schedule", .key = "scheduler"},
+    {.name = "num_warmup_steps", .key = "scheduler.warmup"},
+    {.name = "warmup_epochs", .key = "scheduler.warmup"},
+    {.name = "warmup_ratio", .key = "scheduler.warmup"},
+    {.name = "grad_clip", .key = "clip.norm"},
+    {.name = "clip_norm", .key = "clip.norm"},
+    {.name = "clip_grad", .key = "clip.norm"},
+    {.name = "clip_grad_norm", .key = "clip.norm"},
+    {.name = "max_grad_norm", .key = "clip.norm"},
+    {.name = "max_norm", .key = "clip.norm"},
+    {.name = "gradient_clip_val", .key = "clip.norm"},
+    {.name = "gradient_clipping", .key = "clip.norm"},
+    {.name = "clip_value", .key = "clip.value"},
+    {.name = "clip_grad_value", .key = "clip.value"},
+    {.name = "ema_decay", .key = "ema.decay"},
+    {.name = "use_ema", .key = "ema.decay"},
+    {.name = "param_groups", .key = "groups"},
+    {.name = "grad_accum", .key = "accumulate"},
+    {.name = "accumulation_steps", .key = "accumulate"},
+    {.name = "grad_accum_steps", .key = "accumulate"},
+    {.name = "accumulate_grad_batches", .key = "accumulate"},
+    {.name = "gradient_accumulation_steps", .key = "accumulate"},
+    // data
+    {.name = "data", .key = "dataset"},
+    {.name = "data_path", .key = "dataset.path"},
+    {.name = "data_dir", .key = "dataset.path"},
+    {.name = "val_split", .key = "validation.split"},
+    {.name = "valid_split", .key = "validation.split"},
+    {.name = "validation_split", .key = "validation.split"},
+    {.name = "val_size", .key = "validation.split"},
+    {.name = "val_fraction", .key = "validation.split"},
+    {.name = "val_ratio", .key = "validation.split"},
+    {.name = "test_split", .key = "test.split"},
+    {.name = "test_size", .key = "test.split"},
+    {.name = "eval_batch_size", .key = "validation.batch_size"},
+    {.name = "val_batch_size", .key = "validation.batch_size"},
+    {.name = "val_interval", .key = "validation.every"},
+    {.name = "eval_interval", .key = "validation.every"},
+    {.name = "eval_every", .key = "validation.every"},
+    {.name = "eval_steps", .key = "validation.every"},
+    {.name = "check_val_every_n_epoch", .key = "validation.every"},
+    {.name = "train_batch_size", .key = "batch_size"},
+    {.name = "per_device_train_batch_size", .key = "batch_size"},
+    {.name = "micro_batch_size", .key = "batch_size"},
+    {.name = "total_batch_size", .key = "global_batch_size"},
+    {.name = "num_workers", .key = "loader.workers"},
+    {.name = "n_workers", .key = "loader.workers"},
+    {.name = "dataloader_num_workers", .key = "loader.workers"},
+    {.name = "prefetch_factor", .key = "loader.workers"},
+    // model and loss
+    {.name = "arch", .key = "model"},
+    {.name = "architecture", .key = "model"},
+    {.name = "network", .key = "model"},
+    {.name = "backbone", .key = "model"},
+    {.name = "criterion", .key = "loss"},
+    {.name = "loss_fn", .key = "loss"},
+    {.name = "loss_function", .key = "loss"},
+    {.name = "objective", .key = "loss"},
+    {.name = "class_weight", .key = "loss.weight"},
+    {.name = "class_weights", .key = "loss.weight"},
+    {.name = "pretrained", .key = "init_from"},
+    {.name = "pretrained_weights", .key = "init_from"},
+    {.name = "freeze_layers", .key = "freeze"},
+    {.name = "random_seed", .key = "seed"},
+    {.name = "manual_seed", .key = "seed"},
+    {.name = "experiment_name", .key = "name"},
+    {.name = "exp_name", .key = "name"},
+    {.name = "run_name", .key = "name"},
+    // devices
+    {.name = "gpus", .key = "device_pool"},
+    {.name = "gpu", .key = "device_pool"},
+    {.name = "gpu_ids", .key = "device_pool"},
+    {.name = "num_gpus", .key = "device_pool"},
+    {.name = "n_gpus", .key = "device_pool"},
+    {.name = "device", .key = "device_pool"},
+    {.name = "devices", .key = "device_pool"},
+    {.name = "cuda", .key = "device_pool"},
+    {.name = "accelerator", .key = "device_pool"},
+    {.name = "nproc", .key = "device_pool"},
+    {.name = "nproc_per_node", .key = "device_pool"},
+    {.name = "world_size", .key = "device_pool"},
+    {.name = "num_processes", .key = "device_pool"},
+    {.name = "strategy", .key = "parallel"},
+    {.name = "distributed_backend", .key = "distributed.backend"},
+    {.name = "dist_backend", .key = "distributed.backend"},
+    {.name = "process_group_backend", .key = "distributed.backend"},
+    {.name = "cudnn_deterministic", .key = "deterministic"},
+    // checkpoints and records
+    {.name = "monitor", .key = "checkpoint.metric"},
+    {.name = "metric_for_best_model", .key = "checkpoint.metric"},
+    {.name = "save_top_k", .key = "checkpoint.keep_best"},
+    {.name = "save_total_limit", .key = "checkpoint.keep_last"},
+    {.name = "save_steps", .key = "checkpoint.save_every_steps"},
+    {.name = "save_interval", .key = "checkpoint.save_every"},
+    {.name = "save_freq", .key = "checkpoint.save_every"},
+    {.name = "checkpoint_every", .key = "checkpoint.save_every"},
+    {.name = "checkpoint_interval", .key = "checkpoint.save_every"},
+    {.name = "log_every", .key = "log.every"},
+    {.name = "log_interval", .key = "log.every"},
+    {.name = "logging_steps", .key = "log.every"},
+    {.name = "log_every_n_steps", .key = "log.every"},
+    // not here
+    {.name = "wandb", .words = kTensorBoard},
+    {.name = "use_wandb", .words = kTensorBoard},
+    {.name = "mlflow", .words = kTensorBoard},
+    {.name = "logger", .words = kTensorBoard},
+    {.name = "fsdp", .words = kSharding},
+    {.name = "deepspeed", .words = kSharding},
+    {.name = "compile", .words = "models are not compiled"},
+    {.name = "torch_compile", .words = "models are not compiled"},
+    {.name = "pin_memory", .words = "there is no such key: loader.workers says how batches are fetched"},
+    {.name = "persistent_workers", .words = "there is no such key: loader.workers says how batches are fetched"},
+    {.name = "output_dir", .words = kResults},
+    {.name = "out_dir", .words = kResults},
+    {.name = "save_dir", .words = kResults},
+    {.name = "log_dir", .words = kResults},
+    {.name = "default_root_dir", .words = kResults},
+    {.name = "resume", .words = kResume},
+    {.name = "resume_from", .words = kResume},
+    {.name = "resume_from_checkpoint", .words = kResume},
+    {.name = "train", .words = kTop},
+    {.name = "trainer", .words = kTop},
+    {.name = "training", .words = kTop},
+};
+
+constexpr FirstKey kFirstKeys[] = {
+    {.section = "clip", .key = "norm", .example = "1.0"},
+    {.section = "ema", .key = "decay", .example = "0.999"},
+    {.section = "validation", .key = "split", .example = "0.1"},
+    {.section = "test", .key = "split", .example = "0.1"},
+    {.section = "stop", .key = "patience", .example = "5"},
+    {.section = "loader", .key = "workers", .example = "2"},
+    {.section = "checkpoint", .key = "save_every", .example = "1"},
+    {.section = "log", .key = "every", .example = "10"},
+    {.section = "distributed", .key = "backend", .example = "\"gloo\""},
+};
+
+// As the table writes it.
+std::string plain_name(std::string key) {
+  std::transform(key.begin(), key.end(), key.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
+  return key;
+}
+
+}  // namespace
+
+std::span<const CommonName> common_names() { return kCommonNames; }
+
+std::string remedy_of_common_name(const std::string& key) {
+  const std::string name = plain_name(key);
+  const auto known =
+      std::find_if(std::begin(kCommonNames), std::end(kCommonNames), [&](const auto& one) { return name == one.name; });
+  if (known == std::end(kCommonNames)) return "";
+  const std::string meant = *known->key ? "did you mean \"" + std::string(known->key) + "\"?" : "";
+  return meant + (meant.empty() || !*known->words ? "" : " ") + known->words;
+}
+
+const FirstKey* first_key(const std::string& section) {
+  const auto known = std::find_if(std::begin(kFirstKeys), std::end(kFirstKeys),
+                                  [&](const auto& one) { return section == one.section; });
+  return known == std::end(kFirstKeys) ? nullptr : &*known;
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,91 @@
+#include "config/sweep_metric.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+
+#include "config/check/check_root.h"
+#include "config/check/metric_rules.h"
+
+namespace ddp::config {
+namespace {
+
+constexpr std::size_t kMostCombinations = 1000;
+constexpr std::size_t kMostNamed = 3;
+constexpr double kNearlyOne = 0.999999;
+
+// Sections whose keys decide what is measured: the dataset gives the loss where the file names none.
+constexpr std::string_view kDeciding[] = {"metrics", "loss", "validation", "dataset"};
+
+bool decides(const Parameter& parameter) {
+  const std::string section = parameter.key.substr(0, parameter.key.find('.'));
+  return std::find(std::begin(kDeciding), std::end(kDeciding), section) != std::end(kDeciding);
+}
+
+// Of a range its ends.
+std::vector<Node> values_of(const Parameter& parameter) {
+  return parameter.is_range() ? std::vector<Node>{parameter.at(0), parameter.at(kNearlyOne)} : parameter.choices;
+}
+
+std::vector<Point> combinations(const std::vector<Parameter>& parameters) {
+  std::vector<Point> all(1);
+  for (const Parameter& parameter : parameters) {
+    std::vector<Point> longer;
+    for (const Point& point : all) {
+      for (const Node& value : values_of(parameter)) {
+        if (longer.size() == kMostCombinations) break;
+        longer.push_back(point);
+        longer.back().push_back(value);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+// "loss = "mse", validation.split = 0"
+std::string point_in_words(const std::vector<Parameter>& parameters, const Point& point) {
+  std::string text;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    text += (i > 0 ? ", " : "") + parameters[i].key + " = " +
+            to_value(point[i]).dump(-1, ' ', false, Value::error_handler_t::replace);
+  }
+  return text;
+}
+
+// The points for which something is wrong, and what helps.
+struct Refused {
+  std::string remedy;
+  std::vector<std::string> points = {};
+};
+
+std::string points_in_words(const std::vector<std::string>& points) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(points.size(), kMostNamed); ++i) text += (i > 0 ? " or " : "") + points[i];
+  return points.size() > kMostNamed ? text + ", and " + std::to_string(points.size() - kMostNamed) + " more" : text;
+}
+
+}  // namespace
+
+void check_sweep_metric(const Sweep& sweep, const Place& place, const Compose& compose, const Components& components,
+                        Problems& problems) {
+  std::vector<Parameter> deciding;
+  std::copy_if(sweep.parameters.begin(), sweep.parameters.end(), std::back_inserter(deciding), decides);
+  std::map<std::string, Refused> refused;
+  for (const Point& point : combinations(deciding)) {
+    Problems of_trial;  // the trial tells them
+    Node root = compose(deciding, point);
+    supply_loss(root, components, of_trial);
+    const auto why = unmeasured(sweep.metric.name, root, components);
+    if (!why) continue;
+    const auto entry = refused.try_emplace(why->what, Refused{.remedy = why->remedy}).first;
+    entry->second.points.push_back(point_in_words(deciding, point));
+  }
+  for (const auto& [what, of] : refused) {
+    const std::string with = deciding.empty() ? "" : ", in trials with " + points_in_words(of.points);
+    problems.add(place, what + with, of.remedy);
+  }
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,109 @@
+// Metrics that an experiment or a sweep asks for, with the components that the program has.
+#include "catch.h"
+#include "config/sweep.h"
+#include "installed.h"
+#include "scratch.h"
+
+namespace ddp::config {
+namespace {
+
+const std::string kClasses =
+    "model = { name = \"mlp\", in_features = 4, hidden = [16], out_features = 10 }\n"
+    "dataset = { name = \"counting\", size = 400, features = 4 }\nloss = \"cross_entropy\"\n";
+const std::string kNumbers = "model = \"linear\"\ndataset = \"random_pairs\"\n";  // its loss is mse
+const std::string kHeldOut = "validation.split = 0.1\n";
+
+std::string told_of_metrics(const std::string& text) {
+  const Scratch scratch;
+  scratch.write("x.toml", text);
+  try {
+    load("x.toml", {}, real_components());
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::string told_of_sweep_metric(const std::string& text) {
+  const Scratch scratch;
+  scratch.write("x.toml", text);
+  try {
+    load_sweep("x.toml", {}, real_components());
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the metric of a sweep is checked for each loss, metric and split that varies, and told once") {
+  const std::string metric = kNumbers + kHeldOut + "[sweep]\nmetric = \"val_mae\"\n[sweep.parameters]\n";
+  const std::string losses = told_of_sweep_metric(
+      kNumbers + kHeldOut + "metrics = [\"mae\"]\n[sweep]\nmetric = \"val_mae\"\n" +
+      "[sweep.parameters]\noptimizer.lr = [0.1, 0.2]\nloss = [\"mse\", \"cross_entropy\", \"l1\"]\n");
+  CHECK(contains(losses,
+                 "x.toml:6:10: \"val_mae\" cannot be measured with this loss, in trials with "
+                 "loss = \"cross_entropy\""));
+  CHECK(contains(losses, "val_loss, val_accuracy"));
+  CHECK(count(losses, "cannot be measured") == 1);
+  CHECK_FALSE(contains(losses, "optimizer.lr ="));
+  CHECK(contains(told_of_sweep_metric(metric + "metrics = [[\"mae\"], [\"mse\"], []]\n"),
+                 "\"val_mae\" is not measured, in trials with metrics = [\"mse\"] or metrics = []"));
+  CHECK(told_of_sweep_metric(metric + "metrics = [[\"mae\"], [\"mse\", \"mae\"]]\n").empty());
+  CHECK(contains(told_of_sweep_metric(metric + "loss.name = [\"mse\", \"l1\"]\n"), "give metrics = [\"mae\"]"));
+  const std::string splits = "[sweep]\nmetric = \"val_loss\"\n[sweep.parameters]\nvalidation.split = [0, 0.1]\n";
+  CHECK(contains(told_of_sweep_metric(kNumbers + splits),
+                 "x.toml:4:10: \"val_loss\" needs samples that are held out, in trials with validation.split = 0"));
+  CHECK(told_of_sweep_metric(kNumbers + "[sweep]\nmetric = \"val_loss\"\n[sweep.parameters]\n"
+                                        "validation.split = [0.1, 0.2]\n")
+            .empty());
+}
+
+TEST_CASE("a sweep without a metric is judged by val_loss, which each trial must have") {
+  const std::string told =
+      told_of_sweep_metric(kNumbers + kHeldOut + "[sweep.parameters]\nvalidation.split = [0, 0.1]\n");
+  CHECK(contains(told, "\"val_loss\" needs samples that are held out, in trials with validation.split = 0"));
+}
+
+TEST_CASE("the remedy for a metric that is not measured lists what this loss lets be measured") {
+  CHECK(
+      contains(told_of_metrics(kNumbers + kHeldOut + "checkpoint.metric = \"val_mae\"\n"), "give metrics = [\"mae\"]"));
+  CHECK(contains(told_of_metrics(kClasses + kHeldOut + "checkpoint.metric = \"val_f1_macro\"\n"),
+                 "give metrics = [\"accuracy\", \"f1_macro\"]"));
+  CHECK(contains(told_of_sweep_metric(kNumbers + kHeldOut +
+                                      "[sweep]\nmetric = \"val_mae\"\n[sweep.parameters]\nbatch_size = [1]\n"),
+                 "give metrics = [\"mae\"]"));
+  CHECK(contains(told_of_sweep_metric(kNumbers + kHeldOut +
+                                      "[sweep]\nmetric = \"val_accuracy\"\n[sweep.parameters]\nbatch_size = [1]\n"),
+                 "\"val_accuracy\" cannot be measured with this loss"));
+}
+
+TEST_CASE("a matrix judges nothing, which is said once") {
+  for (const char* key : {"checkpoint.metric", "stop.metric"}) {
+    const std::string told = told_of_metrics(kClasses + kHeldOut + key + " = \"val_confusion\"\n");
+    CHECK(contains(told, "confusion is a matrix: what judges is a number"));
+    CHECK(count(told, "x.toml:5") == 1);
+    CHECK_FALSE(contains(told, "is not measured"));
+  }
+  const std::string sweep = told_of_sweep_metric(
+      kClasses + kHeldOut + "[sweep]\nmetric = \"val_confusion\"\n[sweep.parameters]\nbatch_size = [1]\n");
+  CHECK(contains(sweep, "confusion is a matrix"));
+  CHECK_FALSE(contains(sweep, "is not measured"));
+}
+
+TEST_CASE("one metric as a text is answered with the list to write") {
+  CHECK(contains(told_of_metrics(kClasses + "metrics = \"accuracy\"\n"), "give metrics = [\"accuracy\"]"));
+  CHECK(contains(told_of_metrics(kClasses + "metrics = \"acuracy\"\n"), "give metrics = [\"accuracy\"]"));
+  CHECK(contains(told_of_metrics(kClasses + "metrics = \"top3\"\n"), "give metrics = [\"top3\"]"));
+  CHECK(contains(told_of_metrics(kClasses + "freeze = \"fc.*\"\n"), "give freeze = [\"fc.*\"]"));
+}
+
+TEST_CASE("a metric in the list that does not fit is shown at its place, with the metrics that fit") {
+  const std::string told = told_of_metrics(kNumbers + "metrics = [\"mae\", \"top3\", \"accuracy\"]\n");
+  CHECK(contains(told, "x.toml:3:19: \"top3\" cannot be measured with this loss"));
+  CHECK(contains(told, "x.toml:3:27: \"accuracy\" cannot be measured with this loss"));
+  CHECK(contains(told, "metrics that can be measured with it: mae, mse, r2, rmse"));
+}
+
+}  // namespace ddp::config
