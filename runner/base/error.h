@@ -8,7 +8,7 @@ namespace ddp {
 // The kind of a failure; it decides the exit code (2 for usage, 1 for training).
 enum class Fault { usage, training };
 
-// The one exception type: what is wrong, where, and what to do about it. `what()` is the whole text for a person.
+// The one exception type: what went wrong, where, and what to do about it. The whole text for a person is `what()`.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, const std::string& what, const std::string& where = "", const std::string& remedy = "");

@@ -38,6 +38,8 @@ struct SlurmJob {
 };
 
 // Parses sbatch's --time into seconds; 0: no limit. Returns nothing if sbatch would refuse it.
+// Formats: minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds,
+// UNLIMITED (man sbatch).
 std::optional<std::int64_t> slurm_seconds(const std::string& time);
 
 // Returns the batch script: one launch per node, or one trial of a sweep. If a launch fails, the script ends the others
