@@ -6,6 +6,12 @@
 # register themselves.
 #
 # Compilation spends most of its time on reading headers. Therefore:
+#   - The files of a floor are compiled together, as one file or as GROUPS files. A file's group depends on its name
+#     alone: a new file changes one group.
+#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers). GCC accepts it at one
+#     optimisation level only, so a floor of ddp_optimise cannot use it.
+# Names in anonymous namespaces must therefore differ within a floor. With DDP_UNITY=OFF each file is compiled alone and
+# without the precompiled header, so a missing include is an error (scripts/soak includes).
 option(DDP_UNITY "compile the files of a folder together, with precompiled headers" ON)
 
 function(ddp_floor name folder)
