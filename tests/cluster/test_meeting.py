@@ -35,7 +35,7 @@ def file_on_one_machine(c):
     assert not file.exists()
     file.touch()
     (refused,) = finish([host.start(*words, "--name", "again")], code=2)
-    assert str(file) in refused.err and "is there already" in refused.err and "remove it" in refused.err, refused
+    assert str(file) in refused.err and "exists already" in refused.err and "remove it" in refused.err, refused
     assert not (host.folder / "results/again").exists()
 
 

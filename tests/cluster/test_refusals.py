@@ -64,7 +64,7 @@ def no_such_node(c):
     ended = start_node(c, 2, "run", host=c.hosts[1]).finish(within=SOON)
     assert ended.code == 2 and "there is no node 2 of 2" in ended.err, ended
     ended = c.hosts[1].start(PROGRAM, "run", "small.toml", "--nnodes", 2, "--master-addr", "host1").finish(within=SOON)
-    assert ended.code == 2 and "which of the 2 nodes is this?" in ended.err, ended
+    assert ended.code == 2 and "is required with 2 nodes" in ended.err, ended
 
 
 def second_node_0(c):

@@ -147,7 +147,7 @@ TEST_CASE("a global batch is divided over ranks and micro-batches or the nearest
   loaded.experiment.global_batch_size = 50;
   CHECK(refusal([&] { make_plan(loaded, {}); }).find("48 and 54") != std::string::npos);
   loaded.experiment.global_batch_size = 5;
-  CHECK(refusal([&] { make_plan(loaded, {}); }).find("the nearest that can: 6") != std::string::npos);
+  CHECK(refusal([&] { make_plan(loaded, {}); }).find("the nearest divisible numbers: 6") != std::string::npos);
 }
 
 TEST_CASE("shm is refused where a rank has a GPU") {

@@ -42,7 +42,7 @@ TEST_CASE("where every rank is there, the network is asked after") {
   Ranks page({7, 7});
   const LateRank late = find_late_rank(page, 1, 3);
   CHECK(late.rank == 1);
-  CHECK(late.what.find("is the network between them whole?") != std::string::npos);
+  CHECK(late.what.find("is the network between them broken?") != std::string::npos);
 }
 
 }  // namespace ddp::launch

@@ -235,7 +235,7 @@ TEST_CASE("what cannot be measured is refused before anything starts") {
       {{"--devices", "[[\"cpu\", \"cpu\"]]"}, "each rank is one device"},
       {{"--iterations", "0"}, "--iterations"},
       {{"--timeout", "0"}, "--timeout"},
-      {{"--nnodes", "2"}, "which of the 2 nodes is this?"},
+      {{"--nnodes", "2"}, "is required with 2 nodes"},
   };
   for (const auto& [words, says] : mistakes) {
     const Outcome outcome = w.run(comm(words));

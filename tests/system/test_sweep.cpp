@@ -183,7 +183,7 @@ TEST_CASE("a stop saves the trials that run, and the sweep goes on where they we
   CHECK(first.summary().at("status") == "interrupted");
   const std::int64_t saved = first.summary().at("steps");
   CHECK(fs::exists(first.checkpoint(saved)));
-  CHECK(contains(stopped.err, "go on: ddp-exp resume"));
+  CHECK(contains(stopped.err, "to continue: ddp-exp resume"));
 }
 
 TEST_CASE("a trial that fails is on record with its error, is tried again, and does not stop the others") {

@@ -88,7 +88,7 @@ TEST_CASE("plan shows which trials of tpe are decided, and tpe refuses what it c
   CHECK(trials[10].at("parameters").empty());
   CHECK(contains(workspace.run({"plan", "s.toml"}).out, "and 6 more, whose values the results of others decide"));
   for (const auto& [more, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"--set", "sweep.parameters.threads=[1, 2]"}, "threads says what room it takes"},
+           {{"--set", "sweep.parameters.threads=[1, 2]"}, "threads must be known before"},
            {{"--set", "sweep.trials=0"}, "sweep.trials"},
            {{"--set", "sweep.max_epochs=3"}, "max_epochs"},
            {{"--set", "sweep.parameters.batch_size={min=4, max=16, step=0.5}"}, "step must be an integer"},
