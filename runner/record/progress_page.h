@@ -41,7 +41,7 @@ const char* to_string(Collective collective);
 struct LossEntry {
   std::atomic<std::int64_t> step{0};  // written last: once it has this step, the entry is complete
   double loss_sum = 0;                // sum over samples, or over the targets that count
-  double loss_weight = 0;             // number of samples or targets in the sum
+  double loss_weight = 0;             // divisor of the sum: the weight of its samples or targets
   std::int64_t samples = 0;
 };
 

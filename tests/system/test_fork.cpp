@@ -206,7 +206,7 @@ TEST_CASE("a fork whose checkpoints are gone is not begun anew") {
   const Outcome refused = f.resume({fork.run.path()});
   INFO(refused.err);
   CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "the checkpoint that this fork began with is gone"));
+  CHECK(contains(refused.err, "the checkpoint from which this fork started is missing"));
   CHECK(contains(refused.err, "ddp-exp fork small/origin --from 10"));
 }
 

@@ -85,7 +85,7 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
            {{"list", "nothing"}, "no such run"},
            {{"list", ".."}, "no such run"},
            {{"show", "nothing"}, "no such run"},
-           {{"compare", "tiny/1"}, "two runs or more"},
+           {{"compare", "tiny/1"}, "two or more runs"},
            {{"diff", "tiny/1", "nothing"}, "no such run"},
            {{"diff", "tiny/1"}, "runs"}}) {
     const Outcome refused = r.w.run(arguments);

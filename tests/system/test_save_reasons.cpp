@@ -234,7 +234,7 @@ TEST_CASE("resume --from says first which checkpoints and steps will go, and how
   const Outcome again = f.resume({"small", "--from", "15", "--set", "optimizer={name=\"sgd\", lr=0.02, momentum=0.9}"});
   INFO(again.err);
   REQUIRE(again.code == 0);
-  CHECK(contains(again.err, "going back to step 15: the lines of steps 16 to 28 in metrics.jsonl go now"));
+  CHECK(contains(again.err, "going back to step 15: the lines of steps 16 to 28 in metrics.jsonl are removed now"));
   CHECK(contains(again.err, "step-00000020, step-00000025, step-00000028"));
   const std::size_t at = again.err.find("ddp-exp fork ");
   REQUIRE(at != std::string::npos);
