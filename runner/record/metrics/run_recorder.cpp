@@ -123,7 +123,7 @@ void RunRecorder::checkpoint(const SaveRecord& r) {
 }
 
 void RunRecorder::not_saved(std::int64_t step, const std::string& why) {
-  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training goes on");
+  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training continues");
 }
 
 void RunRecorder::resumed(const ResumeRecord& r) {

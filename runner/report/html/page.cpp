@@ -19,7 +19,7 @@ std::string_view page_file(std::string_view name) {
   return std::find_if(kPageFiles.begin(), kPageFiles.end(), is_it)->text;
 }
 
-// All scripts only define functions, except main.js, which comes last.
+// All scripts contain only definitions, except main.js, which comes last.
 std::string all_scripts() {
   std::string script;
   for (const EmbeddedFile& file : kPageFiles) {

@@ -31,7 +31,7 @@ class Curves {
   void add(const Place& place, std::span<const record::Event::Number> numbers);
 
   std::int64_t rows() const { return rows_; }
-  // The place of the last row; only valid after the first row.
+  // The place of the last row; a default Place before the first row.
   const Place& last() const { return last_; }
 
   // {"rows": 640, "rows_per_point": 1, "epoch": [...], "step": [...], "seconds": [...], "columns": {"loss":
