@@ -180,7 +180,7 @@ TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so 
   CHECK(with("\"model.safetensors\": {", "\"../../x\": {").find("does not name model.safetensors") !=
         std::string::npos);
   CHECK(with("\"files\": {", "\"files\": { \"../step-00000001/COMPLETE\": {\"bytes\": 17, \"xxh3\": \"\"},")
-            .find("is no name of a file in it") != std::string::npos);
+            .find("is not a plain file name") != std::string::npos);
   CHECK(with("\"bytes\": ", "\"bytes\": 1").find("bytes, not 1") != std::string::npos);
   CHECK(with("\"bytes\": ", "\"bytes\": -").find("no whole number") != std::string::npos);
   CHECK(with("\"bytes\": ", "\"bytes\": 99999999999999999999").find("no whole number") != std::string::npos);

@@ -37,19 +37,19 @@ TEST_CASE("a range doubles, or multiplies by its factor, and ends within its end
 }
 
 TEST_CASE("what is no size is refused with what is wrong in it") {
-  CHECK(says(mistake("12Q"), "there is no unit \"Q\""));
+  CHECK(says(mistake("12Q"), "unknown unit \"Q\""));
   CHECK(says(mistake("0"), "at least 1 byte"));
   CHECK(says(mistake("-4"), "at least 1 byte"));
-  CHECK(says(mistake("many"), "\"many\" is no size"));
-  CHECK(says(mistake(""), "is no size"));
-  CHECK(says(mistake("1KiB,"), "\"\" is no size"));
-  CHECK(says(mistake("1.5MiB"), "is no size"));
+  CHECK(says(mistake("many"), "\"many\" is not a size"));
+  CHECK(says(mistake(""), "is not a size"));
+  CHECK(says(mistake("1KiB,"), "\"\" is not a size"));
+  CHECK(says(mistake("1.5MiB"), "is not a size"));
   CHECK(says(mistake("2MiB..1MiB"), "ends before it begins"));
   CHECK(says(mistake("1..4:1"), "whole number of at least 2"));
   CHECK(says(mistake("1..4:x"), "whole number of at least 2"));
-  CHECK(says(mistake("1..2..3"), "no unit"));
-  CHECK(says(mistake("9999999TiB"), "more than any machine has"));
-  CHECK(says(mistake("99999999999999999999"), "is no size"));
+  CHECK(says(mistake("1..2..3"), "unknown unit"));
+  CHECK(says(mistake("9999999TiB"), "more than a machine's memory"));
+  CHECK(says(mistake("99999999999999999999"), "is not a size"));
 }
 
 }  // namespace ddp::commands

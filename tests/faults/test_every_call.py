@@ -71,7 +71,7 @@ def killed(folder):
         saved = max([saved, *announced(command)])
         goes_on = run.start()
         assert goes_on.finish() == 0, goes_on
-        from_step = re.search(r"going on after step (\d+)|has done its (\d+) steps", goes_on.said())
+        from_step = re.search(r"resuming after step (\d+)|has done its (\d+) steps", goes_on.said())
         assert not saved or int(from_step[1] or from_step[2]) >= saved, goes_on
         life.has_ended_like_one_that_was_not(run)
 
@@ -91,7 +91,7 @@ def fails(number_of_error, calls, those, folder):
             assert f"{STEPS - 2:08}" not in path or call in LOOKS, f"a later save was possible: {command}"
             life.ends_like_one_that_was_not(run)
         else:
-            assert not life.resumed or "going on after step 2" in said, f"it began anew: {command}"
+            assert not life.resumed or "resuming after step 2" in said, f"it began anew: {command}"
             # What cannot be removed, or be seen to be old, stays until the next save. A rank without a log trains too.
             differs = call in LOOKS or re.search("checkpoints? stays?", said) or path.endswith(".log")
             life.has_ended_like_one_that_was_not(run, but=("files",) if differs else ())

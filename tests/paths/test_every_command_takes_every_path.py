@@ -40,7 +40,7 @@ def commands_that_train(folder, root):
     assert json.loads((sweep / "summary.json").read_text())["status"] == "completed", shown
     assert (sweep / "report.html").is_file() and "place" in shown, shown
     printed, shown = folder.told("resume", "s", f"--results={root}")
-    assert "best alone" in shown and os.path.samefile(work / last_line(printed), sweep), shown
+    assert "train best" in shown and os.path.samefile(work / last_line(printed), sweep), shown
     shown = folder.run("resume", "tiny", f"--results={root}", "--set", "steps=4")
     assert os.path.samefile(work / last_line(shown), work / run), shown
 

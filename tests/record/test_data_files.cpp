@@ -44,16 +44,16 @@ TEST_CASE("a file that has another size, another time by a nanosecond, is gone o
   CHECK(data_difference({file("a"), file("b")}, {file("b"), file("a")}).path.empty());
   const DataDifference size = data_difference({file("a"), file("b")}, {file("a"), file("b", 12)});
   CHECK(size.path == "b");
-  CHECK(size.what == "has 12 bytes, and had 10 when the checkpoint was trained");
+  CHECK(size.what == "has 12 bytes, but had 10 when the checkpoint was trained");
   const DataDifference time = data_difference({file("a")}, {file("a", 10, 1'700'000'000'000'000'002)});
   CHECK(time.path == "a");
   CHECK(time.what ==
-        "was modified at 2023-11-14T22:13:20.000000002Z, and at 2023-11-14T22:13:20.000000001Z when the checkpoint was "
+        "was modified at 2023-11-14T22:13:20.000000002Z, but at 2023-11-14T22:13:20.000000001Z when the checkpoint was "
         "trained");
-  CHECK(data_difference({file("a"), file("b")}, {file("b")}).what == "is gone");
+  CHECK(data_difference({file("a"), file("b")}, {file("b")}).what == "is missing");
   const DataDifference two = data_difference({file("a")}, {file("b")});
   CHECK(two.path == "a");
-  CHECK(two.what == "is gone\n  b: is new: the checkpoint was trained without it");
+  CHECK(two.what == "is missing\n  b: is new: the checkpoint was trained without it");
 }
 
 TEST_CASE("of many files that differ the first 20 are told") {
@@ -85,7 +85,7 @@ TEST_CASE("a checkpoint of other data is refused with the file, what differs, an
   const fs::path folder = checkpoint(scratch, state_with({file("a")}));
   CHECK(refusal_of(folder, {file("a")}).empty());
   const std::string refusal = refusal_of(folder, {file("a", 11)});
-  CHECK(contains(refusal, "a: has 11 bytes, and had 10"));
+  CHECK(contains(refusal, "a: has 11 bytes, but had 10"));
   CHECK(contains(refusal, "ddp-exp resume r --data-changed"));
   // An option that was set names other files on purpose.
   CHECK(refusal_of(folder, {file("b")}, {"dataset.path"}).empty());
@@ -175,9 +175,9 @@ TEST_CASE("of a folder with many files a state each folder is kept, which shows 
   fs::last_write_time(changed, fs::last_write_time(changed) - std::chrono::hours(1));
   const DataDifference time = data_difference(then, data_files(e));
   CHECK(time.path == (scratch.folder() / "images/dog").string());
-  CHECK(contains(time.what, "some of its files have another name, size or time"));
+  CHECK(contains(time.what, "has files whose name, size or time changed"));
   fs::remove(changed);
-  CHECK(contains(data_difference(then, data_files(e)).what, "has 599 files, and had 600"));
+  CHECK(contains(data_difference(then, data_files(e)).what, "has 599 files, but had 600"));
 }
 
 }  // namespace ddp::record

@@ -56,7 +56,7 @@ TEST_CASE("a run is found by its directory or name or name and id or as the late
   CHECK(RunDirectory::find(results, (results / "a/latest").string()).path() == second.path());
   CHECK(contains(error_of([&] { RunDirectory::find(results, "c"); }), "no such run: \"c\""));
   CHECK(contains(error_of([&] { RunDirectory::find(results, "a/3"); }), "no such run"));
-  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }), "no run yet"));
+  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }), "no runs yet"));
 }
 
 TEST_CASE("a sweep is found as a run is, and so are its trials") {

@@ -101,7 +101,7 @@ TEST_CASE("a metric that some run has is a key, and so is one that the query kno
   queried_run(r.scratch, "c/1", "completed", "5", "\"val_auroc\":0.75", "damaged = = 1\n");
   CHECK(r.where("val_auroc>0.5") == "c/1 ");
   CHECK(r.selected({.sort_by = "val_auroc", .limit = 1}) == "c/1 ");
-  CHECK(r.error_of({.sort_by = "val_accuracy"}).find("nothing here has the key \"val_accuracy\"") != std::string::npos);
+  CHECK(r.error_of({.sort_by = "val_accuracy"}).find("no result has the key \"val_accuracy\"") != std::string::npos);
   CHECK(r.selected({.sort_by = "val_accuracy", .limit = 1, .metrics = {"val_accuracy"}}) == "a/1 ");
 }
 

@@ -35,7 +35,7 @@ def trials_of_an_array_make_one_sweep(slurm):
 
 def trials_that_depend_on_each_other_are_refused(slurm):
     refused = slurm.call(PROGRAM, "sweep", "sweep.toml", "--array", "--set", 'sweep.method="asha"')
-    assert refused.code == 2 and "they cannot be trained apart" in refused.err, refused
+    assert refused.code == 2 and "it cannot train them separately" in refused.err, refused
 
 
 check_all(trials_of_an_array_make_one_sweep, trials_that_depend_on_each_other_are_refused)

@@ -115,7 +115,7 @@ TEST_CASE("a wrong command line ends with exit 2") {
   check_refused(w, {"run", "x.toml", "--name", "../up"}, "name");
   check_refused(w, {"run", "x.toml", "--results", "x.toml"}, "x.toml");
   check_refused(w, {"resume", "gone"}, "gone");
-  check_refused(w, {"resume", "latest"}, "no run yet");
+  check_refused(w, {"resume", "latest"}, "no runs yet");
   check_refused(w, {"resume"}, "RUN");
   check_refused(w, {"resmue", "x"}, "did you mean \"resume\"");
   check_refused(w, {}, "A subcommand is required");

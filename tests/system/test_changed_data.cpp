@@ -40,7 +40,7 @@ TEST_CASE("data that changed before a resume are refused by name, and --data-cha
   append(table, "1.00,2.00,red,flat,2.000\n");
   check_refused_by_name(
       w, {"resume", "shapes", "--set", "epochs=3"},
-      {"shapes.csv: has " + std::to_string(fs::file_size(table)) + " bytes, and had " + bytes, "--data-changed"});
+      {"shapes.csv: has " + std::to_string(fs::file_size(table)) + " bytes, but had " + bytes, "--data-changed"});
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=3", "--data-changed"});
   // The new state is the one that counts from now on.
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=4"});

@@ -157,7 +157,7 @@ TEST_CASE("values that a network changes are told by rank and index and end the 
     CHECK(std::stoll(rows_of(outcome.out).at(0).at(6)) > 0);
     CHECK(contains(outcome.err, "error: " + op + " of 65536 B: rank "));
     CHECK(contains(outcome.err, " at index "));
-    CHECK(contains(outcome.err, " is due"));
+    CHECK(contains(outcome.err, " instead of "));
     CHECK_FALSE(contains(outcome.out, "was right"));
   }
   const Outcome json = w.run(comm({"--op", "broadcast", "--backend", "gloo", "--sizes", "64KiB", "--json"}),
@@ -222,17 +222,17 @@ TEST_CASE("what cannot be measured is refused before anything starts") {
   const std::vector<std::pair<Words, std::string>> mistakes{
       {{"--op", "all_redcue"}, "did you mean \"all_reduce\"?"},
       {{"--op", ""}, "names no collective"},
-      {{"--sizes", "12Q"}, "--sizes: \"12Q\" is no size"},
-      {{"--sizes", "0"}, "--sizes: \"0\" is no size"},
+      {{"--sizes", "12Q"}, "--sizes: \"12Q\" is not a size"},
+      {{"--sizes", "0"}, "--sizes: \"0\" is not a size"},
       {{"--sizes", "4TiB"}, "--sizes: 4 TiB on each of 2 ranks is more than this machine's memory holds"},
-      {{"--dtype", "float33"}, "--dtype: there is no element type \"float33\""},
-      {{"--backend", "mpi"}, "--backend: there is no backend \"mpi\""},
+      {{"--dtype", "float33"}, "--dtype: unknown element type \"float33\""},
+      {{"--backend", "mpi"}, "--backend: unknown backend \"mpi\""},
       {{"--backend", "nccl"}, "nccl carries tensors between GPUs"},
       {{"--devices", "0,1"}, "needs 2 devices, this machine has 0"},
-      {{"--devices", "1,1"}, "--devices: \"1,1\" are no devices"},
-      {{"--devices", "0"}, "--devices: \"0\" are no devices"},
-      {{"--devices", "tpu"}, "--devices: \"tpu\" are no devices"},
-      {{"--devices", "[[\"cpu\", \"cpu\"]]"}, "each rank is one device"},
+      {{"--devices", "1,1"}, "--devices: \"1,1\" are not devices"},
+      {{"--devices", "0"}, "--devices: \"0\" are not devices"},
+      {{"--devices", "tpu"}, "--devices: \"tpu\" are not devices"},
+      {{"--devices", "[[\"cpu\", \"cpu\"]]"}, "each rank has one device"},
       {{"--iterations", "0"}, "--iterations"},
       {{"--timeout", "0"}, "--timeout"},
       {{"--nnodes", "2"}, "is required with 2 nodes"},

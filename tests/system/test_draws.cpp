@@ -94,7 +94,7 @@ TEST_CASE("plan --draws refuses data that draw nothing, a sweep, and a page besi
   w.write("pairs.toml", kSmall);
   check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1"}, "draws nothing for a sample");
   w.write("swept.toml", "extends = \"pairs.toml\"\nsweep = { method = \"grid\", parameters = { seed = [1, 2] } }\n");
-  check_draws_refused(w, {"plan", "swept.toml", "--draws", "1"}, "is a sweep, and --draws shows");
+  check_draws_refused(w, {"plan", "swept.toml", "--draws", "1"}, "is a sweep, but --draws shows");
   check_draws_refused(w, {"plan", "pairs.toml", "--draws", "0"}, "--draws");
   check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1", "--preview", "a.html"}, "--preview");
 }

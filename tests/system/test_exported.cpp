@@ -126,7 +126,7 @@ TEST_CASE("export refuses an archive that is not the one that was trained, and l
     CHECK(text_of(w.folder() / "out.pt2") == "mine");
   };
   check_export_fails("net.pt2", "is the model's own file");
-  check_export_fails("out.safetensors", "is of a .pt2 file alone", "--eval");
+  check_export_fails("out.safetensors", "applies only to a .pt2 file", "--eval");
   CHECK(visible_files(w.folder()) == before);
   w.write("net.pt2", exported_model({{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.other\""}}));
   check_export_fails("out.pt2", "is not the archive that was trained: the run has the weight \"fc.bias\"");

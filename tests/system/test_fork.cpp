@@ -94,7 +94,7 @@ TEST_CASE("a fork goes on with what is set, under the name and id that are given
   const Outcome again = fork_of(f, {"--set", "epochs=7", "--name", "other", "--run-id", "a"});
   INFO(again.err);
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "going on after step 42"));
+  CHECK(contains(again.err, "resuming after step 42"));
   // But not with a run that is no fork, or one of another run.
   CHECK(f.workspace.run({"fork", "other/a", "--from", "42", "--name", "small", "--run-id", "origin"}).code == 2);
 }
@@ -206,7 +206,7 @@ TEST_CASE("a fork whose checkpoints are gone is not begun anew") {
   const Outcome refused = f.resume({fork.run.path()});
   INFO(refused.err);
   CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "the checkpoint that this fork began with is gone"));
+  CHECK(contains(refused.err, "the checkpoint from which this fork started is missing"));
   CHECK(contains(refused.err, "ddp-exp fork small/origin --from 10"));
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
            {{"list", "--where", "optimzer.lr<1"}, "did you mean \"optimizer.lr\"?"},
            {{"list", "--sort", "train_los"}, "did you mean \"train_loss\"?"},
            {{"list", "--status", "fail"}, "did you mean \"failed\"?"},
-           {{"list", "--where", "epochs"}, "is no condition"},
+           {{"list", "--where", "epochs"}, "is not a condition"},
            {{"list", "--where", "train_loss=<0.5"}, "write <="},
            {{"list", "--where", "train_loss<abc"}, "is a number"},
            {{"list", "--limit", "0"}, "--limit"},
@@ -85,7 +85,7 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
            {{"list", "nothing"}, "no such run"},
            {{"list", ".."}, "no such run"},
            {{"show", "nothing"}, "no such run"},
-           {{"compare", "tiny/1"}, "two runs or more"},
+           {{"compare", "tiny/1"}, "two or more runs"},
            {{"diff", "tiny/1", "nothing"}, "no such run"},
            {{"diff", "tiny/1"}, "runs"}}) {
     const Outcome refused = r.w.run(arguments);
@@ -119,12 +119,12 @@ TEST_CASE("show tells how a run went and where its things are") {
     INFO(part << "\n" << done);
     CHECK(contains(done, part));
   }
-  CHECK_FALSE(contains(done, "go on"));
+  CHECK_FALSE(contains(done, "ddp-exp resume"));
   const std::string failed = r.look({"show", "burst"});
   INFO(failed);
   CHECK(contains(failed, "status    failed\n"));
   CHECK(contains(failed, "error     rank 0: the loss of step "));
-  CHECK(contains(failed, "go on     ddp-exp resume results/burst/1\n"));
+  CHECK(contains(failed, "resume    ddp-exp resume results/burst/1\n"));
   REQUIRE(r.w.run({"resume", "tiny/1", "--set", "epochs=5"}).code == 0);
   CHECK(contains(r.look({"show", "tiny/1"}), "resumed     after step 24, epochs 5 for 3\n"));
   const Json json = r.look_json({"show", "tiny/1"});

@@ -55,10 +55,10 @@ TEST_CASE("new writes over no file, and takes no name that is taken or cannot be
     CHECK(refused.out.empty());
   };
   w.write("mine.toml", "# mine\n");
-  check_not_written({"new", "model", "mine"}, "mine.toml: is there already");
+  check_not_written({"new", "model", "mine"}, "mine.toml: exists");
   CHECK(text_of(w.folder() / "mine.toml") == "# mine\n");
   CHECK_FALSE(fs::exists(w.folder() / "mine.cpp"));
-  check_not_written({"new", "model", "linear"}, "has a model called \"linear\" already");
+  check_not_written({"new", "model", "linear"}, "already has a model called \"linear\"");
   check_not_written({"new", "model", "../mine"}, "cannot be the name of a model");
   check_not_written({"new", "modle", "other"}, "did you mean \"model\"?");
 }

@@ -98,7 +98,7 @@ TEST_CASE("what differs from before is shown and kept in the run's history") {
   const Outcome again = f.resume({"small", "--from", "5", "--set", pool(4), "--set", "optimizer.lr=0.01"});
   INFO(again.err);
   REQUIRE(again.code == 0);
-  for (const char* text : {"batch_size was 12, is 6", "optimizer.lr was 0.05, is 0.01", "device_pool was"}) {
+  for (const char* text : {"batch_size was 12, now 6", "optimizer.lr was 0.05, now 0.01", "device_pool was"}) {
     CHECK(contains(again.err, text));
   }
   const Json resumed = f.run.events("resume").back();

@@ -180,7 +180,7 @@ TEST_CASE("where no checkpoint is whole ranks are not started again and the fail
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, " (cpu): killed by SIGKILL after step "));
   CHECK(contains(ended.err, "the ranks cannot be started again: "));
-  CHECK(contains(ended.err, "no checkpoint of this run is whole"));
+  CHECK(contains(ended.err, "this run has no undamaged checkpoint"));
   CHECK(run.folder().events("restart").empty());
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("set epochs extends a finished run to the bits of one that had them fr
   const Outcome longer = f.resume({"small", "--set", "epochs=6"});
   INFO(longer.err);
   REQUIRE(longer.code == 0);
-  CHECK(contains(longer.err, "going on after step 28"));
+  CHECK(contains(longer.err, "resuming after step 28"));
   CHECK(f.run.events("resume").size() == 1);
   CHECK(f.run.summary().at("epochs") == 6);
   CHECK(contains(text_of(f.run.path() / "config.toml"), "epochs = 6\n"));
@@ -121,7 +121,7 @@ TEST_CASE("from best goes back to the checkpoint with the best metric") {
   REQUIRE(best <= 14);
   const Outcome again = w.run({"resume", "small", "--from", "best"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "going on after step " + std::to_string(best) + ","));
+  CHECK(contains(again.err, "resuming after step " + std::to_string(best) + ","));
   CHECK(run.run.has_each_step_once(28));
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("a checkpoint inside an epoch does not inherit the metric of the one t
   const Outcome again = f.resume({"small", "--from", "best"});
   INFO(again.err);
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "going on after step 35,"));
+  CHECK(contains(again.err, "resuming after step 35,"));
 }
 
 TEST_CASE("a step that has no checkpoint is refused and those there are named") {
@@ -169,7 +169,7 @@ TEST_CASE("a checkpoint that is not complete is passed over") {
   const Outcome again = f.resume({"small"});
   INFO(again.err);
   REQUIRE(again.code == 0);
-  CHECK(contains(again.err, "going on after step 20, from checkpoints/step-00000020"));
+  CHECK(contains(again.err, "resuming after step 20, from checkpoints/step-00000020"));
   CHECK_FALSE(fs::exists(half));
   CHECK(f.run.has_each_step_once(28));
   CHECK(f.run.training() == f.training);
@@ -193,8 +193,8 @@ TEST_CASE("a damaged checkpoint is named and passed over for the one before it")
     const Outcome again = f.resume({"small"});
     INFO(again.err);
     REQUIRE(again.code == 0);
-    CHECK(contains(again.err, "step-00000028 is passed over"));
-    CHECK(contains(again.err, "going on after step"));
+    CHECK(contains(again.err, "step-00000028 is skipped"));
+    CHECK(contains(again.err, "resuming after step"));
     CHECK(f.run.has_each_step_once(28));
     CHECK(f.run.training() == f.training);
     CHECK(f.run.model() == f.model);
@@ -210,7 +210,7 @@ TEST_CASE("a run whose checkpoints are all damaged is refused and left as it is"
   INFO(refused.err);
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "model.safetensors is damaged"));
-  CHECK(contains(refused.err, "no checkpoint of this run is whole"));
+  CHECK(contains(refused.err, "this run has no undamaged checkpoint"));
   CHECK(f.run.training() == f.training);
 }
 

@@ -79,7 +79,7 @@ TEST_CASE("three ranks resumed twice in a row end with the bits of a run never i
   const Outcome twice = f.resume({"small", "--set", "epochs=2"});
   INFO(twice.err);
   REQUIRE(twice.code == 0);
-  CHECK(contains(twice.err, "going on after step 3"));
+  CHECK(contains(twice.err, "resuming after step 3"));
   CHECK(f.run.training() == f.training);
   CHECK(f.run.model() == f.model);
 }

@@ -206,7 +206,7 @@ TEST_CASE("a dry run shows the plan and writes nothing") {
   w.write("small.toml", kSmall);
   const Outcome dry = w.run({"run", "small.toml", "--dry-run", "--run-id", "x"});
   CHECK(dry.code == 0);
-  CHECK(contains(dry.out, "28 (7 an epoch, 4 epochs)"));
+  CHECK(contains(dry.out, "28 (7 per epoch, 4 epochs)"));
   CHECK(contains(dry.out, "rank 1: cpu"));
   CHECK_FALSE(fs::exists(w.results()));
   const Json plan = Json::parse(w.run({"plan", "small.toml", "--json"}).out);

@@ -38,7 +38,7 @@ TEST_CASE("plan tells how much memory saving takes, and that is what is saved") 
   const fs::path last = run.run.path() / "checkpoints/latest";
   CHECK(Json::parse(plan.out).at("snapshot_bytes") ==
         data_bytes(last / "model.safetensors") + data_bytes(last / "optimizer.safetensors"));
-  CHECK(contains(w.run({"plan", "small.toml"}).out, "more on rank 0 to save from"));
+  CHECK(contains(w.run({"plan", "small.toml"}).out, "more on rank 0 for a checkpoint"));
 }
 
 TEST_CASE("plan counts an average of the weights in the memory of each rank, and in what saving takes") {

@@ -152,7 +152,7 @@ TEST_CASE("a wrong command line or experiment writes no script") {
   const Workspace w;
   w.write("pair.toml", kScriptPair);
   w.write("bad.toml", kScriptPair + "batchsize = 3\nepochs = true\n");
-  check_script_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is no time");
+  check_script_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is not a time");
   check_script_refused(w, {"slurm", "pair.toml", "--nodes", "0"}, "--nodes");
   check_script_refused(w, {"slurm", "pair.toml", "--port", "65536"}, "--port");
   check_script_refused(w, {"slurm", "pair.toml", "--name", "a/b"}, "name");
@@ -175,7 +175,7 @@ TEST_CASE("a script that somebody has edited is not overwritten") {
   std::ofstream(script, std::ios::app) << "# mine\n";
   const Outcome kept = w.run({"slurm", "pair.toml"});
   CHECK(kept.code == 2);
-  CHECK(contains(kept.err, "job.sbatch: is there, and is another script"));
+  CHECK(contains(kept.err, "job.sbatch: exists, and is a different script"));
   CHECK(text_of(script).ends_with("# mine\n"));
   CHECK(w.run({"slurm", "pair.toml", "--force"}).code == 0);
   CHECK_FALSE(contains(text_of(script), "# mine"));

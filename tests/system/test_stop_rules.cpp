@@ -32,7 +32,7 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
   INFO(again.err);
   CHECK(again.code == 0);
   CHECK(contains(again.err, "this run has ended after step "));
-  CHECK(contains(again.err, "by stop.patience; let it go on with --set stop.patience=…"));
+  CHECK(contains(again.err, "by stop.patience; continue it with --set stop.patience=…"));
   CHECK(f.resume({"small", "--set", "epochs=60"}).code == 0);
   CHECK(f.run.summary().at("epochs") == 3);
   CHECK(contains(f.workspace.run({"list"}).out, "completed (patience)"));
@@ -59,7 +59,7 @@ TEST_CASE("patience that is over at the last step ends a run that is given more 
   INFO(longer.err);
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
-                 "this run has ended after step 18, by stop.patience; let it go on with --set "
+                 "this run has ended after step 18, by stop.patience; continue it with --set "
                  "stop.patience=…"));
   CHECK(f.run.last_step() == 18);
   CHECK(contains(f.workspace.run({"fork", "small", "--set", "epochs=20"}).err, "by stop.patience"));
@@ -97,7 +97,7 @@ TEST_CASE("a run ends when its time is up, on all ranks after the same step, and
   CHECK(summary.at("final").contains("val_loss"));
   const Outcome again = f.resume({"small"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "by stop.max_time; let it go on with --set stop.max_time=…"));
+  CHECK(contains(again.err, "by stop.max_time; continue it with --set stop.max_time=…"));
   const std::string steps = std::to_string(f.run.last_step() + 5);
   const Outcome more = f.resume({"small", "--set", "stop.max_time=1d", "--set", "steps=" + steps});
   INFO(more.err);
@@ -148,8 +148,9 @@ TEST_CASE("rules that cannot take effect, and parts of a run that are wrong, are
   w.write("small.toml", kValidated + "[stop]\npatience = 9\n[scheduler]\nname = \"plateau\"\n");
   const Outcome plan = w.run({"plan", "small.toml"});
   CHECK(contains(plan.err, "\"stop.patience\" never ends the run: the run has 3 values of val_loss before its end"));
-  CHECK(contains(plan.err, "\"scheduler\" never changes lr: the run has 3 values of val_loss before its end, and a "
-                           "patience of 10 needs 12"));
+  CHECK(contains(plan.err,
+                 "\"scheduler\" never changes lr: the run has 3 values of val_loss before its end, and a "
+                 "patience of 10 needs 12"));
   CHECK_FALSE(contains(w.run({"plan", "small.toml", "--set", "epochs=13"}).err, "never"));
   w.write("wrong.toml", kSmall + "[scheduler]\nname = \"cosine\"\nwarmup = \"5 %%\"\n");
   const Outcome wrong = w.run({"validate", "wrong.toml"});

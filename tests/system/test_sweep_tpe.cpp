@@ -86,13 +86,14 @@ TEST_CASE("plan shows which trials of tpe are decided, and tpe refuses what it c
   REQUIRE(trials.size() == 16);
   CHECK(trials[9].at("parameters").size() == 3);
   CHECK(trials[10].at("parameters").empty());
-  CHECK(contains(workspace.run({"plan", "s.toml"}).out, "and 6 more, whose values the results of others decide"));
+  CHECK(
+      contains(workspace.run({"plan", "s.toml"}).out, "and 6 more, with values that depend on the results of others"));
   for (const auto& [more, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--set", "sweep.parameters.threads=[1, 2]"}, "threads must be known before"},
            {{"--set", "sweep.trials=0"}, "sweep.trials"},
            {{"--set", "sweep.max_epochs=3"}, "max_epochs"},
            {{"--set", "sweep.parameters.batch_size={min=4, max=16, step=0.5}"}, "step must be an integer"},
-           {{"--trial", "3"}, "cannot be trained apart"}}) {
+           {{"--trial", "3"}, "cannot train them separately"}}) {
     const Outcome refused = workspace.run(sweep_arguments(more));
     INFO(refused.err);
     CHECK(refused.code == 2);

@@ -36,7 +36,7 @@ events = until(lambda: next((run / "tensorboard").glob("events*"), None), "an ev
 limit_files_of_ranks(100 + max(file.stat().st_size for file in (events, run / "metrics.jsonl", run / "logs/rank-0.log")))
 until(lambda: "its events for TensorBoard are kept and written later" in log(), "it says so", process)
 until(lambda: "its lines are kept and written later" in log(), "and of metrics.jsonl", process)
-assert "there will be no more" not in log()
+assert "no more are written" not in log()
 limit_files_of_ranks(resource.RLIM_INFINITY)
 until(lambda: "tensorboard: can be written again" in log(), "it can be written again", process)
 process.send_signal(signal.SIGTERM)
