@@ -27,7 +27,7 @@ TEST_CASE("device_pool takes auto, a count, devices, or equal groups of them") {
   CHECK(contains(said("device_pool = [[]]"), "the group is empty"));
   CHECK(contains(said("device_pool = [[0], [1, 2]]"), "x.toml:3:21: \"device_pool\": every group must have as many"));
   CHECK(contains(said("device_pool = [0, [1]]"), "side by side"));
-  CHECK(contains(said("device_pool = [0, \"cpu\"]"), "CPUs and GPUs stand in one pool"));
+  CHECK(contains(said("device_pool = [0, \"cpu\"]"), "the pool mixes CPUs and GPUs"));
   CHECK(contains(said("device_pool = [0, 1, 0]"), "x.toml:3:22: \"device_pool\": GPU 0 is named twice"));
   CHECK(contains(said("device_pool = [[0, 1], [1, 2]]"), "GPU 1 is named twice"));
   CHECK(contains(said("device_pool = [-1]"), "not -1"));
