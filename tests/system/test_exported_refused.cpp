@@ -53,9 +53,9 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   const ExportedWorkspace w;
   const std::string whole = exported_model();
   w.write("net.pt2", "no zip");
-  check_archive_refused(w, "is no zip archive, or cut off");
+  check_archive_refused(w, "is not a zip archive, or cut off");
   w.write("net.pt2", whole.substr(0, whole.size() / 2));
-  check_archive_refused(w, "is no zip archive, or cut off");
+  check_archive_refused(w, "is not a zip archive, or cut off");
   w.write("net.pt2", exported_model({}, /*packed=*/true));
   check_archive_refused(w, "is compressed");
   std::string flipped = whole;
