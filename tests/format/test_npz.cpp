@@ -84,7 +84,7 @@ TEST_CASE("members that cannot be read are refused by their names") {
   CHECK(contains(archive.error(ZipBytes().add("x.npy", kArray, false).add("x.npy", kArray, true).bytes()),
                  "it has two arrays with the name \"x\""));
   CHECK(contains(archive.error(ZipBytes().add("x.npy", npy_file(npy_dict("|O", "(1,)"), "x"), true).bytes()),
-                 "x.npz: \"x\": holds Python objects"));
+                 "x.npz: \"x\": contains Python objects"));
   CHECK(contains(archive.error("no archive"), "x.npz: is not a zip archive, or cut off"));
 }
 
