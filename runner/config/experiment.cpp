@@ -96,12 +96,14 @@ std::optional<std::int64_t> steps_in(const std::string& text) {
 }
 
 void Checkpoint::fields(Fields& f) {
-  f({.name = "save_every", .doc = "epochs between saves; 0: save only at the end", .range = between(0, kMost)},
+  f({.name = "save_every",
+     .doc = "epochs between saves, the first after epoch 0; 0: save only at the end",
+     .range = between(0, kMost)},
     save_every);
   f({.name = "save_every_steps", .doc = "steps between additional saves", .range = between(1, kMost)},
     save_every_steps);
   f({.name = "save_every_minutes",
-     .doc = "minutes between additional saves, of which the newest is kept; 0: none",
+     .doc = "minutes since the last save after which to save again; only the newest such save is kept; 0: none",
      .range = between(0, kMost)},
     save_every_minutes);
   f({.name = "keep_last",
@@ -161,7 +163,7 @@ void Stop::fields(Fields& f) {
      .doc = "consecutive validations without improvement after which the run ends; 0: no limit",
      .range = between(0, kMost)},
     patience);
-  f({.name = "min_delta", .doc = "least change of an improvement, exclusive", .range = between(0, kMost)}, min_delta);
+  f({.name = "min_delta", .doc = "an improvement must exceed this", .range = between(0, kMost)}, min_delta);
   f({.name = "max_time",
      .doc = "training time after which the run ends, summed over all resumes: \"2h30m\"",
      .form = kTimeSpanForm},

@@ -33,7 +33,7 @@ struct NumberedName {
   std::string family;
   std::int64_t number = 0;
 };
-// Returns nothing if the name does not end in a whole number from 1 to a billion without leading zeros.
+// Returns nothing if the name does not end in a whole number from 1 to 999,999,999 without leading zeros.
 std::optional<NumberedName> numbered_name(const std::string& name);
 
 // Returns the component of kind "metric" with this name, or the family that the name belongs to; null if neither
