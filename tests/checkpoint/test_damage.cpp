@@ -182,8 +182,8 @@ TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so 
   CHECK(with("\"files\": {", "\"files\": { \"../step-00000001/COMPLETE\": {\"bytes\": 17, \"xxh3\": \"\"},")
             .find("is not a plain file name") != std::string::npos);
   CHECK(with("\"bytes\": ", "\"bytes\": 1").find("bytes, not 1") != std::string::npos);
-  CHECK(with("\"bytes\": ", "\"bytes\": -").find("no whole number") != std::string::npos);
-  CHECK(with("\"bytes\": ", "\"bytes\": 99999999999999999999").find("no whole number") != std::string::npos);
+  CHECK(with("\"bytes\": ", "\"bytes\": -").find("not a whole number") != std::string::npos);
+  CHECK(with("\"bytes\": ", "\"bytes\": 99999999999999999999").find("not a whole number") != std::string::npos);
   CHECK(with("\"files\": ", "\"flies\": ").find("\"files\" is missing") != std::string::npos);
   CHECK(with("\"version\"", "\"epoch\": 0, \"version\"").find("has the key \"epoch\" twice") != std::string::npos);
   CHECK(with("\"version\"", "\"x\": " + std::string(1 << 20, '[') + ", \"version\"").find("nested deeper") !=
@@ -204,7 +204,7 @@ TEST_CASE("a state.json whose buckets or generators are not this model's ends a 
     INFO(buckets);
     CHECK(resumed_with("buckets", buckets).find("bucket") != std::string::npos);
   }
-  CHECK(resumed_with("buckets", "[[-1]]").find("no whole number") != std::string::npos);
+  CHECK(resumed_with("buckets", "[[-1]]").find("not a whole number") != std::string::npos);
   CHECK(resumed_with("rng", "[\"AAAA\",\"AAAA\"]").find("generator") != std::string::npos);
   CHECK(resumed_with("rng", "[\"AAAA\"]").find("generators of 1 ranks, not of 2") != std::string::npos);
 }

@@ -127,10 +127,10 @@ TEST_CASE("an assignment that is none is an error that shows it") {
   for (const std::string set : {"seed", "=1", "", "# x=1", "seed=1\nepochs=2"}) {
     CHECK(contains(said(set), "--set 2: not an assignment"));
   }
-  CHECK(contains(said("seed="), "--set 2: there is no value"));
+  CHECK(contains(said("seed="), "--set 2: the value is missing"));
   CHECK(contains(said("device_pool=[0,"), "--set 2: not TOML"));
   CHECK(contains(said("a b=1"), "--set 2: not TOML"));
-  CHECK(contains(said("extends=x.toml"), "--set 2: \"extends\" stands in a file"));
+  CHECK(contains(said("extends=x.toml"), "--set 2: \"extends\" belongs in a file"));
   CHECK(contains(said("optimizer.lr=x"), "--set 2: \"optimizer.lr\" must be a number"));
   CHECK(contains(said("optimizer.lr=x"), "     | optimizer.lr=x\n     |              ^"));
   CHECK(contains(said(std::string("a.") + std::string(2000, '.') + "=1"), "--set 2: "));

@@ -36,7 +36,7 @@ TEST_CASE("JSON from outside is read, or it is said in plain words why not") {
   CHECK(wrong_text("{\"\\u001b[31m\":1,\"\\u001b[31m\":2}") == "it has the key \"?[31m\" twice");
   for (const char* text : {"", "{", "{\"a\"}", "[1,]", "nul", "\"\xff\"", "1e999", "{}{}", "'a'"}) {
     INFO(text);
-    CHECK(wrong_text(text) == "it is no JSON");
+    CHECK(wrong_text(text) == "it is not JSON");
   }
 }
 
@@ -56,15 +56,15 @@ TEST_CASE("what an object holds is of the kind that was asked for") {
   CHECK(number_member(json, "n") == 3);
   CHECK(text_member(json, "t") == "x");
   CHECK(wrong([&] { count_member(json, "gone"); }) == "\"gone\" is missing");
-  CHECK(wrong([&] { count_member(json, "minus"); }) == "\"minus\" is no whole number from 0 on");
-  CHECK(wrong([&] { count_member(json, "half"); }) == "\"half\" is no whole number from 0 on");
-  CHECK(wrong([&] { count_member(json, "huge"); }) == "\"huge\" is no whole number from 0 on");
-  CHECK(wrong([&] { count_member(json, "t"); }) == "\"t\" is no whole number from 0 on");
+  CHECK(wrong([&] { count_member(json, "minus"); }) == "\"minus\" is not a whole number of at least 0");
+  CHECK(wrong([&] { count_member(json, "half"); }) == "\"half\" is not a whole number of at least 0");
+  CHECK(wrong([&] { count_member(json, "huge"); }) == "\"huge\" is not a whole number of at least 0");
+  CHECK(wrong([&] { count_member(json, "t"); }) == "\"t\" is not a whole number of at least 0");
   CHECK(wrong([&] { count_member(json, "big"); }) == "\"big\" is too large");
   CHECK(wrong([&] { count_member(json, "n", 2); }) == "\"n\" is too large");
-  CHECK(wrong([&] { number_member(json, "t"); }) == "\"t\" is no number");
-  CHECK(wrong([&] { text_member(json, "n"); }) == "\"n\" is no text");
-  CHECK(wrong([&] { member(json.at("n"), "x"); }) == "there is no object that would have \"x\"");
+  CHECK(wrong([&] { number_member(json, "t"); }) == "\"t\" is not a number");
+  CHECK(wrong([&] { text_member(json, "n"); }) == "\"n\" is not a text");
+  CHECK(wrong([&] { member(json.at("n"), "x"); }) == "no object has the key \"x\"");
 }
 
 TEST_CASE("the first difference of two values is named by its place, and fit for a terminal") {

@@ -60,7 +60,7 @@ TEST_CASE("an option that the chosen component lacks is refused with those that 
   const std::string said = mistakes(kModelAndDataset + "optimizer = { name = \"sgd\", betas = [0.9, 0.99] }\n");
   CHECK(contains(said, "x.toml:3:29: optimizer sgd has no option \"betas\""));
   CHECK(contains(said, "optimizer sgd's options: lr, momentum"));
-  CHECK(contains(said, "an option of that name has optimizer adam"));
+  CHECK(contains(said, "this option belongs to optimizer adam"));
 }
 
 TEST_CASE("an option that a component requires is missed") {

@@ -25,9 +25,10 @@ TEST_CASE("device_pool takes auto, a count, devices, or equal groups of them") {
   CHECK(contains(said("device_pool = 1.5"), "not 1.5"));
   CHECK(contains(said("device_pool = []"), "the list is empty"));
   CHECK(contains(said("device_pool = [[]]"), "the group is empty"));
-  CHECK(contains(said("device_pool = [[0], [1, 2]]"), "x.toml:3:21: \"device_pool\": every group must have as many"));
-  CHECK(contains(said("device_pool = [0, [1]]"), "side by side"));
-  CHECK(contains(said("device_pool = [0, \"cpu\"]"), "CPUs and GPUs stand in one pool"));
+  CHECK(
+      contains(said("device_pool = [[0], [1, 2]]"), "x.toml:3:21: \"device_pool\": the groups must have equal sizes"));
+  CHECK(contains(said("device_pool = [0, [1]]"), "the list mixes devices and groups of devices"));
+  CHECK(contains(said("device_pool = [0, \"cpu\"]"), "the pool mixes CPUs and GPUs"));
   CHECK(contains(said("device_pool = [0, 1, 0]"), "x.toml:3:22: \"device_pool\": GPU 0 is named twice"));
   CHECK(contains(said("device_pool = [[0, 1], [1, 2]]"), "GPU 1 is named twice"));
   CHECK(contains(said("device_pool = [-1]"), "not -1"));
@@ -87,9 +88,8 @@ TEST_CASE("a metric in the list is one that there is, or one of a family") {
 }
 
 TEST_CASE("a metric of held out samples needs some") {
-  CHECK(
-      contains(said("checkpoint.metric = \"val_loss\""), "x.toml:3:21: \"val_loss\" needs samples that are held out"));
-  CHECK(contains(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0"), "needs samples that are held out"));
+  CHECK(contains(said("checkpoint.metric = \"val_loss\""), "x.toml:3:21: \"val_loss\" needs held-out samples"));
+  CHECK(contains(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0"), "needs held-out samples"));
   CHECK(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0.1") == "");
   CHECK(said("checkpoint.metric = \"train_loss\"") == "");
 }

@@ -80,12 +80,11 @@ TEST_CASE("warmup and warmup_steps together are an error") {
 
 TEST_CASE("a rule that follows a metric of validation needs one, and a metric that there is") {
   CHECK(contains(complaint("[stop]\nmetric = \"val_loss\"\npatience = 2"),
-                 "x.toml:4:10: \"val_loss\" needs samples that are held out"));
+                 "x.toml:4:10: \"val_loss\" needs held-out samples"));
   CHECK(contains(complaint("[stop]\nmetric = \"val_los\""), "did you mean \"val_loss\"?"));
   CHECK(complaint("[stop]\npatience = 2") == "");
   CHECK(complaint("[stop]\nmetric = \"val_loss\"\npatience = 2\n[validation]\nsplit = 0.5") == "");
-  CHECK(
-      contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_loss\""), "needs samples that are held out"));
+  CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_loss\""), "needs held-out samples"));
   CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_los\"\n[validation]\nsplit = 0.5"),
                  "there is no metric \"val_los\""));
   CHECK(complaint("[scheduler]\nname = \"plateau\"") == "");

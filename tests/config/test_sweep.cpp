@@ -67,7 +67,8 @@ TEST_CASE("what varies is a list or a range, of a key that is known") {
   CHECK(contains(told_of_sweep(in + "batch_size = []"), "has no values"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 3 }"), "\"sweep.parameters.batch_size.max\" is missing"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 3, max = 3 }"), "min must be less than max"));
-  CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "begins above 0"));
+  CHECK(
+      contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "min must be above 0"));
   CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }"),
                  "did you mean \"log\"?"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 0, max = 8 }"),
@@ -90,7 +91,7 @@ TEST_CASE(
   const std::string held_out = "metrics = [\"auroc\", \"error_rate\"]\nvalidation.split = 0.1\n[sweep]\nmetric = ";
   CHECK(sweep_of(held_out + "\"val_auroc\"\n" + in).sweep.metric.cost(0.75) == -0.75);
   CHECK(sweep_of(held_out + "\"val_error_rate\"\n" + in).sweep.metric.cost(0.75) == 0.75);
-  CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
+  CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs held-out samples"));
   // No value that is allowed is an empty text.
   for (const char* key : {"metric", "goal"}) {
     for (const char* value : {"\"\"", "\"wrong\""}) {
@@ -135,7 +136,7 @@ TEST_CASE("a range with steps has the values from min on, up to the last one tha
                                   "{ min = 2, max = 9, step = 0.5 }", "{ min = 2.5, max = 9, step = 1 }"}) {
     CHECK(contains(told_of_sweep(in + "batch_size = " + range), "step must be an integer"));
   }
-  CHECK(contains(told_of_sweep(in + "batch_size = { min = 2, max = 9, step = 1, scale = \"log\" }"), "has no step"));
+  CHECK(contains(told_of_sweep(in + "batch_size = { min = 2, max = 9, step = 1, scale = \"log\" }"), "takes no step"));
 }
 
 TEST_CASE("values drawn from a range are in it, integers where the key takes those") {

@@ -62,11 +62,11 @@ TEST_CASE("IDX files that are none, are cut off, or do not belong together are r
   folder.write("labels", idx_file({2, 1}, {3, 1}));
   CHECK(contains(folder.error(), "labels: holds numbers of shape [2, 1], which are no labels"));
   folder.write("labels", idx_file({2}, {3, 1}, 0xd));
-  CHECK(contains(folder.error(), "labels: holds numbers that are not of 8 bits"));
+  CHECK(contains(folder.error(), "labels: contains numbers that are not 8 bits wide"));
   folder.write("labels", "\x89PNG");
-  CHECK(contains(folder.error(), "labels: is no IDX file"));
+  CHECK(contains(folder.error(), "labels: is not an IDX file"));
   folder.write("labels", idx_file({2}, {3}));
-  CHECK(contains(folder.error(), "labels: its header says 2 bytes of numbers, the file has 1"));
+  CHECK(contains(folder.error(), "labels: its header says 2 bytes of numbers, but the file has 1"));
   folder.write("labels", idx_file({2}, {3, 1, 1}));
   CHECK(contains(folder.error(), "the file has more"));
   const std::string packed = gzip_file(idx_file({2}, {3, 1}));
@@ -77,7 +77,7 @@ TEST_CASE("IDX files that are none, are cut off, or do not belong together are r
   folder.write("images", idx_file({4000000000, 4000000000, 4}, ""));
   CHECK(contains(folder.error(), "images: its shape is too large"));
   folder.write("images", idx_file({40000, 40000, 4}, ""));
-  CHECK(contains(folder.error(), "images: its header says 6400000000 bytes of numbers, the file has less"));
+  CHECK(contains(folder.error(), "images: its header says 6400000000 bytes of numbers, but the file has less"));
 }
 
 TEST_CASE("a class that the training data do not have is refused") {

@@ -17,7 +17,7 @@ std::size_t size_in_jpeg(const std::string& file) { return file.find("\xff\xc0")
 TEST_CASE("what is no image is refused by its name") {
   CHECK(contains(refusal_of(""), "is empty"));
   CHECK(contains(refusal_of(""), "image"));
-  CHECK(contains(refusal_of("GIF89a and so on"), "is no JPEG, PNG or WebP image"));
+  CHECK(contains(refusal_of("GIF89a and so on"), "is not a JPEG, PNG or WebP image"));
   for (const char* begin : {"\xff\xd8\xff", "\x89PNG\r\n\x1a\n", "RIFF\x08"}) CHECK(refusal_of(begin) != "");
 }
 

@@ -159,12 +159,13 @@ def check_program_refusals():
     with open("t.toml", "w") as out:
         out.write(TOML)
     cases = [
-        ("Cond", True, [], ["control flow that depends on data", "in models.py, line", "return torch.cond("]),
+        ("Cond", True, [], ["data-dependent control flow", "in models.py, line", "return torch.cond("]),
         ("Custom", True, [], ['custom operator "torch.ops.mine.twice.default"', "in models.py, line"]),
         ("Dictionary", True, [], ['a dict without "logits"; it has: scores, inputs']),
-        ("Depth", True, [], ["aten.rand in evaluation, too", "in models.py, line", "model.eval"]),
+        ("Depth", True, [], ["aten.rand even in evaluation", "in models.py, line", "model.eval"]),
         ("Plain", False, [], ["last batch of training has 2 samples", "for batches of 4", "drop_last_batch"]),
-        ("Mean", True, [], ['changes the tensor "mean" of the model in evaluation', "in models.py, line", "model.eval"]),
+        ("Mean", True, [],
+         ['changes the tensor "mean" of the model even in evaluation', "in models.py, line", "model.eval"]),
         ("Plain", True, ["--set", 'dataset.inputs="wide.npy"'], ["of shape [1 to 64, 4]", "gives ["]),
     ]
     for name, batch, more, expected in cases:

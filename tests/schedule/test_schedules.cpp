@@ -47,7 +47,7 @@ TEST_CASE("multistep changes lr after each milestone, which count from the run's
 TEST_CASE("a part of the run that counts epochs is refused where the dataset has none") {
   const config::Value options = {{"warmup", "2 epochs"}};
   const std::string error = error_of([&] { schedulers().build("cosine", options, {.lr = 1, .steps = 8}); });
-  CHECK(contains(error, "scheduler.warmup: counts epochs, and the dataset has none"));
+  CHECK(contains(error, "scheduler.warmup: counts epochs, but the dataset has none"));
 }
 
 }  // namespace ddp::schedule

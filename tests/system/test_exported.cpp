@@ -129,7 +129,7 @@ TEST_CASE("export refuses an archive that is not the one that was trained, and l
   check_export_fails("out.safetensors", "applies only to a .pt2 file", "--eval");
   CHECK(visible_files(w.folder()) == before);
   w.write("net.pt2", exported_model({{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.other\""}}));
-  check_export_fails("out.pt2", "is not the archive that was trained: the run has the weight \"fc.bias\"");
+  check_export_fails("out.pt2", "is not the archive of this run: the run has the weight \"fc.bias\"");
   fs::remove(w.folder() / "net.pt2");
   check_export_fails("out.pt2", "net.pt2");
 }

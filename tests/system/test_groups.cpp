@@ -36,7 +36,7 @@ TEST_CASE("a mistake in a group of parameters is told at its line, with what is 
   CHECK(contains(refused_groups("[[groups]]\nmatch = \"0.*\"\namsgrad = true\n"), "unknown key \"amsgrad\""));
   CHECK(contains(refused_groups("[[groups]]\nmomentum = 0.9\n"), "\"groups[0].match\" is missing"));
   CHECK(contains(refused_groups("[[groups]]\nmatch = []\n"), "\"groups[0].match\" is empty"));
-  CHECK(contains(refused_groups("[[groups]]\nmatch = \"ndim<two\"\n"), "has a condition that is none: \"ndim<two\""));
+  CHECK(contains(refused_groups("[[groups]]\nmatch = \"ndim<two\"\n"), "has an invalid condition: \"ndim<two\""));
   const std::string unmatched = refused_groups("[[groups]]\nmatch = \"*.bias\"\n[[groups]]\nmatch = \"layer1.*\"\n");
   CHECK(contains(unmatched, "\"layer1.*\" matches no parameter of the model"));
   CHECK(contains(unmatched, "match = \"layer1.*\""));

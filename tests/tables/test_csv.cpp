@@ -92,7 +92,7 @@ TEST_CASE("Names of columns stay as they stand") {
 }
 
 TEST_CASE("Two columns of one name, a column that does not exist, and an empty file are refused") {
-  CHECK(contains(csv_error("a,b,a\n1,2,3\n"), "columns 1 and 3 have one name: \"a\""));
+  CHECK(contains(csv_error("a,b,a\n1,2,3\n"), "columns 1 and 3 have the same name: \"a\""));
   const std::string missing = csv_error("x,y\n1,2\n");
   CHECK(contains(missing, "t.csv: has no columns \"a\", \"b\""));
   CHECK(contains(missing, "its columns: \"x\", \"y\""));
@@ -107,8 +107,8 @@ TEST_CASE("A CSV of a header alone has no rows") {
 
 TEST_CASE("A ragged row is named with its line and what the header has") {
   const std::string text = csv_error("a,b\n1,2\n\"3\n\",4\n5\n6,7,8\n");
-  CHECK(contains(text, "t.csv:5: has 1 cell, the header has 2"));
-  CHECK(contains(text, "t.csv:6: has 3 cells, the header has 2"));
+  CHECK(contains(text, "t.csv:5: has 1 cell, but the header has 2"));
+  CHECK(contains(text, "t.csv:6: has 3 cells, but the header has 2"));
   // The other mistake of the file is told too.
   CHECK(contains(text, "t.csv:3: column \"a\": \"3?\" is not a number"));
 }
@@ -144,7 +144,7 @@ TEST_CASE("A gzip file is unpacked; one that is cut off or is none is refused") 
   CHECK(rows_of(packed, {}, kAB) == csv_rows(content));
   std::filesystem::resize_file(packed, std::filesystem::file_size(packed) / 2);
   CHECK(contains(error_of([&] { rows_of(packed, {}, kAB); }), "t.csv.gz"));
-  CHECK(contains(error_of([&] { rows_of(folder.write("plain.csv.gz", content), {}, kAB); }), "is no gzip file"));
+  CHECK(contains(error_of([&] { rows_of(folder.write("plain.csv.gz", content), {}, kAB); }), "is not a gzip file"));
 }
 
 TEST_CASE("A pipe, a folder and a file that does not exist are refused at once") {

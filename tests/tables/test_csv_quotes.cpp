@@ -25,7 +25,7 @@ TEST_CASE("Cells in quotes may hold line breaks and delimiters") {
 }
 
 TEST_CASE("A quoted cell that is never closed is named with the line where it begins") {
-  CHECK(contains(csv_error("a,b\n1,2\n3,\"4\n5,6\n"), "t.csv:3: a quoted cell begins here and is never closed"));
+  CHECK(contains(csv_error("a,b\n1,2\n3,\"4\n5,6\n"), "t.csv:3: a quoted cell begins here but is never closed"));
 }
 
 TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes, and with a quote in them") {

@@ -177,15 +177,15 @@ TEST_CASE("A column of lists or structs is refused by its name where it is wante
                               {"s", column(arrow::struct_({arrow::field("x", arrow::int8())}), "[{\"x\": 1}, null]")},
                               {"a", column(arrow::int8(), "[1, 2]")}});
   CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1"}, {"2"}});
-  CHECK(contains(columnar_error(*content, {{"l"}}), "column \"l\" holds cells of type list"));
-  CHECK(contains(columnar_error(*content, {{"s", CellType::text}}), "column \"s\" holds cells of type struct"));
+  CHECK(contains(columnar_error(*content, {{"l"}}), "column \"l\" contains cells of type list"));
+  CHECK(contains(columnar_error(*content, {{"s", CellType::text}}), "column \"s\" contains cells of type struct"));
   CHECK(contains(columnar_error(*table({{"d", column(arrow::date32(), "[1]")}}), {{"d"}}), "are no numbers"));
 }
 
 TEST_CASE("Columns that a Parquet file lacks and names that it has twice are refused") {
   const auto one = column(arrow::int8(), "[1]");
   CHECK(contains(columnar_error(*table({{"x", one}}), {{"y"}}), "has no column \"y\""));
-  CHECK(contains(columnar_error(*table({{"x", one}, {"x", one}}), {{"x"}}), "columns 1 and 2 have one name"));
+  CHECK(contains(columnar_error(*table({{"x", one}, {"x", one}}), {{"x"}}), "columns 1 and 2 have the same name"));
 }
 
 TEST_CASE("A Parquet or Feather file that is cut off, or is something else, is refused") {
@@ -216,7 +216,7 @@ TEST_CASE("JSON lines: the columns are those of the first lines, in their order;
   CHECK(opened->columns()[1].type == CellType::text);
   CHECK(rows_of(*opened, {{"a", CellType::text}, {"b"}, {"c"}, {"b", CellType::text}}) ==
         Rows{{"x", "1", "?", "1"}, {"?", "?", "1", "?"}, {"?", "2.5", "?", "2.5"}});
-  CHECK(contains(error_of([&] { opened->read({{"d"}}); }), "column \"d\" holds cells of type list"));
+  CHECK(contains(error_of([&] { opened->read({{"d"}}); }), "column \"d\" contains cells of type list"));
 }
 
 TEST_CASE("Whole numbers of JSON lines may be followed by others behind the first lines") {
@@ -232,9 +232,9 @@ TEST_CASE("A bad line of JSON lines is named: no object, no JSON, a cell of anot
   while (content.size() < 2 << 20) content += "{\"a\": 1}\n";
   const auto line = std::to_string(std::count(content.begin(), content.end(), '\n') + 1);
   CHECK(contains(jsonl_error(content + "{\"a\": \"red\"}\n"), "t.jsonl:" + line + ": column \"a\": \"red\" is text"));
-  CHECK(contains(jsonl_error(content + "[1]\n"), "t.jsonl:" + line + ": is no JSON object"));
+  CHECK(contains(jsonl_error(content + "[1]\n"), "t.jsonl:" + line + ": is not a JSON object"));
   CHECK(contains(jsonl_error(content + "{\"a\": }\n"), "t.jsonl:" + line + ":"));
-  CHECK(contains(jsonl_error("[1]\n"), "t.jsonl:1: is no JSON object"));
+  CHECK(contains(jsonl_error("[1]\n"), "t.jsonl:1: is not a JSON object"));
   CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\"\n"), "t.jsonl:2:"));
   CHECK(contains(jsonl_error("\n"), "is empty"));
   CHECK(contains(jsonl_error("{\"b\": 1}\n"), "has no column \"a\""));

@@ -24,8 +24,9 @@ TEST_CASE("char names a character that the training text has not, and where it s
   const auto tokenizer = char_of("abc ");
   CHECK(contains(error_of([&] { ids_of(*tokenizer, "ab é"); }), "a.txt: byte 3: the character \"é\" (U+00E9)"));
   CHECK(contains(error_of([&] { ids_of(*tokenizer, "ab\x07"); }), "the character U+0007 does not occur"));
-  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{4}); }), "4 is none of the 4 characters"));
-  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{-1}); }), "-1 is none"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{4}); }),
+                 "4 is not an id of the 4 characters"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{-1}); }), "-1 is not"));
 }
 
 TEST_CASE("a text that is not UTF-8 is refused with file and byte") {
@@ -65,7 +66,7 @@ TEST_CASE("byte takes any bytes, and gives them back") {
   CHECK(ids[255] == (255 * 7) % 256);
   CHECK(tokenizer->vocab_size() == 256);
   CHECK(tokenizer->decode(ids) == bytes);
-  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{256}); }), "256 is no byte"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{256}); }), "256 is not a byte"));
 }
 
 TEST_CASE("a tokenizer that preprocessing.json kept encodes as the one that was made for the text") {

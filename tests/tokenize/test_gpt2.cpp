@@ -165,7 +165,7 @@ TEST_CASE("a folder that holds no tokenizer is refused with file and line") {
   for (const char* line : {"a", "a b c", " a b", "a ", "\xFF b"}) {
     folder.write("merges.txt", merges + line + "\n");
     INFO(line);
-    CHECK(contains(refusal(folder), "merges.txt:3: is no merge"));
+    CHECK(contains(refusal(folder), "merges.txt:3: is not a merge"));
   }
   folder.write("merges.txt", merges + "a b\n");
   CHECK(contains(refusal(folder), "has the merge \"a b\" twice"));
@@ -176,7 +176,7 @@ TEST_CASE("a folder that holds no tokenizer is refused with file and line") {
                                  "{\"a\": 0, \"b\": 0}", "{\"\": 0}", "{\"a\": 0, \"a\": 1}", "{}"}) {
     folder.write("vocab.json", vocabulary);
     INFO(vocabulary);
-    CHECK(contains(refusal(folder), "vocab.json: is no vocabulary"));
+    CHECK(contains(refusal(folder), "vocab.json: is not a vocabulary"));
   }
   folder.write("vocab.json", "{\"a\": 0}");
   CHECK(contains(refusal(folder), "lacks the token \"Ā\""));
