@@ -48,7 +48,7 @@ config::Component dataset_to_measure(const config::Experiment& experiment);
 bool has_own_transforms(const config::Experiment& experiment, const config::Component& dataset);
 
 // Returns all that build_sets() needs to build the same sets without reading files: tensors of the datasets, samples,
-// and the preprocessing. Throws ddp::Error (usage) if a dataset does not support it.
+// and the preprocessing.
 NamedTensors hold(const Sets& sets);
 
 // Returns at most the first `most` samples of a set. A dataset that generates samples generates `most` samples.

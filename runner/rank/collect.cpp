@@ -159,7 +159,7 @@ void collect(const CollectRequest& request, const Task& t, const TakeReply&) {
 }
 
 const bool collect_registered =
-    verbs().add<CollectRequest>(CollectRequest::kVerb, "writes what ranks have predicted", collect);
+    verbs().add<CollectRequest>(CollectRequest::kVerb, "writes the predictions of the ranks", collect);
 
 }  // namespace
 }  // namespace ddp::rank

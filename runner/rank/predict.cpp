@@ -60,7 +60,7 @@ class Answering {
       const auto size = model.options.find("in_features");
       const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
       throw usage_error("has rows of shape " + shapes + ", which the model \"" + model.name + "\"" + takes +
-                            " does not take: " + error.msg(),
+                            " does not accept: " + error.msg(),
                         rows_.file);
     }
   }
