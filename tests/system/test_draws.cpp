@@ -92,7 +92,7 @@ TEST_CASE("plan --draws tells of training samples alone, by their numbers in the
 TEST_CASE("plan --draws refuses data that draw nothing, a sweep, and a page beside it") {
   const Workspace w;
   w.write("pairs.toml", kSmall);
-  check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1"}, "draws nothing for a sample");
+  check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1"}, "makes no random draws for its samples");
   w.write("swept.toml", "extends = \"pairs.toml\"\nsweep = { method = \"grid\", parameters = { seed = [1, 2] } }\n");
   check_draws_refused(w, {"plan", "swept.toml", "--draws", "1"}, "is a sweep, but --draws shows");
   check_draws_refused(w, {"plan", "pairs.toml", "--draws", "0"}, "--draws");

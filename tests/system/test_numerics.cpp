@@ -73,7 +73,7 @@ TEST_CASE("an average that is turned on begins with the next weights, and is tol
   const Outcome on = f.resume({"small", "--from", "8", "--set", "ema.every=4"});
   INFO(on.err);
   REQUIRE(on.code == 0);
-  CHECK(contains(on.err, "the average of the weights begins with those of step 12"));
+  CHECK(contains(on.err, "the average of the weights begins at step 12"));
   CHECK(text_of(f.run.checkpoint(12) / "ema.safetensors") == text_of(f.run.checkpoint(12) / "model.safetensors"));
   CHECK(rules_of(f.run).at("ema").at("updates") == 2);
   const Outcome off = f.resume({"small", "--from", "12", "--set", "ema.every=0"});

@@ -118,7 +118,7 @@ TEST_CASE("a source that registers a name which is taken, or that crashes when i
   w.write("own.cpp", own_model() +
                          "#include <stdexcept>\nconst int thrown = [] { throw std::runtime_error(\"no luck\"); "
                          "return 1; }();\n");
-  check_source_refused(w, {"own.cpp", "it throws while it is loaded: no luck"});
+  check_source_refused(w, {"own.cpp", "throws an exception during loading: no luck"});
   w.write("own.cpp", own_model() + "#include <csignal>\nconst int crashed = raise(SIGSEGV);\n");
   check_source_refused(w, {"own.cpp", "signal 11"});
 }

@@ -155,7 +155,7 @@ TEST_CASE("ranks that cannot load what their sources were compiled into say why 
   const SourcesWorkspace w;
   w.write("own.cpp", own_model("at::tanh", kSpoils));
   check_ends_well(w.run({"validate", "own.toml"}));
-  check_ranks_cannot_load(w, "throw", "it throws while it is loaded: no luck");
+  check_ranks_cannot_load(w, "throw", "throws an exception during loading: no luck");
   check_ranks_cannot_load(w, "remove", "plugin.so: cannot open shared object file");
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("a configuration that was refused is refused again, also in a new try"
   const std::vector<std::string> wrong{"--set", "model.in_features=5"};
   const Outcome first = p.plan(wrong);
   CHECK(first.code == 2);
-  CHECK(contains(first.err, "does not take what the dataset"));
+  CHECK(contains(first.err, "does not accept inputs of the dataset"));
   CHECK(p.plan(wrong).err == first.err);
   CHECK(p.plan_without_child(wrong).code == 1);
 }

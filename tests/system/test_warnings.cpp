@@ -101,8 +101,8 @@ TEST_CASE("a cosine run that is extended says how lr goes on, as metrics.jsonl t
   const Outcome longer = f.resume({"small", "--set", "epochs=8"});
   INFO(longer.err);
   REQUIRE(longer.code == 0);
-  CHECK(contains(longer.err, "warning: the schedule \"cosine\" is now over 8 epochs (56 steps): lr goes on at " +
-                                 lr_of(f.run, 29) + " (the schedule before gave 1e-05 for this step), and ends at " +
+  CHECK(contains(longer.err, "warning: the schedule \"cosine\" now covers 8 epochs (56 steps): lr continues at " +
+                                 lr_of(f.run, 29) + " (the old schedule gave 1e-05 for this step) and ends at " +
                                  lr_of(f.run, 56)));
   CHECK_FALSE(contains(f.resume({"small", "--set", "log.every=2"}).err, "lr goes on"));
 }
@@ -115,8 +115,8 @@ TEST_CASE("the lr after a resume with other ranks inside an epoch is the one tha
   REQUIRE(longer.code == 0);
   const std::int64_t steps = f.run.last_step();
   CHECK(f.run.has_each_step_once(steps));
-  CHECK(contains(longer.err, "is now over 8 epochs (" + std::to_string(steps) + " steps): lr goes on at " +
-                                 lr_of(f.run, 18) + " (the schedule before gave 0 for this step), and ends at " +
+  CHECK(contains(longer.err, "now covers 8 epochs (" + std::to_string(steps) + " steps): lr continues at " +
+                                 lr_of(f.run, 18) + " (the old schedule gave 0 for this step) and ends at " +
                                  lr_of(f.run, steps)));
 }
 

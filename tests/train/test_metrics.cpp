@@ -157,7 +157,7 @@ TEST_CASE("without the key metrics the accuracy is measured where targets are cl
 TEST_CASE("a metric that does not fit loss and targets is refused with those that do") {
   const Measures r2(experiment_with("r2"));
   const std::string error = error_of([&] { r2.require(numbers({1, 2, 3, 4}, {1, 4}), classes({1}, {1})); });
-  CHECK(error.find("what can be measured here: loss, accuracy, auroc") != std::string::npos);
+  CHECK(error.find("metrics for these targets: loss, accuracy, auroc") != std::string::npos);
   const Measures top(experiment_with("top2"));
   CHECK_THROWS_AS(top.require(numbers({1, 2}, {1, 2}), classes({1}, {1})), Error);
   CHECK_NOTHROW(top.require(numbers({1, 2, 3}, {1, 3}), classes({1}, {1})));

@@ -106,7 +106,7 @@ TEST_CASE("an optimizer says how many tensors of a parameter's size it keeps") {
 TEST_CASE("state that does not fit the optimizer or its parameters is refused, and the remedy is told") {
   Trained trained(kMomentum);
   const auto refusal = [&](const NamedTensors& state) { return error_of([&] { trained.optimizer->load(state); }); };
-  const std::string remedy = "go on with the optimizer and model that it was saved with";
+  const std::string remedy = "use the optimizer and model that it was saved with";
   for (const char* name : {"state.weight.exp_avg", "state.other.momentum_buffer", "weight", "nothing.of.ours"}) {
     INFO(name);
     const std::string text = refusal({{name, at::zeros({19})}});

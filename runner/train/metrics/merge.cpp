@@ -13,7 +13,7 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-// The numbers of every rank, as many on each.
+// Gathers the numbers of every rank. All ranks have the same count.
 std::vector<at::Tensor> numbers_of_ranks(const dist::Group& group, const Counts& mine) {
   const at::Tensor sent = at::empty({static_cast<std::int64_t>(mine.size())}, at::kLong);
   if (!mine.empty()) std::memcpy(sent.mutable_data_ptr(), mine.data(), mine.size() * sizeof(std::int64_t));
@@ -30,7 +30,7 @@ Counts sums_of(const dist::Group& group, const Counts& mine) {
   return sums;
 }
 
-// The greatest of each number over all ranks. A rank without a batch has not seen how many classes there are.
+// The maximum of each number over all ranks. A rank without a batch does not know the number of classes.
 Counts greatest_of(const dist::Group& group, const Counts& mine) {
   if (mine.empty()) return {};
   Counts greatest(mine.size(), 0);
@@ -41,14 +41,14 @@ Counts greatest_of(const dist::Group& group, const Counts& mine) {
   return greatest;
 }
 
-// How many keys of a class each rank has; `of_ranks` has the sizes of all classes, of each rank.
+// The number of keys of a class on each rank; `of_ranks`: for each rank the sizes of all classes.
 Counts sizes_of_class(const std::vector<at::Tensor>& of_ranks, std::size_t at) {
   Counts sizes;
   for (const at::Tensor& one : of_ranks) sizes.push_back(one.const_data_ptr<std::int64_t>()[at]);
   return sizes;
 }
 
-// All ranks' keys, where this rank is the one to rank them; the memory of what was received is free then.
+// Returns the keys of all ranks if this rank sorts them (`wanted`), else none. Frees the received tensors.
 std::vector<std::uint64_t> keys_of_all(const dist::Group& group, const std::vector<std::uint64_t>& mine,
                                        const Counts& sizes, bool wanted) {
   const std::int64_t longest = std::max<std::int64_t>(1, *std::max_element(sizes.begin(), sizes.end()));
@@ -106,7 +106,7 @@ void Merge::pairs(std::vector<Statistics>& of_metrics) const {
 
 void Merge::pairs(Statistics& one, std::size_t classes) const {
   one.keys_.resize(classes);
-  Counts mine_of;  // a class may have more scores than another
+  Counts mine_of;  // the number of scores differs between classes
   for (const auto& keys : one.keys_) mine_of.push_back(static_cast<std::int64_t>(keys.size()));
   const std::vector<at::Tensor> sizes = numbers_of_ranks(group_, mine_of);
   const std::size_t ranks = sizes.size();

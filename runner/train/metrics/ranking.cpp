@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kDigitBits = 11;
 constexpr std::size_t kDigits = 1U << kDigitBits;
 constexpr unsigned kPasses = 6;
-// Fewer keys are sorted faster by comparisons.
+// Below this number of keys, a comparison sort is faster.
 constexpr std::size_t kFew = 4096;
 
 std::size_t digit(std::uint64_t key, unsigned pass) { return key >> (pass * kDigitBits) & (kDigits - 1); }
@@ -25,7 +25,7 @@ void sort_by_digits(std::vector<std::uint64_t>& keys) {
   std::vector<std::uint64_t> sorted(keys.size());
   for (unsigned pass = 0; pass < kPasses; ++pass) {
     auto& places = counts[pass];
-    if (places[digit(keys[0], pass)] == keys.size()) continue;  // all have the same digit
+    if (places[digit(keys[0], pass)] == keys.size()) continue;  // all keys have the same digit
     std::size_t next = 0;
     for (std::size_t& place : places) next += std::exchange(place, next);
     for (const std::uint64_t key : keys) sorted[places[digit(key, pass)]++] = key;
@@ -36,7 +36,7 @@ void sort_by_digits(std::vector<std::uint64_t>& keys) {
 }  // namespace
 
 std::uint64_t ranking_key(double score, bool positive) {
-  // -0.0 is 0.0; the sign bit is then free for the shift.
+  // Adding 0.0 turns -0.0 into 0.0, so the sign bit is 0 and may be shifted out.
   return std::bit_cast<std::uint64_t>(score + 0.0) << 1 | static_cast<std::uint64_t>(positive);
 }
 
