@@ -4,7 +4,7 @@
 
 namespace ddp::dist {
 
-TEST_CASE("slots that nobody used while the points of all ranks came round are free") {
+TEST_CASE("slots that nobody used while the points of all ranks wrapped around are free") {
   const SharedMapping memory(8u << 20);
   all_well(2, [&](int rank, c10d::ProcessGroup&) {
     SharedPage page(memory.data(), memory.size(), rank, 2, 0);

@@ -1,4 +1,4 @@
-// A checkpoint's state.json, as a rank reads it and as the parent does.
+// A checkpoint's state.json, as a rank and as the parent read it.
 #include <optional>
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 namespace ddp::fuzz {
 namespace {
 
-// The error's text, fit for a terminal.
+// Requires that the error's text is safe for a terminal.
 template <class Read>
 auto read(Read what) -> std::optional<decltype(what())> {
   try {
@@ -21,7 +21,7 @@ auto read(Read what) -> std::optional<decltype(what())> {
   }
 }
 
-// A checkpoint with this state.json and COMPLETE for it.
+// A checkpoint with this state.json and a matching COMPLETE.
 std::filesystem::path checkpoint_with(const std::string& text) {
   static const std::filesystem::path others[] = {scratch_file("model.safetensors", "m"),
                                                  scratch_file("optimizer.safetensors", "o")};
