@@ -1,4 +1,4 @@
-"""One process that splits each batch over several devices, as torch.nn.DataParallel does."""
+"""One process that splits each batch over several devices like torch.nn.DataParallel."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Frozen parameters: the same bits as Python's DDP and optimizer over the parameters that are left."""
+"""Frozen parameters: the same bits as Python's DDP and optimizer over the remaining parameters."""
 
 import sys
 

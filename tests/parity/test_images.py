@@ -1,17 +1,17 @@
-"""ResNets and the vision transformer: the same parameters and buffers as torchvision's models under Python's DDP, and the
-same losses, from the first weights on."""
+"""ResNets and the vision transformer: the same first weights, parameters, buffers and losses as torchvision's models
+under Python's DDP."""
 
 import os
 import subprocess
 import sys
 import tempfile
 
-from parity import case, check  # before numpy: it keeps that from starting threads
+from parity import case, check  # before numpy: it keeps numpy from starting threads
 
 import numpy as np
-import torchvision  # noqa: F401 (else each forked rank would import it: 2 s)
+import torchvision  # noqa: F401 (otherwise each forked rank would import it: 2 s)
 
-ROWS = 20  # of these 4 are held out, and the last batch is short
+ROWS = 20  # 4 of them are held out, and the last batch is short
 CLASSES = 5
 
 

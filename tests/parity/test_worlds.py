@@ -1,4 +1,4 @@
-"""One to four ranks: sizes that do not divide, accumulation and its left-over, drop_last, several buckets."""
+"""One to four ranks: sizes that do not divide, accumulation with a rest, drop_last, several buckets."""
 
 import sys
 
@@ -13,7 +13,7 @@ def mlp(inputs, hidden, outputs):
     return {"name": "mlp", "in_features": inputs, "hidden": hidden, "out_features": outputs}
 
 
-# More than one bucket of gradients: the first holds 1 MiB, the others 25.
+# More than one bucket of gradients: the first one holds 1 MiB, the others 25 MiB.
 OVER_1_MIB = {"model": mlp(20, [500, 520], 4), "epochs": 1}
 OVER_25_MIB = {
     "model": mlp(256, [2560, 2400], 8),

@@ -1,4 +1,5 @@
-"""A refusal of the file system is told with the act and the path: no library's exception reaches the user as it is."""
+"""An error of the file system is reported with the act and the path: no exception of a library reaches the user
+unchanged."""
 
 import shutil
 
@@ -6,7 +7,7 @@ from program import PROGRAM, Folder
 
 LONG = "x" * 300
 
-# Results roots that cannot be one.
+# Results roots that are not folders.
 BAD_ROOTS = {
     "a file": ("file", "Not a directory"),
     "below a file": ("file/below", "Not a directory"),
@@ -19,7 +20,7 @@ TRAINING = (["run", "../tiny.toml"], ["run", "../tiny.toml", "--run-id", "q"], [
 LOOKING = (["show", "latest"], ["show", "tiny"], ["resume", "tiny"], ["list", "tiny"], ["compare", "a", "b"],
            ["diff", "a", "b"], ["report", "tiny"])
 
-# Each row: a path in the results that something else occupies, and the commands that meet it with their messages.
+# Each row: a path in the results that another kind of file occupies, and the commands that meet it with their messages.
 IN_THE_WAY = [
     ("tiny/r1/metrics.jsonl", [(["resume", "tiny", "--set", "steps=4"], 2, "metrics.jsonl"),
                                (["show", "tiny"], 0, ""), (["list"], 0, ""), (["report", "tiny"], 0, "metrics.jsonl")]),
@@ -94,7 +95,7 @@ def a_working_folder_that_is_deleted():
         for command in (["validate", f"{files}/tiny.toml"], ["schema"], ["models"], ["completion", "bash"],
                         ["slurm", f"{files}/tiny.toml", "--output", "-", f"--results={results}"]):
             assert in_no_folder(*command)[0] == 0, command
-        # LibTorch does not load without a working folder.
+        # LibTorch does not load without a working directory.
         for command in (["run", f"{files}/tiny.toml"], ["sweep", f"{files}/s.toml"], ["plan", f"{files}/tiny.toml"],
                         ["resume", "tiny", "--set", "steps=4"], ["resume", "s"],
                         ["slurm", f"{files}/tiny.toml", "--output", "-", "--results=relative"]):
