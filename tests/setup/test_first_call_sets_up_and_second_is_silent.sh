@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From nothing to a running program with one command, and from then on only the program is heard.
+# One command leads from nothing to a running program; later calls print only the program's output.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 cd "$scratch"

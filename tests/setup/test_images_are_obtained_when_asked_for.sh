@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Only an experiment with images asks for the image library and its packages.
+# Only an experiment with images installs the packages of the image library and builds it.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 library=$checkout/build/release/bin/libddp_images.so
-# dpkg-query of a system that has what $scratch/lacks does not name, and an apt-get that installs all of that.
+# dpkg-query of a system that lacks the packages in $scratch/lacks, and an apt-get that installs all of them.
 mkdir "$scratch/bin"
 cat >"$scratch/bin/dpkg-query" <<FAKE
 #!/bin/sh
@@ -31,7 +31,7 @@ if ((EUID == 0)); then
   chown -R nobody "$checkout" "$scratch/cache"
   printf '%s\n' libpng-dev >"$scratch/lacks"
   rm "$scratch/apt-get.log" "$library"
-  # Without root: what to type.
+  # Without root: the message has the command to type.
   status=0
   setpriv --reuid=nobody --clear-groups env "HOME=$scratch" bash "$checkout/scripts/ddp-exp" --obtain images >"$out" \
     2>"$err" || status=$?

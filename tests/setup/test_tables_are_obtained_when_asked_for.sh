@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The readers of tables are neither fetched nor built until somebody asks for them; from then on every build has them.
+# The readers of tables are fetched and built only on request; from then on every build has them.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 arrow=$cache/arrow-26.0.1 library=$checkout/build/release/bin/libddp_tables.so
