@@ -3,8 +3,8 @@
     cluster.isolate()
     sys.exit(cluster.check([a_promise, …]))
 
-`isolate` moves the test into namespaces of its own: nothing that it starts outlives it, whatever ends it, and two tests
-never meet. Where that cannot be had, the test is skipped.
+`isolate` moves the test into its own namespaces: nothing that it starts outlives it, even if it is killed, and two
+tests never interfere. If the machine cannot provide this, the test is skipped.
 """
 
 import os

@@ -149,12 +149,12 @@ TEST_CASE("collectives other than sums run over Gloo among the ranks of all mach
         require(most.eq(3).all().item<bool>(), "the greatest");
         std::vector<Tensor> sent{at::full({5}, rank)};
         group.broadcast(sent, {.rootRank = 2})->wait();
-        require(sent[0].eq(2).all().item<bool>(), "what rank 2 sent");
+        require(sent[0].eq(2).all().item<bool>(), "the data of rank 2");
         std::vector<std::vector<Tensor>> all(1);
         for (int r = 0; r < kRanks; ++r) all[0].push_back(at::empty({5}, at::kLong));
         std::vector<Tensor> mine{at::full({5}, rank, at::kLong)};
         group.allgather(all, mine)->wait();
-        for (int r = 0; r < kRanks; ++r) require(all[0][r].eq(r).all().item<bool>(), "what each sent");
+        for (int r = 0; r < kRanks; ++r) require(all[0][r].eq(r).all().item<bool>(), "the data of each rank");
       },
       kMachines));
 }

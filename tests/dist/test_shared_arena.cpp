@@ -103,7 +103,7 @@ TEST_CASE(
           if (rank == root) require(at::equal(tensors[0], sum), "the sum on its root");
           tensors[0].copy_(mine);
           group.broadcast(tensors, {.rootRank = root})->wait();
-          require(at::equal(tensors[0], order_values(root, kSize, at::kFloat)), "what the root sent");
+          require(at::equal(tensors[0], order_values(root, kSize, at::kFloat)), "the root's data");
         }
       }
       // Now it has one.
@@ -121,7 +121,7 @@ TEST_CASE(
       const Tensor first = made_in(arena, big);
       const Tensor second = made_in(arena, big);
       require(is_in(*arena, first) && !is_in(*arena, second), "room for one");
-      require(!is_in(*arena, big.clone()), "only what is made for it");
+      require(!is_in(*arena, big.clone()), "only tensors made for the arena");
     }
   });
 }
@@ -138,9 +138,9 @@ TEST_CASE("a tensor for which the kernel has no pages in the arena lies elsewher
     const Tensor little = made_in(arena, at::ones({100 << 10}));  // 400 KiB
     const Tensor much = made_in(arena, at::ones({1 << 20}));      // 4 MiB
     const Tensor little_more = made_in(arena, at::ones({100 << 10}));
-    require(is_in(*arena, little) && !is_in(*arena, much) && is_in(*arena, little_more), "what there are pages for");
+    require(is_in(*arena, little) && !is_in(*arena, much) && is_in(*arena, little_more), "tensors with pages");
     for (const Tensor& tensor : {little, much, little_more}) {
-      require(tensor.sum().item<float>() == static_cast<float>(tensor.numel()), "all of it is there");
+      require(tensor.sum().item<float>() == static_cast<float>(tensor.numel()), "all values are present");
     }
   });
 }

@@ -159,7 +159,7 @@ TEST_CASE("tensors of any strides are reduced and broadcast by their indices") {
     columns.copy_(at::arange(240).view({6, 40}) * (rank + 1));
     all_reduce(group, columns);
     require_equal(columns, at::arange(240).view({6, 40}).to(at::kFloat) * 3, "sum of columns");
-    require(at::equal(whole.slice(1, 0, 3), at::zeros({40, 3})), "what lies between stays");
+    require(at::equal(whole.slice(1, 0, 3), at::zeros({40, 3})), "values between stay unchanged");
     Tensors sent{columns};
     if (rank == 1) columns.zero_();
     group.broadcast(sent, {})->wait();

@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto folder = fuzz::checkpoint_with(text);
   fuzz::require(record::is_complete(folder), "COMPLETE says that state.json is whole");
-  fuzz::require(fuzz::is_showable(record::damage_of(folder)), "what is wrong is fit for a terminal");
+  fuzz::require(fuzz::is_showable(record::damage_of(folder)), "the error is safe for a terminal");
   const auto position = fuzz::read([&] { return record::position_of(folder); });
   const auto state = fuzz::read([&] { return checkpoint::parse_state(text, "state.json"); });
   if (!state) return 0;

@@ -26,7 +26,7 @@ void look_at(const report::Row& row) {
   }
   std::ostringstream json;
   report::print_page_as_json(row, json);
-  require(config::Value::accept(json.str()), "what is printed as JSON is JSON");
+  require(config::Value::accept(json.str()), "output as JSON is JSON");
   for (const std::string& key : report::row_keys({"train_loss", "val_loss", "val_accuracy"}))
     report::value_of(row, key);
 }

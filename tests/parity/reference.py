@@ -79,7 +79,7 @@ def matches(name, patterns):
 
 
 def load_weights(module, path, skip=(), rename=None):
-    """Loads the weights of a file like those of another model in PyTorch."""
+    """Loads the weights of a file into a model that may differ, as usual in PyTorch."""
     weights = safetensors.torch.load_file(path)
     for prefix, replacement in (rename or {}).items():
         weights = {

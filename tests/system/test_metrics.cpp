@@ -125,7 +125,7 @@ TEST_CASE("metrics for numbers are measured on numeric targets") {
   CHECK(std::abs(last.at("val_mse").get<double>() - last.at("val_loss").get<double>()) < 1e-6);
 }
 
-TEST_CASE("a metric that cannot be measured or is not known is an error with those that can") {
+TEST_CASE("a metric that is unknown or cannot be measured is an error with the possible ones") {
   check_metric_refused(kMeasuredClasses, {R"(metrics=["acuracy"])"}, "acuracy", "did you mean \"accuracy\"?");
   check_metric_refused(kMeasuredClasses, {R"(metrics=["topN"])"}, "topN", "with a number for N");
   check_metric_refused(kMeasuredClasses, {R"(metrics=["r2"])"}, "\"r2\" cannot be measured",

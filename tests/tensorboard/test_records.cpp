@@ -92,7 +92,7 @@ TEST_CASE("a record of endless length is not a record") {
   CHECK(records_of(scratch.folder() / "file").empty());
 }
 
-TEST_CASE("a resumed run keeps its past events in one file behind the others, and drops those that it repeats") {
+TEST_CASE("a resumed run keeps its past events in one file behind the others, and drops the events that it repeats") {
   const Scratch scratch;
   const fs::path folder = scratch.folder() / "tensorboard";
   const std::string far_ahead = "events.out.tfevents.8999999998.host.1.0";

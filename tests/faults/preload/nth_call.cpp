@@ -1,13 +1,13 @@
 // Preloaded into ddp-exp: simulates a machine that fails at one moment. The nth call on files below a folder kills the
 // process, fails, or writes only a part. The environment has the settings:
 //
-//   DDP_FAULT_ROOT   the folder, an absolute path; without it nothing is done
-//   DDP_FAULT_ROLE   whose calls count: "parent", or "rank-0", …: the fork that opens logs/rank-0.log
-//   DDP_FAULT_CALLS  which count: "change" (those that change files, or could), or "all" (those that look at them, too)
-//   DDP_FAULT_AT     the number of the first call that is struck, from 1; 0 strikes none
-//   DDP_FAULT_TIMES  how many are struck from there on (1)
-//   DDP_FAULT_DO     "kill", "short" (half of a write), or the number of an error
-//   DDP_FAULT_LOG    where each counted call is written down: "open checkpoints/.step-00000002.tmp/state.json"
+//   DDP_FAULT_ROOT   the folder, an absolute path; without it the library does nothing
+//   DDP_FAULT_ROLE   the process whose calls count: "parent", or "rank-0", …: the fork that opens logs/rank-0.log
+//   DDP_FAULT_CALLS  the counted calls: "change" (calls that change files, or could), or "all" (also calls that read)
+//   DDP_FAULT_AT     the number of the first call that gets the fault, from 1; 0: none
+//   DDP_FAULT_TIMES  the number of calls that get the fault from there on (1)
+//   DDP_FAULT_DO     "kill", "short" (half of a write), or an errno
+//   DDP_FAULT_LOG    a file that lists each counted call: "open checkpoints/.step-00000002.tmp/state.json"
 
 #include <dirent.h>
 #include <dlfcn.h>
