@@ -11,7 +11,7 @@ import sys
 SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
 BUILD = pathlib.Path(os.environ["DDP_EXP"]).parent.parent
 TORCH = pathlib.Path(os.environ["DDP_TORCH"])  # torch/ and nvidia/, with pip's metadata
-PYTHON = "/usr/bin/python3"  # the system's Python, whose pip the set-up uses
+PYTHON = "/usr/bin/python3"  # the system's Python; the set-up installs its pip
 NOBODY = 65534
 # The libraries that a package takes from the system.
 OF_THE_SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libutil.", "libgcc_s.",
