@@ -90,7 +90,7 @@ TEST_CASE(
   CHECK(rows_of(*scaled, {1}).inputs.at(0).second.item<float>() == 0x1p63F);
 }
 
-TEST_CASE("scale leaves targets as they are") {
+TEST_CASE("scale leaves targets unchanged") {
   const ArrayFolder folder;
   const std::string x = folder.write("x.npy", npy_of<std::uint8_t>("|u1", "(2, 2)", {0, 51, 102, 255}));
   const auto dataset = built("npy", {{"inputs", x}, {"targets", x}, {"scale", 1.0 / 255}});

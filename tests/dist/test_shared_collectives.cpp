@@ -18,7 +18,7 @@ const std::vector<std::int64_t> kSizes{0, 1, 7, 1000, 20011, 500009};
 const std::vector<at::ScalarType> kFloating{at::kFloat, at::kDouble, at::kHalf, at::kBFloat16};
 const std::vector<at::ScalarType> kWhole{at::kByte, at::kChar, at::kShort, at::kInt, at::kLong};
 
-// A rank's values: small whole numbers, so that every order of sums is exact in every type.
+// A rank's values: small whole numbers, because these have exact sums in any order and type.
 Tensor values(int rank, std::int64_t size, at::ScalarType type) {
   const Tensor number = (at::arange(size, at::kLong) * (rank + 1) + rank) % 3;
   return type == at::kBool ? number == 1 : number.to(type);

@@ -1,6 +1,6 @@
 """The reference values of the tests of train, models, datasets and schedule are the values that PyTorch computes.
 
-    DDP_VALUES=write scripts/test -R "kept values"     computes them anew and writes tests/*/values/*.json
+    DDP_VALUES=write scripts/test -R "kept values"     computes them again and writes tests/*/values/*.json
 """
 
 import json

@@ -142,7 +142,7 @@ TEST_CASE(
   CHECK(files.front().modified % 1000 != 0);
 }
 
-TEST_CASE("a file whose name is not UTF-8 has a state that JSON can hold and that is always the same") {
+TEST_CASE("a file name that is not UTF-8 has a state that JSON can hold and that is always the same") {
   const Scratch scratch;
   scratch.write("data/\xff.csv", "x");
   config::Experiment experiment;

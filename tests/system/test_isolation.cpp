@@ -135,7 +135,7 @@ TEST_CASE("concurrent runs of one experiment do not collide") {
   CHECK(directories.contains("results/small/" + fs::read_symlink(w.results() / "small/latest").string() + "\n"));
 }
 
-TEST_CASE("while a run trains none of its processes is a zombie") {
+TEST_CASE("no process of a training run is a zombie") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
