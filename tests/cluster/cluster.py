@@ -30,7 +30,7 @@ def isolate(*programs):
         skip("network namespaces take root")
     for program in ("ip", *programs):
         if shutil.which(program) is None:
-            skip(f"there is no {program} on this machine")
+            skip(f"this machine has no {program}")
     tried = subprocess.run([*_ISOLATION, "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
     if tried.returncode != 0:
         skip(f"this machine gives no network namespaces: {tried.stderr.strip()}")

@@ -87,7 +87,7 @@ class Command:
         """Sends SIGKILL and waits: the kernel ends the node and its ranks soon, but not at once."""
         killed = {self.pid, *children(self.pid)} if number == signal.SIGKILL else set()
         self._process.send_signal(number)
-        until(lambda: not killed & set(running("ddp-exp")), "the kernel has ended what was killed")
+        until(lambda: not killed & set(running("ddp-exp")), "the kernel has ended the killed processes")
 
     def finish(self, within=PATIENCE):
         try:

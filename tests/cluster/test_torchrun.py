@@ -75,7 +75,7 @@ def restart(c):
     before = running("ddp-exp")
     assert len(before) == 2, before
     os.kill(before[1], signal.SIGKILL)
-    until(lambda: run.events("resume") or torchrun.ended(), "the group goes on")
+    until(lambda: run.events("resume") or torchrun.ended(), "the group continues")
     reach(run.last_step() + 12)
     assert not set(before) & set(running("ddp-exp"))
     torchrun.kill(signal.SIGTERM)

@@ -89,7 +89,7 @@ TEST_CASE("the samples that other ranks left of an epoch are divided with none s
   for (const int before : {1, 2, 3, 4}) {
     for (const int now : {1, 2, 3, 5, 8}) {
       for (const std::int64_t each : {0, 1, 4, 7}) {
-        INFO(before << " ranks took " << each << " each, " << now << " go on");
+        INFO(before << " ranks took " << each << " each, " << now << " continue");
         std::multiset<std::int64_t> seen;
         for (int rank = 0; rank < before; ++rank) {
           const Indices whole = indices({.size = 31, .rank = rank, .world_size = before, .seed = 5}, 3);

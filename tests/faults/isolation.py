@@ -29,7 +29,7 @@ def enter(*programs):
     """`programs`: the programs that the test needs besides unshare."""
     for program in ("unshare", *programs):
         if shutil.which(program) is None:
-            skip(f"there is no {program} on this machine")
+            skip(f"this machine has no {program}")
     if os.environ.get("DDP_TEST_ISOLATED") == "yes":
         return _switch_loopback_on()
     if os.geteuid() != 0:

@@ -37,7 +37,7 @@ class Life:
         self.calls = self._trace()
 
     def __str__(self):
-        return f"{self.role} of a run that {'goes on' if self.resumed else 'begins'}"
+        return f"{self.role} of a {'resumed' if self.resumed else 'new'} run"
 
     def _run(self, name):
         run = self._run_named(name)

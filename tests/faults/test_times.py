@@ -115,7 +115,7 @@ def restarted(folder):
         running.strike(1)
         told = until(lambda: re.search(r"all ranks start again after step (\d+)", running.command.said()), "a restart")
         latest = running.run.path / "checkpoints/latest"
-        until(lambda: int(os.readlink(latest)[5:]) > int(told[1]), "it trains, and saves what it has trained")
+        until(lambda: int(os.readlink(latest)[5:]) > int(told[1]), "it trains and saves")
         times.append(running.since_strike())
         running.command.kill(signal.SIGTERM)
         assert running.command.finish() == 143, running.command

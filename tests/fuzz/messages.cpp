@@ -40,7 +40,7 @@ void take(const Value& message) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ddp;
   int ends[2];
-  fuzz::require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "there is a pair of sockets");
+  fuzz::require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "a pair of sockets can be made");
   FileDescriptor stranger(ends[0]);
   launch::NodeLink link{FileDescriptor(ends[1])};
   while (size > 0 && !link.closed()) {

@@ -99,7 +99,7 @@ TEST_CASE("the oldest entries are removed if the cache has more than 200") {
 
 TEST_CASE("a cache folder that cannot be made keeps nothing and is not an error") {
   const CacheFolder cache;
-  std::ofstream(cache.entries().parent_path()) << "a file where the folder would be";
+  std::ofstream(cache.entries().parent_path()) << "a file in place of the folder";
   keep_probe("a", {.parameters = 12});
   CHECK_FALSE(find_probe("a"));
 }

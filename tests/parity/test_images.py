@@ -61,7 +61,7 @@ def cases(folder):
         images("resnet152 for small images, one rank", "resnet152", 16, world=1, model=small, **short),
         vit("vit, one rank", world=1),
         vit("vit, two ranks"),
-        vit("vit, an odd number of heads, which Python does not fuse in evaluation", model={"num_heads": 1}),
+        vit("vit, an odd number of heads, not fused by Python in evaluation", model={"num_heads": 1}),
         vit("vit, dropout", model={"dropout": 0.2}),
         vit("vit, dropout, accumulated, resumed", model={"dropout": 0.2}, accumulate=2, first={"epochs": 1}),
         vit("vit, patches that leave no margin", size=16, model={"patch_size": 4, "hidden_dim": 24, "num_heads": 2}),

@@ -105,7 +105,7 @@ def cases(folder):
             for kind, file in (("csv", "holes.csv.gz"), ("parquet", "holes.parquet"), ("parquet", "holes.feather"))
         ),
         classes("from all.jsonl", "all.jsonl", options=standard | {"name": "jsonl"}),
-        classes("from the CSV of what all.jsonl holds", "short.csv", options=standard),
+        classes("from the CSV of the content of all.jsonl", "short.csv", options=standard),
     ]  # fmt: skip
 
 

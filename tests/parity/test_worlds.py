@@ -42,7 +42,7 @@ WORLDS = [
 
 CASES = [
     *WORLDS,
-    case("no short batch, and what does not divide is dropped", world=3, dataset=pairs(97),
+    case("no short batch, and the rest that does not divide is dropped", world=3, dataset=pairs(97),
          loader={"drop_last": True, "drop_last_batch": True}),
     case("no short batch, accumulate and a left-over", world=2, dataset=pairs(100), accumulate=4, model=DROPOUT,
          loader=WHOLE_BATCHES),

@@ -53,7 +53,7 @@ def bad_results_roots():
                 assert root[:50] in folder.refused(*command, "--results", root), command
             folder.run("list", "--results", root)
             folder.run("__complete", "show", "--results", root, "")
-            print("told: a results root that is", kind)
+            print("reported: a results root that is", kind)
 
 
 def results_with_something_in_the_way():
@@ -74,7 +74,7 @@ def results_with_something_in_the_way():
                     (path / "something").mkdir(parents=True)
                 got, out, err = folder.start([PROGRAM, *command])
                 assert got == code and said in err, f"{place}: {command} exited with {got}, not {code}:\n{out}{err}"
-            print("told: something else in the place of", place)
+            print("reported: another kind of file in the place of", place)
 
 
 def a_working_folder_that_is_deleted():
@@ -105,7 +105,7 @@ def a_working_folder_that_is_deleted():
             assert code == 2 and "working folder" in err, (command, code, out, err)
         code, _, err = in_no_folder("show", "tiny", "--results=relative")
         assert code == 2 and "no such run" in err, err
-        print("told: a working folder that is deleted")
+        print("reported: a deleted working directory")
 
 
 bad_results_roots()

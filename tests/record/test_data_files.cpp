@@ -112,8 +112,7 @@ TEST_CASE("data accepted for a checkpoint is accepted again, while other data an
   CHECK_FALSE(fs::exists(scratch.folder() / "checkpoints/accepted-data.json"));
 }
 
-TEST_CASE(
-    "the data files are the matches of globs and the files of a folder, with sizes and nanoseconds") {
+TEST_CASE("the data files are the matches of globs and the files of a folder, with sizes and nanoseconds") {
   const Scratch scratch;
   for (const char* name : {"b.txt", "a.txt", "tokenizer/vocab.json", "tokenizer/merges.txt", "model.safetensors"}) {
     scratch.write(name, name);

@@ -204,7 +204,7 @@ def nothing_is_loaded_and_nothing_complained_of(page):
 def run_checks(prepare, *checks):
     """Calls each check with the browser and a folder that prepare(folder) has filled. Skipped without Chromium."""
     if PROGRAM is None:
-        print("skipped: there is no Chromium")
+        print("skipped: Chromium is not installed")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as scratch, Browser() as window:
         folder = pathlib.Path(scratch)

@@ -133,7 +133,7 @@ def a_sweep(window, folder):
         == "descending"
     )
     page.click(head(page, "val_loss") + " button")
-    assert column(page, "status")[-1] == "failed", "what has no value comes last"
+    assert column(page, "status")[-1] == "failed", "rows without a value come last"
     page.click(head(page, "val_loss") + " button")
     assert column(page, "status")[-1] == "failed", "the other way too"
     page.move_to(".sortable tbody tr:first-child")

@@ -26,7 +26,7 @@ MISTAKES = {
     "a boolean for a number": GOOD + "seed = true",
     "text for a number": GOOD + 'optimizer = { name = "sgd", lr = "0.1" }',
     "a number out of range": GOOD + "[validation]\nsplit = 1.5",
-    "a choice that there is not": GOOD + 'backend = "glo"',
+    "an unknown choice": GOOD + 'backend = "glo"',
     "two keys that exclude each other": GOOD + "epochs = 1\nsteps = 1",
     "no dataset": 'model = "linear"',
 }  # fmt: skip

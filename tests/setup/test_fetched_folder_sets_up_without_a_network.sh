@@ -4,7 +4,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 for program in apt-get dpkg-deb unshare; do
-  command -v "$program" >/dev/null || { echo "skipped: there is no $program"; exit 77; }
+  command -v "$program" >/dev/null || { echo "skipped: this machine has no $program"; exit 77; }
 done
 ((EUID == 0)) || { echo "skipped: installing packages takes root"; exit 77; }
 unshare -n true 2>/dev/null || { echo "skipped: no network can be taken away here"; exit 77; }
@@ -58,7 +58,7 @@ env PIP_CONFIG_FILE="$scratch/pip.conf" http_proxy="http://127.0.0.1:$(<"$scratc
 expect_text "$scratch/asked" "/simple/torch/"
 expect_text "$scratch/asked" "/files/./0.deb"
 expect "the wheels are there" test "$(find "$folder" -name '*.whl' | wc -l)" = 5
-expect "what this machine has is fetched too, what nobody asks for is not: $(ls "$folder")" \
+expect "packages of this machine are fetched too, and unneeded ones are not: $(ls "$folder")" \
   test "$(find "$folder" -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 1)) -a ! -e "$folder/unwanted_1.0_$architecture.deb"
 expect "nothing else is left" test -z "$(find "$folder" -mindepth 1 -not -name '*.whl' -not -name '*.deb')"
 kill "$mirror"
@@ -73,9 +73,9 @@ expect_text "$out" "[one]"
 count_installed() { dpkg-query -W -f '${Package} ${db:Status-Status}\n' | grep -c ' installed$'; }
 expect "all packages are installed: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + 1))
 env DDP_WHEELS="$folder" unshare -n "$checkout/scripts/ddp-exp" --obtain images >"$out" 2>"$err" || status=$?
-expect "what decodes images is obtained: $(cat "$err")" test "$status" = 0 -a -s "$checkout/build/release/bin/libddp_images.so"
+expect "the image libraries are obtained: $(cat "$err")" test "$status" = 0 -a -s "$checkout/build/release/bin/libddp_images.so"
 expect "with its packages: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + ${#image_packages[@]} + 1))
-expect "the folder is as it was" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 6))
+expect "the folder is unchanged" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 6))
 
 # A folder that lacks a package: the error names it and the remedy.
 rm "$folder"/common-part*

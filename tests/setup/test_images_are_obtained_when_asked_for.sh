@@ -44,13 +44,13 @@ fi
 ddp_exp --obtain images
 expect "it is built: $(cat "$err")" test "$status" = 0 -a -s "$library"
 expect "it runs nothing and leaves stdout alone" test ! -s "$out"
-expect "Arrow was not asked for" test ! -e "$cache/arrow-26.0.1"
+expect "Arrow was not requested" test ! -e "$cache/arrow-26.0.1"
 
 ddp_exp --obtain images
 expect "the second time nothing is to be done: $(cat "$err")" test ! -s "$err" -a "$status" = 0
 echo "decoder two" >"$checkout/runner/new.txt"
 ddp_exp run
-expect "a plain call builds it again where its sources changed" grep -q "decoder two" "$library"
+expect "a plain call builds it again if its sources changed" grep -q "decoder two" "$library"
 
 ddp_exp --obtain tables
 expect "tables come beside them: $(cat "$err")" test "$status" = 0 -a -s "$library" -a -s "${library/images/tables}"

@@ -35,7 +35,7 @@ expect_text "$err" "it uses LibTorch in $cache/libtorch-2.11.0"
 for library in tables images; do
   expect "the library of $library is built for it" test -e "$checkout/build/release/bin/libddp_$library.so"
 done
-expect "others may use it, whatever the umask is" test -z "$(find "$prefix" ! -perm -o=r -o -type d ! -perm -o=rx)"
+expect "others may use it with any umask" test -z "$(find "$prefix" ! -perm -o=r -o -type d ! -perm -o=rx)"
 "$prefix/lib/ddp-exp/ddp-exp" run >"$out"
 expect_text "$out" "models: linear second"
 
@@ -46,7 +46,7 @@ rm "$checkout/models/second.txt"
 ddp_exp --install "two words"
 expect "it installs again: $(cat "$err")" test "$status" = 0
 expect "a model that is gone is gone there too" test ! -e "$prefix/share/ddp-exp/models/second.txt"
-expect "what others put there stays" test -e "$prefix/share/ddp-exp/models/own.txt" -a -e "$prefix/bin/other"
+expect "files of others stay" test -e "$prefix/share/ddp-exp/models/own.txt" -a -e "$prefix/bin/other"
 "$prefix/lib/ddp-exp/ddp-exp" run >"$out"
 expect_text "$out" "models: linear "
 expect "nothing half-made stays" test -z "$(find "$prefix" -name '.ddp-exp*' -o -name '*.new')"

@@ -25,7 +25,7 @@ rm "$checkout/kill-build"
 
 ddp_exp run
 expect_text "$out" "models: linear "
-expect "what the killed ones had left is gone" test -z "$(find "$cache" -name 'tmp.*')"
+expect "the files of the killed calls are gone" test -z "$(find "$cache" -name 'tmp.*')"
 
 # The GPU libraries go into a folder that is in use: they count only once all of them are present.
 python_that '[[ "$*" != *"wheels.py merge"* ]] || { /usr/bin/python3 "$@"; kill -9 0; }'

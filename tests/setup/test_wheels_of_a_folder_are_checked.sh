@@ -11,7 +11,7 @@ cd "$scratch"
 
 export DDP_WHEELS=nowhere
 ddp_exp run
-expect "a folder that is not there is refused: $status" test "$status" = 2
+expect "a missing folder is refused: $status" test "$status" = 2
 expect_text "$err" "DDP_WHEELS=$scratch/nowhere is not a folder"
 
 DDP_WHEELS="a folder"

@@ -26,7 +26,7 @@ refused() {
 refused "$scratch/bin:$PATH"
 expect_text "$err" "root"
 expect_text "$err" "apt-get install -y --no-install-recommends g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev"
-expect "what is there is not asked for" test -z "$(grep -E ' (git|python3|ca-certificates)( |$)' "$err")"
+expect "installed packages are not requested" test -z "$(grep -E ' (git|python3|ca-certificates)( |$)' "$err")"
 expect "apt-get was not started" test -z "$(grep 'must not run' "$err")"
 
 # A system without Debian's tools: PATH has only the programs that the script itself needs.

@@ -50,7 +50,7 @@ void check_stack(const Outcome& ended, const RunFolder& run, int rank, double se
 TEST_CASE("the only rank of a hanging run is named with its step, its activity and its place") {
   const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 1);
-  WARN("timeout 5 s: that the only rank hangs was told " << seconds << " s after it had been stopped");
+  WARN("timeout 5 s: the hang of the only rank was reported " << seconds << " s after it had been stopped");
   CHECK(seconds >= 4);
   CHECK(seconds < 25);
   const auto told = Clock::now();
@@ -67,7 +67,7 @@ TEST_CASE("the only rank of a hanging run is named with its step, its activity a
 TEST_CASE("ranks that all hang while none waits for another are named") {
   const LongRun run({"--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 2);
-  WARN("timeout 5 s: that all ranks hang was told " << seconds << " s after they had been stopped");
+  WARN("timeout 5 s: the hang of all ranks was reported " << seconds << " s after they had been stopped");
   const auto told = Clock::now();
   const Outcome ended = run.finish();
   const double to_end = seconds_since(told);

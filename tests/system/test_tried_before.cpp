@@ -139,7 +139,7 @@ TEST_CASE("a damaged entry of the cache is probed again and replaced") {
 TEST_CASE("a cache folder without write permission changes nothing that a user sees") {
   const Planned p;
   p.w.write("x.toml", kSmall);
-  p.w.write("cache", "a file where the folder would be");
+  p.w.write("cache", "a file in place of the folder");
   const Outcome plan = p.plan();
   CHECK(plan.code == 0);
   CHECK(plan.err.empty());
