@@ -27,7 +27,7 @@ TEST_CASE("sizes are bytes with a unit of 1024 or of 1000") {
   CHECK(parse_sizes("1KB,1MB,1GB") == Sizes{1000, 1000000, 1000000000});
 }
 
-TEST_CASE("a range doubles, or multiplies by its factor, and ends within its end") {
+TEST_CASE("a range doubles or multiplies by its factor and never exceeds its end") {
   CHECK(parse_sizes("1KiB..8KiB") == Sizes{1024, 2048, 4096, 8192});
   CHECK(parse_sizes("1KiB..7KiB") == Sizes{1024, 2048, 4096});
   CHECK(parse_sizes("1..1000:10") == Sizes{1, 10, 100, 1000});
@@ -36,7 +36,7 @@ TEST_CASE("a range doubles, or multiplies by its factor, and ends within its end
   CHECK(parse_sizes("1..9223372036854775807").size() == 63);
 }
 
-TEST_CASE("what is no size is refused with what is wrong in it") {
+TEST_CASE("a text that is not a size is refused with its mistake") {
   CHECK(says(mistake("12Q"), "unknown unit \"Q\""));
   CHECK(says(mistake("0"), "at least 1 byte"));
   CHECK(says(mistake("-4"), "at least 1 byte"));

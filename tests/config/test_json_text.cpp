@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-// What is wrong with it; "" where nothing is.
+// Returns the error of the reading; "" if it succeeds.
 template <class Read>
 std::string wrong(Read read) {
   try {
@@ -24,7 +24,7 @@ std::string wrong_text(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("JSON from outside is read, or it is said in plain words why not") {
+TEST_CASE("JSON from outside is read or refused with a plain reason") {
   CHECK(parse_value("{\"b\":[1,2.5,{\"c\":null}],\"a\":\"\\u00e4\"}").dump() ==
         "{\"b\":[1,2.5,{\"c\":null}],\"a\":\"\xc3\xa4\"}");
   CHECK(wrong_text(std::string(32, '[') + std::string(32, ']')).empty());
@@ -40,7 +40,7 @@ TEST_CASE("JSON from outside is read, or it is said in plain words why not") {
   }
 }
 
-TEST_CASE("an object in order has no more keys than can be looked through") {
+TEST_CASE("an ordered object has a bounded number of keys") {
   std::string text = "{\"x\":0";
   for (int i = 0; i < 200'000; ++i) text += ",\"" + std::to_string(i) + "\":0";
   text += "}";
@@ -48,7 +48,7 @@ TEST_CASE("an object in order has no more keys than can be looked through") {
   CHECK(parse_json(text).size() == 200'001);
 }
 
-TEST_CASE("what an object holds is of the kind that was asked for") {
+TEST_CASE("a member of an object has the requested type") {
   const auto json = parse_json(
       "{\"n\":3,\"minus\":-3,\"half\":0.5,\"big\":9223372036854775808,\"huge\":1e300,\"t\":\"x\",\"none\":null}");
   CHECK(count_member(json, "n") == 3);
@@ -67,7 +67,7 @@ TEST_CASE("what an object holds is of the kind that was asked for") {
   CHECK(wrong([&] { member(json.at("n"), "x"); }) == "no object has the key \"x\"");
 }
 
-TEST_CASE("the first difference of two values is named by its place, and fit for a terminal") {
+TEST_CASE("the first difference of two values is named by its place in text that is safe for a terminal") {
   const auto differs = [](const std::string& first, const std::string& second) {
     const auto found = first_difference(parse_value(first), parse_value(second));
     return found ? found->key + ": " + found->first + " / " + found->second : "";

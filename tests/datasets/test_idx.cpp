@@ -4,7 +4,7 @@
 namespace ddp::datasets {
 namespace {
 
-// Two gray images of 2 x 3 pixels, of classes 3 and 1.
+// Two gray images of 2 x 3 pixels with classes 3 and 1.
 struct IdxFolder : ArrayFolder {
   IdxFolder() {
     write("images", idx_file({2, 2, 3}, {'\0', '\x33', '\x66', '\x99', '\xcc', '\xff', 1, 2, 3, 4, 5, 6}));
@@ -29,7 +29,7 @@ TEST_CASE("images of an IDX file are floats from 0 to 1 with a channel, and have
   CHECK(dataset->in_memory());
 }
 
-TEST_CASE("an IDX file that gzip packed has the samples of the plain one") {
+TEST_CASE("an IDX file compressed by gzip has the samples of the plain one") {
   const IdxFolder folder;
   const Batch plain = rows_of(*built("idx", folder.options()), {0, 1});
   const IdxFolder packed;
@@ -43,7 +43,7 @@ TEST_CASE("an IDX file that gzip packed has the samples of the plain one") {
   CHECK(at::equal(plain.targets.at(0).second, unpacked.targets.at(0).second));
 }
 
-TEST_CASE("images that another rank holds have the same samples") {
+TEST_CASE("images held by another rank have the same samples") {
   const IdxFolder folder;
   const auto dataset = built("idx", folder.options());
   Context context;
@@ -55,7 +55,7 @@ TEST_CASE("images that another rank holds have the same samples") {
   CHECK(held->held().front().second.const_data_ptr() == context.held.front().second.const_data_ptr());
 }
 
-TEST_CASE("IDX files that are none, are cut off, or do not belong together are refused by name") {
+TEST_CASE("IDX files that are invalid, cut off, or do not belong together are refused by name") {
   const IdxFolder folder;
   folder.write("labels", idx_file({3}, {3, 1, 1}));
   CHECK(contains(folder.error(), "labels: has 3 labels, but " + folder.path("images") + " has 2 images"));
@@ -80,7 +80,7 @@ TEST_CASE("IDX files that are none, are cut off, or do not belong together are r
   CHECK(contains(folder.error(), "images: its header says 6400000000 bytes of numbers, but the file has less"));
 }
 
-TEST_CASE("a class that the training data do not have is refused") {
+TEST_CASE("a class that the training data does not have is refused") {
   const IdxFolder folder;
   Context context;
   context.role = Role::validation;

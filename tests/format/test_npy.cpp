@@ -28,7 +28,7 @@ std::string bytes_at(const Array& array, std::initializer_list<std::int64_t> pla
 
 }  // namespace
 
-TEST_CASE("every type of numbers that numpy writes is known, in both byte orders") {
+TEST_CASE("every number type that numpy writes is known, in both byte orders") {
   const std::vector<std::pair<std::string, Element>> types{
       {"b1", Element::boolean}, {"i1", Element::int8},    {"i2", Element::int16},   {"i4", Element::int32},
       {"i8", Element::int64},   {"u1", Element::uint8},   {"u2", Element::uint16},  {"u4", Element::uint32},
@@ -44,7 +44,7 @@ TEST_CASE("every type of numbers that numpy writes is known, in both byte orders
   }
 }
 
-TEST_CASE("an array in Fortran order has its first extent next to each other") {
+TEST_CASE("the first dimension of an array in Fortran order is contiguous") {
   const Array c = read_npy(npy_of("<f4", "(3, 2)", kSix));
   CHECK(c.strides == std::vector<std::int64_t>{8, 4});
   const Array fortran = read_npy(npy_of("<f4", "(3, 2)", kSix, /*fortran=*/true));
@@ -52,7 +52,7 @@ TEST_CASE("an array in Fortran order has its first extent next to each other") {
   CHECK(bytes_at(fortran, {1, 1}) == bytes_of_numbers<float>({4}));
 }
 
-TEST_CASE("headers of all versions and ways to write them are read") {
+TEST_CASE("headers of all versions and styles are read") {
   const std::string data = bytes_of_numbers(kSix);
   for (const int version : {1, 2, 3}) {
     INFO(version);
@@ -69,7 +69,7 @@ TEST_CASE("headers of all versions and ways to write them are read") {
   CHECK(read_npy(npy_of<float>("<f4", "(0, 3)", {})).shape == std::vector<std::int64_t>{0, 3});
 }
 
-TEST_CASE("a header that is none of an array is refused") {
+TEST_CASE("a header that is not an array's header is refused") {
   for (const std::string dict : {
            "",
            "{}",
@@ -95,7 +95,7 @@ TEST_CASE("a header that is none of an array is refused") {
   }
 }
 
-TEST_CASE("arrays that are no numbers are refused by what they hold, and nothing is unpickled") {
+TEST_CASE("arrays that are not numbers are refused with their type, and nothing is unpickled") {
   const auto error = [](const std::string& type) {
     return npy_error(npy_file(npy_dict(type, "(1,)"), "cos\nsystem\n"));
   };
@@ -112,7 +112,7 @@ TEST_CASE("arrays that are no numbers are refused by what they hold, and nothing
   CHECK(contains(npy_error(npy_file(records, "12345678")), "contains records (a structured dtype)"));
 }
 
-TEST_CASE("sizes that a header claims but the file does not have are refused") {
+TEST_CASE("sizes that exceed the file are refused") {
   const auto error = [](const std::string& shape) { return npy_error(npy_of("<f4", shape, kSix)); };
   CHECK(error("(6,)").empty());
   CHECK(contains(error("(7,)"), "its header says 28 bytes of numbers, but the file has 24"));
@@ -125,7 +125,7 @@ TEST_CASE("sizes that a header claims but the file does not have are refused") {
   CHECK(contains(error("(" + extents + ")"), "its header does not describe an array"));
 }
 
-TEST_CASE("a prefix that is none of an .npy file is refused") {
+TEST_CASE("a prefix that is not of an .npy file is refused") {
   CHECK(contains(npy_error("PK\x03\x04 and so on"), "x.npy: is not an .npy file"));
   CHECK(contains(npy_error(npy_file(npy_dict("<f4", "(6,)"), bytes_of_numbers(kSix), 4)),
                  "unknown version of the .npy format"));
@@ -165,7 +165,7 @@ TEST_CASE("flipped bits in an .npy file give an error or an array within the fil
   CHECK(refused > 5000);
 }
 
-TEST_CASE("a file of an array is mapped, and what is no such file is refused by its name") {
+TEST_CASE("an array file is mapped, and any other file is refused by its name") {
   const record::Scratch scratch;
   scratch.write("a b.npy", npy_of("<f4", "(6,)", kSix));
   scratch.write("empty.npy", "");

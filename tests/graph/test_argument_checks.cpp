@@ -1,4 +1,4 @@
-// Calls that LibTorch's kernels would not survive are refused before they begin.
+// Calls that would crash LibTorch's kernels are refused before they begin.
 #include <ATen/Functions.h>
 
 #include "one_call.h"
@@ -66,7 +66,7 @@ OneCall attention() {
 
 }  // namespace
 
-TEST_CASE("recurrent layers whose parameters, first states and inputs fit run, with the bits of the operator alone") {
+TEST_CASE("recurrent layers run if parameters, first states and inputs fit, with the bits of the operator alone") {
   for (const std::string overload : {"input", "data"}) {
     for (const std::int64_t layers : {1, 2}) {
       for (const bool bidirectional : {false, true}) {
@@ -78,14 +78,14 @@ TEST_CASE("recurrent layers whose parameters, first states and inputs fit run, w
     }
   }
   check_admitted(lstm().with("batch_first", true).with("input", at::rand({2, 4, 3})));
-  // With a projection of 5 cells to 2 outputs.
+  // With a projection from 5 cells to 2 outputs.
   check_admitted(lstm()
                      .with("hx", list({at::rand({1, 2, 2}), at::rand({1, 2, 5})}))
                      .with("params", list({at::rand({20, 3}), at::rand({20, 2}), at::rand({20}), at::rand({20}),
                                            at::rand({2, 5})})));
 }
 
-TEST_CASE("recurrent layers are refused where a parameter is missing or of another shape") {
+TEST_CASE("recurrent layers are refused if a parameter is missing or has another shape") {
   check_refused(lstm().with("params", list({})), "aten.lstm: `params` must hold 4 tensors, not 0");
   check_refused(lstm().with("num_layers", 2), "`hx` must be of shape [2, 2]");
   check_refused(lstm().with("num_layers", 0), "`num_layers` must be 1 or more");
@@ -99,7 +99,7 @@ TEST_CASE("recurrent layers are refused where a parameter is missing or of anoth
   check_refused(recurrent("gru", "input", 4, 1, false), "aten.gru: `hx` must hold the initial states");
 }
 
-TEST_CASE("recurrent layers are refused where first states or lengths of sequences do not fit") {
+TEST_CASE("recurrent layers are refused if first states or sequence lengths do not fit") {
   check_refused(lstm().with("hx", list({at::rand({40, 2, 5}), at::rand({1, 2, 5})})), "not [40, 2, 5]");
   check_refused(lstm().with("hx", list({at::rand({1, 3, 5}), at::rand({1, 3, 5})})), "not [1, 3, 5]");
   check_refused(lstm().with("hx", list({at::rand({1, 2, 5})})), "`hx` must hold the initial states");
@@ -152,7 +152,7 @@ TEST_CASE("attention needs a value for each key, and a mask of its size") {
   check_refused(attention().with("key", at::rand({2, 0, 6, 8})).with("enable_gqa", true), "at least one head");
 }
 
-TEST_CASE("interpolation needs sizes of outputs that its scales give") {
+TEST_CASE("interpolation needs output sizes that match its scales") {
   const OneCall bilinear =
       OneCall("_upsample_bilinear2d_aa").with("self", at::rand({2, 4, 8, 8})).with("align_corners", false);
   check_admitted(bilinear.with("output_size", Sizes{12, 4}));
@@ -166,7 +166,7 @@ TEST_CASE("interpolation needs sizes of outputs that its scales give") {
   check_refused(bicubic.with("output_size", Sizes{12, 0}), "`output_size` must hold sizes");
 }
 
-TEST_CASE("windows and margins are refused where kernels would compute beyond 64 bits, or find too few dimensions") {
+TEST_CASE("windows and margins are refused if kernels would compute beyond 64 bits or find too few dimensions") {
   const OneCall pool = OneCall("max_pool1d").with("self", at::rand({4, 5})).with("kernel_size", Sizes{2});
   check_admitted(pool);
   check_refused(pool.with("dilation", Sizes{INT64_MAX - 1}), "aten.max_pool1d: `dilation` must hold numbers of less");
@@ -177,7 +177,7 @@ TEST_CASE("windows and margins are refused where kernels would compute beyond 64
                 "2 margins per dimension");
 }
 
-TEST_CASE("convolutions step no wider than their input or their weight") {
+TEST_CASE("the stride of a convolution is at most the size of its input or its weight") {
   const OneCall conv = OneCall("conv2d").with("input", at::rand({2, 4, 8, 8})).with("weight", at::rand({6, 4, 4, 4}));
   check_admitted(conv);
   check_admitted(conv.with("stride", Sizes{4, 8}).with("padding", Sizes{1, 1}));
@@ -196,7 +196,7 @@ TEST_CASE("distances between rows need a row") {
   check_refused(distances.with("self", at::rand({0, 3})), "aten.pdist: `self` must have 2 dimensions");
 }
 
-TEST_CASE("a row of whole numbers needs a step that is none less than 1") {
+TEST_CASE("a range of whole numbers needs a step that does not truncate to 0") {
   const OneCall row =
       OneCall("arange", "start_step").with("start", 0).with("end", 4).with("device", c10::Device(at::kCPU));
   check_admitted(row.with("step", 2).with("dtype", static_cast<std::int64_t>(at::kLong)));
@@ -204,7 +204,7 @@ TEST_CASE("a row of whole numbers needs a step that is none less than 1") {
   check_refused(row.with("step", 0.1).with("dtype", static_cast<std::int64_t>(at::kLong)), "aten.arange: `step`");
 }
 
-TEST_CASE("a graph gives its own tensors another shape in place, but no weight, buffer or input") {
+TEST_CASE("a graph may change the shape of its own tensors in place, but of no weight, buffer or input") {
   const auto transposed = [](const at::Tensor& weight, const at::Tensor& input, const at::Tensor& argument) {
     CallList list;
     list.file = "net.pt2";

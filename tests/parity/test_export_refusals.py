@@ -1,6 +1,6 @@
 """Models that python/export_model.py refuses, and files of torch.export that ddp-exp refuses: both say why, and where.
 
-Each has one process with torch: import takes seconds.
+One process with torch serves all cases of each side, because the import takes seconds.
 """
 
 import contextlib
@@ -96,7 +96,7 @@ threads = 1
 
 
 def export(*arguments):
-    """(exit status and what it says on stderr, stdout) of export_model.py."""
+    """(exit status and stderr, stdout) of export_model.py."""
     said = io.StringIO()
     sys.argv = ["export_model.py", *arguments]
     try:
@@ -143,7 +143,7 @@ def refused(*more):
 
 
 def save(name, batch=True):
-    """As people save it who do not know export_model.py."""
+    """A model saved by a user who does not know export_model.py."""
     import models
 
     dynamic = ({0: torch.export.Dim("batch", min=1, max=64)},) if batch else None

@@ -21,7 +21,7 @@ bool mentions(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
-TEST_CASE("a condition is a key and a comparison and a number or a text") {
+TEST_CASE("a condition is a key, a comparison, and a number or a text") {
   CHECK(conditions_in("val_loss<0.3") == "val_loss < 0.3; ");
   CHECK(conditions_in("  val_loss   >=\t-2.5e-1 ") == "val_loss >= -0.25; ");
   CHECK(conditions_in("epochs==3") == "epochs = 3.0; ");
@@ -44,7 +44,7 @@ TEST_CASE("conditions are joined with and") {
         "name = \"android\"; note = \"a and b\"; seed = 1.0; ");
 }
 
-TEST_CASE("what is no condition is refused with its place and what to write") {
+TEST_CASE("an invalid condition is refused with its place and the remedy") {
   struct Case {
     const char* text;
     const char* place;

@@ -1,4 +1,4 @@
-"""sbatch runs what `ddp-exp sweep --array` writes: a trial of the sweep in each job of an array, over two nodes."""
+"""sbatch runs the script of `ddp-exp sweep --array`: a trial of the sweep in each job of an array, over two nodes."""
 
 import json
 

@@ -1,4 +1,4 @@
-// Models that were written in Python: what runs on them do.
+// Runs of models that were written in Python.
 #include <filesystem>
 
 #include "catch.h"
@@ -18,7 +18,7 @@ TEST_CASE("a run on a model of Python that is killed inside an epoch and resumed
         text_of(whole.path() / "checkpoints/latest/optimizer.safetensors"));
 }
 
-TEST_CASE("a model of Python that was trained is planned, measured, exported and asked like any other") {
+TEST_CASE("a trained model of Python is planned, measured, exported and used for prediction like any other") {
   const ExportedWorkspace w;
   const std::vector<std::string> sets{"--set", kExported, "--set", "validation={split=0.2}"};
   const auto with_sets = [&](std::vector<std::string> words) {
@@ -38,13 +38,13 @@ TEST_CASE("a model of Python that was trained is planned, measured, exported and
   const std::string weights = text_of(w.folder() / "out.safetensors");
   CHECK(contains(weights, "fc.weight"));
   CHECK(contains(weights, "fc.bias"));
-  // In evaluation nothing is dropped: two answers are the same.
+  // In evaluation no value is dropped: two predictions are the same.
   const Outcome once = w.run({"predict", "arrays", "x.npy"});
   CHECK(once.code == 0);
   CHECK(once.out == w.run({"predict", "arrays", "x.npy"}).out);
 }
 
-TEST_CASE("a model of Python that works in place on its inputs trains and is measured") {
+TEST_CASE("a model of Python that changes its inputs in place trains and is measured") {
   const ExportedWorkspace w;
   w.write("net.pt2", exported_model({{"torch.ops.aten.dropout.default", "torch.ops.aten.mul_.Tensor"},
                                      {"\"name\": \"input\"", "\"name\": \"self\""},
@@ -88,7 +88,7 @@ TEST_CASE("batches of a size for which a model of Python was not exported are re
   CHECK(trained.code == 0);
 }
 
-TEST_CASE("export gives a model of Python back with the weights of a checkpoint") {
+TEST_CASE("export returns a model of Python with the weights of a checkpoint") {
   const ExportedWorkspace w;
   REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
   const auto exported = [&](std::vector<std::string> words) {
@@ -102,15 +102,15 @@ TEST_CASE("export gives a model of Python back with the weights of a checkpoint"
   CHECK(contains(latest, kGraph));
   CHECK(latest != exported({"earlier.pt2", "--from", "24"}));
   const std::string weights = exported({"out.safetensors"});
-  CHECK(contains(latest, weights.substr(weights.size() - 12)));  // of fc.bias or fc.weight
-  // That graph drops nothing; the other one trains again.
+  CHECK(contains(latest, weights.substr(weights.size() - 12)));  // part of fc.bias or fc.weight
+  // The evaluation graph has no dropout; the other graph trains again.
   CHECK(contains(exported({"evaluates.pt2", "--eval"}), "\"as_bool\":false"));
   const Outcome again = w.run({"run", "arrays.toml", "--set", R"(model={name="exported",path="out.pt2"})"});
   INFO(again.err);
   CHECK(again.code == 0);
 }
 
-TEST_CASE("export refuses an archive that is not the one that was trained, and leaves nothing") {
+TEST_CASE("export refuses an archive that is not the trained one and leaves nothing") {
   const ExportedWorkspace w;
   REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
   w.write("out.pt2", "mine");

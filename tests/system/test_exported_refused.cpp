@@ -1,4 +1,4 @@
-// Models that were written in Python: the files that are refused before anything starts.
+// Models that were written in Python: files that are refused before anything starts.
 #include <sys/stat.h>
 #include <array>
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// These verbs exit with 2 and name net.pt2 and `what`; nothing is written.
+// Requires that these commands exit with 2, name net.pt2 and `what`, and write nothing.
 void check_archive_refused(const ExportedWorkspace& w, const std::string& what,
                            const std::vector<std::string>& verbs = {"validate", "plan", "run"}) {
   INFO(what);
@@ -36,7 +36,7 @@ void check_misfit(const ExportedWorkspace& w, const std::vector<Edit>& edits, co
   check_archive_refused(w, what, {"plan", "run"});
 }
 
-// One member that the directory names twice: it claims more bytes than the archive has.
+// One member that the directory lists twice: it claims more bytes than the archive has.
 std::string overlapping_archive() {
   const std::string whole = ZipBytes().add("net/1", std::string(4096, 'x'), /*pack=*/false).bytes();
   const std::size_t begin = whole.find("PK\x01\x02");
@@ -74,7 +74,7 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   check_archive_refused(w, "net.pt2");
 }
 
-TEST_CASE("weights that are pickled, or do not lie in their member, are refused") {
+TEST_CASE("weights that are pickled or do not fit their member are refused") {
   const ExportedWorkspace w;
   check_refused(w, {{"\"use_pickle\": false", "\"use_pickle\": true"}}, "it is pickled, and pickles are not read");
   check_refused(w, {{"{\"as_int\": 3}, {\"as_int\": 4}", "{\"as_int\": 4}, {\"as_int\": 4}"}}, "larger than its file");
@@ -97,7 +97,7 @@ TEST_CASE("weights that are pickled, or do not lie in their member, are refused"
   check_refused(w, {{"\"fc.bias\"", deep + "\""}, {"\"fc.bias\"", deep + "\""}}, "has more than 100 parts");
 }
 
-TEST_CASE("a graph that calls what no model may call is refused with the line of its Python") {
+TEST_CASE("a graph with a forbidden call is refused with the line of its Python") {
   const ExportedWorkspace w;
   const std::string linear = "torch.ops.aten.linear.default";
   const std::string line = "net.py, line 6: x = self.fc(x)";
@@ -126,7 +126,7 @@ TEST_CASE("a graph that calls what no model may call is refused with the line of
                 "draws random numbers with aten.bernoulli even in evaluation\n  in net.py, line 5");
 }
 
-TEST_CASE("a model is refused whose graph gives an operator what would end the process, with the line of its Python") {
+TEST_CASE("a model whose graph gives an operator fatal arguments is refused with the line of its Python") {
   const ExportedWorkspace w;
   const std::string dropout = "torch.ops.aten.dropout.default";
   const std::string arguments =
@@ -154,7 +154,7 @@ TEST_CASE("a model is refused whose graph gives an operator what would end the p
   }
 }
 
-TEST_CASE("a number in a graph where an operator takes a type of numbers is refused: kernels do not check it") {
+TEST_CASE("a number in a graph in place of a number type is refused because kernels do not check it") {
   const ExportedWorkspace w;
   check_refused(w,
                 {{"torch.ops.aten.dropout.default", "torch.ops.aten._to_copy.default"},
@@ -165,7 +165,7 @@ TEST_CASE("a number in a graph where an operator takes a type of numbers is refu
                 "the argument \"dtype\" is not of type ScalarType");
 }
 
-TEST_CASE("arithmetic of a graph ends whatever its numbers are") {
+TEST_CASE("arithmetic of a graph ends for any numbers") {
   const ExportedWorkspace w;
   w.write("net.pt2", exported_model({{"\"nodes\": [", R"("nodes": [
       {"target": "_operator.pow",
@@ -174,7 +174,7 @@ TEST_CASE("arithmetic of a graph ends whatever its numbers are") {
   CHECK(w.run({"plan", "arrays.toml", "--set", kExported}).code == 0);
 }
 
-TEST_CASE("a model that would write into its buffers or weights in evaluation is refused without a graph of its own") {
+TEST_CASE("a model that would write to its buffers or weights in evaluation is refused without an evaluation graph") {
   const ExportedWorkspace w;
   check_refused(w,
                 {{"torch.ops.aten.dropout.default", "torch.ops.aten.mul_.Tensor"},
@@ -186,7 +186,7 @@ TEST_CASE("a model that would write into its buffers or weights in evaluation is
                 "changes the tensor \"fc.bias\" of the model even in evaluation\n  in net.py, line 5");
 }
 
-TEST_CASE("a model of Python is refused where data_parallel would copy it onto several devices") {
+TEST_CASE("a model of Python is refused if data_parallel would copy it to several devices") {
   const ExportedWorkspace w;
   const Outcome refused = w.run({"plan", "arrays.toml", "--set", kExported, "--set", "parallel=data_parallel", "--set",
                                  "device_pool=[[\"cpu\", \"cpu\"]]"});
