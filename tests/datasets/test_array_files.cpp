@@ -13,7 +13,7 @@ TEST_CASE("the rows of files of a glob or a list follow each other, in the order
                   at::tensor({4.F, 5.F, 0.F, 1.F, 2.F, 3.F}).view({3, 2})));
   CHECK(rows_of(*dataset, {0}).inputs.at(0).first == "x-1");
   CHECK(
-      contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: no file matches it"));
+      contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: matches no file"));
 
   for (const bool pack : {false, true}) {
     const auto archive = [&](const std::string& name, float value, std::int64_t target) {
@@ -55,7 +55,7 @@ TEST_CASE("arrays without samples are refused") {
   CHECK(contains(error("(0, 3)", {}), "x.npy: has no rows"));
   CHECK(contains(error("(1152921504606846975, 0)", {}), "they hold no number"));
   CHECK(build_error("npy", {{"inputs", Value::array()}, {"targets", "x"}}) ==
-        "dataset.inputs: names nothing\n  give one, or a list");
+        "dataset.inputs: is empty\n  give a name or a list of names");
 }
 
 TEST_CASE("a name that a file does not have is answered with those that it has") {
@@ -96,7 +96,7 @@ TEST_CASE("classes are counted from the largest, and a negative one is refused w
   CHECK(of_targets("(2, 2)", {0, 6, 1, 9})->facts().at("num_classes") == 10);
   CHECK_FALSE(of_targets("(2, 2)", {0, 6, 1, 9})->classes().defined());
   const auto negative = of_targets("(3, 2)", {0, 6, -100, -1, 2, 2});
-  CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 is of class -1"));
+  CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 has class -1"));
 }
 
 TEST_CASE("what was unpacked once is taken by the other ranks") {

@@ -60,7 +60,7 @@ TEST_CASE("IDX files that are none, are cut off, or do not belong together are r
   folder.write("labels", idx_file({3}, {3, 1, 1}));
   CHECK(contains(folder.error(), "labels: has 3 labels, but " + folder.path("images") + " has 2 images"));
   folder.write("labels", idx_file({2, 1}, {3, 1}));
-  CHECK(contains(folder.error(), "labels: holds numbers of shape [2, 1], which are no labels"));
+  CHECK(contains(folder.error(), "labels: holds numbers of shape [2, 1], not labels"));
   folder.write("labels", idx_file({2}, {3, 1}, 0xd));
   CHECK(contains(folder.error(), "labels: holds numbers that are not of 8 bits"));
   folder.write("labels", "\x89PNG");

@@ -52,12 +52,12 @@ TEST_CASE("a folder without classes, a class without images and a link in a circ
   const ArrayFolder folder;
   folder.write("a/x.txt", "x");
   const auto error = [&](const std::string& path) { return error_of([&] { list_folder(path); }); };
-  CHECK(contains(error(folder.path("a")), folder.path("a") + ": has no folder in it"));
-  CHECK(contains(error(folder.path("")), "a: is the folder of a class and has no image"));
+  CHECK(contains(error(folder.path("a")), folder.path("a") + ": contains no folder"));
+  CHECK(contains(error(folder.path("")), "a: is the folder of a class but contains no image"));
   CHECK(contains(error(folder.path("none")), "none: cannot be listed: No such file"));
   folder.write("a/x.png", "x");
   fs::create_directory_symlink(folder.path(""), folder.path("a/up"));
-  CHECK(contains(error(folder.path("")), "leads back to a folder that it is in"));
+  CHECK(contains(error(folder.path("")), "is a link to a folder that contains it"));
 }
 
 TEST_CASE("a folder of images gives their pixels and the numbers of their folders") {

@@ -149,7 +149,7 @@ TEST_CASE("folders without images, files and labels that are missing are refused
   const ImageWorkspace w;
   fs::create_directories(w.folder() / "empty" / "class");
   check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "has no image"});
-  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"has no folder in it"});
+  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"contains no folder"});
   check_images_refused(w, {"dataset.path=\"nowhere\""}, {"there is no such folder", "nowhere"});
   check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is no folder"});
   w.write("images.idx", idx_file({2, 2, 2}, "abcdefgh"));
@@ -157,7 +157,7 @@ TEST_CASE("folders without images, files and labels that are missing are refused
   check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"none.idx\"}"}, {"none.idx"});
   check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"labels.idx\"}"},
                        {"labels.idx: has 3 labels", "has 2 images"});
-  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: there is no such file"});
+  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: does not exist"});
   w.write("empty.tar", tar_file({}));
   check_images_refused(w, {"dataset={name=\"tar\", path=\"empty.tar\"}"}, {"empty.tar: holds no image"});
 }
