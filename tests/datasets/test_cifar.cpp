@@ -69,7 +69,7 @@ TEST_CASE("CIFAR files that are missing, cut off, or of another kind are refused
   CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}),
                  "data_batch_3.bin: has 3 bytes, which is not a multiple of a record's 3073 bytes"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", cifar_record({10}, 1));
-  CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "holds class 10, and there are 10 classes"));
+  CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "holds class 10, but the classes are 0 to 9"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", "");
   CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "data_batch_3.bin: has 0 bytes"));
 }

@@ -86,7 +86,7 @@ TEST_CASE("a class that the training data do not have is refused") {
   context.role = Role::validation;
   context.preprocessing = {{"classes", {"0", "1", "2"}}};
   CHECK(contains(error_of([&] { built("idx", folder.options(), context); }),
-                 "labels: holds class 3, and there are 3 classes"));
+                 "labels: holds class 3, but the classes are 0 to 2"));
 }
 
 }  // namespace ddp::datasets

@@ -148,10 +148,10 @@ TEST_CASE("a file that does not decode and that is looked at before the run is r
 TEST_CASE("folders without images, files and labels that are missing are refused before a run") {
   const ImageWorkspace w;
   fs::create_directories(w.folder() / "empty" / "class");
-  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "has no image"});
+  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "contains no image"});
   check_images_refused(w, {"dataset.path=\"empty/class\""}, {"contains no folder"});
-  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"there is no such folder", "nowhere"});
-  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is no folder"});
+  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"does not exist", "nowhere"});
+  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is not a folder"});
   w.write("images.idx", idx_file({2, 2, 2}, "abcdefgh"));
   w.write("labels.idx", idx_file({3}, "abc"));
   check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"none.idx\"}"}, {"none.idx"});
