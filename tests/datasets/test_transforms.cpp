@@ -148,7 +148,7 @@ TEST_CASE("a transform of pixels behind one of floats is refused, in evaluation 
   const Value list = {{{"type", "RandomErasing"}}, {{"type", "Resize"}, {"size", 8}}};
   for (const bool derived : {false, true}) {
     const std::string error = error_of([&] { Pipeline(list, 42, derived); });
-    CHECK(missing(error, {"transforms[1] Resize", "stands behind RandomErasing"}) == "");
+    CHECK(missing(error, {"transforms[1] Resize", "comes after RandomErasing"}) == "");
   }
 }
 
