@@ -160,7 +160,7 @@ TEST_CASE("arguments that v2 refuses are refused by their names") {
   CHECK(missing(refusal({{"type", "Resize"}, {"size", {9, 9}}, {"max_size", 19}}), {"\"max_size\" is only"}) == "");
   CHECK(missing(refusal({{"type", "Pad"}, {"padding", {1, 2, 3}}}), {"1, 2 or 4 of them, not [1,2,3]"}) == "");
   CHECK(missing(refusal({{"type", "Pad"}, {"padding", 1}, {"fill", {1, 2, 3}}, {"padding_mode", "edge"}}),
-                {"\"fill\" a list is for padding_mode"}) == "");
+                {"\"fill\" a list needs padding_mode"}) == "");
   CHECK(missing(refusal({{"type", "RandomResizedCrop"}, {"size", 8}, {"scale", {0.5, 0.1}}}),
                 {"\"scale\" must be [least, greatest]"}) == "");
   CHECK(missing(refusal({{"type", "RandomErasing"}, {"ratio", {2, 1}}}), {"\"ratio\" must be [least"}) == "");
