@@ -54,7 +54,7 @@ struct GptOptions {
        .range = count,
        .from_data = "vocab_size"},
       vocab_size);
-    f({.name = "dropout", .doc = "share of values dropped", .range = config::from_below(0, 1)}, dropout);
+    f({.name = "dropout", .doc = "share of values to drop", .range = config::from_below(0, 1)}, dropout);
     f({.name = "bias", .doc = "biases in linear layers and layer norms, as in GPT-2"}, bias);
   }
 };

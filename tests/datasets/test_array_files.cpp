@@ -12,8 +12,7 @@ TEST_CASE("the rows of files of a glob or a list follow each other, in the order
   CHECK(at::equal(rows_of(*dataset, {2, 0, 1}).inputs.at(0).second,
                   at::tensor({4.F, 5.F, 0.F, 1.F, 2.F, 3.F}).view({3, 2})));
   CHECK(rows_of(*dataset, {0}).inputs.at(0).first == "x-1");
-  CHECK(
-      contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: matches no file"));
+  CHECK(contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: matches no file"));
 
   for (const bool pack : {false, true}) {
     const auto archive = [&](const std::string& name, float value, std::int64_t target) {

@@ -185,7 +185,7 @@ TEST_CASE("an image that does not fit is an error that names it and says what he
   const auto open = [](std::int64_t i) { return Image(numbered_pixels(3, 8 + i, 9)); };
   const auto name = [](std::int64_t i) { return std::to_string(i) + ".png"; };
   CHECK(missing(error_of([&] { nothing.batch(at::arange(3), 0, open, name); }),
-                {"1.png", "is 3 x 9 x 9, and 0.png is 3 x 8 x 9", "Resize"}) == "");
+                {"1.png", "is 3 x 9 x 9, but 0.png is 3 x 8 x 9", "Resize"}) == "");
 }
 
 }  // namespace

@@ -105,8 +105,7 @@ TEST_CASE("mistakes in a table are named with file, line and column") {
   check_table_refused("x,y\n1,2\n1e300,2\n", kNumberOptions, {"shapes.csv:3", "\"x\"", "too large for a float32"});
   check_table_refused("x,y\n1e308,2\n-1e308,3\n1e308,4\n", "normalise = \"standard\", " + kNumberOptions,
                       {"shapes.toml:1", "\"x\"", "cannot be normalised"});
-  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"",
-                      {"shapes.toml:1", "is empty"});
+  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"", {"shapes.toml:1", "is empty"});
   check_table_refused("x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv", "3", "\"y\""});
   check_table_refused("x,y\n1,\"a\n2,b\n", kClassOptions, {"shapes.csv"});
   check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
