@@ -7,7 +7,7 @@
 namespace ddp::datasets {
 namespace {
 
-constexpr int kMostPrecision = 22;  // the largest for which a sum of 8-bit pixels fits into 32 bits
+constexpr int kMostPrecision = 22;  // so a sum of 8-bit pixels fits into 32 bits
 
 // The triangle filter: the weight of a pixel by its distance from the middle of a place.
 double triangle(double distance) { return std::max(1.0 - std::abs(distance), 0.0); }
