@@ -12,8 +12,7 @@ TEST_CASE("the rows of files of a glob or a list follow each other in the order 
   CHECK(at::equal(rows_of(*dataset, {2, 0, 1}).inputs.at(0).second,
                   at::tensor({4.F, 5.F, 0.F, 1.F, 2.F, 3.F}).view({3, 2})));
   CHECK(rows_of(*dataset, {0}).inputs.at(0).first == "x-1");
-  CHECK(
-      contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: no file matches it"));
+  CHECK(contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: matches no file"));
 
   for (const bool pack : {false, true}) {
     const auto archive = [&](const std::string& name, float value, std::int64_t target) {
@@ -55,7 +54,7 @@ TEST_CASE("arrays without samples are refused") {
   CHECK(contains(error("(0, 3)", {}), "x.npy: has no rows"));
   CHECK(contains(error("(1152921504606846975, 0)", {}), "they hold no number"));
   CHECK(build_error("npy", {{"inputs", Value::array()}, {"targets", "x"}}) ==
-        "dataset.inputs: names nothing\n  give one, or a list");
+        "dataset.inputs: is empty\n  give a name or a list of names");
 }
 
 TEST_CASE("an unknown array name is refused with the names in the file") {
@@ -96,7 +95,7 @@ TEST_CASE("the number of classes follows from the largest one, and a negative on
   CHECK(of_targets("(2, 2)", {0, 6, 1, 9})->facts().at("num_classes") == 10);
   CHECK_FALSE(of_targets("(2, 2)", {0, 6, 1, 9})->classes().defined());
   const auto negative = of_targets("(3, 2)", {0, 6, -100, -1, 2, 2});
-  CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 is of class -1"));
+  CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 has class -1"));
 }
 
 TEST_CASE("data unpacked by one rank is used by the other ranks") {

@@ -84,7 +84,7 @@ TEST_CASE(
   const std::string x = folder.write("x.npy", npy_of<std::uint64_t>("<u8", "(2,)", {1, 1ULL << 63}));
   const auto dataset = built("npy", {{"inputs", x}, {"targets", x}});
   CHECK(at::equal(rows_of(*dataset, {0}).inputs.at(0).second, at::tensor({1}, at::kLong)));
-  CHECK(contains(error_of([&] { rows_of(*dataset, {1}); }), "x.npy: row 1 holds a number larger than int64 can have"));
+  CHECK(contains(error_of([&] { rows_of(*dataset, {1}); }), "x.npy: row 1 holds a number too large for int64"));
   const std::string y = folder.write("y.npy", npy_of<std::int64_t>("<i8", "(2,)", {0, 1}));
   const auto scaled = built("npy", {{"inputs", x}, {"targets", y}, {"scale", 1}});
   CHECK(rows_of(*scaled, {1}).inputs.at(0).second.item<float>() == 0x1p63F);

@@ -64,12 +64,12 @@ TEST_CASE("the classes of CIFAR-100 are the fine ones") {
 
 TEST_CASE("CIFAR files that are missing, cut off, or of another kind are refused by name") {
   const CifarFolder folder;
-  CHECK(contains(build_error("cifar10", {{"path", folder.path("fine")}}), "fine/data_batch_1.bin: there is no such"));
+  CHECK(contains(build_error("cifar10", {{"path", folder.path("fine")}}), "fine/data_batch_1.bin: does not exist"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", "abc");
   CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}),
-                 "data_batch_3.bin: has 3 bytes, which are no whole number of records of 3073 bytes"));
+                 "data_batch_3.bin: has 3 bytes, which is not a multiple of a record's 3073 bytes"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", cifar_record({10}, 1));
-  CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "holds class 10, and there are 10 classes"));
+  CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "holds class 10, but the classes are 0 to 9"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", "");
   CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "data_batch_3.bin: has 0 bytes"));
 }

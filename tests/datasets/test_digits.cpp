@@ -77,7 +77,7 @@ TEST_CASE("missing digits are an error with the way to get them") {
   const std::string text = error_of([] {
     registry().build("digits", {{"path", "/nowhere/digits.csv.gz"}}, Context{});
   });
-  CHECK(contains(text, "/nowhere/digits.csv.gz: the digits dataset is not there"));
+  CHECK(contains(text, "/nowhere/digits.csv.gz: the digits dataset is missing"));
   CHECK(contains(text, "dataset.path"));
 }
 

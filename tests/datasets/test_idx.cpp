@@ -60,7 +60,7 @@ TEST_CASE("IDX files that are invalid, cut off, or do not belong together are re
   folder.write("labels", idx_file({3}, {3, 1, 1}));
   CHECK(contains(folder.error(), "labels: has 3 labels, but " + folder.path("images") + " has 2 images"));
   folder.write("labels", idx_file({2, 1}, {3, 1}));
-  CHECK(contains(folder.error(), "labels: holds numbers of shape [2, 1], which are no labels"));
+  CHECK(contains(folder.error(), "labels: holds numbers of shape [2, 1], not labels"));
   folder.write("labels", idx_file({2}, {3, 1}, 0xd));
   CHECK(contains(folder.error(), "labels: contains numbers that are not 8 bits wide"));
   folder.write("labels", "\x89PNG");
@@ -86,7 +86,7 @@ TEST_CASE("a class that the training data does not have is refused") {
   context.role = Role::validation;
   context.preprocessing = {{"classes", {"0", "1", "2"}}};
   CHECK(contains(error_of([&] { built("idx", folder.options(), context); }),
-                 "labels: holds class 3, and there are 3 classes"));
+                 "labels: holds class 3, but the classes are 0 to 2"));
 }
 
 }  // namespace ddp::datasets

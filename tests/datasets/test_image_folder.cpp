@@ -52,12 +52,12 @@ TEST_CASE("a folder without classes, a class without images and a circular link 
   const ArrayFolder folder;
   folder.write("a/x.txt", "x");
   const auto error = [&](const std::string& path) { return error_of([&] { list_folder(path); }); };
-  CHECK(contains(error(folder.path("a")), folder.path("a") + ": has no folder in it"));
-  CHECK(contains(error(folder.path("")), "a: is the folder of a class and has no image"));
+  CHECK(contains(error(folder.path("a")), folder.path("a") + ": contains no folder"));
+  CHECK(contains(error(folder.path("")), "a: is the folder of a class but contains no image"));
   CHECK(contains(error(folder.path("none")), "none: cannot be listed: No such file"));
   folder.write("a/x.png", "x");
   fs::create_directory_symlink(folder.path(""), folder.path("a/up"));
-  CHECK(contains(error(folder.path("")), "leads back to a folder that it is in"));
+  CHECK(contains(error(folder.path("")), "is a link to a folder that contains it"));
 }
 
 TEST_CASE("a folder of images gives their pixels and the class numbers of their folders") {
@@ -107,7 +107,7 @@ TEST_CASE("a file that does not decode is an error with its name, or is left out
   CHECK(at::equal(batch.targets.at(0).second, at::tensor({0, 1}, at::kLong)));
   CHECK(lenient->left_out() == Names{folder.path("cat/b.png"), folder.path("dog/d.png")});
   const std::string none = error_of([&] { rows_of(*lenient, {3, 1}); });
-  CHECK(contains(none, "dog/d.png: does not decode, and no other image of its batch of 2 does"));
+  CHECK(contains(none, "dog/d.png: does not decode, like every other image of its batch of 2"));
 
   Context context;
   context.role = Role::prediction;

@@ -147,15 +147,15 @@ TEST_CASE("a part that is too short for a block is an error with both lengths") 
   const std::string file = folder.write("a.txt", "0123456789");
   CHECK(error_of([&] { text(file, 9); }).empty());
   CHECK(contains(error_of([&] { text(file, 10); }),
-                 "a.txt: has 10 tokens, and a sample takes 11 tokens (block_size 10, and the one behind)\n"
+                 "a.txt: has 10 tokens, but a sample needs 11 tokens (block_size 10 and the next token)\n"
                  "  use a dataset.block_size of at most 9, or more text"));
   const std::string held_out = error_of([&] { text(file, 3, {.role = Role::validation, .validation_share = 0.2}); });
   CHECK(contains(held_out,
-                 "a.txt: its validation part has 2 of its 10 tokens, and a sample takes 4 tokens (block_size 3"));
+                 "a.txt: its validation part has 2 of its 10 tokens, but a sample needs 4 tokens (block_size 3"));
   CHECK(contains(held_out, "a dataset.block_size of at most 1, a larger [validation] split, or more text"));
   folder.write("b.txt", "");
   const std::string empty = error_of([&] { text(folder.at("b.txt"), 7); });
-  CHECK(contains(empty, "b.txt: is empty, and a sample takes 8 tokens (block_size 7, and the one behind)"));
+  CHECK(contains(empty, "b.txt: is empty, but a sample needs 8 tokens (block_size 7 and the next token)"));
   CHECK(contains(empty, "dataset.path"));
   CHECK(contains(error_of([&] { text(folder.at("*.txt"), 12); }), "a.txt and 1 more: has 10 tokens"));
   const std::string tokens = error_of([&] {
@@ -163,13 +163,13 @@ TEST_CASE("a part that is too short for a block is an error with both lengths") 
                      {{"path", folder.write_numbers("t.bin", std::vector<std::uint16_t>{1, 2})}, {"block_size", 2}},
                      Context{});
   });
-  CHECK(contains(tokens, "t.bin: has 2 tokens, and a sample takes 3 tokens (block_size 2"));
+  CHECK(contains(tokens, "t.bin: has 2 tokens, but a sample needs 3 tokens (block_size 2"));
 }
 
 TEST_CASE("a text that cannot be read is an error with its name") {
   const TextFolder folder;
   CHECK(contains(error_of([&] { text(folder.at("none.txt"), 1); }), "none.txt: cannot be read: No such file"));
-  CHECK(contains(error_of([&] { text(folder.at("*.md"), 1); }), "no file matches it"));
+  CHECK(contains(error_of([&] { text(folder.at("*.md"), 1); }), "matches no file"));
   CHECK(contains(error_of([&] { text(folder.at(""), 1); }), "not a regular file"));
   CHECK(contains(error_of([&] { text(folder.write("a.txt", "ab\xFF"), 1); }), "a.txt: byte 2: is not UTF-8"));
   CHECK(contains(error_of([&] { text(folder.at("a.txt"), 1, {}, {{"tokenizer", folder.at("")}}); }), "vocab.json"));
@@ -265,7 +265,7 @@ TEST_CASE("files that hold no tokens are refused by their names") {
     });
   };
   folder.write("odd.bin", "12345");
-  CHECK(contains(refusal("odd.bin", "uint16"), "odd.bin: has 5 bytes, which is no whole number of uint16 tokens"));
+  CHECK(contains(refusal("odd.bin", "uint16"), "odd.bin: has 5 bytes, not a whole number of uint16 tokens"));
   folder.write("empty.bin", "");
   CHECK(contains(refusal("empty.bin", "uint16"), "empty.bin: is empty"));
   CHECK(contains(refusal("none.bin", "uint16"), "none.bin: cannot be read"));

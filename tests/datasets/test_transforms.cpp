@@ -148,7 +148,7 @@ TEST_CASE("a transform of pixels after a transform of floats is refused, in eval
   const Value list = {{{"type", "RandomErasing"}}, {{"type", "Resize"}, {"size", 8}}};
   for (const bool derived : {false, true}) {
     const std::string error = error_of([&] { Pipeline(list, 42, derived); });
-    CHECK(missing(error, {"transforms[1] Resize", "stands behind RandomErasing"}) == "");
+    CHECK(missing(error, {"transforms[1] Resize", "comes after RandomErasing"}) == "");
   }
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("arguments that v2 refuses are refused by name") {
   CHECK(missing(refusal({{"type", "Resize"}, {"size", {9, 9}}, {"max_size", 19}}), {"\"max_size\" is only"}) == "");
   CHECK(missing(refusal({{"type", "Pad"}, {"padding", {1, 2, 3}}}), {"1, 2 or 4 of them, not [1,2,3]"}) == "");
   CHECK(missing(refusal({{"type", "Pad"}, {"padding", 1}, {"fill", {1, 2, 3}}, {"padding_mode", "edge"}}),
-                {"\"fill\" a list is for padding_mode"}) == "");
+                {"\"fill\" a list needs padding_mode"}) == "");
   CHECK(missing(refusal({{"type", "RandomResizedCrop"}, {"size", 8}, {"scale", {0.5, 0.1}}}),
                 {"\"scale\" must be [least, greatest]"}) == "");
   CHECK(missing(refusal({{"type", "RandomErasing"}, {"ratio", {2, 1}}}), {"\"ratio\" must be [least"}) == "");
@@ -185,7 +185,7 @@ TEST_CASE("an image that does not fit is an error with its name and the remedy")
   const auto open = [](std::int64_t i) { return Image(numbered_pixels(3, 8 + i, 9)); };
   const auto name = [](std::int64_t i) { return std::to_string(i) + ".png"; };
   CHECK(missing(error_of([&] { nothing.batch(at::arange(3), 0, open, name); }),
-                {"1.png", "is 3 x 9 x 9, and 0.png is 3 x 8 x 9", "Resize"}) == "");
+                {"1.png", "is 3 x 9 x 9, but 0.png is 3 x 8 x 9", "Resize"}) == "");
 }
 
 }  // namespace

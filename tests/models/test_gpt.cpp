@@ -59,7 +59,7 @@ TEST_CASE("gpt refuses sizes and inputs that do not fit and says what does") {
   CHECK(contains(error_of([&] {
                    model.forward(at::randint(11, {1, 7}, at::kLong));
                  }),
-                 "a sample has 7 tokens, and gpt takes 6 at most"));
+                 "a sample has 7 tokens, but gpt takes at most 6"));
   CHECK(contains(error_of([&] { model.forward(at::rand({2, 6})); }), "gpt takes tokens"));
 }
 

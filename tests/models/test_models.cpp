@@ -71,7 +71,7 @@ TEST_CASE("an embedding looks its rows up, and the padding row stays zero") {
 TEST_CASE("activations are found by the names that options accept, sorted, and others are refused") {
   CHECK(activation_names() == std::vector<std::string>{"gelu", "leaky_relu", "relu", "sigmoid", "silu", "tanh"});
   for (const auto& name : activation_names()) CHECK_NOTHROW(make_activation(name));
-  CHECK(error_of([] { make_activation("ReLU"); }) == "there is no activation \"ReLU\"");
+  CHECK(error_of([] { make_activation("ReLU"); }) == "unknown activation \"ReLU\"");
 }
 
 TEST_CASE("a layer that PyTorch refuses is reported with its place in the file") {

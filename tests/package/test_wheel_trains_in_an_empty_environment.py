@@ -38,7 +38,7 @@ def find_package_finds_it(packages, project):
 
 def messages_name_nothing_of_the_checkout(program, experiments, folder):
     said = installing.run_elsewhere([program, "run", experiments / "digits.toml"], folder, code=2)
-    assert "the digits dataset is not there" in said and "pip install scikit-learn" in said, said
+    assert "the digits dataset is missing" in said and "pip install scikit-learn" in said, said
     assert "scripts/" not in said, said
 
 

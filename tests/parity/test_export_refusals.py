@@ -120,9 +120,9 @@ def check_export_refusals():
         ("models.py:number", "4", [], ["gives a int, not a torch.nn.Module"]),
         ("nothing.py:Plain", "4", [], ["nothing.py does not exist"]),
         ("no_such_module:Plain", "4", [], ["no_such_module cannot be imported"]),
-        ("Plain", "4", [], ["has to be module:Class or file.py:Class"]),
-        ("models.py:Plain", "4xx", [], ['"4xx" is no shape']),
-        ("models.py:Plain", "4:text", [], ['"text" is no type of numbers']),
+        ("Plain", "4", [], ["must be module:Class or file.py:Class"]),
+        ("models.py:Plain", "4xx", [], ['"4xx" is not a shape']),
+        ("models.py:Plain", "4:text", [], ['"text" is not a number type']),
         ("models.py:Plain", "4:int64", [], ["give the number of values"]),
     ]
     for model, shape, more, expected in cases:
@@ -131,7 +131,7 @@ def check_export_refusals():
             assert text in status, f"{model} {shape}: {status}"
         assert not os.path.exists("refused.pt2"), model
     status, _ = export("models.py:Plain", "refused.zip", "--input", "4")
-    assert "has to end in .pt2" in status, status
+    assert "must end in .pt2" in status, status
     print(f"export_model.py refuses {len(cases) + 1} models")
 
 

@@ -43,5 +43,5 @@ expect_text "$out" "3 of 4"
 expect "all verdicts stand at the end: $(cat "$out")" test \
   "$(tail -n 3 "$out" | sed 's/, [0-9]* s//')" = $'bad: BROKEN\ngood: kept\nleft: skipped'
 soak 2 gone
-expect_text "$err" 'there is no part "gone"'
+expect_text "$err" 'unknown part "gone"'
 soak 2 ../test

@@ -102,7 +102,7 @@ TEST_CASE("plan --draws refuses data without draws, a sweep, and --preview besid
 TEST_CASE("an invalid list of transforms is refused before anything is trained") {
   const Workspace w;
   write_gray_images(w, R"({ type = "Normalize", mean = [0.5], std = [0.5] }, { type = "CenterCrop", size = 5 })");
-  check_draws_refused(w, {"run", "gray.toml"}, "transforms[1] CenterCrop: stands behind Normalize");
+  check_draws_refused(w, {"run", "gray.toml"}, "transforms[1] CenterCrop: comes after Normalize");
   CHECK_FALSE(std::filesystem::exists(w.results()));
   write_gray_images(w, R"({ type = "RandomCrop", size = 5, paddin = 1 })");
   check_draws_refused(w, {"validate", "gray.toml"}, "did you mean \"padding\"?");

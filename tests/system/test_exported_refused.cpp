@@ -192,7 +192,7 @@ TEST_CASE("a model of Python is refused if data_parallel would copy it to severa
                                  "device_pool=[[\"cpu\", \"cpu\"]]"});
   INFO(refused.err);
   CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "a model written in Python is on one device of its rank"));
+  CHECK(contains(refused.err, "a model written in Python cannot be copied onto several devices"));
 }
 
 TEST_CASE("validate reads the graph of a model of Python and runs nothing of it") {
@@ -205,7 +205,7 @@ TEST_CASE("validate reads the graph of a model of Python and runs nothing of it"
 TEST_CASE("a model whose inputs or outputs do not fit is refused before it trains") {
   const ExportedWorkspace w;
   check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
-               "the model was exported for an input \"x\" of shape [1 to 64, 5] and type Float, and the dataset gives");
+               "the model was exported for an input \"x\" of shape [1 to 64, 5] and type Float, but the dataset gives");
   check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "of shape [1 to 64, 4] and type Long");
   check_refused(w,
                 {{"[{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}}}]",

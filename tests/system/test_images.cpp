@@ -148,16 +148,16 @@ TEST_CASE("a file that does not decode among the files read before the run is re
 TEST_CASE("folders without images and missing files and labels are refused before a run") {
   const ImageWorkspace w;
   fs::create_directories(w.folder() / "empty" / "class");
-  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "has no image"});
-  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"has no folder in it"});
-  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"there is no such folder", "nowhere"});
-  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is no folder"});
+  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "contains no image"});
+  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"contains no folder"});
+  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"does not exist", "nowhere"});
+  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is not a folder"});
   w.write("images.idx", idx_file({2, 2, 2}, "abcdefgh"));
   w.write("labels.idx", idx_file({3}, "abc"));
   check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"none.idx\"}"}, {"none.idx"});
   check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"labels.idx\"}"},
                        {"labels.idx: has 3 labels", "has 2 images"});
-  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: there is no such file"});
+  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: does not exist"});
   w.write("empty.tar", tar_file({}));
   check_images_refused(w, {"dataset={name=\"tar\", path=\"empty.tar\"}"}, {"empty.tar: holds no image"});
 }

@@ -105,8 +105,7 @@ TEST_CASE("mistakes in a table are named with file, line and column") {
   check_table_refused("x,y\n1,2\n1e300,2\n", kNumberOptions, {"shapes.csv:3", "\"x\"", "too large for a float32"});
   check_table_refused("x,y\n1e308,2\n-1e308,3\n1e308,4\n", "normalise = \"standard\", " + kNumberOptions,
                       {"shapes.toml:1", "\"x\"", "cannot be normalised"});
-  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"",
-                      {"shapes.toml:1", "names no column"});
+  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"", {"shapes.toml:1", "is empty"});
   check_table_refused("x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv", "3", "\"y\""});
   check_table_refused("x,y\n1,\"a\n2,b\n", kClassOptions, {"shapes.csv"});
   check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
@@ -135,7 +134,7 @@ TEST_CASE("cells that cannot be trained on are named with their line and file, i
   INFO(outcome.err);
   CHECK(outcome.code == 2);
   const std::size_t first = outcome.err.find("a.jsonl:3: column \"x\": is missing");
-  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, and it is the target");
+  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, but it is the target");
   const std::size_t third = outcome.err.find("b.jsonl:3: column \"x\": is missing");
   REQUIRE(third != std::string::npos);
   CHECK(first < second);
