@@ -195,9 +195,8 @@ NamedTensors hold(const Sets& sets) {
   if (!sets.preprocessing.is_null()) all.emplace_back(kPreprocessing, bytes_of_text(sets.preprocessing.dump()));
   // Sort by element size, because tensors are contiguous in the file: after an odd number of bytes, 8-byte elements
   // would not be aligned for mapping.
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a.second.element_size() > b.second.element_size();
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.element_size() > b.second.element_size(); });
   return all;
 }
 

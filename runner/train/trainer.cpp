@@ -143,7 +143,8 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
                           .nothing_counts = all.weight == 0,
                           .skipped = outcome.skipped};
   // Reading the norm waits for the device.
-  if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step)) step.grad_norm = outcome.grad_norm.item<double>();
+  if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step))
+    step.grad_norm = outcome.grad_norm.item<double>();
   p_.recorder->step(step);
 }
 
@@ -231,8 +232,7 @@ bool Trainer::validation_is_regular() const {
 }
 
 void Trainer::validate_inside_epoch() {
-  const record::ValidationRecord measured{
-      .epoch = state_.epoch, .step = state_.step, .metrics = validate()};
+  const record::ValidationRecord measured{.epoch = state_.epoch, .step = state_.step, .metrics = validate()};
   validation_rules_.judge_validation(measured.metrics);
   end_by_patience();
   state_.metric = record::value_of(measured.metrics, state_.judged_by.name);
@@ -256,9 +256,8 @@ void Trainer::test() {
   const checkpoint::Checkpoint best = p_.checkpointer.best();
   p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
   enter(Phase::validating);
-  const record::TestRecord measured{.epoch = best.state.epoch,
-                                    .step = best.state.step,
-                                    .metrics = evaluation_.test(*p_.test, state_.step)};
+  const record::TestRecord measured{
+      .epoch = best.state.epoch, .step = best.state.step, .metrics = evaluation_.test(*p_.test, state_.step)};
   if (p_.recorder) p_.recorder->test(measured);
 }
 

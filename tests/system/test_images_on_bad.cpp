@@ -68,8 +68,8 @@ TEST_CASE("a measured batch in which no image decodes counts nothing, and eval w
   for (int number = 0; number < 2; ++number) {
     for (int image = 0; image < 2; ++image) w.write_image("held", number, image, class_png(number, 100 + image));
   }
-  const std::vector<std::string> run{"run", "images.toml", "--set", "dataset.on_bad=\"skip\"",
-                                     "--set", "validation.dataset={path=\"held\"}"};
+  const std::vector<std::string> run{
+      "run", "images.toml", "--set", "dataset.on_bad=\"skip\"", "--set", "validation.dataset={path=\"held\"}"};
   const Outcome whole = w.run(run);
   INFO(whole.err);
   REQUIRE(whole.code == 0);
