@@ -166,26 +166,28 @@ TEST_CASE("a metric that does not fit loss and targets is refused with the metri
 
 TEST_CASE("pair counts equal a comparison of each positive with each negative, with half for ties") {
   std::mt19937 draw(1);
-  for (const std::size_t size : {1, 10, 500, 5000}) {
-    std::vector<std::uint64_t> keys;
-    std::vector<double> scores;
-    std::vector<bool> positive;
-    for (std::size_t i = 0; i < size; ++i) {
-      scores.push_back(static_cast<double>(draw() % (size / 2 + 1)) / 1000.0);
-      positive.push_back(draw() % 3 == 0);
-      keys.push_back(ranking_key(scores.back(), positive.back()));
-    }
-    std::int64_t wins = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t j = 0; j < size; ++j) {
-        if (positive[i] && !positive[j]) wins += scores[i] > scores[j] ? 2 : scores[i] == scores[j] ? 1 : 0;
-      }
-    }
-    const RankedPairs pairs = count_pairs(keys);
-    CHECK(pairs.wins == wins);
-    CHECK(pairs.positives == std::count(positive.begin(), positive.end(), true));
-    CHECK(pairs.positives + pairs.negatives == static_cast<std::int64_t>(size));
+  // Scores far apart, and scores that differ in their last bits only.
+  const auto [first, apart, size] = GENERATE(table<double, double, std::size_t>(
+      {{0, 1e-3, 1}, {0, 1e-3, 10}, {0, 1e-3, 500}, {0, 1e-3, 5000}, {0.5, 0x1p-50, 5000}}));
+  std::vector<std::uint64_t> keys;
+  std::vector<double> scores;
+  std::vector<bool> positive;
+  for (std::size_t i = 0; i < size; ++i) {
+    scores.push_back(first + static_cast<double>(draw() % (size / 2 + 1)) * apart);
+    positive.push_back(draw() % 3 == 0);
+    keys.push_back(ranking_key(scores.back(), positive.back()));
   }
+  std::int64_t wins = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      if (positive[i] && !positive[j]) wins += scores[i] > scores[j] ? 2 : scores[i] == scores[j] ? 1 : 0;
+    }
+  }
+  sort_keys(keys);
+  const RankedPairs pairs = count_pairs(keys);
+  CHECK(pairs.wins == wins);
+  CHECK(pairs.positives == std::count(positive.begin(), positive.end(), true));
+  CHECK(pairs.positives + pairs.negatives == static_cast<std::int64_t>(size));
 }
 
 TEST_CASE("the area under the curve has no value if a class is absent") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -48,7 +49,20 @@ Counts sizes_of_class(const std::vector<at::Tensor>& of_ranks, std::size_t at) {
   return sizes;
 }
 
-// Returns the keys of all ranks if this rank sorts them (`wanted`), else none. Frees the received tensors.
+// Merges sorted runs of keys, which follow each other, into one. `ends`: the end of each run.
+void merge_runs(std::vector<std::uint64_t>& keys, const Counts& ends) {
+  for (std::size_t width = 1; width < ends.size(); width *= 2) {
+    for (std::size_t first = 0; first + width < ends.size(); first += 2 * width) {
+      const std::int64_t begin = first == 0 ? 0 : ends[first - 1];
+      const std::int64_t middle = ends[first + width - 1];
+      const std::int64_t end = ends[std::min(first + 2 * width, ends.size()) - 1];
+      std::inplace_merge(keys.begin() + begin, keys.begin() + middle, keys.begin() + end);
+    }
+  }
+}
+
+// Returns the sorted keys of all ranks if this rank counts them (`wanted`), else none. `mine`: sorted. Frees the
+// received tensors.
 std::vector<std::uint64_t> keys_of_all(const dist::Group& group, const std::vector<std::uint64_t>& mine,
                                        const Counts& sizes, bool wanted) {
   const std::int64_t longest = std::max<std::int64_t>(1, *std::max_element(sizes.begin(), sizes.end()));
@@ -57,13 +71,14 @@ std::vector<std::uint64_t> keys_of_all(const dist::Group& group, const std::vect
   const std::vector<at::Tensor> received = dist::all_gather(group, sent);
   std::vector<std::uint64_t> keys;
   if (!wanted) return keys;
-  std::int64_t all = 0;
-  for (const std::int64_t size : sizes) all += size;
-  keys.reserve(static_cast<std::size_t>(all));
+  Counts ends(sizes.size());
+  std::partial_sum(sizes.begin(), sizes.end(), ends.begin());
+  keys.reserve(static_cast<std::size_t>(ends.back()));
   for (std::size_t r = 0; r < received.size(); ++r) {
     const auto* const begin = static_cast<const std::uint64_t*>(received[r].const_data_ptr());
     keys.insert(keys.end(), begin, begin + sizes[r]);
   }
+  merge_runs(keys, ends);
   return keys;
 }
 
@@ -114,6 +129,7 @@ void Merge::pairs(Statistics& one, std::size_t classes) const {
   Counts found(classes * 3, 0);
   for (std::size_t at = 0; at < classes; ++at) {
     const bool mine = at % ranks == rank;
+    sort_keys(one.keys_[at]);
     std::vector<std::uint64_t> keys =
         ranks == 1 ? std::move(one.keys_[at]) : keys_of_all(group_, one.keys_[at], sizes_of_class(sizes, at), mine);
     std::vector<std::uint64_t>().swap(one.keys_[at]);

@@ -17,8 +17,8 @@ class Merge {
   void left_out(std::vector<Statistics>& of_metrics) const;
   // Sums the counts of all ranks, for each metric.
   void counts(std::vector<Statistics>& of_metrics) const;
-  // Counts the pairs of scores of all ranks, for each metric, class by class. The scores of a class are gathered and
-  // one rank sorts them, which takes 16 bytes for each score of all ranks.
+  // Counts the pairs of scores of all ranks, for each metric, class by class. Each rank sorts its own scores of a
+  // class; one rank merges the scores of all ranks, which takes 16 bytes for each of them.
   void pairs(std::vector<Statistics>& of_metrics) const;
 
   // take_parts() moves the parts of a batch from `one` into a row of numbers; give_parts() moves them back. Counts and

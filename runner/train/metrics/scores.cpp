@@ -101,6 +101,7 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
     rows = rows.index_select(0, kept.to(rows.device()));
     targets_ = targets_.index_select(0, kept);
   }
+  classes_ = targets_.const_data_ptr<std::int64_t>();
   rows_of_outputs_ = rows;
   rows_ = rows.size(0);
   columns_ = rows.size(1);
@@ -122,6 +123,7 @@ void Scores::take_columns(const at::Tensor& output, const at::Tensor& target) {
   };
   rows_of_outputs_ = arranged(output);
   targets_ = arranged(target);
+  target_numbers_ = targets_.const_data_ptr<double>();
   rows_ = targets_.size(0);
   columns_ = targets_.size(1);
 }
@@ -146,10 +148,13 @@ const double* Scores::probabilities() const {
 // The greatest output has the greatest probability. If an earlier output is so close that the two probabilities may be
 // equal, the probabilities decide.
 std::vector<std::int64_t> Scores::predicted_of(const at::Tensor& outputs) const {
+  const std::int64_t rows = outputs.size(0);
+  const double* const data = outputs.const_data_ptr<double>();
   std::vector<std::int64_t> predicted;
+  predicted.reserve(static_cast<std::size_t>(rows));
   at::Tensor probabilities;
-  for (std::int64_t row = 0; row < outputs.size(0); ++row) {
-    const double* values = outputs.const_data_ptr<double>() + row * columns_;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const double* values = data + row * columns_;
     const double* greatest = std::max_element(values, values + columns_);
     const auto close = [&](double value) { return *greatest - value < kClose; };
     if (std::find_if(values, greatest, close) != greatest) {

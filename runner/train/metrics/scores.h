@@ -57,9 +57,9 @@ class Scores {
   std::vector<double> log_likelihoods() const;
 
   // For classes [rows]: the right class.
-  const std::int64_t* classes() const { return targets_.const_data_ptr<std::int64_t>(); }
+  const std::int64_t* classes() const { return classes_; }
   // For labels and numbers, float64 [rows, columns]. A label is set if it is above 0.5.
-  const double* targets() const { return targets_.const_data_ptr<double>(); }
+  const double* targets() const { return target_numbers_; }
 
  private:
   void take_classes(const at::Tensor& output, const at::Tensor& target, std::int64_t ignored);
@@ -78,6 +78,9 @@ class Scores {
   at::Tensor rows_of_outputs_;  // as the model returned them, on their device
   mutable at::Tensor outputs_;  // on the CPU, from the first use
   at::Tensor targets_;
+  // The data of targets_: metrics read them row by row, and ATen checks each access.
+  const std::int64_t* classes_ = nullptr;
+  const double* target_numbers_ = nullptr;
   mutable at::Tensor probabilities_;
   mutable std::vector<std::int64_t> predicted_;
 };
