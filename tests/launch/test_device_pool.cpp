@@ -69,7 +69,7 @@ TEST_CASE("a list of numbers takes those GPUs in that order") {
   CHECK(is_refused(experiment({1, 5, 6, 7}), 7, "there is no GPU 7: this machine has 7"));
   CHECK(is_refused(experiment({1, 5, 6, 7}), 2, "needs 4 devices, this machine has 2"));
   CHECK(is_refused(experiment({1, 5, 6}, 2), 8, "3 devices cannot be divided into groups of 2"));
-  CHECK(is_refused(experiment({0}), 0, "no visible GPU"));
+  CHECK(is_refused(experiment({0}), 0, "no GPU is visible"));
 }
 
 TEST_CASE("nested lists are the groups themselves") {

@@ -60,7 +60,7 @@ TEST_CASE("the first 20 of many files that differ are named") {
   std::vector<DataFile> then;
   for (int i = 10; i < 40; ++i) then.push_back(file("f" + std::to_string(i)));
   const std::string what = data_difference(then, {}).what;
-  CHECK(contains(what, "f29: is gone"));
+  CHECK(contains(what, "f29: is missing"));
   CHECK_FALSE(contains(what, "f30"));
   CHECK(what.ends_with("\n  …"));
 }
