@@ -80,7 +80,6 @@ struct Clip {
   std::optional<double> norm;   // of all gradients together; 0: no limit
   std::optional<double> value;  // of each element; 0: no limit
 
-  bool on() const { return norm.value_or(0) > 0 || value.value_or(0) > 0; }
   void fields(Fields& f);
 };
 

@@ -15,8 +15,9 @@ TEST_CASE("clipping by value replaces an inherited norm, and a norm replaces an 
   CHECK_FALSE(e.clip.norm);
   CHECK(e.clip.value == 0.5);
   CHECK(with("clip = { value = 0.5 }\n", {"clip.value=0.25", "clip.norm=2"}).clip.norm == 2.0);
-  CHECK_FALSE(with("clip = { norm = 1.0 }\n", {"clip.norm=0"}).clip.on());
-  CHECK_FALSE(with("").clip.on());
+  CHECK(with("clip = { norm = 1.0 }\n", {"clip.norm=0"}).clip.norm == 0);
+  CHECK_FALSE(with("").clip.norm);
+  CHECK_FALSE(with("").clip.value);
 }
 
 TEST_CASE("a file that clips by both or by neither is refused") {
