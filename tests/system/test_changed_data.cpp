@@ -81,7 +81,7 @@ TEST_CASE("a data file that is gone or new, or that validation reads, is named b
   fs::remove(w.folder() / "part-2.csv");
   w.write("part-3.csv", shapes_csv(60, 3));
   check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=2"},
-                        {"part-2.csv: is gone", "part-3.csv: is new", "val.csv: was modified at "});
+                        {"part-2.csv: is missing", "part-3.csv: is new", "val.csv: was modified at "});
 }
 
 TEST_CASE("data at a new path from --set is accepted, and other changed files are not") {
