@@ -15,7 +15,7 @@ constexpr std::size_t kMostCombinations = 1000;
 constexpr std::size_t kMostNamed = 3;
 constexpr double kNearlyOne = 0.999999;
 
-// Sections whose keys decide what is measured: the dataset gives the loss where the file names none.
+// Sections whose keys decide which metrics are measured. The dataset gives the loss if the file names none.
 constexpr std::string_view kDeciding[] = {"metrics", "loss", "validation", "dataset"};
 
 bool decides(const Parameter& parameter) {
@@ -23,7 +23,7 @@ bool decides(const Parameter& parameter) {
   return std::find(std::begin(kDeciding), std::end(kDeciding), section) != std::end(kDeciding);
 }
 
-// Of a range its ends.
+// Returns the values of a list, or the ends of a range.
 std::vector<Node> values_of(const Parameter& parameter) {
   return parameter.is_range() ? std::vector<Node>{parameter.at(0), parameter.at(kNearlyOne)} : parameter.choices;
 }
@@ -54,7 +54,7 @@ std::string point_in_words(const std::vector<Parameter>& parameters, const Point
   return text;
 }
 
-// The points for which something is wrong, and what helps.
+// The points with the same mistake, and its remedy.
 struct Refused {
   std::string remedy;
   std::vector<std::string> points = {};
@@ -74,7 +74,7 @@ void check_sweep_metric(const Sweep& sweep, const Place& place, const Compose& c
   std::copy_if(sweep.parameters.begin(), sweep.parameters.end(), std::back_inserter(deciding), decides);
   std::map<std::string, Refused> refused;
   for (const Point& point : combinations(deciding)) {
-    Problems of_trial;  // the trial tells them
+    Problems of_trial;  // trial() reports them
     Node root = compose(deciding, point);
     supply_loss(root, components, of_trial);
     const auto why = unmeasured(sweep.metric.name, root, components);

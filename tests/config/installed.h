@@ -7,7 +7,7 @@
 
 namespace ddp::config {
 
-// The components that the program has.
+// The program's components.
 inline const Components& real_components() {
   static const Components components = [] {
     std::ifstream file(std::filesystem::path(DDP_EXP).parent_path() / "components.json");

@@ -21,7 +21,7 @@ std::string told_of_line(const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("names of other programs are answered with the key that says the same, which there is") {
+TEST_CASE("names from other programs are answered with an existing key of the same meaning") {
   const std::vector<Option> options = describe<Experiment>();
   for (const CommonName& one : common_names()) {
     INFO(one.name);
@@ -35,7 +35,7 @@ TEST_CASE("names of other programs are answered with the key that says the same,
   }
 }
 
-TEST_CASE("a name of another program is known in any case, with - or _, and in a section") {
+TEST_CASE("a name from another program is recognized in any case, with - or _, and in a section") {
   CHECK(contains(told_of_line("Learning-Rate = 1"), "did you mean \"optimizer.lr\"?"));
   CHECK(contains(told_of_line("loader.num_workers = 1"), "did you mean \"loader.workers\"?"));
   CHECK(contains(told_of_line("optimizer = { name = \"sgd\", learning_rate = 1 }"), "did you mean \"optimizer.lr\"?"));

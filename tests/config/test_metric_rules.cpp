@@ -1,4 +1,4 @@
-// Metrics that an experiment or a sweep asks for, with the components that the program has.
+// The metrics of an experiment or a sweep, checked with the program's components.
 #include "catch.h"
 #include "config/sweep.h"
 #include "installed.h"
@@ -10,7 +10,7 @@ namespace {
 const std::string kClasses =
     "model = { name = \"mlp\", in_features = 4, hidden = [16], out_features = 10 }\n"
     "dataset = { name = \"counting\", size = 400, features = 4 }\nloss = \"cross_entropy\"\n";
-const std::string kNumbers = "model = \"linear\"\ndataset = \"random_pairs\"\n";  // its loss is mse
+const std::string kNumbers = "model = \"linear\"\ndataset = \"random_pairs\"\n";  // the loss is mse
 const std::string kHeldOut = "validation.split = 0.1\n";
 
 std::string told_of_metrics(const std::string& text) {
@@ -37,7 +37,7 @@ std::string told_of_sweep_metric(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the metric of a sweep is checked for each loss, metric and split that varies, and told once") {
+TEST_CASE("the metric of a sweep is checked for each loss, metric and split that varies, and reported once") {
   const std::string metric = kNumbers + kHeldOut + "[sweep]\nmetric = \"val_mae\"\n[sweep.parameters]\n";
   const std::string losses = told_of_sweep_metric(
       kNumbers + kHeldOut + "metrics = [\"mae\"]\n[sweep]\nmetric = \"val_mae\"\n" +
@@ -54,7 +54,7 @@ TEST_CASE("the metric of a sweep is checked for each loss, metric and split that
   CHECK(contains(told_of_sweep_metric(metric + "loss.name = [\"mse\", \"l1\"]\n"), "give metrics = [\"mae\"]"));
   const std::string splits = "[sweep]\nmetric = \"val_loss\"\n[sweep.parameters]\nvalidation.split = [0, 0.1]\n";
   CHECK(contains(told_of_sweep_metric(kNumbers + splits),
-                 "x.toml:4:10: \"val_loss\" needs samples that are held out, in trials with validation.split = 0"));
+                 "x.toml:4:10: \"val_loss\" needs held-out samples, in trials with validation.split = 0"));
   CHECK(told_of_sweep_metric(kNumbers + "[sweep]\nmetric = \"val_loss\"\n[sweep.parameters]\n"
                                         "validation.split = [0.1, 0.2]\n")
             .empty());
@@ -63,10 +63,10 @@ TEST_CASE("the metric of a sweep is checked for each loss, metric and split that
 TEST_CASE("a sweep without a metric is judged by val_loss, which each trial must have") {
   const std::string told =
       told_of_sweep_metric(kNumbers + kHeldOut + "[sweep.parameters]\nvalidation.split = [0, 0.1]\n");
-  CHECK(contains(told, "\"val_loss\" needs samples that are held out, in trials with validation.split = 0"));
+  CHECK(contains(told, "\"val_loss\" needs held-out samples, in trials with validation.split = 0"));
 }
 
-TEST_CASE("the remedy for a metric that is not measured lists what this loss lets be measured") {
+TEST_CASE("the remedy for a metric that is not measured lists the metrics that fit the loss") {
   CHECK(
       contains(told_of_metrics(kNumbers + kHeldOut + "checkpoint.metric = \"val_mae\"\n"), "give metrics = [\"mae\"]"));
   CHECK(contains(told_of_metrics(kClasses + kHeldOut + "checkpoint.metric = \"val_f1_macro\"\n"),
@@ -79,10 +79,10 @@ TEST_CASE("the remedy for a metric that is not measured lists what this loss let
                  "\"val_accuracy\" cannot be measured with this loss"));
 }
 
-TEST_CASE("a matrix judges nothing, which is said once") {
+TEST_CASE("a matrix cannot rank checkpoints or trials, and the error is reported once") {
   for (const char* key : {"checkpoint.metric", "stop.metric"}) {
     const std::string told = told_of_metrics(kClasses + kHeldOut + key + " = \"val_confusion\"\n");
-    CHECK(contains(told, "confusion is a matrix: what judges is a number"));
+    CHECK(contains(told, "confusion is a matrix: give a metric that is a number"));
     CHECK(count(told, "x.toml:5") == 1);
     CHECK_FALSE(contains(told, "is not measured"));
   }
@@ -92,7 +92,7 @@ TEST_CASE("a matrix judges nothing, which is said once") {
   CHECK_FALSE(contains(sweep, "is not measured"));
 }
 
-TEST_CASE("one metric as a text is answered with the list to write") {
+TEST_CASE("a text in place of a list is answered with the list to write") {
   CHECK(contains(told_of_metrics(kClasses + "metrics = \"accuracy\"\n"), "give metrics = [\"accuracy\"]"));
   CHECK(contains(told_of_metrics(kClasses + "metrics = \"acuracy\"\n"), "give metrics = [\"accuracy\"]"));
   CHECK(contains(told_of_metrics(kClasses + "metrics = \"top3\"\n"), "give metrics = [\"top3\"]"));
@@ -103,7 +103,7 @@ TEST_CASE("a metric in the list that does not fit is shown at its place, with th
   const std::string told = told_of_metrics(kNumbers + "metrics = [\"mae\", \"top3\", \"accuracy\"]\n");
   CHECK(contains(told, "x.toml:3:19: \"top3\" cannot be measured with this loss"));
   CHECK(contains(told, "x.toml:3:27: \"accuracy\" cannot be measured with this loss"));
-  CHECK(contains(told, "metrics that can be measured with it: mae, mse, r2, rmse"));
+  CHECK(contains(told, "measurable metrics: mae, mse, r2, rmse"));
 }
 
 }  // namespace ddp::config

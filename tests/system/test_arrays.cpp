@@ -9,7 +9,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// The most memory that a process has had, in bytes, with the pages of files that it maps.
+// The peak memory of a process in bytes, with the memory pages of the files that it maps.
 std::int64_t peak_of(pid_t process) {
   std::istringstream lines(text_of("/proc/" + std::to_string(process) + "/status"));
   for (std::string word; lines >> word;) {
@@ -33,7 +33,7 @@ TEST_CASE("a run on arrays of any format that is killed inside an epoch and resu
   }
 }
 
-TEST_CASE("targets that ignore_index names do not count, and are no classes of the model, with arrays of any format") {
+TEST_CASE("targets of class ignore_index do not count and are not classes of the model, with arrays of any format") {
   for (const std::string format : {"npy", "npz", "safetensors"}) {
     for (const std::int64_t ignored : {255, -1}) {
       INFO(format << ", " << ignored);
@@ -59,21 +59,21 @@ TEST_CASE("targets that ignore_index names do not count, and are no classes of t
   }
 }
 
-TEST_CASE("a negative target is refused with the key that lets it not count") {
+TEST_CASE("a negative target is refused, and the remedy shows how to ignore it") {
   ArrayData data(100);
   data.y[7] = -1;
   const ArrayWorkspace w("npy", data);
   const Outcome refused = w.run({"plan", "arrays.toml"});
   INFO(refused.err);
   CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "row 7 is of class -1"));
+  CHECK(contains(refused.err, "row 7 has class -1"));
   CHECK(contains(refused.err, "loss = { name = \"cross_entropy\", ignore_index = -1 }"));
 }
 
-TEST_CASE("an array of 4 GB trains in ranks that hold no more of it than their batches") {
+TEST_CASE("an array of 4 GB trains in ranks that hold only their batches in memory") {
   const Workspace w;
   constexpr std::int64_t kRows = 1 << 16;
-  // A hole in the file takes no disk: all of it is zeros.
+  // A hole in the file takes no disk space: all of it reads as zeros.
   w.write("x.npy", npy_file(npy_dict("|u1", "(65536, 65536)"), ""));
   fs::resize_file(w.folder() / "x.npy", fs::file_size(w.folder() / "x.npy") + (std::uintmax_t{kRows} << 16));
   w.write("y.npy", npy_of("<i8", "(65536,)", std::vector<std::int64_t>(kRows, 1)));

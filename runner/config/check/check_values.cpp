@@ -85,7 +85,7 @@ std::optional<Value> Checker::list(const Node& node, const Option& option, const
   return fits ? std::optional(values) : std::nullopt;
 }
 
-// A value of which no more is known than that it is none that no key takes.
+// Checks a value without an option that describes it: rejects dates and non-finite numbers, which no key takes.
 std::optional<Value> Checker::plain(const Node& node, const std::string& path) const {
   const bool is_finite = node.kind != Kind::number || std::isfinite(node.scalar.get<double>());
   if (node.kind == Kind::date || !is_finite) {
@@ -107,7 +107,7 @@ std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std
   return std::nullopt;
 }
 
-// Returns what to write in place of a value that does not fit; empty: what is expected says enough.
+// Returns a suggestion for a value that does not fit; empty: the expected form in the message is enough.
 std::string Checker::remedy_of(const Node& node, const Option& option, const std::string& path) const {
   if (!option.section.empty()) return section_remedy(node, option, path);
   const auto text = node.text();
@@ -115,7 +115,7 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   const Spec* metric = option.names_kind == "metric" && text->starts_with(kOfValidation)
                            ? find_metric(text->substr(kOfValidation.size()), components_)
                            : nullptr;
-  if (metric && has_matrix(*metric)) return metric->name + " is a matrix: what judges is a number";
+  if (metric && has_matrix(*metric)) return metric->name + " is a matrix: give a metric that is a number";
   const std::string near = nearest(*text, option.choices);
   const std::string meant = is_numbered(option, *text) || option.choices.empty() ? *text : near;
   if (option.item == Type::text && !takes_type(option, Type::text)) {
@@ -124,7 +124,7 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   return near.empty() ? "" : "did you mean \"" + near + "\"?";
 }
 
-// Of a value that stands in place of a section: the key that it is likely to be the value of.
+// Returns the remedy for a value in place of a section: the key that probably takes the value.
 std::string Checker::section_remedy(const Node& node, const Option& option, const std::string& path) const {
   if (node.kind == Kind::boolean && node.scalar == false) return "leave it out";
   const FirstKey* first = first_key(path);

@@ -8,12 +8,11 @@ namespace {
 
 constexpr const char* kPrecision = "precision = \"bf16\" or \"fp16\" trains in half precision";
 constexpr const char* kTensorBoard =
-    "there is no such logger: log.tensorboard writes event files, and every run has metrics.jsonl";
-constexpr const char* kSharding = "models are not sharded: parallel says how ranks share the work";
-constexpr const char* kResults = "the command line says where results go: ddp-exp run FILE --results FOLDER";
-constexpr const char* kResume =
-    "the command `ddp-exp resume RUN` goes on with a run; init_from takes the weights alone";
-constexpr const char* kTop = "the keys of training stand at the top of the file, outside of any section";
+    "this logger is not supported: log.tensorboard writes event files, and every run has metrics.jsonl";
+constexpr const char* kSharding = "models are not sharded: the key parallel chooses how ranks share the work";
+constexpr const char* kResults = "the command line sets the results root: ddp-exp run FILE --results FOLDER";
+constexpr const char* kResume = "the command `ddp-exp resume RUN` continues a run; init_from takes only its weights";
+constexpr const char* kTop = "the keys of training belong at the top of the file, outside all sections";
 
 constexpr CommonName kCommonNames[] = {
     // length
@@ -153,7 +152,7 @@ constexpr CommonName kCommonNames[] = {
     {.name = "log_interval", .key = "log.every"},
     {.name = "logging_steps", .key = "log.every"},
     {.name = "log_every_n_steps", .key = "log.every"},
-    // not here
+    // not supported
     {.name = "wandb", .words = kTensorBoard},
     {.name = "use_wandb", .words = kTensorBoard},
     {.name = "mlflow", .words = kTensorBoard},
@@ -162,8 +161,8 @@ constexpr CommonName kCommonNames[] = {
     {.name = "deepspeed", .words = kSharding},
     {.name = "compile", .words = "models are not compiled"},
     {.name = "torch_compile", .words = "models are not compiled"},
-    {.name = "pin_memory", .words = "there is no such key: loader.workers says how batches are fetched"},
-    {.name = "persistent_workers", .words = "there is no such key: loader.workers says how batches are fetched"},
+    {.name = "pin_memory", .words = "no such key: loader.workers sets the threads that load batches"},
+    {.name = "persistent_workers", .words = "no such key: loader.workers sets the threads that load batches"},
     {.name = "output_dir", .words = kResults},
     {.name = "out_dir", .words = kResults},
     {.name = "save_dir", .words = kResults},
@@ -189,7 +188,7 @@ constexpr FirstKey kFirstKeys[] = {
     {.section = "distributed", .key = "backend", .example = "\"gloo\""},
 };
 
-// As the table writes it.
+// Returns the name in the spelling of kCommonNames.
 std::string plain_name(std::string key) {
   std::transform(key.begin(), key.end(), key.begin(),
                  [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });

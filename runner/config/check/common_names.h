@@ -5,7 +5,7 @@
 
 namespace ddp::config {
 
-// A name that people know from other programs, and what says the same here: a key, or, where there is none, words.
+// A name from other programs, with the key of the same meaning, an explanation, or both.
 struct CommonName {
   const char* name;
   const char* key = "";
@@ -13,16 +13,16 @@ struct CommonName {
 };
 std::span<const CommonName> common_names();
 
-// The remedy for such a name as an unknown key, in whatever case, with "-" or "_"; empty: it is not one.
+// Returns the remedy for an unknown key that is such a name, in any case, with "-" or "_"; empty for any other key.
 std::string remedy_of_common_name(const std::string& key);
 
-// The key of a section that a value in place of the section is likely to mean, as in clip = 1.0.
+// The key of a section that probably takes a value given in place of the section, as in clip = 1.0.
 struct FirstKey {
   const char* section;
   const char* key;
   const char* example;
 };
-// Null: the section has none.
+// Returns null if the section has no such key.
 const FirstKey* first_key(const std::string& section);
 
 }  // namespace ddp::config

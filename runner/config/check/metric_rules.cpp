@@ -14,7 +14,7 @@ std::string kind_of_targets(const Node& root, const Components& components) {
   return loss ? kind_of_targets(*loss) : "";
 }
 
-// The names in `metrics`, or what is measured without the key: the default, where the targets let it.
+// Returns the names in `metrics`, or, without the key, the default metric if the targets allow it.
 std::vector<std::string> measured_names(const Node& root, const std::string& kind, const Components& components) {
   const Node* list = root.find("metrics");
   std::vector<std::string> names;
@@ -27,7 +27,7 @@ std::vector<std::string> measured_names(const Node& root, const std::string& kin
   return names;
 }
 
-// "mae, mse, r2", each with the prefix.
+// Returns the names of the metrics for these targets, each with the prefix: "mae, mse, r2".
 std::string that_measure(const std::string& kind, const Components& components, const std::string& prefix,
                          bool matrices) {
   std::string names;
@@ -38,7 +38,7 @@ std::string that_measure(const std::string& kind, const Components& components, 
   return names;
 }
 
-// The metrics in the list that the loss does not let be measured, as far as both say what they are about.
+// Finds the listed metrics that cannot be measured with the loss, if the traits of both are known.
 void check_listed(const Node& root, const Components& components, Problems& problems) {
   const Node* list = root.find("metrics");
   if (!list) return;
@@ -48,8 +48,7 @@ void check_listed(const Node& root, const Components& components, Problems& prob
     if (!metric || measures(*metric, kind)) continue;
     const std::string others = that_measure(kind, components, "", /*matrices=*/true);
     problems.add(item.place, in_quotes(*item.text()) + " cannot be measured with this loss",
-                 others.empty() ? "give metrics = []: the loss alone is measured"
-                                : "metrics that can be measured with it: " + others);
+                 others.empty() ? "give metrics = [] to measure the loss alone" : "measurable metrics: " + others);
   }
 }
 
@@ -64,18 +63,18 @@ std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, 
   if (!name.starts_with(kOfValidation)) return {};
   const std::string measure = name.substr(kOfValidation.size());
   const Spec* spec = find_metric(measure, components);
-  if (spec && has_matrix(*spec)) return {};  // the check of the value has told
+  if (spec && has_matrix(*spec)) return {};  // the check of the value has reported it
   if (!has_validation(root)) {
-    return Unmeasured{.what = in_quotes(name) + " needs samples that are held out",
+    return Unmeasured{.what = in_quotes(name) + " needs held-out samples",
                       .remedy = "give validation.split, such as 0.1"};
   }
-  if (!spec) return {};  // val_loss, or no metric, which was told
+  if (!spec) return {};  // val_loss, or an unknown metric, which is reported elsewhere
   const std::string kind = kind_of_targets(root, components);
   if (!measures(*spec, kind)) {
     const std::string others = that_measure(kind, components, kOfValidation, /*matrices=*/false);
     return Unmeasured{
         .what = in_quotes(name) + " cannot be measured with this loss",
-        .remedy = "metrics that can be measured with it: " + kOfValidation + "loss" + (others.empty() ? "" : ", " + others)};
+        .remedy = "measurable metrics: " + kOfValidation + "loss" + (others.empty() ? "" : ", " + others)};
   }
   const std::vector<std::string> measured = measured_names(root, kind, components);
   if (std::find(measured.begin(), measured.end(), measure) != measured.end()) return {};

@@ -26,21 +26,21 @@ void check_alternatives(const Node& root, Problems& problems) {
 void check_clip(const Node& root, Problems& problems) {
   const Node* clip = root.find("clip");
   if (!clip || !clip->is_table() || !clip->entries.empty()) return;
-  problems.add(clip->key, "[clip] gives no limit", "give norm = 1.0, or value = 0.5; without [clip] there is none");
+  problems.add(clip->key, "[clip] gives no limit", "give norm = 1.0, or value = 0.5, or leave [clip] out");
 }
 
-// The name becomes a folder under the results root, which it must not leave.
+// The name becomes a folder under the results root and must not lead outside it.
 void check_name(const Node& root, const std::string& name, Problems& problems) {
   const Node* given = root.find("name");
   if (given && !given->text()) return;
   if (is_safe_name(name)) return;
   problems.add(given ? given->place : root.place,
-               in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's"),
-               "a name is made of letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\"" +
+               in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's name"),
+               "a name consists of letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\"" +
                    std::string(given ? "" : "; give one with name = \"…\""));
 }
 
-// A dataset's {"needs": "steps"}: a key, or a list of keys, that it cannot do without.
+// Checks a dataset's trait {"needs": "steps"}: a key, or a list of keys, that it requires.
 void check_needs(const Node& root, const Component& dataset, const Components& components, Problems& problems) {
   const Spec* spec = components.find("dataset", dataset.name);
   if (!spec || !spec->traits.contains("needs")) return;
@@ -49,11 +49,11 @@ void check_needs(const Node& root, const Component& dataset, const Components& c
     const auto name = key.get<std::string>();
     if (root.at_path(name)) continue;
     problems.add(root.at_path("dataset.name")->place, "dataset \"" + dataset.name + "\" needs \"" + name + "\"",
-                 name == "steps" ? "it has no end, so epochs do not: give steps = …" : "");
+                 name == "steps" ? "it has no epochs: give steps = …" : "");
   }
 }
 
-// A dataset's {"endless", {"sampling": "random"}}: it has no epochs where its option has this value.
+// Checks a dataset's trait {"endless": {"sampling": "random"}}: with this value of its option it has no epochs.
 void check_endless(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   const Component& dataset = experiment.dataset;
   const Spec* spec = components.find("dataset", dataset.name);
@@ -69,12 +69,12 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
     }
     const Node* saved = root.at_path("checkpoint.save_every");
     if (saved && experiment.checkpoint.save_every > 0) {
-      problems.add(saved->place, why + ", and save_every counts them", "give save_every_steps = …");
+      problems.add(saved->place, why + ", but save_every counts them", "give save_every_steps = …");
     }
-    // 1 is the default, which config.toml writes out: such a run validates at its end.
+    // 1 is the default, which config.toml contains: such a run validates at its end.
     const Node* every = root.at_path("validation.every");
     if (every && experiment.validation.period().epochs > 1) {
-      problems.add(every->place, why + ", and validation.every counts them", "give every = \"250 steps\"");
+      problems.add(every->place, why + ", but validation.every counts them", "give every = \"250 steps\"");
     }
     check_endless_rules(root, experiment, why, problems);
   }
@@ -87,11 +87,11 @@ void check_held_out(const Node& root, const std::string& section, const HeldOut&
   if (split && dataset && held_out.split > 0) {
     problems.add(before(split->key, dataset->key) ? dataset->key : split->key,
                  "\"split\" and \"dataset\" are both given in [" + section + "]",
-                 "give one of them: a share of [dataset], or data of their own");
+                 "give one of them: a share of [dataset], or separate data");
   }
   if (by && held_out.stratify && !held_out.by.empty()) {
     problems.add(by->key, "\"stratify\" and \"by\" are both given in [" + section + "]",
-                 "give one of them: a class cannot keep its share where rows stay together");
+                 "give one of them: rows that stay together cannot keep the share of each class");
   }
 }
 
@@ -99,7 +99,7 @@ void check_period(const Node& root, Problems& problems) {
   const Node* every = root.at_path("validation.every");
   const auto text = every ? every->text() : std::nullopt;
   if (text && !steps_in(*text)) {
-    problems.add(every->place, "\"validation.every\" must be epochs or steps, not the text " + in_quotes(*text),
+    problems.add(every->place, "\"validation.every\" must be epochs or steps, not " + in_quotes(*text),
                  "give a whole number of epochs, or a text such as \"250 steps\", each from 1 to 1000000000");
   }
 }
@@ -109,8 +109,8 @@ void check_rename(const Node& root, Problems& problems) {
   if (!rename || !rename->is_table()) return;
   for (const auto* entry : in_file_order(*rename)) {
     if (entry->second.text()) continue;
-    problems.add(entry->second.place, "\"init_from.rename\" must have texts, not " + shown(entry->second),
-                 "a prefix and what stands in its place, such as { \"module.\" = \"\" }");
+    problems.add(entry->second.place, "\"init_from.rename\" must map texts to texts, not to " + shown(entry->second),
+                 "give a prefix and its replacement, such as { \"module.\" = \"\" }");
   }
 }
 
@@ -122,8 +122,8 @@ void check_group(const Node& group, const std::string& path, Problems& problems)
   const auto check_pattern = [&](const Node& one) {
     const auto text = one.text();
     if (text && is_condition(*text) && !condition_of(*text)) {
-      problems.add(one.place, "\"" + path + ".match\" has a condition that is none: " + in_quotes(*text),
-                   "ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
+      problems.add(one.place, "\"" + path + ".match\" has an invalid condition: " + in_quotes(*text),
+                   "give ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
     } else if (text && is_condition(*text) && !condition_of(*text)->can_hold()) {
       problems.add(one.place, "\"" + path + ".match\" has a condition that never holds: " + in_quotes(*text),
                    "a parameter has 0 dimensions or more: give a condition such as \"ndim<2\"");

@@ -7,11 +7,11 @@
 
 namespace ddp::config {
 
-// What no list of options can say: how the keys of an experiment go together. `root` tells what was given
-// and where, `experiment` holds the values that passed the check.
+// Checks the rules among the keys of an experiment, which lists of options cannot express. `root` has the given keys
+// and their places, `experiment` the values that passed the check.
 void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems);
 
-// The shape of `device_pool`: "auto", a count, a list of GPU indices or of "cpu", or equal groups of them.
+// Checks the shape of `device_pool`: "auto", a count, a list of GPU indices or of "cpu", or groups of equal size.
 void check_device_pool(const Node& pool, Problems& problems);
 
 }  // namespace ddp::config

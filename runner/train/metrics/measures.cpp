@@ -34,7 +34,7 @@ bool measures(const Measures::Named& one, Meaning meaning) {
   return one.of.empty() || std::find(one.of.begin(), one.of.end(), to_string(meaning)) != one.of.end();
 }
 
-// Why the metric cannot be measured; empty: it can be.
+// Returns why the metric cannot be measured; empty: it can be.
 std::string refusal_of(const Measures::Named& one, const Scores& scores) {
   if (measures(one, scores.meaning())) return one.metric->refusal(scores);
   std::string kinds;
@@ -53,7 +53,7 @@ std::string that_fit(const Scores& scores) {
   }
   const bool top = scores.meaning() == Meaning::classes && scores.columns() > 2;
   if (top) add("top2 to top" + std::to_string(scores.columns() - 1));
-  return fitting.empty() ? "the loss alone: give metrics = []" : fitting;
+  return fitting.empty() ? "none; give metrics = [] to measure the loss alone" : fitting;
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Measures::Measures(const config::Experiment& experiment)
 
 Error Measures::cannot(const Named& one, const std::string& why, const Scores& scores) const {
   return usage_error("the metric \"" + one.name + "\" cannot be measured: " + why, one.key,
-                     "metrics that can be measured here: " + that_fit(scores));
+                     "metrics for these targets: " + that_fit(scores));
 }
 
 void Measures::require(const at::Tensor& output, const at::Tensor& target) const {
