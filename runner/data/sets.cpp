@@ -194,8 +194,9 @@ NamedTensors hold(const Sets& sets) {
   }
   if (!sets.preprocessing.is_null()) all.emplace_back(kPreprocessing, bytes_of_text(sets.preprocessing.dump()));
   // In a file they lie end to end: behind bytes of any number, numbers of eight could not be mapped.
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.second.element_size() > b.second.element_size(); });
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.second.element_size() > b.second.element_size();
+  });
   return all;
 }
 
