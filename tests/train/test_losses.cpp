@@ -85,9 +85,8 @@ TEST_CASE("weights of classes and labels must match their number") {
   };
   CHECK(contains(weighted("cross_entropy", {{"weight", {1.0, 2.0}}}, classes),
                  "has 2 weights, and the model gives 4 classes"));
-  CHECK(contains(weighted("cross_entropy", {{"weight", Json::array()}}, classes), "loss.weight: is an empty list"));
-  CHECK(contains(weighted("bce_with_logits", {{"pos_weight", Json::array()}}, ramp({3, 4})),
-                 "loss.pos_weight: is an empty list"));
+  CHECK(weighted("cross_entropy", {{"weight", Json::array()}}, classes) == "");
+  CHECK(contains(weighted("bce_with_logits", {{"pos_weight", Json::array()}}, ramp({3, 4})), "has 0 weights"));
   CHECK(contains(weighted("bce_with_logits", {{"pos_weight", {1.0, 2.0}}}, ramp({3, 4})),
                  "has 2 weights for outputs of shape [3, 4]"));
   CHECK(contains(weighted("bce_with_logits", Json::object(), ramp({3, 1})),

@@ -1,9 +1,9 @@
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "train/loss/loss.h"
 #include "train/loss/numbers.h"
-#include "train/loss/weights.h"
 
 namespace ddp::train {
 namespace {
@@ -22,7 +22,8 @@ struct BceOptions {
 
 std::optional<at::Tensor> positive_weight(const config::Value& given) {
   if (given.is_null()) return {};
-  return weights_of(given.is_array() ? given : config::Value::array({given}), "loss.pos_weight", "label");
+  const auto numbers = given.is_array() ? given.get<std::vector<double>>() : std::vector{given.get<double>()};
+  return at::tensor(numbers, at::kFloat);
 }
 
 void check_bce(const at::Tensor& output, const at::Tensor& target, const std::optional<at::Tensor>& weight) {

@@ -1,10 +1,10 @@
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/tensor.h>
 
 #include "base/error.h"
 #include "config/experiment.h"
 #include "train/loss/classes.h"
 #include "train/loss/loss.h"
-#include "train/loss/weights.h"
 
 namespace ddp::train {
 namespace {
@@ -12,19 +12,14 @@ namespace {
 struct CrossEntropyOptions {
   double label_smoothing = 0;
   std::optional<std::int64_t> ignore_index;
-  config::Value weight;  // a list with the weight of each class; null: 1
+  std::vector<double> weight;  // of each class; empty: 1
   void fields(config::Fields& f) {
     f({.name = "label_smoothing", .doc = "share of the target spread over all classes", .range = config::between(0, 1)},
       label_smoothing);
     f({.name = "ignore_index",
        .doc = "class that does not count; the loss of a step is then the mean over all other targets"},
       ignore_index);
-    f({.name = "weight",
-       .doc = "weights of the classes, one each",
-       .range = config::at_least(0),
-       .types = {config::Type::list},
-       .item = config::Type::number},
-      weight);
+    f({.name = "weight", .doc = "weights of the classes, one each", .range = config::at_least(0)}, weight);
   }
 };
 
@@ -35,7 +30,7 @@ class CrossEntropy {
       : smoothing_(o.label_smoothing),
         divides_(o.ignore_index.has_value()),
         ignored_(o.ignore_index.value_or(config::kIgnoredByDefault)) {
-    if (!o.weight.is_null()) weight_ = weights_of(o.weight, "loss.weight", "class");
+    if (!o.weight.empty()) weight_ = at::tensor(o.weight, at::kFloat);
   }
 
   at::Tensor of(const at::Tensor& outputs, const at::Tensor& targets, std::int64_t reduction) const {
