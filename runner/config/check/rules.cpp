@@ -54,7 +54,26 @@ void check_needs(const Node& root, const Component& dataset, const Components& c
   }
 }
 
-// A dataset's {"endless", {"sampling": "random"}}: it has no epochs where its option has this value.
+// What counts epochs where the option `given` leaves the dataset without any.
+void check_counts_of_epochs(const Node& root, const Node& given, const Experiment& experiment, const std::string& why,
+                            Problems& problems) {
+  if (!experiment.steps) {
+    const Node* epochs = root.find("epochs");
+    problems.add(epochs ? epochs->place : given.place, why, "give steps = …, without epochs");
+  }
+  const Node* saved = root.at_path("checkpoint.save_every");
+  if (saved && experiment.checkpoint.save_every > 0) {
+    problems.add(saved->place, why + ", and save_every counts them", "give save_every_steps = …");
+  }
+  // 1 is the default, which config.toml writes out: such a run validates at its end.
+  const Node* every = root.at_path("validation.every");
+  if (every && experiment.validation.period().epochs > 1) {
+    problems.add(every->place, why + ", and validation.every counts them", "give every = \"250 steps\"");
+  }
+}
+
+// A dataset's {"endless", {"sampling": "random"}}: it has no epochs where its option has this value. One that needs
+// steps never has.
 void check_endless(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   const Component& dataset = experiment.dataset;
   const Spec* spec = components.find("dataset", dataset.name);
@@ -64,20 +83,11 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
     const Node* given = root.at_path("dataset." + option);
     if (!given || given->scalar != value) continue;
     const std::string why = option + " = " + value.dump() + " has no epochs";
-    if (!experiment.steps) {
-      const Node* epochs = root.find("epochs");
-      problems.add(epochs ? epochs->place : given->place, why, "give steps = …, without epochs");
-    }
-    const Node* saved = root.at_path("checkpoint.save_every");
-    if (saved && experiment.checkpoint.save_every > 0) {
-      problems.add(saved->place, why + ", and save_every counts them", "give save_every_steps = …");
-    }
-    // 1 is the default, which config.toml writes out: such a run validates at its end.
-    const Node* every = root.at_path("validation.every");
-    if (every && experiment.validation.period().epochs > 1) {
-      problems.add(every->place, why + ", and validation.every counts them", "give every = \"250 steps\"");
-    }
+    check_counts_of_epochs(root, *given, experiment, why, problems);
     check_endless_rules(root, experiment, why, problems);
+  }
+  if (spec->traits.value("needs", Value()) == "steps") {
+    check_endless_rules(root, experiment, "dataset " + in_quotes(dataset.name) + " has no epochs", problems);
   }
 }
 
