@@ -25,6 +25,12 @@ std::vector<std::string> names_of(const std::map<std::string, Spec>& specs) {
   return names;
 }
 
+const AbsentKey* find_absent(const std::string& section, const std::string& key) {
+  const auto it = std::find_if(kAbsentKeys.begin(), kAbsentKeys.end(),
+                               [&](const AbsentKey& absent) { return absent.section == section && absent.key == key; });
+  return it == kAbsentKeys.end() ? nullptr : &*it;
+}
+
 std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 // What names a component, or a variant, is no option of it.
@@ -66,6 +72,10 @@ Value Checker::table(const Node& node, const std::vector<Option>& options, const
 
 void Checker::unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                           const Owner& owner) const {
+  if (const AbsentKey* absent = find_absent(owner.section.empty() ? owner.path : owner.section, key)) {
+    problems_.add(value.key, absent->what, absent->remedy);
+    return;
+  }
   std::vector<std::string> known = config::names_of(options);
   if (owner.path.empty()) {
     known.push_back("extends");
@@ -74,7 +84,8 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   }
   if (owner.kind.empty()) {
     std::string remedy = suggestion(key, known, owner.known_as);
-    if (const std::string place = elsewhere(key); !owner.is_item && nearest(key, known).empty() && !place.empty()) {
+    const std::string place = owner.section.empty() ? elsewhere(key) : "";
+    if (nearest(key, known).empty() && !place.empty()) {
       remedy = "did you mean \"" + place + "\"?";
     }
     const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
@@ -85,7 +96,8 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   for (const auto& [name, spec] : components_.of(owner.kind)) {
     if (find(spec.options, key)) others += (others.empty() ? "" : ", ") + name;
   }
-  std::string remedy = suggestion(key, known, owner.known_as + "'s options");
+  std::string remedy =
+      suggestion(key, known, owner.section.empty() ? owner.known_as + "'s options" : "keys of one of " + owner.section);
   if (!others.empty()) remedy += "\n  an option of that name has " + owner.kind + " " + others;
   problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
 }
@@ -169,7 +181,13 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
 // One table of a list of tables that all have the same keys.
 std::optional<Value> Checker::item_table(const Node& node, const Option& option, const std::string& path) const {
   if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
-  return table(node, option.item_keys, {.path = path, .known_as = "keys of one of " + option.name, .is_item = true});
+  const std::string known_as =
+      option.item_component.empty() ? "keys of one of " + option.name : option.item_kind + " " + option.item_component;
+  return table(node, option.item_keys,
+               {.path = path,
+                .known_as = known_as,
+                .kind = option.item_component.empty() ? "" : option.item_kind,
+                .section = option.name});
 }
 
 // One table of a list of tables, which says by its "type" what else stands in it.

@@ -30,8 +30,8 @@ class Checker {
   struct Owner {
     std::string path;
     std::string known_as;
-    std::string kind = {};  // of a component
-    bool is_item = false;   // one of a list of tables
+    std::string kind = {};     // of a component
+    std::string section = {};  // of one of a list of tables: the list's name
   };
 
   Value table(const Node& node, const std::vector<Option>& options, const Owner& owner) const;

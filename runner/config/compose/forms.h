@@ -27,4 +27,17 @@ inline constexpr std::array<Alternatives, 3> kAlternatives{
 // when both are given.
 inline constexpr Alternatives kWarmups{"scheduler", "warmup_steps", "warmup"};
 
+// A key that people look for, and that there is not.
+struct AbsentKey {
+  const char* section;  // it would stand in; "": at the top
+  const char* key;
+  const char* what;
+  const char* remedy;
+};
+inline constexpr std::array<AbsentKey, 2> kAbsentKeys{
+    {{"", "cuda_graph", "there is no \"cuda_graph\" yet: CUDA graphs need a GPU, and this version has run on none",
+      "leave it out"},
+     {"groups", "lr", "a group has no \"lr\", it has \"lr_scale\"",
+      "lr_scale = 0.1 multiplies the learning rate that optimizer and scheduler give each step"}}};
+
 }  // namespace ddp::config

@@ -61,6 +61,8 @@ struct Option {
   Value default_value = {};                // null: none
   std::vector<Spec> variants = {};         // of a list of tables: one of these each, told by the table's "type"
   std::vector<Option> item_keys = {};      // of a list of tables: the keys of each
+  std::string item_kind = {};              // of these: the kind whose component has options among these keys, and
+  std::string item_component = {};         // that component; empty: any of them
   std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
   std::vector<Option> section = {};        // of a section: its keys
 };
