@@ -20,4 +20,7 @@ std::optional<Difference> first_difference(const Value& first, const Value& seco
 // All, by their keys: {"optimizer.lr": [0.1, 0.2]}, null where one is not there. Lists are compared whole.
 Value differences(const Value& first, const Value& second);
 
+// One of these in words: `optimizer.lr was 0.1, is 0.2`.
+std::string change_in_words(const std::string& key, const Value& change);
+
 }  // namespace ddp::config

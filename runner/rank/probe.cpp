@@ -81,12 +81,18 @@ at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensor
   }
 }
 
+void try_optimizer(const Task& t, const NamedTensors& saved, train::GroupedOptimizer& optimizer) try {
+  optimizer.load(saved);
+} catch (const Error& error) {
+  throw usage_error(error.summary(), optimizer_file(t.resume_from).string(), error.remedy());
+}
+
 // Does what was saved fit this model and optimizer, and is it whole?
 void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer& optimizer) {
   if (!t.resume_from.empty()) {
     const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
     model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
-    optimizer.load(saved.of(checkpoint::kOptimizer));
+    try_optimizer(t, saved.of(checkpoint::kOptimizer), optimizer);
   } else if (!t.init_from.empty()) {
     model::load_weights(given_weights(t, model), model, t.init_from.string());
   }
@@ -123,6 +129,8 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
   probe.parameter_bytes = model::bytes_of(parameters);
   probe.gradient_bytes = model::bytes_of(trained);
   probe.frozen_parameters = probe.parameters - model::count_of(trained);
+  probe.has_convolutions =
+      std::any_of(parameters.begin(), parameters.end(), [](const auto& one) { return one.second.dim() == 4; });
   probe.optimizer_bytes = optimizer.bytes();
   probe.buffer_bytes = model::bytes_of(named(model.named_buffers()));
   if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(&model)) {
