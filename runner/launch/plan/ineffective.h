@@ -11,7 +11,8 @@ namespace ddp::launch {
 // and the remedy. This one uses the experiment file alone.
 std::vector<std::string> without_effect(const config::Loaded& loaded);
 
-// This one also uses the numbers of ranks, samples and steps.
-std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const Workload& workload);
+// This one also uses the numbers of ranks, samples and steps, and what the model is.
+std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
+                                        const Workload& workload);
 
 }  // namespace ddp::launch
