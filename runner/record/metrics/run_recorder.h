@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "config/metric.h"
 #include "record/console.h"
@@ -35,6 +37,9 @@ class RunRecorder {
   RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
               double seconds, MetricsFollower* follower);
 
+  // Metrics, and the keys of the experiment that follow them: the first time that one has no value is told.
+  void follow(std::map<std::string, std::string> metrics) { followed_ = std::move(metrics); }
+
   void step(const StepRecord& record);
   // Tells whether step() writes a line of this step.
   bool writes(std::int64_t step) const { return step % every_ == 0; }
@@ -57,7 +62,7 @@ class RunRecorder {
 
  private:
   // Puts the metrics on the page; returns them in words.
-  std::string note(const MetricValues& metrics);
+  std::string note(const MetricValues& metrics, std::int64_t step);
   void keep_best(const config::Metric& metric, double value, std::int64_t step);
 
   using Clock = std::chrono::steady_clock;
@@ -75,6 +80,7 @@ class RunRecorder {
   double epoch_started_;
   std::int64_t epoch_samples_ = 0;
   bool warned_ = false;  // of a loss that is not finite
+  std::map<std::string, std::string> followed_;
 };
 
 }  // namespace ddp::record
