@@ -44,6 +44,16 @@ TEST_CASE("only what differs between any of the runs is compared, and what one o
                                       {"optimizer.eps", {Value(), Value(), 1.0}}});
 }
 
+TEST_CASE("a run that a rule ended is told beside one that did all of its steps") {
+  const Scratch s;
+  Row ended = run(s, "a", "epochs = 2\n", "\"val_loss\":0.5");
+  s.write("a/1/summary.json", "{\"status\":\"completed\",\"stopped_by\":\"patience\",\"epochs\":2}");
+  ended.what = read_run(s.folder() / "a" / "1");
+  const Comparison c = compare({ended, run(s, "b", "epochs = 2\n", "\"val_loss\":0.5")});
+  CHECK(c.environment == std::vector<Line>{{"stopped_by", {"patience", config::Value()}}});
+  CHECK(contains(printed(print_comparison, c), "completed (patience)"));
+}
+
 TEST_CASE("two runs that are the same are said to be") {
   const Scratch s;
   const Comparison c =
