@@ -74,6 +74,32 @@ TEST_CASE("patience that is over at the last step ends a run that is given more 
   CHECK(f.run.summary().at("stopped_by") == "patience");
 }
 
+TEST_CASE("a run that a rule ends says so at its end, and one with all of its steps does not") {
+  const Workspace w;
+  w.write("small.toml", kValidated + kImpatient);
+  CHECK(contains(w.run({"run", "small.toml", "--set", "epochs=50"}).err, "Ended after step 18 by stop.patience"));
+  CHECK_FALSE(contains(w.run({"run", "small.toml", "--set", "epochs=3"}).err, "Ended after step"));
+  const Outcome timed = w.run({"run", "small.toml", "--set", "epochs=1000000", "--set", "stop.patience=0", "--set",
+                               "stop.max_time=1s", "--set", "log.tensorboard=false"});
+  CHECK(contains(timed.err, "Ended after step " + std::to_string(timed.run.last_step()) + " by stop.max_time"));
+}
+
+TEST_CASE("a run whose patience was raised says by what it ended, by all of its steps or by patience again") {
+  const FinishedRun f(kValidated + kImpatient, {"epochs=5"});
+  REQUIRE(contains(f.resume({"small"}).err, "has ended after step 18, by stop.patience"));
+  // To its last step, with patience left.
+  REQUIRE(f.resume({"small", "--set", "stop.patience=9"}).code == 0);
+  CHECK(f.run.last_step() == 30);
+  CHECK(contains(f.resume({"small"}).err, "has done its 30 steps"));
+  CHECK(contains(f.workspace.run({"fork", "small"}).err, "all steps are done at this checkpoint, of step 30"));
+  // More steps, of which the raised patience takes the last ones.
+  const Outcome more = f.resume({"small", "--set", "epochs=20"});
+  INFO(more.err);
+  CHECK(contains(more.err, "Ended after step 60 by stop.patience"));
+  CHECK(contains(f.resume({"small"}).err, "has ended after step 60, by stop.patience"));
+  CHECK(contains(f.workspace.run({"fork", "small"}).err, "has ended at this checkpoint, of step 60, by stop.patience"));
+}
+
 TEST_CASE("patience inside an epoch ends the run at that validation") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=50", "validation.every=\"4 steps\""});
   CHECK(f.run.last_step() == 12);
@@ -148,8 +174,9 @@ TEST_CASE("rules that cannot take effect, and parts of a run that are wrong, are
   w.write("small.toml", kValidated + "[stop]\npatience = 9\n[scheduler]\nname = \"plateau\"\n");
   const Outcome plan = w.run({"plan", "small.toml"});
   CHECK(contains(plan.err, "\"stop.patience\" never ends the run: the run has 3 values of val_loss before its end"));
-  CHECK(contains(plan.err, "\"scheduler\" never changes lr: the run has 3 values of val_loss before its end, and a "
-                           "patience of 10 needs 12"));
+  CHECK(contains(plan.err,
+                 "\"scheduler\" never changes lr: the run has 3 values of val_loss before its end, and a "
+                 "patience of 10 needs 12"));
   CHECK_FALSE(contains(w.run({"plan", "small.toml", "--set", "epochs=13"}).err, "never"));
   w.write("wrong.toml", kSmall + "[scheduler]\nname = \"cosine\"\nwarmup = \"5 %%\"\n");
   const Outcome wrong = w.run({"validate", "wrong.toml"});
