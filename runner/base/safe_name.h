@@ -7,8 +7,8 @@ namespace ddp {
 
 inline constexpr std::size_t kLongestSafeName = 128;
 
-// May this be the name of a folder that a user gives, below a folder that it must not leave? Letters, digits, '.',
-// '_' and '-', not beginning with '.', at most kLongestSafeName.
+// Returns whether a user may give this name to a folder that must stay below another one: letters, digits, '.', '_' and
+// '-', not beginning with '.', at most kLongestSafeName characters.
 bool is_safe_name(const std::string& name);
 
 }  // namespace ddp

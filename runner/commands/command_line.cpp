@@ -25,10 +25,10 @@ std::multimap<int, AddVerb>& verbs() {
   return by_place;
 }
 
-// CLI11 has exit codes of its own; ours is 2 for every wrong command line, 0 for --help.
+// CLI11 has its own exit codes; ours is 2 for every wrong command line and 0 for --help.
 int explain(const CLI::App& app, const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 2; }
 
-// CLI11 would only say that a command is missing.
+// CLI11 would only report that a command is missing.
 void require_known_verb(const CLI::App& app, const std::string& verb) {
   std::vector<std::string> names;
   for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -37,12 +37,12 @@ void require_known_verb(const CLI::App& app, const std::string& verb) {
   throw usage_error("unknown command " + config::in_quotes(verb), "", config::suggestion(verb, names, "commands"));
 }
 
-// Every verb takes --results, so that one set of options fits all of them. Some have no use for it.
+// Every command takes --results, so the same options fit all of them; some ignore it.
 void accept_results_everywhere(const CLI::App& app, std::string& unused) {
   for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) {
     CLI::App* verb = app.get_subcommand(known->get_name());
     if (verb->get_option_no_throw("--results") != nullptr) continue;
-    verb->add_option("--results", unused, "the results root, of which this command reads nothing")->group("");
+    verb->add_option("--results", unused, "results root; ignored by this command")->group("");
   }
 }
 
@@ -54,12 +54,12 @@ bool register_verb(int place, AddVerb add) {
 }
 
 int run_command(int argc, char** argv) {
-  // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
-  // cannot save.
+  // A write beyond `ulimit -f` then fails with an error and does not kill the process, here and in the ranks: a run
+  // continues even if it cannot save.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
-      "ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's own distributed "
-      "data parallelism");
+      "ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's distributed data "
+      "parallelism");
   app.name("ddp-exp");
   app.require_subcommand(1);
   app.set_version_flag("--version", "ddp-exp " + launch::build_id() + ", LibTorch " + launch::kLibTorchVersion);

@@ -7,13 +7,13 @@
 
 namespace ddp::commands {
 
-// Adds the option --set, which may be given again and again, to a verb.
+// Adds the repeatable option --set to a command.
 void add_sets(CLI::App& verb, std::vector<std::string>& sets);
 
-// A text as the value of a --set, so that a name such as 7 stays one.
+// Returns a text as the value of a --set: a name such as 7 stays a text.
 std::string as_toml(const std::string& text);
 
-// The command with these --set, to be typed.
+// Returns the command with these --set, quoted for a shell.
 std::string with_sets(std::string command, const std::vector<std::string>& sets);
 
 }  // namespace ddp::commands

@@ -22,10 +22,10 @@ const Value* entry(const Value& table, const std::string& key) {
   return found == table.end() ? nullptr : &*found;
 }
 
-// Takes one difference; returns whether to look for more.
+// Takes one difference; returns whether to continue the search.
 using Take = std::function<bool(const std::string& key, const Value* first, const Value* second)>;
 
-// Value::diff would make a list of every difference, for a hundred times the memory.
+// Value::diff would list every difference, which takes a hundred times the memory.
 bool compare(const std::string& key, const Value& first, const Value& second, const Take& take) {
   if (!first.is_object() || !second.is_object()) return first == second || take(key, &first, &second);
   const auto below = [&key](const std::string& name) { return key.empty() ? name : key + "." + name; };
@@ -61,7 +61,7 @@ Value differences(const Value& first, const Value& second) {
 
 std::string change_in_words(const std::string& key, const Value& change) {
   const auto text = [](const Value& value) { return value.dump(-1, ' ', false, Value::error_handler_t::replace); };
-  return key + " was " + text(change.at(0)) + ", is " + text(change.at(1));
+  return key + " was " + text(change.at(0)) + ", now " + text(change.at(1));
 }
 
 }  // namespace ddp::config

@@ -7,7 +7,7 @@
 
 namespace ddp::config {
 
-TEST_CASE("a group of parameters has the optimizer's options but lr, and keeps only those that it gives") {
+TEST_CASE("a group of parameters has the optimizer's options except lr, and keeps only the options that it sets") {
   const Experiment e = load_text(kModelAndDataset + R"([[groups]]
 match = "*.bias"
 momentum = 1
@@ -36,7 +36,7 @@ TEST_CASE("a mistake in a group of parameters shows its place and what is allowe
   const std::string beta = mistakes(kModelAndDataset + "groups = [{ match = \"*\", betas = [0.5, 0.5] }]\n");
   CHECK(beta.find("optimizer sgd has no option \"betas\"") != std::string::npos);
   CHECK(beta.find("match, lr_scale, momentum") != std::string::npos);
-  CHECK(beta.find("an option of that name has optimizer adam") != std::string::npos);
+  CHECK(beta.find("this option belongs to optimizer adam") != std::string::npos);
   CHECK(
       mistakes(kModelAndDataset + "groups = [{ match = \"*\", momentm = 0.5 }]\n").find("did you mean \"momentum\"?") !=
       std::string::npos);
@@ -53,7 +53,7 @@ TEST_CASE("a mistake in a group of parameters shows its place and what is allowe
   CHECK(mistakes(kModelAndDataset + "groups = [\"*\"]\n").find("\"groups[0]\" must be") != std::string::npos);
 }
 
-TEST_CASE("groups of parameters replace those of the file that is extended") {
+TEST_CASE("groups of parameters replace the groups of the extended file") {
   const Scratch scratch;
   scratch.write("base.toml", kModelAndDataset + "[[groups]]\nmatch = \"a\"\n[[groups]]\nmatch = \"b\"\n");
   scratch.write("x.toml", "extends = \"base.toml\"\n[[groups]]\nmatch = \"c\"\n");

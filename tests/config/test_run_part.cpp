@@ -12,7 +12,7 @@ constexpr Length kLengthOfRun{.micro_batches_per_epoch = 16, .steps_per_epoch = 
 
 std::int64_t steps_in_run(const Value& part) { return steps_of(part, kLengthOfRun, "scheduler.warmup"); }
 
-// The message about a file of this text, where the schedulers are those of the program.
+// Returns the error about a file with this text; the schedulers are the program's own.
 std::string complaint_about(const std::string& text) {
   Components components;
   for (const char* kind : {"model", "dataset", "loss", "metric", "parallel", "optimizer"}) {
@@ -57,7 +57,7 @@ TEST_CASE("a span of time is days, hours, minutes and seconds") {
   }
 }
 
-TEST_CASE("what is no part of a run, or no span of time, is an error with its line") {
+TEST_CASE("an invalid part of a run or span of time is an error with its line") {
   for (const std::string bad : {"\"5 %%\"", "\"0 steps\"", "\"10 epoch s\"", "2.5", "-1"}) {
     INFO(bad);
     CHECK(contains(complaint("[scheduler]\nname = \"cosine\"\nwarmup = " + bad),
@@ -74,28 +74,28 @@ TEST_CASE("what is no part of a run, or no span of time, is an error with its li
   CHECK(complaint("[stop]\nmax_time = \"2h30m\"") == "");
 }
 
-TEST_CASE("milestones out of order are an error at the one that stands in the wrong place") {
+TEST_CASE("milestones out of order are an error at the line of the misplaced one") {
   const auto said = [](const std::string& milestones, const std::string& more = "") {
     return complaint(more + "[scheduler]\nname = \"multistep\"\nmilestones = " + milestones);
   };
   CHECK(contains(said("[20, 10]"),
-                 "x.toml:5:19: \"scheduler.milestones\" are not in ascending order: 10 stands after 20"));
+                 "x.toml:5:19: \"scheduler.milestones\" are not in ascending order: 10 comes after 20"));
   CHECK(contains(said("[20, 10]"), "give the earlier one first"));
-  CHECK(contains(said("[\"2 epochs\", \"1 epoch\"]"), "the text \"1 epoch\" stands after the text \"2 epochs\""));
-  CHECK(contains(said("[3, \"50%\", 2]"), "2 stands after 3"));
-  CHECK(contains(said("[60, \"50%\"]", "steps = 100\n"), "the text \"50%\" stands after 60"));
+  CHECK(contains(said("[\"2 epochs\", \"1 epoch\"]"), "the text \"1 epoch\" comes after the text \"2 epochs\""));
+  CHECK(contains(said("[3, \"50%\", 2]"), "2 comes after 3"));
+  CHECK(contains(said("[60, \"50%\"]", "steps = 100\n"), "the text \"50%\" comes after 60"));
   CHECK(said("[40, \"50%\"]", "steps = 100\n") == "");
   CHECK(said("[10, 10, 20]") == "");
 }
 
-TEST_CASE("what counts epochs is an error with its line where the dataset has none") {
+TEST_CASE("a setting that counts epochs is an error at its line if the dataset has no epochs") {
   const auto said = [](const std::string& lines) {
     return complaint_about("model = \"linear\"\ndataset = \"random_batch\"\nsteps = 9\n" + lines + "\n");
   };
   CHECK(contains(said("[scheduler]\nname = \"cosine\"\nwarmup = \"1 epoch\""),
-                 "x.toml:6:10: dataset \"random_batch\" has no epochs, and \"1 epoch\" counts them"));
+                 "x.toml:6:10: dataset \"random_batch\" has no epochs, but \"1 epoch\" counts them"));
   CHECK(contains(said("[scheduler]\nname = \"multistep\"\nmilestones = [3, \"2 epochs\"]"), "x.toml:6:18: "));
-  CHECK(contains(said("stop = { patience = 2 }"), "train_loss has a value at their ends alone"));
+  CHECK(contains(said("stop = { patience = 2 }"), "train_loss is known only at the end of an epoch"));
   CHECK(said("[scheduler]\nname = \"cosine\"\nwarmup = \"5%\"") == "");
 }
 
@@ -105,14 +105,13 @@ TEST_CASE("warmup and warmup_steps together are an error") {
   CHECK(complaint("[scheduler]\nname = \"cosine\"\nwarmup = \"5%\"\nwarmup_steps = 0") == "");
 }
 
-TEST_CASE("a rule that follows a metric of validation needs one, and a metric that there is") {
+TEST_CASE("a rule that follows a metric of validation needs a validation and a known metric") {
   CHECK(contains(complaint("[stop]\nmetric = \"val_loss\"\npatience = 2"),
-                 "x.toml:4:10: \"val_loss\" needs samples that are held out"));
+                 "x.toml:4:10: \"val_loss\" needs held-out samples"));
   CHECK(contains(complaint("[stop]\nmetric = \"val_los\""), "did you mean \"val_loss\"?"));
   CHECK(complaint("[stop]\npatience = 2") == "");
   CHECK(complaint("[stop]\nmetric = \"val_loss\"\npatience = 2\n[validation]\nsplit = 0.5") == "");
-  CHECK(
-      contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_loss\""), "needs samples that are held out"));
+  CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_loss\""), "needs held-out samples"));
   CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_los\"\n[validation]\nsplit = 0.5"),
                  "there is no metric \"val_los\""));
   CHECK(complaint("[scheduler]\nname = \"plateau\"") == "");
@@ -126,7 +125,7 @@ TEST_CASE("a patience that no run can reach is an error") {
   CHECK(contains(complaint("stop.patience = 9223372036854775807"), "must be an integer from 0 to 1000000000"));
 }
 
-TEST_CASE("a plateau can follow a metric of a family, such as val_top5, where it is measured") {
+TEST_CASE("a plateau can follow a metric of a family, such as val_top5, if it is measured") {
   const auto following = [](const std::string& metric) {
     return complaint(
         "metrics = [\"top5\"]\nvalidation = { split = 0.5 }\n[scheduler]\nname = \"plateau\"\nmetric = \"" + metric +
@@ -138,7 +137,7 @@ TEST_CASE("a plateau can follow a metric of a family, such as val_top5, where it
   CHECK(contains(following("top5"), "there is no metric \"top5\""));
 }
 
-TEST_CASE("the option metric of a scheduler of the user's own is not checked") {
+TEST_CASE("the option metric of a user's own scheduler is not checked") {
   Components components = sample_components();
   const Option metric{.name = "metric", .types = {Type::text}};
   components.add("scheduler", {.name = "mine", .options = {metric}});

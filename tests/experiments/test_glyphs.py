@@ -11,7 +11,7 @@ import tempfile
 ROOT = pathlib.Path(os.environ["DDP_SOURCE"])
 LETTERS = 37
 TRAIN, VALIDATION = 12, 2
-# The loss of a guess.
+# The loss of random guessing.
 GUESS = math.log(LETTERS)
 
 
@@ -56,7 +56,7 @@ def main():
 
         final = train(scratch / "glyphs", scratch / "results")
         print(f"training loss {final['train_loss']}")
-        # So few images and steps do not teach letters of other fonts yet.
+        # With so few images and steps the model does not yet learn letters of other fonts.
         assert final["train_loss"] < 0.95 * GUESS, final
 
 

@@ -1,4 +1,4 @@
-"""What an experiment file can name, written the way a PyTorch user writes it."""
+"""The components that an experiment file can name, written as a PyTorch user writes them."""
 
 import csv
 import gzip
@@ -95,7 +95,7 @@ def linear(in_features=20, out_features=1):
 
 
 def exported(path, eval=None):
-    torch.backends.mha.set_fastpath_enabled(False)  # evaluation calls the operators that training calls
+    torch.backends.mha.set_fastpath_enabled(False)  # evaluation calls the same operators as training
     return exported_models.load(path)
 
 
@@ -127,7 +127,7 @@ class RandomPairs(Dataset):
 
 
 class Counting(Dataset):
-    """ToyData of the tutorial on HPC, with its sizes as arguments; `.float()` stands in its loop."""
+    """ToyData of the tutorial on HPC, with its sizes as arguments and with the `.float()` of its loop."""
 
     def __init__(self, size=1 << 20, features=32, classes=10):
         self.data = [[float(x)] * features for x in range(size)]
@@ -141,7 +141,7 @@ class Counting(Dataset):
 
 
 class Digits(Dataset):
-    """scikit-learn's handwritten digits: 64 values 0..16 and a class a line."""
+    """scikit-learn's handwritten digits: 64 values 0..16 and a class per line."""
 
     def __init__(self):
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ["HOME"], ".cache")
@@ -158,7 +158,7 @@ class Digits(Dataset):
 
 
 class Arrays(Dataset):
-    """Row i of each of NumPy's arrays, converted as people write it; one target, and one input or a list of them."""
+    """Row i of each of NumPy's arrays, converted as usual; one target, and one input or a list of inputs."""
 
     def __init__(self, inputs, targets, scale=None):
         self.inputs = inputs if isinstance(inputs, list) else [inputs]
@@ -197,7 +197,7 @@ def safetensors(path, inputs, targets, **options):
 
 
 class RandomBatch:
-    """Not a Dataset: the tutorial's one step draws its inputs, then its labels, where it needs them."""
+    """Not a Dataset: the tutorial's one step draws its inputs, then its labels, at their first use."""
 
     def __init__(self, inputs=10, targets=5):
         self.inputs, self.targets = inputs, targets
@@ -208,7 +208,7 @@ class RandomBatch:
 
 
 def image_set(name):
-    """A data set of images, whose module takes seconds to import."""
+    """A data set of images; its module takes seconds to import."""
     return lambda **options: getattr(importlib.import_module("image_sets"), name)(**options)
 
 
@@ -228,6 +228,6 @@ DATASETS = {
 
 
 def named(table, section, **kinds):
-    """The component that [section] names, built with the rest of the section as its arguments."""
+    """The component of [section], built with the rest of the section as its arguments."""
     arguments = dict(section)
     return table[arguments.pop("name")](**kinds, **arguments)

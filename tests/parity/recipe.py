@@ -1,5 +1,5 @@
-"""How an experiment file trains, written the way a PyTorch user writes it: losses, optimizers, groups of parameters, the
-learning rate, the first weights."""
+"""The training of an experiment file, written as a PyTorch user writes it: losses, optimizers, groups of parameters,
+the learning rate, the first weights."""
 
 import fnmatch
 import math
@@ -11,7 +11,7 @@ from torch import nn
 
 
 def cross_entropy(output, target, **options):
-    """Of a text as nanoGPT calls it, with every place of every sample."""
+    """Cross-entropy; for a text as in nanoGPT, over every position of every sample."""
     if output.dim() == 3:
         output, target = output.view(-1, output.size(-1)), target.view(-1)
     return nn.functional.cross_entropy(output, target, **options)
@@ -54,13 +54,13 @@ class Loss:
         self.function = LOSSES[self.options.pop("name")]
         self.of_labels = self.function is bce_with_logits
         self.ignored = self.options.get("ignore_index", -100)
-        self.divides = "ignore_index" in self.options  # by the targets that count, of the whole step
+        self.divides = "ignore_index" in self.options  # divides by the counted targets of the whole step
 
     def __call__(self, output, target, **more):
         return self.function(output, target, **self.options, **more)
 
     def counted(self, target):
-        """What the targets of a batch count: the sum of their weights."""
+        """The sum of the weights of a batch's targets."""
         if self.function is not weighted_cross_entropy and self.function is not nll or target.is_floating_point():
             return float(target.numel())
         counted = target[target != self.ignored]
@@ -69,7 +69,7 @@ class Loss:
         return float(counted.numel())
 
     def measure(self, output, target):
-        """(loss summed over a batch, what it is divided by)"""
+        """(loss summed over a batch, its divisor)"""
         counted = self.counted(target)
         if self.divides:
             return self(output, target, reduction="sum").item(), counted
@@ -125,7 +125,7 @@ def make_optimizer(section, parameters):
 
 
 def in_groups(groups, named_parameters):
-    """torch.optim's param_groups: the first group that matches takes a parameter; the rest is the last one."""
+    """torch.optim's param_groups: a parameter belongs to the first group that matches; the last group has the rest."""
     lists = [dict(group, params=[]) for group in groups] + [{"params": []}]
     for name, parameter in named_parameters:
         patterns = [[g["match"]] if isinstance(g["match"], str) else g["match"] for g in groups]
@@ -145,7 +145,7 @@ def group_matches(pattern, name, parameter):
 
 
 def learning_rate(section, lr, step, total):
-    """The rate of optimizer step `step` (from 0) of `total`."""
+    """The learning rate of optimizer step `step` (from 0) of `total`."""
     options = {"name": "constant", "warmup_steps": 0} | section
     warmup = options.get("warmup", options["warmup_steps"])
     if step < warmup:
@@ -166,7 +166,7 @@ def matches(name, patterns):
 
 
 def load_weights(module, path, skip=(), rename=None):
-    """The weights of a file, as people load those of another model."""
+    """Loads the weights of a file into a model that may differ, as usual in PyTorch."""
     weights = safetensors.torch.load_file(path)
     for prefix, replacement in (rename or {}).items():
         weights = {

@@ -12,7 +12,7 @@ namespace ddp::system_test {
 
 inline const std::filesystem::path kExperiments = DDP_SOURCE "/experiments";
 
-// Where the program keeps the digits that it fetched.
+// Returns the path of the digits that the program fetched.
 inline std::filesystem::path digits_data() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -22,7 +22,7 @@ inline std::filesystem::path digits_data() {
 
 inline constexpr const char* kTwoCpus = "device_pool=[\"cpu\", \"cpu\"]";
 
-// Runs a shipped experiment on CPUs, also where there are GPUs; it must train to its end.
+// Runs a shipped experiment on CPUs, also on machines with GPUs; it must train to its end.
 inline Outcome train(const Workspace& w, const std::string& name, std::vector<std::string> sets = {kTwoCpus}) {
   std::vector<std::string> arguments{"run", kExperiments / (name + ".toml")};
   for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});

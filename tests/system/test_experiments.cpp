@@ -20,7 +20,7 @@ std::int64_t peak_kib(pid_t pid) {
   return line == std::string::npos ? 0 : std::stoll(status.substr(line + 6));
 }
 
-// What the ranks of hpc.toml have needed at most once they trained for more than an epoch on that many samples.
+// The peak memory of the ranks of hpc.toml after they trained for more than an epoch on this many samples.
 std::int64_t peak_of_counting(const Workspace& w, std::int64_t samples) {
   const std::string name = "samples-" + std::to_string(samples);
   const auto process = w.start({"run", kExperiments / "hpc.toml", "--name", name, "--set",
@@ -36,7 +36,7 @@ std::int64_t peak_of_counting(const Workspace& w, std::int64_t samples) {
 
 }  // namespace
 
-TEST_CASE("demo_basic takes one step on each device and each rank says on which") {
+TEST_CASE("demo_basic takes one step on each device and each rank prints its device") {
   const Workspace w;
   const Outcome run = train(w, "demo_basic");
   CHECK(run.run.summary().at("devices") == Json{"cpu", "cpu"});
@@ -54,7 +54,7 @@ TEST_CASE("demo_checkpoint saves and loads before its step and leaves demo_basic
   CHECK(rehearsed.run.training() == plain.run.training());
   CHECK(rehearsed.run.model() == plain.run.model());
   CHECK(rehearsed.run.listing() == plain.run.listing());
-  // Where that checkpoint cannot be written, there is no step.
+  // If that checkpoint cannot be written, the run makes no step.
   w.write("results/blocked/r/checkpoints/.rehearsal", "in the way");
   const Outcome blocked = w.run({"run", kExperiments / "demo_checkpoint.toml", "--name", "blocked", "--run-id", "r"});
   CHECK(blocked.code == 1);
@@ -76,7 +76,7 @@ TEST_CASE("demo_model_parallel gives each rank two devices") {
   CHECK(contains(odd.err, "1 device cannot be divided into groups of 2"));
 }
 
-TEST_CASE("a checkpoint of ranks with two devices goes on with one device each and the other way round") {
+TEST_CASE("a checkpoint of ranks with two devices resumes with one device each and the other way round") {
   const Workspace w;
   const std::vector<std::string> pools{"device_pool=[[\"cpu\", \"cpu\"], [\"cpu\", \"cpu\"]]", kTwoCpus};
   const Outcome whole = train(w, "demo_model_parallel", {pools[0], "steps=8"});
@@ -132,7 +132,7 @@ TEST_CASE("hpc passes once over a million samples in batches of 1024 with Adam")
   }
 }
 
-TEST_CASE("counting's million samples take less than 200 MB of a rank") {
+TEST_CASE("the million samples of counting take less than 200 MB of a rank") {
   const Workspace w;
   const std::int64_t of_few = peak_of_counting(w, 4096);
   const std::int64_t of_all = peak_of_counting(w, 1 << 20);
@@ -160,7 +160,7 @@ TEST_CASE("data_parallel and ddp and a single device train on the same batches t
   }
 }
 
-TEST_CASE("data_parallel goes on with another number of devices") {
+TEST_CASE("data_parallel resumes with another number of devices") {
   const Workspace w;
   const Outcome half = train(w, "data_parallel", {kTwoCpus, "epochs=2"});
   const Outcome rest = w.run({"resume", half.run.path(), "--set", "device_pool=3", "--set", "epochs=4"});
@@ -170,7 +170,7 @@ TEST_CASE("data_parallel goes on with another number of devices") {
   CHECK(rest.run.has_each_step_once(4 * 32));
 }
 
-TEST_CASE("multiprocessing_distributed divides its global batch over the ranks and goes on with model and optimizer") {
+TEST_CASE("multiprocessing_distributed divides its global batch over the ranks and resumes with model and optimizer") {
   if (!fs::exists(digits_data())) {
     WARN("skipped: " << digits_data() << " is not there");
     return;
@@ -188,7 +188,7 @@ TEST_CASE("multiprocessing_distributed divides its global batch over the ranks a
   const Outcome three = w.run(
       {"run", kExperiments / "multiprocessing_distributed.toml", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
   CHECK(three.code == 2);
-  CHECK(contains(three.err, "the nearest that can: 63 and 66"));
+  CHECK(contains(three.err, "the nearest divisible numbers: 63 and 66"));
 }
 
 TEST_CASE("cross-entropy over one class trains as written and warns that its loss is always 0") {
@@ -204,7 +204,7 @@ TEST_CASE("cross-entropy over one class trains as written and warns that its los
   for (const auto& line : run.run.events("step")) CHECK(line.at("loss") == 0.0);
 }
 
-TEST_CASE("every experiment that is shipped is valid, or says where its data have to lie") {
+TEST_CASE("every shipped experiment is valid or names the place of its missing data") {
   const Workspace w;
   const std::set<std::string> brought{"glyphs.toml",           "glyphs_resnet.toml",     "mnist.toml",
                                       "cifar10_resnet18.toml", "imagenet_resnet50.toml", "shakespeare_char.toml"};

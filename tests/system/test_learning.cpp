@@ -1,4 +1,4 @@
-// Shipped experiments that learn something: what they reach.
+// Shipped experiments that learn: the results that they must reach.
 #include "experiments.h"
 
 namespace ddp::system_test {
@@ -20,13 +20,13 @@ TEST_CASE("digits learns handwritten digits to at least 97 percent on digits it 
   CHECK(accuracy >= 0.97);
 }
 
-TEST_CASE("digits_cnn learns handwritten digits with a published recipe, 98 percent of those it never saw") {
+TEST_CASE("digits_cnn learns handwritten digits with a published recipe to 98 percent on digits it never saw") {
   if (!fs::exists(digits_data())) {
     WARN("skipped: " << digits_data() << " is not there");
     return;
   }
   const Workspace w;
-  // Half of its epochs, which a slow machine does in time too.
+  // Half of its epochs, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "digits_cnn", {kTwoCpus, "epochs=10"});
   const Json final = run.run.summary().at("final");
   WARN("validation accuracy " << final.at("val_accuracy"));
@@ -35,14 +35,14 @@ TEST_CASE("digits_cnn learns handwritten digits with a published recipe, 98 perc
   CHECK(fs::exists(run.run.path() / "checkpoints" / "latest" / "ema.safetensors"));
 }
 
-TEST_CASE("digits_images learns handwritten digits from image files, 95 percent of those it never saw") {
+TEST_CASE("digits_images learns handwritten digits from image files to 95 percent on digits it never saw") {
   const fs::path images = fs::path(DDP_SOURCE) / "data" / "digits_images";
   if (!fs::exists(images)) {
     WARN("skipped: " << images << " is not there");
     return;
   }
   const Workspace w;
-  // A third of its epochs, which a slow machine does in time too.
+  // A third of its epochs, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "digits_images", {kTwoCpus, "epochs=10"});
   const double accuracy = run.run.summary().at("final").at("val_accuracy");
   WARN("validation accuracy " << accuracy);
@@ -55,11 +55,11 @@ TEST_CASE("license_chars learns to spell from the machine's own license files") 
     return;
   }
   const Workspace w;
-  // A fifth of its steps, which a slow machine does in time too.
+  // A fifth of its steps, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "license_chars", {kTwoCpus, "steps=300"});
   const Json final = run.run.summary().at("final");
   WARN("validation loss " << final.at("val_loss") << ", accuracy " << final.at("val_accuracy"));
-  // A character that is drawn evenly among 76 costs ln 76 = 4.3, one by its frequency 3.1.
+  // A uniform guess among 76 characters costs ln 76 = 4.3, a guess by frequency 3.1.
   CHECK(final.at("val_loss") < 2.8);
 }
 
@@ -69,13 +69,13 @@ TEST_CASE("license_gpt learns to spell by nanoGPT's recipe, and its validation l
     return;
   }
   const Workspace w;
-  // A tenth of its steps, which a slow machine does in time too.
+  // A tenth of its steps, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "license_gpt", {kTwoCpus, "steps=200", "validation.every=\"100 steps\""});
   const double after_half = run.run.events("validation").at(0).at("val_loss");
   const double at_the_end = run.run.summary().at("final").at("val_loss");
   WARN("validation loss " << after_half << ", then " << at_the_end);
   CHECK(at_the_end < after_half);
-  // A character that is drawn by its frequency costs 3.1.
+  // A guess by frequency costs 3.1.
   CHECK(at_the_end < 2.8);
 }
 

@@ -7,9 +7,9 @@
 namespace ddp::system_test {
 namespace {
 
-// 81 samples to train on, 6 steps an epoch, and a validation after each.
+// 81 training samples, 6 steps per epoch, and a validation after each.
 const std::string kValidated = kSmall + "[validation]\nsplit = 0.2\n";
-// No loss improves by so much: the first validation is the best one.
+// No loss improves by this much: the first validation is the best one.
 const std::string kImpatient = "[stop]\npatience = 2\nmin_delta = 1e9\n";
 
 std::vector<double> rates_of(const RunFolder& run) {
@@ -32,7 +32,7 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
   INFO(again.err);
   CHECK(again.code == 0);
   CHECK(contains(again.err, "this run has ended after step "));
-  CHECK(contains(again.err, "by stop.patience; let it go on with --set stop.patience=…"));
+  CHECK(contains(again.err, "by stop.patience; continue it with --set stop.patience=…"));
   CHECK(f.resume({"small", "--set", "epochs=60"}).code == 0);
   CHECK(f.run.summary().at("epochs") == 3);
   CHECK(contains(f.workspace.run({"list"}).out, "completed (patience)"));
@@ -40,7 +40,7 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
   CHECK(Json::parse(f.workspace.run({"show", "small", "--json"}).out).at("stopped_by") == "patience");
 }
 
-TEST_CASE("a run that is given more patience goes on to the bits of one that had it from the start") {
+TEST_CASE("a run that gets more patience resumes to the bits of a run that had it from the start") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=50"});
   const Outcome more = f.resume({"small", "--set", "stop.patience=4"});
   INFO(more.err);
@@ -52,14 +52,14 @@ TEST_CASE("a run that is given more patience goes on to the bits of one that had
   CHECK(f.run.model() == whole.model);
 }
 
-TEST_CASE("patience that is over at the last step ends a run that is given more steps too, as from the start") {
+TEST_CASE("patience that is exhausted at the last step also ends a run that gets more steps, as from the start") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=3"});
   CHECK(f.run.summary().at("stopped_by").is_null());
   const Outcome longer = f.resume({"small", "--set", "epochs=20"});
   INFO(longer.err);
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
-                 "this run has ended after step 18, by stop.patience; let it go on with --set "
+                 "this run has ended after step 18, by stop.patience; continue it with --set "
                  "stop.patience=…"));
   CHECK(f.run.last_step() == 18);
   CHECK(contains(f.workspace.run({"fork", "small", "--set", "epochs=20"}).err, "by stop.patience"));
@@ -74,7 +74,7 @@ TEST_CASE("patience that is over at the last step ends a run that is given more 
   CHECK(f.run.summary().at("stopped_by") == "patience");
 }
 
-TEST_CASE("a run that a rule ends says so at its end, and one with all of its steps does not") {
+TEST_CASE("a run that a rule ends names the rule at its end, and a run with all of its steps does not") {
   const Workspace w;
   w.write("small.toml", kValidated + kImpatient);
   CHECK(contains(w.run({"run", "small.toml", "--set", "epochs=50"}).err, "Ended after step 18 by stop.patience"));
@@ -84,7 +84,7 @@ TEST_CASE("a run that a rule ends says so at its end, and one with all of its st
   CHECK(contains(timed.err, "Ended after step " + std::to_string(timed.run.last_step()) + " by stop.max_time"));
 }
 
-TEST_CASE("a run whose patience was raised says by what it ended, by all of its steps or by patience again") {
+TEST_CASE("a run with more patience names the reason of its end: all of its steps, or patience again") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=5"});
   REQUIRE(contains(f.resume({"small"}).err, "has ended after step 18, by stop.patience"));
   // To its last step, with patience left.
@@ -92,7 +92,7 @@ TEST_CASE("a run whose patience was raised says by what it ended, by all of its 
   CHECK(f.run.last_step() == 30);
   CHECK(contains(f.resume({"small"}).err, "has done its 30 steps"));
   CHECK(contains(f.workspace.run({"fork", "small"}).err, "all steps are done at this checkpoint, of step 30"));
-  // More steps, of which the raised patience takes the last ones.
+  // With more steps, the raised patience ends the run at the last one.
   const Outcome more = f.resume({"small", "--set", "epochs=20"});
   INFO(more.err);
   CHECK(contains(more.err, "Ended after step 60 by stop.patience"));
@@ -113,7 +113,7 @@ TEST_CASE("patience without validation follows train_loss at the ends of epochs"
   CHECK(f.run.summary().at("stopped_by") == "patience");
 }
 
-TEST_CASE("a run ends when its time is up, on all ranks after the same step, and goes on when it is given more") {
+TEST_CASE("a run ends when its time is up, on all ranks after the same step, and continues when it gets more") {
   const FinishedRun f(kValidated + "[stop]\nmax_time = \"1s\"\n[log]\ntensorboard = false\n", {"epochs=1000000"});
   const Json summary = f.run.summary();
   CHECK(summary.at("status") == "completed");
@@ -123,7 +123,7 @@ TEST_CASE("a run ends when its time is up, on all ranks after the same step, and
   CHECK(summary.at("final").contains("val_loss"));
   const Outcome again = f.resume({"small"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "by stop.max_time; let it go on with --set stop.max_time=…"));
+  CHECK(contains(again.err, "by stop.max_time; continue it with --set stop.max_time=…"));
   const std::string steps = std::to_string(f.run.last_step() + 5);
   const Outcome more = f.resume({"small", "--set", "stop.max_time=1d", "--set", "steps=" + steps});
   INFO(more.err);
@@ -132,9 +132,9 @@ TEST_CASE("a run ends when its time is up, on all ranks after the same step, and
   CHECK(std::to_string(f.run.last_step()) == steps);
 }
 
-TEST_CASE("a killed run whose lr follows a plateau goes on to the bits of one never interrupted") {
+TEST_CASE("a killed run whose lr follows a plateau resumes to the bits of an uninterrupted run") {
   const Workspace w;
-  // Without a threshold that is met, each second validation halves lr.
+  // No validation meets the threshold: each second validation halves lr.
   w.write("small.toml", kValidated + R"([scheduler]
 name = "plateau"
 factor = 0.5
@@ -159,17 +159,17 @@ save_every_steps = 5
   CHECK(state(runs.killed).at("rules").at("scheduler").at("lr") < 0.006);
 }
 
-TEST_CASE("a plateau's lr goes down with train_loss too, the same on every number of ranks") {
+TEST_CASE("a plateau lowers lr with train_loss too, the same on every number of ranks") {
   const std::string file = kSmall + "[scheduler]\nname = \"plateau\"\nfactor = 0.5\npatience = 0\nthreshold = 0.9\n";
   const FinishedRun f(file, {"epochs=6"});
   const auto rates = rates_of(f.run);
   CHECK(rates.front() == 0.01);
   CHECK(rates.back() < 0.01);
-  // Both ranks took the same lr: DDP keeps their weights alike, and so a resume on one rank starts from them.
+  // Both ranks had the same lr: DDP keeps their weights equal, and so a resume on one rank starts from them.
   CHECK(f.resume({"small", "--set", "epochs=7", "--set", "device_pool=[\"cpu\"]"}).code == 0);
 }
 
-TEST_CASE("rules that cannot take effect, and parts of a run that are wrong, are told before training") {
+TEST_CASE("rules without effect and invalid parts of a run are reported before training") {
   const Workspace w;
   w.write("small.toml", kValidated + "[stop]\npatience = 9\n[scheduler]\nname = \"plateau\"\n");
   const Outcome plan = w.run({"plan", "small.toml"});
@@ -185,7 +185,7 @@ TEST_CASE("rules that cannot take effect, and parts of a run that are wrong, are
   CHECK(contains(wrong.err, "not the text \"5 %%\""));
 }
 
-TEST_CASE("a warm-up as a share takes the place of inherited steps, and the other way round") {
+TEST_CASE("a warm-up as a share replaces inherited steps, and the other way round") {
   const std::string cosine = kSmall + "[scheduler]\nname = \"cosine\"\n";
   const FinishedRun share(cosine + "warmup_steps = 2\n", {"scheduler.warmup=\"25%\""});
   CHECK(rates_of(share.run).front() == 0.01 * 1 / 7);
@@ -193,8 +193,8 @@ TEST_CASE("a warm-up as a share takes the place of inherited steps, and the othe
   CHECK(rates_of(steps.run).front() == 0.01 * 1 / 2);
 }
 
-TEST_CASE("a warm-up in epochs or as a share rises for so many steps") {
-  // 7 steps an epoch, 28 in all.
+TEST_CASE("a warm-up in epochs or as a share rises for the right number of steps") {
+  // 7 steps per epoch, 28 in all.
   for (const auto& [part, steps] : {std::pair{"\"1 epoch\"", 7}, {"\"25%\"", 7}, {"7", 7}, {"\"10%\"", 3}}) {
     INFO(part);
     const FinishedRun f(kSmall, {std::string("scheduler={name=\"cosine\", warmup=") + part + "}"});

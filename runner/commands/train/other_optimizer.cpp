@@ -7,7 +7,8 @@
 namespace ddp::commands {
 namespace {
 
-// The options of another optimizer are others anyway: then its name alone is told.
+// Is this key part of the change to report? Another optimizer has other options in any case, so that only its name is
+// reported.
 bool tells_of_optimizer(const std::string& key, bool other_name) {
   if (other_name) return key == "optimizer.name";
   return key.starts_with("optimizer.") || key.starts_with("groups");
@@ -32,7 +33,7 @@ Error other_optimizer(const Continued& c, const config::Experiment& before, cons
       now.given(blamed) ? blamed : "optimizer.name",
       "the state of the optimizer in the checkpoint does not fit: " + changed + "\n  " + c.checkpoint.string() + " " +
           refusal.summary(),
-      "keep the optimizer that the checkpoint was saved with; or begin a run with the weights alone: " + fresh);
+      "use the optimizer that the checkpoint was saved with, or start a new run with its weights alone: " + fresh);
 }
 
 }  // namespace ddp::commands

@@ -9,15 +9,16 @@
 
 namespace ddp::commands {
 
-// A run that was to go on from a checkpoint, with these --set.
+// A run to resume from a checkpoint with these --set.
 struct Continued {
   const record::RunDirectory& run;
   const std::filesystem::path& checkpoint;
   const std::vector<std::string>& sets;
 };
 
-// Returns the refusal of a checkpoint whose optimizer's state does not fit the optimizer, at the line that is to blame:
-// the values before and now, and the way on. `refusal`: that of the probe, which names what does not fit.
+// Returns the error about a checkpoint whose optimizer state does not fit the optimizer. The error points at the line
+// of the change, and gives the values before and now, and a remedy. `refusal`: the probe's error, which names the state
+// that does not fit.
 Error other_optimizer(const Continued& continued, const config::Experiment& before, const config::Loaded& now,
                       const Error& refusal);
 

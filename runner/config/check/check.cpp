@@ -33,7 +33,7 @@ const AbsentKey* find_absent(const std::string& section, const std::string& key)
 
 std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
-// What names a component, or a variant, is no option of it.
+// Leaves out the key that names the component or the variant: it is not an option of it.
 Node without(const Node& table, const std::string& key) {
   Node rest = table;
   rest.entries.erase(key);
@@ -98,11 +98,11 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   }
   std::string remedy =
       suggestion(key, known, owner.section.empty() ? owner.known_as + "'s options" : "keys of one of " + owner.section);
-  if (!others.empty()) remedy += "\n  an option of that name has " + owner.kind + " " + others;
+  if (!others.empty()) remedy += "\n  this option belongs to " + owner.kind + " " + others;
   problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
 }
 
-// Another place of the file where `key` is known: "optimizer.lr" for "lr".
+// Returns another path of the file where `key` is known: "optimizer.lr" for "lr".
 std::string Checker::elsewhere(const std::string& key) const {
   if (find(options_, key)) return key;
   for (const Option& option : options_) {
@@ -116,7 +116,7 @@ std::string Checker::elsewhere(const std::string& key) const {
 }
 
 void Checker::missing(const Node& node, const Option& option, const std::string& path) const {
-  std::string remedy = "it is " + expected(option) + (option.doc.empty() ? "" : ": " + option.doc);
+  std::string remedy = "give " + expected(option) + (option.doc.empty() ? "" : ": " + option.doc);
   if (!option.component_kind.empty()) {
     remedy = suggestion("", names_of(components_.of(option.component_kind)), "every " + option.component_kind);
   }
@@ -178,7 +178,7 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   return values;
 }
 
-// One table of a list of tables that all have the same keys.
+// Reads one table of a list of tables that all have the same keys.
 std::optional<Value> Checker::item_table(const Node& node, const Option& option, const std::string& path) const {
   if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
   const std::string known_as =
@@ -190,7 +190,7 @@ std::optional<Value> Checker::item_table(const Node& node, const Option& option,
                 .section = option.name});
 }
 
-// One table of a list of tables, which says by its "type" what else stands in it.
+// Reads one table of a list of tables; its "type" determines its other keys.
 std::optional<Value> Checker::variant(const Node& node, const Option& option, const std::string& path) const {
   if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
   const Node* type_node = node.find("type");

@@ -11,27 +11,27 @@
 
 namespace ddp::config {
 
-// Checks a tree against the options that describe it and collects every mistake. All that it knows of keys,
-// types and ranges stands in those lists.
+// Checks a tree against the options that describe it and collects every mistake. The options hold all knowledge of
+// keys, types and ranges.
 class Checker {
  public:
   Checker(const std::vector<Option>& options, const Components& components, Problems& problems)
       : options_(options), components_(components), problems_(problems) {}
 
-  // The values of an experiment's tree, in the order of the options: integers where a number is meant made
-  // floating, file names absolute, the options of components complete. What is wrong is left out.
+  // Returns the values of an experiment's tree in the order of the options: integers become floats where a number is
+  // expected, file names become absolute, and component options get their defaults. Leaves out wrong values.
   Value check(const Node& root) const;
-  // Those of the section [path], whose keys depend on which component of `kind` it names: `name`.
+  // Returns the values of the section [path]; its keys depend on the component `name` of kind `kind`.
   Value check_section(const Node& node, const std::string& path, const std::string& kind,
                       const std::string& name) const;
 
  private:
-  // The table under `path`, whose keys are `options`; `known_as` says whose keys they are.
+  // The table at `path` with the keys `options`; `known_as` names it in messages.
   struct Owner {
     std::string path;
     std::string known_as;
     std::string kind = {};     // of a component
-    std::string section = {};  // of one of a list of tables: the list's name
+    std::string section = {};  // of a table in a list of tables: the name of the list
   };
 
   Value table(const Node& node, const std::vector<Option>& options, const Owner& owner) const;
@@ -54,11 +54,11 @@ class Checker {
   Problems& problems_;
 };
 
-// A file's name as the program can open it from anywhere: relative to the file that names it. An empty one stays: none.
+// Makes a file name absolute; it is relative to the file that names it. An empty name stays empty.
 std::string absolute_path(const Node& node, const std::string& name);
 
-// The same of an option that may also name a run: a text that names no file there, and no .safetensors file, stays as
-// it is. `node` is a text.
+// The same for an option that may also name a run: the text stays unchanged if it names no existing file and no
+// .safetensors file. `node` is a text.
 std::string path_or_run(const Node& node, const Option& option);
 
 }  // namespace ddp::config

@@ -8,7 +8,8 @@
 
 namespace ddp::config {
 
-// An experiment from its settings, composed; what is wrong with them goes to `problems`. `file`: what they are told by.
+// Builds an experiment from its composed settings and adds their mistakes to `problems`. `file` names the experiment in
+// messages.
 Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Problems& problems);
 
 }  // namespace ddp::config

@@ -10,12 +10,12 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// What begins like a list, a table or a quoted text is meant as TOML and no bare word.
+// A value that begins like a list, a table or a quoted text is TOML; any other value is a bare word.
 bool is_bare_word(std::string_view value) {
   return !value.empty() && std::string_view("[{\"'").find(value.front()) == std::string_view::npos;
 }
 
-// `key=word`: the table of the key alone, its value replaced by the text.
+// Parses `key=word`: the tables of the key, with the text as the value.
 std::optional<Node> with_bare_word(const std::shared_ptr<const Source>& source, std::string_view key,
                                    std::string_view word, Problems& problems) {
   std::optional<Node> table = parse_toml(source, std::string(key) + "=0", problems);
@@ -43,7 +43,7 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Proble
   }
   const std::string_view value = trimmed(line.substr(equals + 1));
   if (value.empty()) {
-    problems.add(place, "there is no value", "an empty text is \"\"");
+    problems.add(place, "the value is missing", "write an empty text as \"\"");
     return std::nullopt;
   }
   Problems not_toml;
@@ -53,7 +53,7 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Proble
                                 : parse_toml(source, line, problems);
   }
   if (table && table->find("extends")) {
-    problems.add(place, "\"extends\" stands in a file, not in --set");
+    problems.add(place, "\"extends\" belongs in a file, not in --set");
     return std::nullopt;
   }
   return table;

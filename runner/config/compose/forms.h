@@ -4,40 +4,41 @@
 
 namespace ddp::config {
 
-// A key at the top of a file that is short for one in a section.
+// A key at the top of a file that is short for a key of a section.
 struct ShortForm {
   const char* key;
   const char* section;
 };
 inline constexpr std::array<ShortForm, 2> kShortForms{{{"backend", "distributed"}, {"save_every", "checkpoint"}}};
 
-// A section that a text may stand for, which is the value of one of its keys.
+// A section that may be given as a text, which is the value of one of its keys.
 inline constexpr std::array<ShortForm, 1> kTextForms{{{"path", "init_from"}}};
 
-// Two keys of which a file gives one. Where one is inherited, the other takes its place.
+// Two keys of which a file may give only one. The given one replaces an inherited other one.
 struct Alternatives {
-  const char* section;  // they stand in; "": at the top
+  const char* section;  // of the two keys; "": at the top
   const char* first;
   const char* second;
 };
 inline constexpr std::array<Alternatives, 3> kAlternatives{
     {{"", "epochs", "steps"}, {"", "batch_size", "global_batch_size"}, {"clip", "norm", "value"}}};
 
-// The same of keys that config.toml writes both, one with a default that means nothing: check/scheduler_rules tells
-// when both are given.
+// The same, but config.toml contains both keys, one with a default without effect. check/scheduler_rules reports a file
+// that gives both.
 inline constexpr Alternatives kWarmups{"scheduler", "warmup_steps", "warmup"};
 
-// A key that people look for, and that there is not.
+// A key that users may expect, but that does not exist.
 struct AbsentKey {
-  const char* section;  // it would stand in; "": at the top
+  const char* section;  // of the key; "": at the top
   const char* key;
   const char* what;
   const char* remedy;
 };
 inline constexpr std::array<AbsentKey, 2> kAbsentKeys{
-    {{"", "cuda_graph", "there is no \"cuda_graph\" yet: CUDA graphs need a GPU, and this version has run on none",
+    {{"", "cuda_graph",
+      "there is no \"cuda_graph\" yet: CUDA graphs need a GPU, and this version has not been tried on one",
       "leave it out"},
      {"groups", "lr", "a group has no \"lr\", it has \"lr_scale\"",
-      "lr_scale = 0.1 multiplies the learning rate that optimizer and scheduler give each step"}}};
+      "lr_scale = 0.1 multiplies the learning rate that the optimizer and the scheduler give for each step"}}};
 
 }  // namespace ddp::config

@@ -30,7 +30,7 @@ void add_of_saves(const Experiment& e, std::int64_t steps, Ineffective& found) {
   const auto& each = e.checkpoint.save_every_steps;
   if (!each || *each <= steps) return;
   found.add("checkpoint.save_every_steps",
-            "is more than the " + std::to_string(steps) + " steps of the run: it saves at its end alone",
+            "is more than the " + std::to_string(steps) + " steps of the run: it saves only at its end",
             "use a smaller number");
 }
 
@@ -50,12 +50,12 @@ void add_of_recipe(const Experiment& e, Ineffective& found) {
     found.add("metrics", "has no effect: nothing is held out to measure on", "give validation.split or test.split too");
   }
   if (e.ema.on() && *e.ema.decay == 1) {
-    found.add("ema.decay", "is 1: the average never leaves the weights of its first update, which are what is measured",
-              "use less, such as 0.999");
+    found.add("ema.decay", "is 1: the average stays at the weights of its first update, and these are measured",
+              "use a smaller number, such as 0.999");
   }
 }
 
-// A run's config.toml gives every key. So a key counts only where its value is not the default.
+// A run's config.toml contains every key. A key therefore counts only if its value is not the default.
 void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const Experiment& e = loaded.experiment;
   const Experiment defaults;
@@ -76,7 +76,7 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const config::Period period = v.period();
   if (v.exists() && e.epochs && period.epochs > *e.epochs && *e.epochs > 1) {
     found.add("validation.every",
-              "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates at its end alone",
+              "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates only at its end",
               "use a smaller number");
   }
   if (e.steps) add_of_saves(e, *e.steps, found);
@@ -102,7 +102,7 @@ void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Worklo
   if (e.accumulate > w.length.micro_batches_per_epoch) {
     found.add("accumulate",
               "cannot be reached: an epoch has " + std::to_string(w.length.micro_batches_per_epoch) +
-                  " micro-batches a rank, and a step does not go on into the next epoch",
+                  " micro-batches a rank, and a step ends with its epoch",
               "use at most " + std::to_string(w.length.micro_batches_per_epoch));
   }
 }
@@ -120,7 +120,8 @@ bool schedule_acts(const Experiment& e, std::int64_t warmup, const config::Lengt
   return false;
 }
 
-// How often before its end a run knows a new value of a metric: at validations, or of train_loss at an epoch's end.
+// Returns how many new values of a metric a run has before its end: one for each validation, or for each epoch if it is
+// train_loss.
 std::int64_t judgements(const Experiment& e, const std::string& metric, const config::Length& run) {
   if (!metric.starts_with(config::kOfValidation)) return run.epochs - 1;
   const config::Period every = e.validation.period();
@@ -163,7 +164,7 @@ void add_of_wsd(const Experiment& e, std::int64_t warmup, const config::Length& 
   found.add("scheduler.decay",
             "is " + std::to_string(decay) + " steps, and the run has " + std::to_string(left) +
                 (warmup > 0 ? " after the warm-up" : "") +
-                ": lr falls from the first of them, and begins at less than lr",
+                ": lr falls from the first of these steps, and begins below its full value",
             "use fewer, or train longer");
 }
 
@@ -189,7 +190,7 @@ void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
   if (warmup < steps) add_of_wsd(e, warmup, w.length, found);
 }
 
-// tf32 is for GPUs alone. What no GPU has run yet is told.
+// tf32 applies to GPUs only. Settings that have not been tried on a GPU yet get a warning.
 void add_of_devices(const config::Loaded& loaded, const Plan& plan, Ineffective& found) {
   const Experiment& e = loaded.experiment;
   if (!plan.uses_gpus()) {
@@ -213,14 +214,14 @@ std::int64_t first_validation(const Experiment& e, const config::Length& run) {
   return std::min(step, run.steps);
 }
 
-// Before its first update the average has the weights that training begins with.
+// Before its first update the average holds the weights before training.
 void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& found) {
   if (!e.ema.on()) return;
   const std::int64_t every = *e.ema.every;
   if (every > run.steps) {
     found.add("ema.every",
               "is more than the " + std::to_string(run.steps) +
-                  " steps of the run: the average stays at the weights before training, which are what is measured",
+                  " steps of the run: the average stays at the weights before training, and these are measured",
               "use a smaller number, or leave [ema] out");
   } else if (const std::int64_t step = first_validation(e, run); e.validation.exists() && every > step) {
     found.add("ema.every",
@@ -230,10 +231,10 @@ void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& fou
   }
 }
 
-// Facts of the model.
+// Settings that depend on the model.
 void add_of_model(const Experiment& e, const rank::Probe& probe, Ineffective& found) {
   if (e.channels_last && !probe.has_convolutions) {
-    found.add("channels_last", "has no effect: it is for convolutions, and the model has none", "leave it out");
+    found.add("channels_last", "has no effect: it applies to convolutions, and the model has none", "leave it out");
   }
   for (std::size_t i = 0; i + 1 < probe.groups.size(); ++i) {
     if (probe.groups[i].at("parameters") != 0) continue;
@@ -247,7 +248,7 @@ void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
   const std::int64_t steps = w.length.steps;
   if (e.log.every > steps) {
     found.add("log.every",
-              "is more than the " + std::to_string(steps) + " steps of the run: metrics.jsonl will have no step",
+              "is more than the " + std::to_string(steps) + " steps of the run: metrics.jsonl will contain no step",
               "use a smaller number");
   }
   if (!e.steps) add_of_saves(e, steps, found);

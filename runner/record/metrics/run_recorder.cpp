@@ -10,9 +10,9 @@
 namespace ddp::record {
 namespace {
 
-// A loss that is no number has diverged; another metric has no value, as AUROC of one class.
+// A NaN loss has diverged. Another metric that is NaN has no value, such as the AUROC of one class.
 std::string labelled(const std::string& label, double value) {
-  if (std::isnan(value)) return " | " + label + (label.ends_with("_loss") ? " nan" : " -");  // printf writes -nan too
+  if (std::isnan(value)) return " | " + label + (label.ends_with("_loss") ? " nan" : " -");  // printf may write -nan
   char number[32];
   std::snprintf(number, sizeof number, " %.6g", value);
   return " | " + label + number;
@@ -50,7 +50,7 @@ void RunRecorder::step(const StepRecord& r) {
   run.seconds.store(now, std::memory_order_relaxed);
   if (!std::isfinite(r.loss) && !r.nothing_counts && !std::exchange(warned_, true)) {
     console_.line("warning: the loss of step " + std::to_string(r.step) +
-                  " is not finite; later ones are told in metrics.jsonl");
+                  " is not finite; metrics.jsonl has any later ones");
   }
   if (!writes(r.step)) return;
   const double per_second = rate(samples_since_, now - last_line_);
@@ -102,8 +102,8 @@ std::string RunRecorder::note(const MetricValues& metrics, std::int64_t step) {
     text += labelled(name, value);
     if (std::isfinite(value)) continue;
     if (const auto rule = followed_.extract(name)) {
-      console_.line("warning: " + name + " has no value after step " + std::to_string(step) + ": to " + rule.mapped() +
-                    " it is no improvement");
+      console_.line("warning: " + name + " has no value after step " + std::to_string(step) +
+                    ": this is no improvement for " + rule.mapped());
     }
   }
   return text;
@@ -129,13 +129,13 @@ void RunRecorder::checkpoint(const SaveRecord& r) {
 }
 
 void RunRecorder::not_saved(std::int64_t step, const std::string& why) {
-  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training goes on");
+  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training continues");
 }
 
 void RunRecorder::resumed(const ResumeRecord& r) {
   const std::string from = name_in_run(r.checkpoint);
   log_.append(to_line(r, seconds()));
-  console_.line("going on after step " + std::to_string(r.step) + (from.empty() ? "" : ", from " + from));
+  console_.line("resuming after step " + std::to_string(r.step) + (from.empty() ? "" : ", from " + from));
 }
 
 }  // namespace ddp::record
