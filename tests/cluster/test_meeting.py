@@ -151,7 +151,7 @@ def stuck_by_hand(c):
     ranks[1].kill(signal.SIGSTOP)
     ranks[0].kill(signal.SIGTERM)
     ended = ranks[0].finish()
-    assert ended.code == 143 and "the time that `grace` gives" in ended.err, ended
+    assert ended.code == 143 and "did not save and end within `grace`" in ended.err, ended
 
 
 PROMISES = [tcp_on_one_machine, file_on_one_machine, file_for_two_nodes, file_of_one_alone, stale_file_for_two_nodes,

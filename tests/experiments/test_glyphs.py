@@ -48,7 +48,7 @@ def main():
         assert draw(scratch / "again", *counts).returncode == 0
         assert content(scratch / "again") == first, "the same fonts and seed gave other images"
         refused = draw(scratch / "glyphs", *counts)
-        assert refused.returncode == 1 and "is there already" in refused.stderr, refused.stderr
+        assert refused.returncode == 1 and "exists: remove it" in refused.stderr, refused.stderr
         (scratch / "none").mkdir()
         refused = draw(scratch / "other", "--fonts", scratch / "none")
         assert refused.returncode == 1 and "0 families" in refused.stderr, refused.stderr

@@ -48,7 +48,7 @@ TEST_CASE("a batch in which no image decodes is an error") {
   const Outcome outcome = w.run({"run", "images.toml", "--set", "dataset.on_bad=\"skip\""});
   INFO(outcome.err);
   CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "no other image of its batch of 4"));
+  CHECK(contains(outcome.err, "like every other image of its batch of 4"));
 }
 
 TEST_CASE("the very first images may fail to decode") {

@@ -35,7 +35,7 @@ void hear(int signal) {
 }
 
 void end_after_grace(int) {
-  constexpr char kWord[] = "error: not saved and ended within `grace`: ending at once\n";
+  constexpr char kWord[] = "error: the rank did not save and end within `grace` seconds: ending at once\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
   _exit(exit_code_of(heard_signal));
 }
