@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/shell_word.h"
 #include "config/value.h"
 
 namespace ddp::commands {
@@ -14,6 +15,11 @@ void add_sets(CLI::App& verb, std::vector<std::string>& sets) {
 
 std::string as_toml(const std::string& text) {
   return config::Value(text).dump(-1, ' ', false, config::Value::error_handler_t::replace);
+}
+
+std::string with_sets(std::string command, const std::vector<std::string>& sets) {
+  for (const std::string& set : sets) command += " --set " + shell_word(set);
+  return command;
 }
 
 }  // namespace ddp::commands

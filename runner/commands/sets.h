@@ -13,4 +13,7 @@ void add_sets(CLI::App& verb, std::vector<std::string>& sets);
 // Returns a text as the value of a --set: a name such as 7 stays a text.
 std::string as_toml(const std::string& text);
 
+// Returns the command with these --set, quoted for a shell.
+std::string with_sets(std::string command, const std::vector<std::string>& sets);
+
 }  // namespace ddp::commands

@@ -64,6 +64,7 @@ class Keys {
         if (find(keys, option.name) == nullptr) keys.push_back(option);
       }
     }
+    config::supply_names(keys, components_);
     return keys;
   }
 

@@ -59,4 +59,11 @@ Value differences(const Value& first, const Value& second) {
   return all;
 }
 
+std::string change_in_words(const std::string& key, const Value& change) {
+  const auto text = [](const Value& value) -> std::string {
+    return value.is_null() ? "not set" : value.dump(-1, ' ', false, Value::error_handler_t::replace);
+  };
+  return key + " was " + text(change.at(0)) + ", now " + text(change.at(1));
+}
+
 }  // namespace ddp::config

@@ -21,4 +21,7 @@ std::optional<Difference> first_difference(const Value& first, const Value& seco
 // whole.
 Value differences(const Value& first, const Value& second);
 
+// Describes one of these differences: `optimizer.lr was 0.1, now 0.2`.
+std::string change_in_words(const std::string& key, const Value& change);
+
 }  // namespace ddp::config

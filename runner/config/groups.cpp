@@ -75,6 +75,8 @@ std::vector<ParameterGroup> parameter_groups(const Experiment& experiment) {
 void supply_group_keys(std::vector<Option>& options, const Components& components, const std::string& optimizer) {
   const auto groups = std::find_if(options.begin(), options.end(), [](const Option& o) { return o.name == "groups"; });
   if (groups == options.end()) return;
+  groups->item_kind = "optimizer";
+  groups->item_component = optimizer;
   std::vector<Option>& keys = groups->item_keys;
   for (const auto& [name, spec] : components.of("optimizer")) {
     if (!optimizer.empty() && name != optimizer) continue;

@@ -82,12 +82,19 @@ at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensor
   }
 }
 
+// Throws an error with the path of optimizer_file() if the saved state does not fit this optimizer.
+void try_optimizer(const Task& t, const NamedTensors& saved, train::GroupedOptimizer& optimizer) try {
+  optimizer.load(saved);
+} catch (const Error& error) {
+  throw usage_error(error.summary(), optimizer_file(t.resume_from).string(), error.remedy());
+}
+
 // Throws if the saved state is incomplete or does not fit this model and optimizer.
 void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer& optimizer) {
   if (!t.resume_from.empty()) {
     const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
     model::load_weights(saved.of(checkpoint::kModel), model, t.resume_from.string());
-    optimizer.load(saved.of(checkpoint::kOptimizer));
+    try_optimizer(t, saved.of(checkpoint::kOptimizer), optimizer);
   } else if (!t.init_from.empty()) {
     model::load_weights(given_weights(t, model), model, t.init_from.string());
   }
@@ -124,6 +131,8 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
   probe.parameter_bytes = model::bytes_of(parameters);
   probe.gradient_bytes = model::bytes_of(trained);
   probe.frozen_parameters = probe.parameters - model::count_of(trained);
+  probe.has_convolutions =
+      std::any_of(parameters.begin(), parameters.end(), [](const auto& one) { return one.second.dim() == 4; });
   probe.optimizer_bytes = optimizer.bytes();
   probe.buffer_bytes = model::bytes_of(named(model.named_buffers()));
   if (const auto* const limited = dynamic_cast<const model::LimitsBatches*>(&model)) {

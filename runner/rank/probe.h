@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Probe {
   std::int64_t gradient_bytes = 0;  // without frozen parameters
   std::int64_t buffer_bytes = 0;
   std::int64_t optimizer_bytes = 0;
+  bool has_convolutions = false;   // has weights of 4 dimensions; channels_last changes these only
   std::int64_t train_samples = 0;  // 0: endless
   std::int64_t validation_samples = 0;
   std::int64_t test_samples = 0;
@@ -33,6 +35,7 @@ struct Probe {
     f({.name = "gradient_bytes"}, gradient_bytes);
     f({.name = "buffer_bytes"}, buffer_bytes);
     f({.name = "optimizer_bytes"}, optimizer_bytes);
+    f({.name = "has_convolutions"}, has_convolutions);
     f({.name = "train_samples"}, train_samples);
     f({.name = "validation_samples"}, validation_samples);
     f({.name = "test_samples"}, test_samples);
@@ -42,6 +45,11 @@ struct Probe {
     f({.name = "step_seconds"}, step_seconds);
   }
 };
+
+// Returns the file that the probe's error names if the saved state does not fit the optimizer.
+inline std::filesystem::path optimizer_file(const std::filesystem::path& checkpoint) {
+  return checkpoint / "optimizer.safetensors";
+}
 
 // Builds the model on the CPU, runs forward and loss on a few samples, and checks the weights and the state that the
 // task resumes from. Uses only the fields of the task that are the same on all ranks. The reply is one Probe.

@@ -1,4 +1,6 @@
+#include <map>
 #include <optional>
+#include <string>
 
 #include <torch/nn/module.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,7 @@
 #include "rank/verb.h"
 #include "record/kept_sources.h"
 #include "record/run_directory.h"
+#include "schedule/plateau.h"
 #include "tensorboard/event_log.h"
 #include "tensorboard/hyper_parameters.h"
 #include "train/trainer.h"
@@ -100,6 +103,20 @@ struct Parts {
   checkpoint::State state;  // starting point
 };
 
+// Returns the metrics of validation that a setting follows, each with the keys of these settings.
+std::map<std::string, std::string> followed_metrics(const config::Experiment& e) {
+  std::map<std::string, std::string> followed;
+  const auto add = [&](const std::string& metric, const char* key) {
+    std::string& keys = followed[metric];
+    keys += (keys.empty() ? "" : " and ") + std::string(key);
+  };
+  add(e.best_metric().name, "checkpoint.metric");
+  if (schedule::follows_metric(e)) add(e.metric_named(schedule::plateau_of(e).metric).name, "scheduler.metric");
+  if (e.stop.patience > 0) add(e.metric_named(e.stop.metric).name, "stop.metric");
+  std::erase_if(followed, [](const auto& one) { return !one.first.starts_with(config::kOfValidation); });
+  return followed;
+}
+
 // Starts the event records of the run, on rank 0.
 void start_records(Parts& p, const record::RunDirectory& directory) {
   const Task& t = p.task;
@@ -115,6 +132,7 @@ void start_records(Parts& p, const record::RunDirectory& directory) {
   }
   p.recorder.emplace(directory.metrics(), *t.progress, console, e.log.every, p.state.seconds,
                      p.events ? &*p.events : nullptr);
+  p.recorder->follow(followed_metrics(e));
 }
 
 std::map<std::string, std::string> documents_of(const data::Sets& sets) {

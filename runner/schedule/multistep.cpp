@@ -30,7 +30,8 @@ const bool multistep_registered = schedulers().add<MultistepOptions>(
       std::vector<std::int64_t> milestones;
       for (const config::Value& one : o.milestones) milestones.push_back(steps_of(one, horizon, "milestones"));
       if (!std::is_sorted(milestones.begin(), milestones.end())) {
-        throw usage_error("are not in ascending order", "scheduler.milestones");
+        throw usage_error("are not in ascending order in a run of " + std::to_string(horizon.steps) + " steps",
+                          "scheduler.milestones", "give the earlier one first");
       }
       const std::int64_t warm = o.steps(horizon);
       return with_warmup(o, horizon, [=, gamma = o.gamma, lr = horizon.lr](std::int64_t since, double) {

@@ -31,10 +31,15 @@ lr_scale = 0.5
 
 TEST_CASE("a mistake in a group of parameters shows its place and what is allowed") {
   const std::string lr = mistakes(kModelAndDataset + "[[groups]]\nmatch = \"*\"\nlr = 0.5\n");
-  CHECK(lr.find("x.toml:5:1: unknown key \"lr\" in [groups[0]]") == 0);
-  CHECK(lr.find("match, lr_scale, momentum") != std::string::npos);
+  CHECK(lr.find("x.toml:5:1: a group has no \"lr\", it has \"lr_scale\"") == 0);
+  CHECK(lr.find("lr_scale = 0.1 multiplies the learning rate") != std::string::npos);
   const std::string beta = mistakes(kModelAndDataset + "groups = [{ match = \"*\", betas = [0.5, 0.5] }]\n");
-  CHECK(beta.find("unknown key \"betas\" in [groups[0]]") != std::string::npos);
+  CHECK(beta.find("optimizer sgd has no option \"betas\"") != std::string::npos);
+  CHECK(beta.find("match, lr_scale, momentum") != std::string::npos);
+  CHECK(beta.find("this option belongs to optimizer adam") != std::string::npos);
+  CHECK(
+      mistakes(kModelAndDataset + "groups = [{ match = \"*\", momentm = 0.5 }]\n").find("did you mean \"momentum\"?") !=
+      std::string::npos);
   CHECK(
       mistakes(kModelAndDataset + "optimizer = \"adam\"\ngroups = [{ match = \"*\", betas = [0.5, 0.5] }]\n").empty());
   CHECK(mistakes(kModelAndDataset + "groups = [{ lr_scale = 0.5 }]\n").find("\"groups[0].match\" is missing") !=

@@ -139,4 +139,10 @@ TEST_CASE("a check that runs after loading shows the line that set the key") {
   CHECK_FALSE(loaded.given("loss"));
 }
 
+TEST_CASE("the error about an expected key that does not exist gives the reason") {
+  const std::string graphs = mistakes(kModelAndDataset + "cuda_graph = true\n");
+  CHECK(contains(graphs, "x.toml:3:1: there is no \"cuda_graph\" yet: CUDA graphs need a GPU"));
+  CHECK_FALSE(contains(graphs, "unknown key"));
+}
+
 }  // namespace ddp::config

@@ -12,17 +12,19 @@ constexpr Length kLengthOfRun{.micro_batches_per_epoch = 16, .steps_per_epoch = 
 
 std::int64_t steps_in_run(const Value& part) { return steps_of(part, kLengthOfRun, "scheduler.warmup"); }
 
-// Returns the error about a file with these lines; the schedulers are the program's own.
-std::string complaint(const std::string& lines) {
+// Returns the error about a file with this text; the schedulers are the program's own.
+std::string complaint_about(const std::string& text) {
   Components components;
   for (const char* kind : {"model", "dataset", "loss", "metric", "parallel", "optimizer"}) {
     for (const auto& [name, spec] : sample_components().of(kind)) components.add(kind, spec);
   }
   for (Spec& spec : schedule::schedulers().specs()) components.add("scheduler", std::move(spec));
   const Scratch scratch;
-  scratch.write("x.toml", kModelAndDataset + lines + "\n");
+  scratch.write("x.toml", text);
   return error_of([&] { load("x.toml", {}, components); });
 }
+
+std::string complaint(const std::string& lines) { return complaint_about(kModelAndDataset + lines + "\n"); }
 
 }  // namespace
 
@@ -72,6 +74,31 @@ TEST_CASE("an invalid part of a run or span of time is an error with its line") 
   CHECK(complaint("[stop]\nmax_time = \"2h30m\"") == "");
 }
 
+TEST_CASE("milestones out of order are an error at the line of the misplaced one") {
+  const auto said = [](const std::string& milestones, const std::string& more = "") {
+    return complaint(more + "[scheduler]\nname = \"multistep\"\nmilestones = " + milestones);
+  };
+  CHECK(contains(said("[20, 10]"),
+                 "x.toml:5:19: \"scheduler.milestones\" are not in ascending order: 10 comes after 20"));
+  CHECK(contains(said("[20, 10]"), "give the earlier one first"));
+  CHECK(contains(said("[\"2 epochs\", \"1 epoch\"]"), "the text \"1 epoch\" comes after the text \"2 epochs\""));
+  CHECK(contains(said("[3, \"50%\", 2]"), "2 comes after 3"));
+  CHECK(contains(said("[60, \"50%\"]", "steps = 100\n"), "the text \"50%\" comes after 60"));
+  CHECK(said("[40, \"50%\"]", "steps = 100\n") == "");
+  CHECK(said("[10, 10, 20]") == "");
+}
+
+TEST_CASE("a setting that counts epochs is an error at its line if the dataset has no epochs") {
+  const auto said = [](const std::string& lines) {
+    return complaint_about("model = \"linear\"\ndataset = \"random_batch\"\nsteps = 9\n" + lines + "\n");
+  };
+  CHECK(contains(said("[scheduler]\nname = \"cosine\"\nwarmup = \"1 epoch\""),
+                 "x.toml:6:10: dataset \"random_batch\" has no epochs, but \"1 epoch\" counts them"));
+  CHECK(contains(said("[scheduler]\nname = \"multistep\"\nmilestones = [3, \"2 epochs\"]"), "x.toml:6:18: "));
+  CHECK(contains(said("stop = { patience = 2 }"), "train_loss is known only at the end of an epoch"));
+  CHECK(said("[scheduler]\nname = \"cosine\"\nwarmup = \"5%\"") == "");
+}
+
 TEST_CASE("warmup and warmup_steps together are an error") {
   CHECK(contains(complaint("[scheduler]\nname = \"cosine\"\nwarmup = \"5%\"\nwarmup_steps = 3"),
                  "x.toml:6:1: \"warmup_steps\" and \"warmup\" are both given"));
@@ -88,6 +115,14 @@ TEST_CASE("a rule that follows a metric of validation needs a validation and a k
   CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_los\"\n[validation]\nsplit = 0.5"),
                  "there is no metric \"val_los\""));
   CHECK(complaint("[scheduler]\nname = \"plateau\"") == "");
+}
+
+TEST_CASE("a patience that no run can reach is an error") {
+  for (const char* key : {"patience", "cooldown"}) {
+    CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\n" + std::string(key) + " = 9223372036854775807"),
+                   "must be an integer from 0 to 1000000000"));
+  }
+  CHECK(contains(complaint("stop.patience = 9223372036854775807"), "must be an integer from 0 to 1000000000"));
 }
 
 TEST_CASE("a plateau can follow a metric of a family, such as val_top5, if it is measured") {

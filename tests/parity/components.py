@@ -1,10 +1,8 @@
 """The components that an experiment file can name, written as a PyTorch user writes them."""
 
 import csv
-import fnmatch
 import gzip
 import importlib
-import math
 import os
 
 import numpy as np
@@ -229,158 +227,7 @@ DATASETS = {
 }
 
 
-def cross_entropy(output, target, **options):
-    """Cross-entropy; for a text as in nanoGPT, over every position of every sample."""
-    if output.dim() == 3:
-        output, target = output.view(-1, output.size(-1)), target.view(-1)
-    return nn.functional.cross_entropy(output, target, **options)
-
-
-def weighted_cross_entropy(output, target, **options):
-    if "weight" in options:
-        options["weight"] = torch.tensor(options["weight"])
-    return cross_entropy(output, target, **options)
-
-
-def bce_with_logits(output, target, pos_weight=None):
-    if pos_weight is not None:
-        pos_weight = torch.tensor(pos_weight)
-    return nn.functional.binary_cross_entropy_with_logits(output, target, pos_weight=pos_weight)
-
-
-def nll(output, target):
-    if output.dim() == 3:
-        output, target = output.view(-1, output.size(-1)), target.view(-1)
-    return nn.functional.nll_loss(output, target)
-
-
-LOSSES = {
-    "mse": nn.functional.mse_loss,
-    "l1": nn.functional.l1_loss,
-    "smooth_l1": nn.functional.smooth_l1_loss,
-    "huber": nn.functional.huber_loss,
-    "cross_entropy": weighted_cross_entropy,
-    "bce_with_logits": bce_with_logits,
-    "nll": nll,
-}
-
-
-class Loss:
-    """The loss of an experiment file: a name, or a table with its options."""
-
-    def __init__(self, section):
-        self.options = {"name": section} if isinstance(section, str) else dict(section)
-        self.function = LOSSES[self.options.pop("name")]
-        self.of_labels = self.function is bce_with_logits
-        self.ignored = self.options.get("ignore_index", -100)
-        self.divides = "ignore_index" in self.options  # divides by the counted targets of the whole step
-
-    def __call__(self, output, target, **more):
-        return self.function(output, target, **self.options, **more)
-
-    def counted(self, target):
-        """The sum of the weights of a batch's targets."""
-        if self.function is not weighted_cross_entropy and self.function is not nll or target.is_floating_point():
-            return float(target.numel())
-        counted = target[target != self.ignored]
-        if "weight" in self.options:
-            return torch.tensor(self.options["weight"])[counted].sum(dtype=torch.float64).item()
-        return float(counted.numel())
-
-    def measure(self, output, target):
-        """(loss summed over a batch, its divisor)"""
-        counted = self.counted(target)
-        if self.divides:
-            return self(output, target, reduction="sum").item(), counted
-        weight = len(target) * (counted / target.numel())
-        return self(output, target).item() * weight, weight
-
-
-class Lion(torch.optim.Optimizer):
-    """Algorithm 2 of Chen and others 2023, "Symbolic Discovery of Optimization Algorithms"."""
-
-    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, **_):
-        super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
-
-    @torch.no_grad()
-    def step(self):
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                state = self.state[p]
-                if not state:
-                    state["exp_avg"] = torch.zeros_like(p)
-                average, (beta1, beta2) = state["exp_avg"], group["betas"]
-                p.mul_(1 - group["lr"] * group["weight_decay"])
-                update = average.mul(beta1).add_(p.grad, alpha=1 - beta1)
-                p.add_(torch.sign(update), alpha=-group["lr"])
-                average.mul_(beta2).add_(p.grad, alpha=1 - beta2)
-
-
-OPTIMIZERS = {
-    "sgd": torch.optim.SGD,
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "rmsprop": torch.optim.RMSprop,
-    "adagrad": torch.optim.Adagrad,
-    "lion": Lion,
-}
-
-
 def named(table, section, **kinds):
     """The component of [section], built with the rest of the section as its arguments."""
     arguments = dict(section)
     return table[arguments.pop("name")](**kinds, **arguments)
-
-
-def make_optimizer(section, parameters):
-    options = {"name": "sgd", "fused": True} | section
-    if options["name"] in ("sgd", "adam", "adamw"):
-        options.setdefault("lr", 1e-3)
-    if "betas" in options:
-        options["betas"] = tuple(options["betas"])
-    if options["name"] == "rmsprop":
-        options.update(fused=False)  # torch has no kernel for it
-    if not options["fused"]:
-        options["foreach"] = False  # the plain loop over parameters
-    if options["name"] == "rmsprop":
-        del options["fused"]
-    return named(OPTIMIZERS, options, params=parameters)
-
-
-def in_groups(groups, named_parameters):
-    """torch.optim's param_groups: a parameter belongs to the first group that matches; the last group has the rest."""
-    lists = [dict(group, params=[]) for group in groups] + [{"params": []}]
-    for name, parameter in named_parameters:
-        patterns = [[g["match"]] if isinstance(g["match"], str) else g["match"] for g in groups]
-        takes = [any(group_matches(p, name, parameter) for p in of_group) for of_group in patterns]
-        lists[takes.index(True) if True in takes else -1]["params"].append(parameter)
-    for group in lists:
-        group.pop("match", None)
-        if "betas" in group:
-            group["betas"] = tuple(group["betas"])
-    return [group for group in lists if group["params"]]
-
-
-def group_matches(pattern, name, parameter):
-    if pattern.startswith("ndim"):
-        return eval(pattern, {"ndim": parameter.dim()})
-    return fnmatch.fnmatchcase(name, pattern)
-
-
-def learning_rate(section, lr, step, total):
-    """The learning rate of optimizer step `step` (from 0) of `total`."""
-    options = {"name": "constant", "warmup_steps": 0} | section
-    warmup = options.get("warmup", options["warmup_steps"])
-    if step < warmup:
-        return lr * (step + 1) / warmup
-    p = (step - warmup) / max(1, total - warmup)
-    if options["name"] == "step":
-        return lr * options.get("gamma", 0.1) ** ((step - warmup) // options["step_size"])
-    if options["name"] == "cosine":
-        low = options.get("min_lr", 0)
-        return low + (lr - low) * (1 + math.cos(math.pi * p)) / 2
-    if options["name"] == "linear":
-        return lr * (1 + (options.get("end_factor", 0) - 1) * p)
-    return lr

@@ -43,6 +43,20 @@ def case(title, *, world=2, first=None, **experiment):
     return Case(title, world, first, defaults | experiment)
 
 
+def on_digits(title, **experiment):
+    """A convolution with batch norm that learns digits, validated on a fifth of them."""
+    layers = [
+        {"type": "Unflatten", "dim": 1, "unflattened_size": [1, 8, 8]},
+        {"type": "Conv2d", "in_channels": 1, "out_channels": 8, "kernel_size": 3, "padding": 1},
+        {"type": "BatchNorm2d", "num_features": 8},
+        {"type": "ReLU"},
+        {"type": "Flatten"},
+        {"type": "Linear", "in_features": 512, "out_features": 10},
+    ]
+    options = {"dataset": {"name": "digits"}, "loss": "cross_entropy", "batch_size": 64, "validation": {"split": 0.2}}
+    return case(title, model={"name": "sequential", "layers": layers}, **(options | experiment))
+
+
 def check(cases):
     """Runs the cases selected on the command line, and returns the exit status of the process."""
     chosen = [c for c in cases if not sys.argv[1:] or any(word in c.title for word in sys.argv[1:])]

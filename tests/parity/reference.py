@@ -5,7 +5,6 @@ It reads the same keys as an experiment file, and does not depend on ddp-exp oth
 
 import contextlib
 import copy
-import fnmatch
 import functools
 import itertools
 import json
@@ -23,8 +22,9 @@ from torch.utils.data.distributed import DistributedSampler
 import safetensors.torch
 import tables
 import text
-from components import DATASETS, MODELS, Loss, RandomBatch, in_groups, learning_rate, make_optimizer, named
+from components import DATASETS, MODELS, RandomBatch, named
 from data_parallel import DataParallel
+from recipe import Loss, in_groups, learning_rate, load_weights, make_optimizer, matches
 
 
 def train(experiment, rank, world, folder):
@@ -72,22 +72,6 @@ def answer_of(model, x):
     """The output for the loss. DataLoader makes a list of several inputs; a model may return a dict."""
     output = model(*x) if isinstance(x, list) else model(x)
     return output["logits"] if isinstance(output, dict) else output
-
-
-def matches(name, patterns):
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def load_weights(module, path, skip=(), rename=None):
-    """Loads the weights of a file into a model that may differ, as usual in PyTorch."""
-    weights = safetensors.torch.load_file(path)
-    for prefix, replacement in (rename or {}).items():
-        weights = {
-            replacement + name.removeprefix(prefix) if name.startswith(prefix) else name: tensor
-            for name, tensor in weights.items()
-        }
-    kept = {name: tensor for name, tensor in module.state_dict().items() if matches(name, skip)}
-    module.load_state_dict({name: tensor for name, tensor in weights.items() if not matches(name, skip)} | kept)
 
 
 class Trainer:

@@ -2,26 +2,11 @@
 
 import sys
 
-from parity import case, check
+from parity import case, check, on_digits
 
 ADAM = {"name": "adamw", "lr": 0.01}
 ODD = {"name": "mlp", "in_features": 20, "hidden": [13, 37], "out_features": 4, "dropout": 0.1}
-IMAGE = {"type": "Unflatten", "dim": 1, "unflattened_size": [1, 8, 8]}
-LAYERS = [
-    IMAGE,
-    {"type": "Conv2d", "in_channels": 1, "out_channels": 8, "kernel_size": 3, "padding": 1},
-    {"type": "BatchNorm2d", "num_features": 8},
-    {"type": "ReLU"},
-    {"type": "Flatten"},
-    {"type": "Linear", "in_features": 512, "out_features": 10},
-]
 HELD_OUT = {"split": 0.2}
-
-
-def on_digits(title, **experiment):
-    options = {"dataset": {"name": "digits"}, "loss": "cross_entropy", "batch_size": 64, "validation": HELD_OUT}
-    return case(title, model={"name": "sequential", "layers": LAYERS}, **(options | experiment))
-
 
 CASES = [
     case("one rank", world=1, model=ODD, ema={"decay": 0.9}, validation=HELD_OUT),

@@ -44,6 +44,16 @@ TEST_CASE("only values that differ between the runs are compared, and a missing 
                                       {"optimizer.eps", {Value(), Value(), 1.0}}});
 }
 
+TEST_CASE("the comparison shows the rule that ended a run, if the other run did all of its steps") {
+  const Scratch s;
+  Row ended = run(s, "a", "epochs = 2\n", "\"val_loss\":0.5");
+  s.write("a/1/summary.json", "{\"status\":\"completed\",\"stopped_by\":\"patience\",\"epochs\":2}");
+  ended.what = read_run(s.folder() / "a" / "1");
+  const Comparison c = compare({ended, run(s, "b", "epochs = 2\n", "\"val_loss\":0.5")});
+  CHECK(c.environment == std::vector<Line>{{"stopped_by", {"patience", config::Value()}}});
+  CHECK(contains(printed(print_comparison, c), "completed (patience)"));
+}
+
 TEST_CASE("two equal runs are reported as equal") {
   const Scratch s;
   const Comparison c =

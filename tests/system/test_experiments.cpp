@@ -1,36 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <set>
 
-#include "catch.h"
-#include "workspace.h"
+#include "experiments.h"
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
-
-const fs::path kExperiments = DDP_SOURCE "/experiments";
-
-fs::path digits_data() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  const std::string root = cache != nullptr && *cache != '\0' ? cache : std::string(home ? home : "") + "/.cache";
-  return root + "/ddp-exp/data/digits.csv.gz";
-}
-
-constexpr const char* kTwoCpus = "device_pool=[\"cpu\", \"cpu\"]";
-
-// Runs a shipped experiment on CPUs, also on machines with GPUs; it must train to its end.
-Outcome train(const Workspace& w, const std::string& name, std::vector<std::string> sets = {kTwoCpus}) {
-  std::vector<std::string> arguments{"run", kExperiments / (name + ".toml")};
-  for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
-  Outcome run = w.run(arguments);
-  INFO(run.err);
-  REQUIRE(run.code == 0);
-  CHECK(run.run.summary().at("status") == "completed");
-  return run;
-}
 
 std::vector<int> saved_epochs(const RunFolder& run) {
   std::vector<int> epochs;
@@ -226,81 +202,6 @@ TEST_CASE("cross-entropy over one class trains as written and warns that its los
   CHECK(contains(run.err, "warning: cross_entropy over one class: its loss is always 0"));
   CHECK(run.run.has_each_step_once(32));
   for (const auto& line : run.run.events("step")) CHECK(line.at("loss") == 0.0);
-}
-
-TEST_CASE("digits learns handwritten digits to at least 97 percent on digits it never saw") {
-  const fs::path file = kExperiments / "digits.toml";
-  if (!fs::exists(file) || !fs::exists(digits_data())) {
-    WARN("skipped: " << (fs::exists(file) ? digits_data() : file) << " is not there");
-    return;
-  }
-  const Workspace w;
-  const Outcome run = w.run({"run", file});
-  INFO(run.err);
-  REQUIRE(run.code == 0);
-  CHECK(run.run.summary().at("world_size") == 2);
-  const double accuracy = run.run.summary().at("final").at("val_accuracy");
-  WARN("validation accuracy " << accuracy);
-  CHECK(accuracy >= 0.97);
-}
-
-TEST_CASE("digits_cnn learns handwritten digits with a published recipe to 98 percent on digits it never saw") {
-  if (!fs::exists(digits_data())) {
-    WARN("skipped: " << digits_data() << " is not there");
-    return;
-  }
-  const Workspace w;
-  // Half of its epochs, which fit the time limit on a slow machine too.
-  const Outcome run = train(w, "digits_cnn", {kTwoCpus, "epochs=10"});
-  const Json final = run.run.summary().at("final");
-  WARN("validation accuracy " << final.at("val_accuracy"));
-  CHECK(final.at("val_accuracy") >= 0.98);
-  CHECK(final.at("val_top2") >= final.at("val_accuracy"));
-  CHECK(fs::exists(run.run.path() / "checkpoints" / "latest" / "ema.safetensors"));
-}
-
-TEST_CASE("digits_images learns handwritten digits from image files to 95 percent on digits it never saw") {
-  const fs::path images = fs::path(DDP_SOURCE) / "data" / "digits_images";
-  if (!fs::exists(images)) {
-    WARN("skipped: " << images << " is not there");
-    return;
-  }
-  const Workspace w;
-  // A third of its epochs, which fit the time limit on a slow machine too.
-  const Outcome run = train(w, "digits_images", {kTwoCpus, "epochs=10"});
-  const double accuracy = run.run.summary().at("final").at("val_accuracy");
-  WARN("validation accuracy " << accuracy);
-  CHECK(accuracy >= 0.95);
-}
-
-TEST_CASE("license_chars learns to spell from the machine's own license files") {
-  if (!fs::exists("/usr/share/common-licenses/GPL-2") || !fs::exists("/usr/share/common-licenses/GPL-3")) {
-    WARN("skipped: this machine has no /usr/share/common-licenses/GPL-2 and GPL-3");
-    return;
-  }
-  const Workspace w;
-  // A fifth of its steps, which fit the time limit on a slow machine too.
-  const Outcome run = train(w, "license_chars", {kTwoCpus, "steps=300"});
-  const Json final = run.run.summary().at("final");
-  WARN("validation loss " << final.at("val_loss") << ", accuracy " << final.at("val_accuracy"));
-  // A uniform guess among 76 characters costs ln 76 = 4.3, a guess by frequency 3.1.
-  CHECK(final.at("val_loss") < 2.8);
-}
-
-TEST_CASE("license_gpt learns to spell by nanoGPT's recipe, and its validation loss falls") {
-  if (!fs::exists("/usr/share/common-licenses/GPL-2") || !fs::exists("/usr/share/common-licenses/GPL-3")) {
-    WARN("skipped: this machine has no /usr/share/common-licenses/GPL-2 and GPL-3");
-    return;
-  }
-  const Workspace w;
-  // A tenth of its steps, which fit the time limit on a slow machine too.
-  const Outcome run = train(w, "license_gpt", {kTwoCpus, "steps=200", "validation.every=\"100 steps\""});
-  const double after_half = run.run.events("validation").at(0).at("val_loss");
-  const double at_the_end = run.run.summary().at("final").at("val_loss");
-  WARN("validation loss " << after_half << ", then " << at_the_end);
-  CHECK(at_the_end < after_half);
-  // A guess by frequency costs 3.1.
-  CHECK(at_the_end < 2.8);
 }
 
 TEST_CASE("every shipped experiment is valid or names the place of its missing data") {

@@ -30,10 +30,13 @@ TEST_CASE("plan shows each group of parameters with its patterns, its options an
 
 TEST_CASE("a mistake in a group of parameters is shown at its line, with the allowed values") {
   const std::string lr = refused_groups("[[groups]]\nmatch = \"0.*\"\nlr = 0.5\n");
-  CHECK(contains(lr, "unknown key \"lr\" in [groups[0]]"));
-  CHECK(contains(lr, "match, lr_scale"));
-  CHECK(contains(lr, "momentum"));
-  CHECK(contains(refused_groups("[[groups]]\nmatch = \"0.*\"\namsgrad = true\n"), "unknown key \"amsgrad\""));
+  CHECK(contains(lr, "a group has no \"lr\", it has \"lr_scale\""));
+  const std::string unknown = refused_groups("[[groups]]\nmatch = \"0.*\"\namsgrad = true\n");
+  CHECK(contains(unknown, "optimizer sgd has no option \"amsgrad\""));
+  CHECK(contains(unknown, "match, lr_scale, momentum"));
+  const std::string nesterov = refused_groups("[[groups]]\nmatch = \"0.*\"\nmomentum = 0.0\nnesterov = true\n");
+  CHECK(contains(nesterov, "small.toml:18:12: nesterov needs a momentum and no dampening"));
+  CHECK_FALSE(contains(nesterov, "[optimizer]"));
   CHECK(contains(refused_groups("[[groups]]\nmomentum = 0.9\n"), "\"groups[0].match\" is missing"));
   CHECK(contains(refused_groups("[[groups]]\nmatch = []\n"), "\"groups[0].match\" is empty"));
   CHECK(contains(refused_groups("[[groups]]\nmatch = \"ndim<two\"\n"), "has an invalid condition: \"ndim<two\""));

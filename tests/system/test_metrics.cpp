@@ -118,6 +118,28 @@ TEST_CASE("the area under the curve is null if a class is absent, and null is ne
   CHECK(Json::parse(eval.out).at("metrics").at("val_auroc").is_null());
 }
 
+TEST_CASE("a metric without a value is a dash in the lines of epochs, with one warning if a setting follows it") {
+  const Workspace w;
+  w.write("small.toml", kMeasuredClasses);
+  const std::vector<std::string> arguments{
+      "run",   "small.toml", "--set", R"(metrics=["auroc", "accuracy"])", "--set", "validation.split=0.01",
+      "--set", "epochs=3"};
+  const Outcome idle = w.run(arguments);
+  INFO(idle.err);
+  REQUIRE(idle.code == 0);
+  CHECK(contains(idle.err, " | val_auroc - | "));
+  CHECK_FALSE(contains(idle.err, " nan"));
+  CHECK_FALSE(contains(idle.err, "has no value"));
+  auto judging = arguments;
+  judging.insert(judging.end(), {"--set", "checkpoint.metric=val_auroc", "--set", "stop.patience=9"});
+  const std::string told = w.run(judging).err;
+  const std::string warning = "warning: val_auroc has no value after step ";
+  const std::size_t first = told.find(warning);
+  REQUIRE(first != std::string::npos);
+  CHECK(contains(told, ": this is no improvement for checkpoint.metric and stop.metric"));
+  CHECK(told.find(warning, first + 1) == std::string::npos);
+}
+
 TEST_CASE("metrics for numbers are measured on numeric targets") {
   const FinishedRun f(kMeasuredNumbers, {R"(metrics=["mae", "mse", "rmse", "r2"])"});
   const Json last = f.run.events("epoch").back();

@@ -20,21 +20,8 @@ Json rules_of(const RunFolder& run) {
 }
 
 // Eight steps per epoch, each saved.
-const std::string kAveraged = R"(
-dataset     = { name = "random_pairs", size = 128, features = 6 }
-device_pool = ["cpu", "cpu"]
-batch_size  = 8
-epochs      = 2
-threads     = 1
-[model]
-name = "mlp"
-in_features = 6
-hidden = [8]
-out_features = 1
-[checkpoint]
-save_every_steps = 1
-keep_last = 50
-)";
+const std::string kAveraged =
+    "dataset = { name = \"random_pairs\", size = 128, features = 6 }\nbatch_size = 8\nepochs = 2" + kEachStepSaved;
 
 }  // namespace
 
@@ -52,6 +39,13 @@ TEST_CASE("a killed run in fp16 with an average and clipping resumes to the bits
     CHECK(rules_of(whole).at("scaler").at("scale").is_number());
     for (const Json& step : whole.events("step")) CHECK(step.contains("grad_norm"));
   }
+}
+
+TEST_CASE("the norm of all gradients before clipping is recorded if the norm is clipped, and not if values are") {
+  const FinishedRun norm(kAveraged, {"clip.norm=1e-6"});
+  for (const Json& step : norm.run.events("step")) CHECK(step.at("grad_norm").get<double>() > 1e-6);
+  const FinishedRun value(kAveraged, {"clip.value=1e-6"});
+  for (const Json& step : value.run.events("step")) CHECK_FALSE(step.contains("grad_norm"));
 }
 
 TEST_CASE("an average resumes with another number of ranks from its last state") {

@@ -12,19 +12,8 @@ namespace {
 const std::string kManyRanks = R"(
 dataset     = { name = "random_pairs", size = 288, features = 6 }
 optimizer   = { name = "sgd", lr = 0.05, momentum = 0.9 }
-device_pool = ["cpu", "cpu"]
 batch_size  = 12
-epochs      = 2
-threads     = 1
-[model]
-name = "mlp"
-in_features = 6
-hidden = [8]
-out_features = 1
-[checkpoint]
-save_every_steps = 1
-keep_last = 50
-)";
+epochs      = 2)" + kEachStepSaved;
 
 std::map<std::int64_t, double> losses_of(const RunFolder& run) {
   std::map<std::int64_t, double> losses;

@@ -28,18 +28,7 @@ keep_last = 50
 const std::string kTwo = R"(
 dataset     = { name = "random_pairs", size = 48, features = 6 }
 optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
-device_pool = ["cpu", "cpu"]
-batch_size  = 4
-threads     = 1
-[model]
-name = "mlp"
-in_features = 6
-hidden = [8]
-out_features = 1
-[checkpoint]
-save_every_steps = 1
-keep_last = 50
-)";
+batch_size  = 4)" + kEachStepSaved;
 
 // The contents of all files that a refused resume must not change, by name.
 std::map<std::string, std::string> kept_of(const RunFolder& run) {
@@ -175,6 +164,31 @@ TEST_CASE("a resume whose optimizer or model does not fit the checkpoint exits w
     CHECK(f.resume({"small", "--set", "epochs=2"}).code == 0);
     CHECK(f.run.has_each_step_once(12));
   }
+}
+
+TEST_CASE("a resume with another optimizer is refused with the values before and now, the checkpoint and a remedy") {
+  const FinishedRun f(kTwo);
+  const Outcome set = f.resume({"small", "--set", "epochs=2", "--set", "optimizer={name=\"adam\",lr=0.01}"});
+  INFO(set.err);
+  CHECK(set.code == 2);
+  CHECK(contains(set.err, "--set 2: "));
+  CHECK(contains(set.err, "does not fit: optimizer.name was \"sgd\", now \"adam\""));
+  CHECK(contains(set.err, "checkpoints/step-00000006 has \"state."));
+  CHECK(contains(set.err, "use the optimizer that the checkpoint was saved with"));
+  CHECK(contains(set.err, "--init-from "));
+  const Outcome groups = f.resume({"small", "--set", "epochs=2", "--set", "groups=[{match=\"*.bias\", momentum=0.0}]"});
+  INFO(groups.err);
+  CHECK(contains(groups.err, "does not fit: groups was [], now [{"));
+  const fs::path config = f.run.path() / "config.toml";
+  std::string edited = text_of(config);
+  edited.replace(edited.find("momentum = 0.9"), 14, "momentum = 0.0");
+  f.workspace.write(fs::relative(config, f.workspace.folder()), edited);
+  const Outcome by_hand = f.resume({"small", "--set", "epochs=2"});
+  INFO(by_hand.err);
+  CHECK(by_hand.code == 2);
+  CHECK(contains(by_hand.err, "config.toml:"));
+  CHECK(contains(by_hand.err, "does not fit: optimizer \"sgd\""));
+  CHECK(contains(by_hand.err, "checkpoints/step-00000006 has"));
 }
 
 TEST_CASE("a finished run without its final summary is completed by a resume that has nothing to train") {

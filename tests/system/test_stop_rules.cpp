@@ -74,6 +74,32 @@ TEST_CASE("patience that is exhausted at the last step also ends a run that gets
   CHECK(f.run.summary().at("stopped_by") == "patience");
 }
 
+TEST_CASE("a run that a rule ends names the rule at its end, and a run with all of its steps does not") {
+  const Workspace w;
+  w.write("small.toml", kValidated + kImpatient);
+  CHECK(contains(w.run({"run", "small.toml", "--set", "epochs=50"}).err, "Ended after step 18 by stop.patience"));
+  CHECK_FALSE(contains(w.run({"run", "small.toml", "--set", "epochs=3"}).err, "Ended after step"));
+  const Outcome timed = w.run({"run", "small.toml", "--set", "epochs=1000000", "--set", "stop.patience=0", "--set",
+                               "stop.max_time=1s", "--set", "log.tensorboard=false"});
+  CHECK(contains(timed.err, "Ended after step " + std::to_string(timed.run.last_step()) + " by stop.max_time"));
+}
+
+TEST_CASE("a run with more patience names the reason of its end: all of its steps, or patience again") {
+  const FinishedRun f(kValidated + kImpatient, {"epochs=5"});
+  REQUIRE(contains(f.resume({"small"}).err, "has ended after step 18, by stop.patience"));
+  // To its last step, with patience left.
+  REQUIRE(f.resume({"small", "--set", "stop.patience=9"}).code == 0);
+  CHECK(f.run.last_step() == 30);
+  CHECK(contains(f.resume({"small"}).err, "has done its 30 steps"));
+  CHECK(contains(f.workspace.run({"fork", "small"}).err, "all steps are done at this checkpoint, of step 30"));
+  // With more steps, the raised patience ends the run at the last one.
+  const Outcome more = f.resume({"small", "--set", "epochs=20"});
+  INFO(more.err);
+  CHECK(contains(more.err, "Ended after step 60 by stop.patience"));
+  CHECK(contains(f.resume({"small"}).err, "has ended after step 60, by stop.patience"));
+  CHECK(contains(f.workspace.run({"fork", "small"}).err, "has ended at this checkpoint, of step 60, by stop.patience"));
+}
+
 TEST_CASE("patience inside an epoch ends the run at that validation") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=50", "validation.every=\"4 steps\""});
   CHECK(f.run.last_step() == 12);

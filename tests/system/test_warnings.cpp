@@ -62,6 +62,45 @@ TEST_CASE("a schedule that never changes lr and step settings that exceed an epo
   CHECK(global.err.empty());
 }
 
+TEST_CASE("settings of the recipe without effect are warnings") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto told = [&](const std::vector<std::string>& sets) {
+    std::vector<std::string> arguments{"plan", "small.toml"};
+    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    const Outcome plan = w.run(arguments);
+    INFO(plan.err);
+    CHECK(plan.code == 0);
+    return plan.err;
+  };
+  CHECK(contains(told({"scheduler={name=\"wsd\", decay=29}"}),
+                 "\"scheduler.decay\" is 29 steps, and the run has 28: lr falls from the first of these steps"));
+  CHECK(contains(told({"scheduler={name=\"wsd\", decay=25, warmup=4}"}), "and the run has 24 after the warm-up"));
+  CHECK(told({"scheduler={name=\"wsd\", decay=24, warmup=4}"}).empty());
+  CHECK(contains(told({"ema.decay=1"}), "\"ema.decay\" is 1: the average stays at the weights of its first update"));
+  CHECK(contains(told({"metrics=[\"mae\"]"}), "\"metrics\" has no effect: nothing is held out to measure on"));
+  CHECK(told({"metrics=[\"mae\"]", "test.split=0.2"}).empty());
+  CHECK(contains(told({"channels_last=true"}), "\"channels_last\" has no effect: it applies to convolutions"));
+  const std::string frozen =
+      told({"groups=[{match=\"0.*\", lr_scale=0.5}, {match=\"*.bias\", lr_scale=2.0}]", "freeze=[\"0.*\"]"});
+  CHECK(contains(frozen, "\"groups[0]\" has no effect: all of its parameters are frozen"));
+  CHECK_FALSE(contains(frozen, "groups[1]"));
+  CHECK(contains(w.run({"validate", "small.toml", "--set", "ema.decay=1"}).err, "\"ema.decay\" is 1"));
+}
+
+TEST_CASE("milestones that are out of order for the length of the run are an error at their line") {
+  const Workspace w;
+  // 28 steps, 7 per epoch.
+  w.write("small.toml", kSmall + "[scheduler]\nname = \"multistep\"\nmilestones = [\"3 epochs\", \"50%\"]\n");
+  CHECK(w.run({"validate", "small.toml"}).code == 0);
+  const Outcome plan = w.run({"plan", "small.toml"});
+  INFO(plan.err);
+  CHECK(plan.code == 2);
+  CHECK(
+      contains(plan.err, "small.toml:16:14: \"scheduler.milestones\" are not in ascending order in a run of 28 steps"));
+  CHECK(w.run({"plan", "small.toml", "--set", "epochs=8"}).code == 0);
+}
+
 TEST_CASE("an average without an update before its measurement is a warning") {
   const Workspace w;
   // 81 training samples, 6 steps per epoch, 24 in all.

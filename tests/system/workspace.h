@@ -66,4 +66,18 @@ out_features = 2
 dropout = 0.25
 )";
 
+// A network for six features and one target, on two ranks; each step is saved. Settings of the data precede this text.
+inline const std::string kEachStepSaved = R"(
+device_pool = ["cpu", "cpu"]
+threads     = 1
+[model]
+name = "mlp"
+in_features = 6
+hidden = [8]
+out_features = 1
+[checkpoint]
+save_every_steps = 1
+keep_last = 50
+)";
+
 }  // namespace ddp::system_test

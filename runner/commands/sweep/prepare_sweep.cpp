@@ -150,7 +150,7 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
     p.trials[i].workload = launch::workload_of(trials[i], plans[i], probe);
     p.trials[i].step_seconds = probe.step_seconds;
     add_each_once(p.warnings, probe.warnings);
-    add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], p.trials[i].workload));
+    add_each_once(p.warnings, launch::without_effect(trials[i], plans[i], probe, p.trials[i].workload));
   }
   tell_problems(p.warnings);
   return p;

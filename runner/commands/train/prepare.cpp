@@ -65,7 +65,7 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
   p.warnings = p.data.facts().value("warnings", std::vector<std::string>());
   p.warnings.insert(p.warnings.end(), p.probe.warnings.begin(), p.probe.warnings.end());
-  const auto ineffective = launch::without_effect(p.loaded, p.plan, p.workload);
+  const auto ineffective = launch::without_effect(p.loaded, p.plan, p.probe, p.workload);
   p.warnings.insert(p.warnings.end(), ineffective.begin(), ineffective.end());
   if (launch.leads()) {
     for (const auto& warning : p.warnings) log::warn(warning);

@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/shell_word.h"
+#include "commands/sets.h"
+#include "commands/train/other_optimizer.h"
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
@@ -138,11 +140,6 @@ std::vector<std::string> set_data_keys(const config::Experiment& before, const c
   return keys;
 }
 
-std::string with_sets(std::string command, const std::vector<std::string>& sets) {
-  for (const std::string& set : sets) command += " --set " + shell_word(set);
-  return command;
-}
-
 // Returns the command that accepts changed data.
 std::string accepting_command(const Resumption& r) {
   const std::string resume = "ddp-exp resume " + path_word(r.directory.path());
@@ -237,7 +234,12 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   const bool compares = launch.leads() && !r.data_changed && !checkpoint.empty();
   if (compares) check_data(r, checkpoint, loaded, before, point.position);
   const launch::DataUse use{.preprocessing = kept_fit(launch, checkpoint, before, loaded.experiment)};
-  point.prepared = prepare(std::move(loaded), launch, checkpoint, global_batch_size, use);
+  try {
+    point.prepared = prepare(loaded, launch, checkpoint, global_batch_size, use);
+  } catch (const Error& error) {
+    if (checkpoint.empty() || error.where() != rank::optimizer_file(checkpoint).string()) throw;
+    throw other_optimizer({.run = r.directory, .checkpoint = checkpoint, .sets = r.sets}, before, loaded, error);
+  }
   if (point.position.inside_epoch()) {
     require_same_order(point.prepared, before, point.position);
     require_batch_left(point.prepared, before, point.position);
@@ -256,16 +258,11 @@ std::string ResumePoint::ended_by_rule() const {
 }
 
 std::string ResumePoint::told_changes() const {
-  const auto text = [](const config::Value& value) {
-    return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
-  };
-  // Null stands for a key that is not set.
-  const auto shown = [&](const config::Value& value) { return value.is_null() ? "not set" : text(value); };
   for (const auto& [key, values] : changes.items()) {
-    log::info("changed: " + key + " was " + shown(values[0]) + ", now " + shown(values[1]));
+    log::info("changed: " + config::change_in_words(key, values));
   }
   if (!lr_change.empty()) log::warn(lr_change);
-  return text(changes);
+  return changes.dump(-1, ' ', false, config::Value::error_handler_t::replace);
 }
 
 }  // namespace ddp::commands

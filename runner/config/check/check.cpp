@@ -26,6 +26,12 @@ std::vector<std::string> names_of(const std::map<std::string, Spec>& specs) {
   return names;
 }
 
+const AbsentKey* find_absent(const std::string& section, const std::string& key) {
+  const auto it = std::find_if(kAbsentKeys.begin(), kAbsentKeys.end(),
+                               [&](const AbsentKey& absent) { return absent.section == section && absent.key == key; });
+  return it == kAbsentKeys.end() ? nullptr : &*it;
+}
+
 std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 // Leaves out the key that names the component or the variant: it is not an option of it.
@@ -67,15 +73,20 @@ Value Checker::table(const Node& node, const std::vector<Option>& options, const
 
 void Checker::unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                           const Owner& owner) const {
+  if (const AbsentKey* absent = find_absent(owner.section.empty() ? owner.path : owner.section, key)) {
+    problems_.add(value.key, absent->what, absent->remedy);
+    return;
+  }
   std::vector<std::string> known = config::names_of(options);
   if (owner.path.empty()) {
     known.push_back("extends");
     known.push_back("sweep");
     for (const ShortForm& form : kShortForms) known.push_back(form.key);
   }
-  const std::string common = owner.is_item ? "" : remedy_of_common_name(key);
+  const bool is_item = !owner.section.empty();
+  const std::string common = is_item ? "" : remedy_of_common_name(key);
   if (owner.kind.empty()) {
-    const std::string place = owner.is_item || !nearest(key, known).empty() ? "" : elsewhere(key);
+    const std::string place = is_item || !nearest(key, known).empty() ? "" : elsewhere(key);
     const std::string remedy = !common.empty()  ? common
                                : !place.empty() ? "did you mean \"" + place + "\"?"
                                                 : suggestion(key, known, owner.known_as);
@@ -88,7 +99,9 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
     if (find(spec.options, key)) others += (others.empty() ? "" : ", ") + name;
   }
   const bool is_common = !common.empty() && others.empty() && nearest(key, known).empty();
-  std::string remedy = is_common ? common : suggestion(key, known, owner.known_as + "'s options");
+  std::string remedy =
+      is_common ? common
+                : suggestion(key, known, is_item ? "keys of one of " + owner.section : owner.known_as + "'s options");
   if (!others.empty()) remedy += "\n  this option belongs to " + owner.kind + " " + others;
   problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
 }
@@ -169,7 +182,13 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
 // Reads one table of a list of tables that all have the same keys.
 std::optional<Value> Checker::item_table(const Node& node, const Option& option, const std::string& path) const {
   if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
-  return table(node, option.item_keys, {.path = path, .known_as = "keys of one of " + option.name, .is_item = true});
+  const std::string known_as =
+      option.item_component.empty() ? "keys of one of " + option.name : option.item_kind + " " + option.item_component;
+  return table(node, option.item_keys,
+               {.path = path,
+                .known_as = known_as,
+                .kind = option.item_component.empty() ? "" : option.item_kind,
+                .section = option.name});
 }
 
 // Reads one table of a list of tables; its "type" determines its other keys.

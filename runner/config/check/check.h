@@ -30,8 +30,8 @@ class Checker {
   struct Owner {
     std::string path;
     std::string known_as;
-    std::string kind = {};  // of a component
-    bool is_item = false;   // one of a list of tables
+    std::string kind = {};     // of a component
+    std::string section = {};  // of a table in a list of tables: the name of the list
   };
 
   Value table(const Node& node, const std::vector<Option>& options, const Owner& owner) const;

@@ -53,7 +53,26 @@ void check_needs(const Node& root, const Component& dataset, const Components& c
   }
 }
 
-// Checks a dataset's trait {"endless": {"sampling": "random"}}: with this value of its option it has no epochs.
+// Reports the settings that count epochs; the option `given` leaves the dataset without epochs.
+void check_counts_of_epochs(const Node& root, const Node& given, const Experiment& experiment, const std::string& why,
+                            Problems& problems) {
+  if (!experiment.steps) {
+    const Node* epochs = root.find("epochs");
+    problems.add(epochs ? epochs->place : given.place, why, "give steps = …, without epochs");
+  }
+  const Node* saved = root.at_path("checkpoint.save_every");
+  if (saved && experiment.checkpoint.save_every > 0) {
+    problems.add(saved->place, why + ", but save_every counts them", "give save_every_steps = …");
+  }
+  // 1 is the default, which config.toml contains: such a run validates at its end.
+  const Node* every = root.at_path("validation.every");
+  if (every && experiment.validation.period().epochs > 1) {
+    problems.add(every->place, why + ", but validation.every counts them", "give every = \"250 steps\"");
+  }
+}
+
+// Checks a dataset's trait {"endless": {"sampling": "random"}}: with this value of its option it has no epochs. A
+// dataset that needs steps never has epochs.
 void check_endless(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   const Component& dataset = experiment.dataset;
   const Spec* spec = components.find("dataset", dataset.name);
@@ -63,20 +82,11 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
     const Node* given = root.at_path("dataset." + option);
     if (!given || given->scalar != value) continue;
     const std::string why = option + " = " + value.dump() + " has no epochs";
-    if (!experiment.steps) {
-      const Node* epochs = root.find("epochs");
-      problems.add(epochs ? epochs->place : given->place, why, "give steps = …, without epochs");
-    }
-    const Node* saved = root.at_path("checkpoint.save_every");
-    if (saved && experiment.checkpoint.save_every > 0) {
-      problems.add(saved->place, why + ", but save_every counts them", "give save_every_steps = …");
-    }
-    // 1 is the default, which config.toml contains: such a run validates at its end.
-    const Node* every = root.at_path("validation.every");
-    if (every && experiment.validation.period().epochs > 1) {
-      problems.add(every->place, why + ", but validation.every counts them", "give every = \"250 steps\"");
-    }
+    check_counts_of_epochs(root, *given, experiment, why, problems);
     check_endless_rules(root, experiment, why, problems);
+  }
+  if (spec->traits.value("needs", Value()) == "steps") {
+    check_endless_rules(root, experiment, "dataset " + in_quotes(dataset.name) + " has no epochs", problems);
   }
 }
 

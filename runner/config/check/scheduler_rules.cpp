@@ -1,6 +1,8 @@
 #include "config/check/scheduler_rules.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "config/check/metric_rules.h"
 #include "config/check/phrases.h"
@@ -16,6 +18,38 @@ void check_warmup(const Node& root, Problems& problems) {
   if (!steps || !part || steps->scalar == 0) return;
   problems.add(before(steps->key, part->key) ? part->key : steps->key, "\"warmup_steps\" and \"warmup\" are both given",
                "give one of them");
+}
+
+// Returns a milestone in the unit of its comparison: a share of the run becomes steps if the file gives the steps.
+std::optional<RunPart> milestone_of(const Node& item, const Experiment& e) {
+  if (item.kind == Kind::integer) return RunPart{.amount = item.scalar.get<double>()};
+  const auto part = item.text() ? read_run_part(*item.text()) : std::nullopt;
+  if (!part || part->unit != RunPart::Unit::share || !e.steps) return part;
+  return RunPart{.amount = static_cast<double>(part->steps_of({.steps = *e.steps}, "scheduler.milestones"))};
+}
+
+// Compares milestones of the same unit. launch/plan knows the run's length and compares the other ones.
+void check_milestones(const Node& root, const Experiment& e, Problems& problems) {
+  const Node* milestones = root.at_path("scheduler.milestones");
+  if (e.scheduler.name != "multistep" || !milestones) return;
+  struct Passed {
+    double amount = 0;
+    const Node* item = nullptr;
+  };
+  std::map<RunPart::Unit, Passed> last;
+  for (const Node& item : milestones->items) {
+    const auto part = milestone_of(item, e);
+    if (!part) continue;
+    Passed& before = last[part->unit];
+    if (part->amount < before.amount) {
+      problems.add(
+          item.place,
+          "\"scheduler.milestones\" are not in ascending order: " + shown(item) + " comes after " + shown(*before.item),
+          "give the earlier one first");
+      return;
+    }
+    before = {.amount = part->amount, .item = &item};
+  }
 }
 
 // Other schedulers, such as the user's own, may define the option "metric" differently.
@@ -58,6 +92,7 @@ bool needs_epochs(const Node& root, const std::string& path, const Experiment& e
 
 void check_scheduler(const Node& root, const Experiment& e, const Components& components, Problems& problems) {
   check_warmup(root, problems);
+  check_milestones(root, e, problems);
   if (follows_metric(e)) check_metric(root, components, problems);
 }
 

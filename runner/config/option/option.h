@@ -61,6 +61,8 @@ struct Option {
   Value default_value = {};                // null: none
   std::vector<Spec> variants = {};         // of a list of tables: the kinds of tables, chosen by the table's "type"
   std::vector<Option> item_keys = {};      // of a list of tables: the keys of each table
+  std::string item_kind = {};              // of a list of tables: the kind of the component whose options are keys
+  std::string item_component = {};         // of a list of tables: the name of this component; empty: any of its kind
   std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
   std::vector<Option> section = {};        // of a section: its keys
 };

@@ -47,6 +47,7 @@ Value option_to_json(const Option& option) {
   if (!option.form.empty()) json["form"] = option.form;
   if (option.required) json["required"] = true;
   if (!option.from_data.empty()) json["from_data"] = option.from_data;
+  if (!option.names_kind.empty()) json["names_kind"] = option.names_kind;
   if (option.path) json["path"] = true;
   if (option.names_run) json["names_run"] = true;
   if (!option.words.empty()) json["words"] = option.words;
@@ -69,6 +70,7 @@ Option option_from_json(const Value& json) {
   option.form = json.value("form", "");
   option.required = json.value("required", false);
   option.from_data = json.value("from_data", "");
+  option.names_kind = json.value("names_kind", "");
   option.path = json.value("path", false);
   option.names_run = json.value("names_run", false);
   option.words = json.value("words", std::vector<std::string>());

@@ -45,6 +45,16 @@ void add_of_held_out(const std::string& section, const config::HeldOut& h, Ineff
   if (!h.by.empty()) found.add(section + ".by", kNoShare, remedy);
 }
 
+void add_of_recipe(const Experiment& e, Ineffective& found) {
+  if (e.metrics.is_array() && !e.metrics.empty() && !e.validation.exists() && !e.test.exists()) {
+    found.add("metrics", "has no effect: nothing is held out to measure on", "give validation.split or test.split too");
+  }
+  if (e.ema.on() && *e.ema.decay == 1) {
+    found.add("ema.decay", "is 1: the average stays at the weights of its first update, and these are measured",
+              "use a smaller number, such as 0.999");
+  }
+}
+
 // A run's config.toml contains every key. A key therefore counts only if its value is not the default.
 void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const Experiment& e = loaded.experiment;
@@ -58,6 +68,7 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   }
   add_of_held_out("validation", v, found);
   add_of_held_out("test", e.test, found);
+  add_of_recipe(e, found);
   if (!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed) {
     found.add("loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples",
               "use shuffle = true, or leave sampler_seed out");
@@ -145,6 +156,18 @@ void add_of_stop(const Experiment& e, const Workload& w, Ineffective& found) {
       "validate more often, use a smaller patience, or train longer");
 }
 
+void add_of_wsd(const Experiment& e, std::int64_t warmup, const config::Length& run, Ineffective& found) {
+  if (e.scheduler.name != "wsd") return;
+  const std::int64_t decay = schedule::steps_of(e.scheduler.options.at("decay"), schedule::horizon_of(0, run), "decay");
+  const std::int64_t left = run.steps - warmup;
+  if (decay <= left) return;
+  found.add("scheduler.decay",
+            "is " + std::to_string(decay) + " steps, and the run has " + std::to_string(left) +
+                (warmup > 0 ? " after the warm-up" : "") +
+                ": lr falls from the first of these steps, and begins below its full value",
+            "use fewer, or train longer");
+}
+
 void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
   const Experiment& e = plan.experiment;
   const std::int64_t steps = w.length.steps;
@@ -164,6 +187,7 @@ void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
               "never changes lr: the run has " + std::to_string(steps) + " steps",
               has_size ? "use a smaller step_size, or train longer" : "change its options, or use \"constant\"");
   }
+  if (warmup < steps) add_of_wsd(e, warmup, w.length, found);
 }
 
 // tf32 applies to GPUs only. Settings that have not been tried on a GPU yet get a warning.
@@ -207,6 +231,18 @@ void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& fou
   }
 }
 
+// Settings that depend on the model.
+void add_of_model(const Experiment& e, const rank::Probe& probe, Ineffective& found) {
+  if (e.channels_last && !probe.has_convolutions) {
+    found.add("channels_last", "has no effect: it applies to convolutions, and the model has none", "leave it out");
+  }
+  for (std::size_t i = 0; i + 1 < probe.groups.size(); ++i) {
+    if (probe.groups[i].at("parameters") != 0) continue;
+    found.add("groups[" + std::to_string(i) + "]", "has no effect: all of its parameters are frozen",
+              "leave it out, or change freeze");
+  }
+}
+
 void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
   const Experiment& e = plan.experiment;
   const std::int64_t steps = w.length.steps;
@@ -227,12 +263,14 @@ std::vector<std::string> without_effect(const config::Loaded& loaded) {
   return found.take();
 }
 
-std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const Workload& workload) {
+std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
+                                        const Workload& workload) {
   Ineffective found(loaded);
   add_of_file(loaded, found);
   add_of_devices(loaded, plan, found);
   add_of_batches(loaded, plan, workload, found);
   add_of_schedule(plan, workload, found);
+  add_of_model(plan.experiment, probe, found);
   add_of_stop(plan.experiment, workload, found);
   add_of_steps(plan, workload, found);
   return found.take();

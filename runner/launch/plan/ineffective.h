@@ -11,7 +11,8 @@ namespace ddp::launch {
 // remedy. This function uses the experiment file alone.
 std::vector<std::string> without_effect(const config::Loaded& loaded);
 
-// This function also uses the numbers of ranks, samples and steps.
-std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const Workload& workload);
+// This function also uses the numbers of ranks, samples and steps, and the model.
+std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe,
+                                        const Workload& workload);
 
 }  // namespace ddp::launch

@@ -7,6 +7,7 @@
 #include "launch/plan/device_pool.h"
 #include "record/file/hash.h"
 #include "record/kept_sources.h"
+#include "schedule/scheduler.h"
 
 namespace ddp::launch {
 namespace {
@@ -173,6 +174,17 @@ void require_held_out(const config::Loaded& loaded, const std::string& section, 
                    : "use a greater split, or leave it out");
 }
 
+// Some lengths of a schedule can be checked only after the run's length is known. The ranks check a scheduler of the
+// user's own.
+void require_schedule(const config::Loaded& loaded, const config::Experiment& e, const config::Length& length) {
+  if (!schedule::is_here(e.scheduler.name)) return;
+  try {
+    schedule::scheduler_of(e, length);
+  } catch (const Error& error) {
+    throw loaded.error(error.where(), config::in_quotes(error.where()) + " " + error.summary(), error.remedy());
+  }
+}
+
 }  // namespace
 
 Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe) {
@@ -204,6 +216,7 @@ Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank:
     }
   }
   w.length = config::length_of(e, per_epoch);
+  require_schedule(loaded, e, w.length);
   return w;
 }
 

@@ -10,8 +10,9 @@
 namespace ddp::record {
 namespace {
 
+// A NaN loss has diverged. Another metric that is NaN has no value, such as the AUROC of one class.
 std::string labelled(const std::string& label, double value) {
-  if (std::isnan(value)) return " | " + label + " nan";  // printf may write -nan
+  if (std::isnan(value)) return " | " + label + (label.ends_with("_loss") ? " nan" : " -");  // printf may write -nan
   char number[32];
   std::snprintf(number, sizeof number, " %.6g", value);
   return " | " + label + number;
@@ -62,7 +63,7 @@ void RunRecorder::step(const StepRecord& r) {
 void RunRecorder::epoch(const EpochRecord& r, const config::Metric& judged_by) {
   const double now = seconds();
   const double per_second = rate(epoch_samples_, now - epoch_started_);
-  const std::string text = "Epoch " + std::to_string(r.epoch) + " done" + note(r.metrics);
+  const std::string text = "Epoch " + std::to_string(r.epoch) + " done" + note(r.metrics, r.step);
   log_.append(to_line(r, per_second, now));
   if (follower_ != nullptr) follower_->epoch(r, now);
   keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
@@ -78,7 +79,7 @@ void RunRecorder::validation(const ValidationRecord& r, const config::Metric& ju
   log_.append(to_line(r, now));
   if (follower_ != nullptr) follower_->validation(r, now);
   keep_best(judged_by, value_of(r.metrics, judged_by.name), r.step);
-  console_.line("Step " + std::to_string(r.step) + note(r.metrics));
+  console_.line("Step " + std::to_string(r.step) + note(r.metrics, r.step));
 }
 
 void RunRecorder::matrices(const config::Value& by_name, std::int64_t step) {
@@ -91,14 +92,19 @@ void RunRecorder::matrices(const config::Value& by_name, std::int64_t step) {
 
 void RunRecorder::test(const TestRecord& r) {
   log_.append(to_line(r, seconds()));
-  console_.line("Test of step " + std::to_string(r.step) + note(r.metrics));
+  console_.line("Test of step " + std::to_string(r.step) + note(r.metrics, r.step));
 }
 
-std::string RunRecorder::note(const MetricValues& metrics) {
+std::string RunRecorder::note(const MetricValues& metrics, std::int64_t step) {
   std::string text;
   for (const auto& [name, value] : metrics) {
     page_.run().metrics.set(name, value);
     text += labelled(name, value);
+    if (std::isfinite(value)) continue;
+    if (const auto rule = followed_.extract(name)) {
+      console_.line("warning: " + name + " has no value after step " + std::to_string(step) +
+                    ": this is no improvement for " + rule.mapped());
+    }
   }
   return text;
 }

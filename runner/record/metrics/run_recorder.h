@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "config/metric.h"
 #include "record/console.h"
@@ -35,6 +37,10 @@ class RunRecorder {
   RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
               double seconds, MetricsFollower* follower);
 
+  // `metrics`: the names of metrics, each with the keys of the experiment that follow it. The recorder warns the first
+  // time that one of these metrics has no value.
+  void follow(std::map<std::string, std::string> metrics) { followed_ = std::move(metrics); }
+
   void step(const StepRecord& record);
   // Does step() write a line for this step?
   bool writes(std::int64_t step) const { return step % every_ == 0; }
@@ -56,8 +62,8 @@ class RunRecorder {
   double seconds() const;
 
  private:
-  // Puts the metrics on the progress page; returns them as text.
-  std::string note(const MetricValues& metrics);
+  // Puts the metrics on the progress page; returns them as text. Warns about a followed metric without a value.
+  std::string note(const MetricValues& metrics, std::int64_t step);
   void keep_best(const config::Metric& metric, double value, std::int64_t step);
 
   using Clock = std::chrono::steady_clock;
@@ -74,7 +80,8 @@ class RunRecorder {
   std::int64_t samples_since_ = 0;  // samples of all ranks since the last line
   double epoch_started_;
   std::int64_t epoch_samples_ = 0;
-  bool warned_ = false;  // about a loss that is not finite
+  bool warned_ = false;                          // about a loss that is not finite
+  std::map<std::string, std::string> followed_;  // each until its warning
 };
 
 }  // namespace ddp::record

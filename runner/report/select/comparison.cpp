@@ -78,6 +78,9 @@ std::vector<Line> metric_lines(const std::vector<Row>& runs) {
 std::vector<Line> environment_lines(const std::vector<Row>& runs) {
   std::vector<Line> lines;
   lines.emplace_back("status", of_each(runs, [](const RunView& run) { return run.status; }));
+  lines.emplace_back("stopped_by", of_each(runs, [](const RunView& run) {
+                       return run.stopped_by.empty() ? Value() : Value(run.stopped_by);
+                     }));
   lines.emplace_back("world_size", of_each(runs, [](const RunView& run) { return run.world_size; }));
   lines.emplace_back("devices", of_each(runs, [](const RunView& run) { return run.devices; }));
   lines.emplace_back("backend", of_each(runs, [](const RunView& run) { return run.backend; }));

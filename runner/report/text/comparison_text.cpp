@@ -38,7 +38,9 @@ std::string change(const std::string& key, const Value& first, const Value& seco
 
 void print_names(const Comparison& c, std::ostream& out, const Terminal& terminal) {
   Table names({{}, {}, {.colour = colour_of_status}});
-  for (std::size_t i = 0; i < c.runs.size(); ++i) names.row({letter(i), c.runs[i].run, c.runs[i].view().status});
+  for (std::size_t i = 0; i < c.runs.size(); ++i) {
+    names.row({letter(i), c.runs[i].run, status_in_words(*c.runs[i].as_run())});
+  }
   names.print(out, terminal);
 }
 

@@ -61,6 +61,20 @@ class Deal {
   std::unordered_map<const void*, std::size_t> owners_;
 };
 
+// Builds the optimizer of a group of parameters. An error in the group's options names the group: "groups[1].nesterov".
+std::unique_ptr<Optimizer> optimizer_of_group(const config::Component& chosen, const config::ParameterGroup& given,
+                                              const NamedTensors& parameters, std::size_t index) try {
+  config::Value options = chosen.options;
+  options.update(given.options);
+  return optimizers().build(chosen.name, options, parameters);
+} catch (const Error& error) {
+  constexpr std::string_view kSection = "optimizer.";
+  const std::string option = error.where().substr(std::min(kSection.size(), error.where().size()));
+  if (given.options.empty() || !error.where().starts_with(kSection)) throw;
+  const std::string group = "groups[" + std::to_string(index) + "]";
+  throw usage_error(error.summary(), given.options.contains(option) ? group + "." + option : group, error.remedy());
+}
+
 }  // namespace
 
 GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTensors& all_names) {
@@ -76,10 +90,8 @@ GroupedOptimizer::GroupedOptimizer(const config::Experiment& e, const NamedTenso
     groups_[owner].parameters.emplace_back(name, tensor);
     group_of_[name] = owner;
   }
-  for (Group& group : groups_) {
-    config::Value options = e.optimizer.options;
-    options.update(group.given.options);
-    group.optimizer = optimizers().build(e.optimizer.name, options, group.parameters);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].optimizer = optimizer_of_group(e.optimizer, groups_[i].given, groups_[i].parameters, i);
   }
 }
 

@@ -80,6 +80,7 @@ at::Tensor Optimizer::placed(const at::Tensor& saved, const std::string& what, c
 }
 
 void Optimizer::load(const NamedTensors& state) {
+  constexpr const char* kWhere = "the checkpoint's optimizer.safetensors";
   const auto names = kept();
   for (const auto& [key, tensor] : state) {
     const std::size_t dot = key.rfind('.');
@@ -90,14 +91,14 @@ void Optimizer::load(const NamedTensors& state) {
         std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return "state." + s.name == owner; });
     const bool known = slot != slots_.end() && std::find(names.begin(), names.end(), what) != names.end();
     if (!known || !fits(tensor, what, slot->parameter)) {
-      throw training_error("has \"" + key + "\", which this optimizer does not keep for this model", "checkpoint",
+      throw training_error("has \"" + key + "\", which this optimizer does not keep for this model", kWhere,
                            "use the optimizer and model that it was saved with");
     }
     slot->state[what] = placed(tensor, what, *slot);
   }
   for (const auto& slot : slots_) {
     if (slot.state.empty() || slot.state.size() == names.size()) continue;
-    throw training_error("lacks some of this optimizer's state of \"" + slot.name + "\"", "checkpoint",
+    throw training_error("lacks some of this optimizer's state of \"" + slot.name + "\"", kWhere,
                          "use the optimizer that it was saved with");
   }
 }

@@ -32,7 +32,7 @@ class Sgd : public Optimizer {
   Sgd(const SgdOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {
     if (o.nesterov && (o.momentum <= 0 || o.dampening != 0)) {
       throw usage_error("nesterov needs a momentum and no dampening", "optimizer.nesterov",
-                        "set optimizer.momentum, such as 0.9, and leave dampening at 0");
+                        "give momentum, such as 0.9, and leave dampening at 0");
     }
   }
 

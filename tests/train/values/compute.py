@@ -1,8 +1,8 @@
 """The results of PyTorch's optimizers and losses. tests/parity/test_kept_values.py runs this file and says how."""
 
 import torch
-from components import LOSSES, make_optimizer
 from kept_values import kept, kept_all, ramp
+from recipe import LOSSES, make_optimizer
 
 # Each of them fused and as a loop over parameters.
 OPTIMIZERS = {

@@ -1,0 +1,39 @@
+#include "commands/train/other_optimizer.h"
+
+#include "base/shell_word.h"
+#include "commands/sets.h"
+#include "config/difference.h"
+
+namespace ddp::commands {
+namespace {
+
+// Is this key part of the change to report? Another optimizer has other options in any case, so that only its name is
+// reported.
+bool tells_of_optimizer(const std::string& key, bool other_name) {
+  if (other_name) return key == "optimizer.name";
+  return key.starts_with("optimizer.") || key.starts_with("groups");
+}
+
+}  // namespace
+
+Error other_optimizer(const Continued& c, const config::Experiment& before, const config::Loaded& now,
+                      const Error& refusal) {
+  const config::Value changes = config::differences(config::write(before), config::write(now.experiment));
+  std::string blamed;
+  std::string changed;
+  for (const auto& [key, values] : changes.items()) {
+    if (!tells_of_optimizer(key, changes.contains("optimizer.name"))) continue;
+    if (blamed.empty()) blamed = key;
+    changed += (changed.empty() ? "" : "; ") + config::change_in_words(key, values);
+  }
+  if (changed.empty()) changed = "optimizer " + config::in_quotes(now.experiment.optimizer.name);
+  const std::string fresh =
+      with_sets("ddp-exp run " + path_word(c.run.config()) + " --init-from " + path_word(c.checkpoint), c.sets);
+  return now.error(
+      now.given(blamed) ? blamed : "optimizer.name",
+      "the state of the optimizer in the checkpoint does not fit: " + changed + "\n  " + c.checkpoint.string() + " " +
+          refusal.summary(),
+      "use the optimizer that the checkpoint was saved with, or start a new run with its weights alone: " + fresh);
+}
+
+}  // namespace ddp::commands

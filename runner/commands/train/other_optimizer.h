@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "record/run_directory.h"
+
+namespace ddp::commands {
+
+// A run to resume from a checkpoint with these --set.
+struct Continued {
+  const record::RunDirectory& run;
+  const std::filesystem::path& checkpoint;
+  const std::vector<std::string>& sets;
+};
+
+// Returns the error about a checkpoint whose optimizer state does not fit the optimizer. The error points at the line
+// of the change, and gives the values before and now, and a remedy. `refusal`: the probe's error, which names the state
+// that does not fit.
+Error other_optimizer(const Continued& continued, const config::Experiment& before, const config::Loaded& now,
+                      const Error& refusal);
+
+}  // namespace ddp::commands
