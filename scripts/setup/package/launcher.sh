@@ -24,4 +24,5 @@ print(pathlib.Path(spec.origin).parents[1] if spec and spec.origin else "")' 2>/
   # Empty, it counts as not set: the program then says that there is no torch.
   export DDP_LIBTORCH
 fi
-exec "$found/ddp-exp" "$@"
+# Its messages name commands as this one was called.
+DDP_EXP_CALLED_AS=$0 exec "$found/ddp-exp" "$@"
