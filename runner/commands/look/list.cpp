@@ -88,7 +88,7 @@ int list(const ListOptions& o) {
 void add_list(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, the newest first");
   auto options = std::make_shared<ListOptions>();
-  verb->add_option("name", options->names, "only these: experiments, runs, or sweeps, whose trials are listed");
+  verb->add_option("NAME", options->names, "only these: experiments, runs, or sweeps, whose trials are listed");
   verb->add_option("--results", options->results, "the results root")->capture_default_str();
   verb->add_option("--status", options->query.status, "only those that are running, completed, failed or interrupted");
   verb->add_option("--name", options->query.name, "only experiments of this name; * and ? stand for any letters");

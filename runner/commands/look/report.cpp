@@ -80,7 +80,7 @@ namespace {
 void add_report(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "write a page about a run, several runs or a sweep: report.html");
-  verb->add_option("run", options->runs, "a run, or several to compare; or a sweep")
+  verb->add_option("RUN", options->runs, "a run, or several to compare; or a sweep")
       ->required()
       ->type_name("RUN|SWEEP");
   verb->add_option("--results", options->results, "where runs are kept")->type_name("DIR")->capture_default_str();

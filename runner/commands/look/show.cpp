@@ -20,7 +20,7 @@ void add_show(CLI::App& app, int& exit_code) {
   };
   CLI::App* verb = app.add_subcommand("show", "show how a run or a sweep went, and what there is of it");
   auto options = std::make_shared<Options>();
-  verb->add_option("run", options->run, kRunInWords)->required();
+  verb->add_option("RUN", options->run, kRunInWords)->required();
   verb->add_option("--results", options->results, "the results root")->capture_default_str();
   verb->add_flag("--json", options->json, "print it as JSON");
   verb->callback([options, &exit_code] {

@@ -74,7 +74,8 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   }
   if (owner.kind.empty()) {
     std::string remedy = suggestion(key, known, owner.known_as);
-    if (const std::string place = elsewhere(key); !owner.is_item && nearest(key, known).empty() && !place.empty()) {
+    if (const std::string place = place_of_key(key, options_, components_);
+        !owner.is_item && nearest(key, known).empty() && !place.empty()) {
       remedy = "did you mean \"" + place + "\"?";
     }
     const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
@@ -90,13 +91,12 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
 }
 
-// Another place of the file where `key` is known: "optimizer.lr" for "lr".
-std::string Checker::elsewhere(const std::string& key) const {
-  if (find(options_, key)) return key;
-  for (const Option& option : options_) {
+std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components) {
+  if (find(options, key)) return key;
+  for (const Option& option : options) {
     if (find(option.section, key)) return option.name + "." + key;
     if (option.component_kind.empty()) continue;
-    for (const auto& [name, spec] : components_.of(option.component_kind)) {
+    for (const auto& [name, spec] : components.of(option.component_kind)) {
       if (find(spec.options, key)) return option.name + "." + key;
     }
   }

@@ -38,7 +38,6 @@ class Checker {
   void unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                    const Owner& owner) const;
   void missing(const Node& node, const Option& option, const std::string& path) const;
-  std::string elsewhere(const std::string& key) const;
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> component(const Node& node, const Option& option, const std::string& path) const;
@@ -54,11 +53,14 @@ class Checker {
   Problems& problems_;
 };
 
+// Where a key stands that is known by its last part: "optimizer.lr" for "lr". Empty: nowhere.
+std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components);
+
 // A file's name as the program can open it from anywhere: relative to the file that names it. An empty one stays: none.
 std::string absolute_path(const Node& node, const std::string& name);
 
-// The same of an option that may also name a run: a text that names no file there, and no .safetensors file, stays as
-// it is. `node` is a text.
+// The same of an option that may also name a run: a text that names no file, checkpoint or run there, and no
+// .safetensors file, stays as it is. `node` is a text.
 std::string path_or_run(const Node& node, const Option& option);
 
 }  // namespace ddp::config
