@@ -43,6 +43,8 @@ class Search {
   virtual bool decided(int) const { return true; }
   // The values of a trial: those that it has once it is decided; before that those that it would have now.
   virtual config::Point point(int trial) const = 0;
+  // The number of the rung, from 1, that a trial is at after so many epochs; nothing of methods without rungs.
+  virtual std::optional<int> rung_after(std::int64_t) const { return std::nullopt; }
   // What to train next, as far as is known: the first of them that fits. Nothing: none does, or the trials that train
   // now must end first, or all is done.
   virtual std::optional<Move> next(const Fits& fits) const = 0;

@@ -33,6 +33,7 @@ struct Best {
 };
 
 struct RunView : View {
+  std::string of_trial;    // the status in words, where it is a trial whose sweep knows more than the run; else empty
   std::string stopped_by;  // the rule that ended it before its last step: patience, max_time; empty: none did
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
@@ -51,20 +52,24 @@ struct RunView : View {
   std::optional<record::Failure> error;
 };
 
-// "completed (patience)" of a run that a rule ended; else its status.
+// "completed (patience)" of a run that a rule ended; else its status, of a trial as its sweep says it.
 std::string status_in_words(const RunView& run);
 
 struct TrialView {
   std::int64_t trial = 0;
   std::optional<std::int64_t> place;  // 1 is the best; none without a metric
   std::filesystem::path folder;
-  std::string status;  // also: stopped (at a rung), waiting
+  std::string status;                // also: stopped (at a rung), waiting
+  std::optional<std::int64_t> rung;  // the one, from 1, that it is at or went on from
   std::optional<double> metric;
   std::int64_t epochs = 0;
   double seconds = 0;
   std::map<std::string, config::Value> parameters;
   std::string error;
 };
+
+// "at rung 1" of a trial that may go on later, "promoted from rung 1" of one that does; else its status.
+std::string status_in_words(const TrialView& trial);
 
 struct SweepView : View {
   std::string method;
@@ -86,5 +91,8 @@ struct SweepView : View {
 // locked, else interrupted. Throws ddp::Error where the file is damaged.
 RunView read_run(const std::filesystem::path& folder);
 SweepView read_sweep(const std::filesystem::path& folder);
+
+// Adds what the sweep says of its trials to their runs.
+void add_trial_status(const SweepView& sweep, RunView& run);
 
 }  // namespace ddp::report
