@@ -23,6 +23,9 @@ void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& o
 // The file at the front, then what it extends, and so on up. Nothing where one could not be read.
 std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Problems& problems);
 
+// The assignment of a text that the option `name` of the command line stands for. Errors then name the option.
+std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text);
+
 // "optimizer.lr=0.1": the value as in TOML, a bare word is a text. Nothing, and a problem, if it is neither.
 std::optional<Node> parse_assignment(int number, const std::string& text, Problems& problems);
 
