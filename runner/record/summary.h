@@ -17,6 +17,9 @@ struct Failure {
   std::string log;
 };
 
+// What is wrong where a loss is not finite: to go on as before ends in the same.
+inline constexpr const char* kLossNotFinite = " is not finite";
+
 // The checkpoint that a fork began with.
 struct Origin {
   std::string run;         // as commands take it: "name/run-id", or its folder where it is under another results root

@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
 #include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
 #include "record/saves/retention.h"
@@ -172,8 +174,9 @@ void Checkpointer::wait() {
 void Checkpointer::finish() {
   wait();
   if (!failure_.empty()) {
-    throw training_error("the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_,
-                         "", "mend that, then go on from the one before with: ddp-exp resume");
+    throw training_error(
+        "the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_, "",
+        "mend that, then go on from the one before: " + own_command("resume " + path_word(p_.folder.parent_path())));
   }
   // Ranks that were killed when all was saved, and started again, may not have removed what is not kept.
   if (p_.rank == 0 && went_back_to_) remove_old(saved_step_);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "record/saves/ended_by.h"
+#include "record/summary.h"
 
 namespace ddp::train {
 
@@ -141,9 +142,11 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
                           .lr = lr,
                           .samples = all.samples,
                           .nothing_counts = all.weight == 0,
+                          .ends_run = outcome.not_finite && p_.experiment.on_nan == "stop",
                           .skipped = outcome.skipped};
   // Reading it waits for the device.
-  if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step)) step.grad_norm = outcome.grad_norm.item<double>();
+  if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step))
+    step.grad_norm = outcome.grad_norm.item<double>();
   p_.recorder->step(step);
 }
 
@@ -155,9 +158,11 @@ void Trainer::give_up(int rank) {
   dist::barrier(p_.group);
   if (rank != p_.rank) return;
   progress().hopeless = true;
-  throw training_error("the loss of step " + std::to_string(state_.step) + " is not finite (first on rank " +
+  throw training_error("the loss of step " + std::to_string(state_.step) + record::kLossNotFinite + " (first on rank " +
                            std::to_string(rank) + "); the weights are those of the step before",
-                       "", "try a smaller lr, or on_nan = \"skip\" to leave such steps out");
+                       "",
+                       "go on with a smaller lr, resume RUN --set optimizer.lr=…, or with --set on_nan=skip, which "
+                       "leaves such steps out");
 }
 
 void Trainer::end_by_time() {
@@ -231,8 +236,7 @@ bool Trainer::validation_is_regular() const {
 }
 
 void Trainer::validate_inside_epoch() {
-  const record::ValidationRecord measured{
-      .epoch = state_.epoch, .step = state_.step, .metrics = validate()};
+  const record::ValidationRecord measured{.epoch = state_.epoch, .step = state_.step, .metrics = validate()};
   validation_rules_.judge_validation(measured.metrics);
   end_by_patience();
   state_.metric = record::value_of(measured.metrics, state_.judged_by.name);
@@ -256,9 +260,8 @@ void Trainer::test() {
   const checkpoint::Checkpoint best = p_.checkpointer.best();
   p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
   enter(Phase::validating);
-  const record::TestRecord measured{.epoch = best.state.epoch,
-                                    .step = best.state.step,
-                                    .metrics = evaluation_.test(*p_.test, state_.step)};
+  const record::TestRecord measured{
+      .epoch = best.state.epoch, .step = best.state.step, .metrics = evaluation_.test(*p_.test, state_.step)};
   if (p_.recorder) p_.recorder->test(measured);
 }
 

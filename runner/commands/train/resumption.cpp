@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "config/check/files.h"
 #include "config/difference.h"
@@ -145,7 +146,7 @@ std::string with_sets(std::string command, const std::vector<std::string>& sets)
 
 // The command that goes on with data that have changed.
 std::string accepting_command(const Resumption& r) {
-  const std::string resume = "ddp-exp resume " + path_word(r.directory.path());
+  const std::string resume = own_command("resume " + path_word(r.directory.path()));
   return (r.typed.empty() ? with_sets(resume, r.sets) : r.typed) + " --data-changed";
 }
 
@@ -181,7 +182,7 @@ std::string later_checkpoints(const record::RunDirectory& directory, std::int64_
 }
 
 std::string fork_command(const Resumption& r, std::int64_t step) {
-  return with_sets("ddp-exp fork " + path_word(r.directory.path()) + " --from " + std::to_string(step), r.sets);
+  return with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets);
 }
 
 // The experiment as the run has it, without --set.
@@ -224,7 +225,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
     throw usage_error(
         "the checkpoint that this fork began with is gone", r.directory.checkpoints().string(),
-        "fork again: ddp-exp fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step));
+        "fork again: " + own_command("fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step)));
   }
   if (checkpoint.empty() && launch.leads()) launch::find_weights(loaded, r.results);
   ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .changes = {}};

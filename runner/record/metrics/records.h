@@ -19,6 +19,7 @@ struct StepRecord {
   double lr = 0;
   std::int64_t samples = 0;              // of all ranks
   bool nothing_counts = false;           // the loss ignores every target of the step: it has no mean
+  bool ends_run = false;                 // the run fails here, and says so itself
   std::optional<double> grad_norm = {};  // before clipping; nothing: the norm is not clipped
   bool skipped = false;                  // its gradients were not finite, and no parameter changed
 };
