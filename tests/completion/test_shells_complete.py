@@ -25,6 +25,7 @@ LINES = {
     BASIC + " --set loader.shuffle=t": BASIC + " --set loader.shuffle=true ",
     BASIC + " --set optimizer=ad": BASIC + " --set optimizer=ada",
     BASIC + " --set optimizer=adamw --set optimizer.bet": BASIC + " --set optimizer=adamw --set optimizer.betas=",
+    BASIC + " --init-from bas": BASIC + " --init-from basic ",
     "ddp-exp resume bas": "ddp-exp resume basic ",
     "ddp-exp resume basic/mi": "ddp-exp resume basic/mine ",
     "ddp-exp resume basic --from la": "ddp-exp resume basic --from latest ",

@@ -28,6 +28,14 @@ TEST_CASE("a finished run has nothing to do however it is named") {
   CHECK(f.run.summary().at("status") == "completed");
 }
 
+TEST_CASE("a run that is given fewer epochs than it has done says so, and how many would be more") {
+  const FinishedRun f(kSavesOften);
+  const Outcome again = f.resume({"small", "--set", "epochs=2"});
+  CHECK(again.code == 0);
+  CHECK(contains(again.err, "nothing to do: this run has done 4 epochs, and epochs is 2 now; give it more with --set "
+                            "epochs=5, or more"));
+}
+
 TEST_CASE("set epochs extends a finished run to the bits of one that had them from the start") {
   const FinishedRun f(kSavesOften);
   const Outcome longer = f.resume({"small", "--set", "epochs=6"});

@@ -233,6 +233,16 @@ seed = 5
     CHECK(trial.summary().at("status") == (epochs == 4 ? "completed" : "interrupted"));
     CHECK(trial.has_each_step_once(trial.summary().at("steps")));
   }
+  const std::string shown = workspace.run({"show", "s/one"}).out;
+  const std::string listed = workspace.run({"list", "s/one"}).out;
+  for (const std::string& page : {shown, listed}) {
+    INFO(page);
+    CHECK(contains(page, "at rung 1"));
+    CHECK_FALSE(contains(page, "stopped"));
+    CHECK_FALSE(contains(page, "interrupted"));
+    CHECK(contains(page, "s/one/005"));
+  }
+  CHECK(workspace.run({"show", "s/one/005"}).code == 0);
   // The one that was stopped last in the ranking trains on, with the bits that it would have had.
   const RunFolder last = trial_of(sweep, summary.at("ranking")[5].at("trial"));
   REQUIRE(last.summary().at("status") == "interrupted");
