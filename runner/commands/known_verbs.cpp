@@ -91,7 +91,7 @@ const std::string kRenaming =
     "renames "
     "its folder under results/";
 
-// What there is instead of a command.
+// The ways to do it without a command.
 const std::map<std::string, std::string>& ways_without_command() {
   static const std::map<std::string, std::string> kWays = {
       {"rm", kRemoving},

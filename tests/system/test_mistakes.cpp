@@ -8,7 +8,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// A mistake that users make, and what the answer has of what is wrong, of where, and of what to do.
+// A mistake that users make, and parts of the answer: the fault, its place, and the remedy.
 struct UsersMistake {
   std::string line;  // behind "ddp-exp"; a blank ends a word
   std::string what;
@@ -74,7 +74,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// Where a shell finds the program on its PATH, it is called "ddp-exp".
+// A shell that finds the program on its PATH calls it "ddp-exp".
 std::map<std::string, std::string> with_program_on_path() {
   return {{"PATH", fs::path(DDP_EXP).parent_path().string() + ":/usr/bin:/bin"}};
 }
