@@ -1,7 +1,8 @@
-"""One all-reduce between two ranks, over shared memory and over Gloo, by one and the same program.
+"""One all-reduce between two ranks, over shared memory and over Gloo, measured by the same program.
 
-Over shared memory once of tensors that lie where DDP's buckets do, and once of others. Beside it, both ranks copying as
-many bytes at the same time from one buffer to another: each reads n and writes n, as an all-reduce at the least has to.
+Shared memory is measured twice: with tensors in the memory of DDP's buckets, and with tensors elsewhere. For
+comparison, both ranks copy as many bytes at the same time from one buffer to another: each reads n bytes and writes n
+bytes, the least that an all-reduce needs.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""ddp-exp beside its peers, in turn, on this machine: scripts/bench start step. Saves build/bench/<table>.json."""
+"""Measures ddp-exp and its peers in turn on this machine: scripts/bench start step. Writes build/bench/<table>.json."""
 
 import argparse
 import os
@@ -37,7 +37,7 @@ MODULES = {
     "build": building,
 }
 BENCHES = {name: module.tables for name, module in MODULES.items()}
-# They also run with tiny files, for a test.
+# These benches can also run with tiny files, for a test.
 DATA = {
     "data-csv": data_tables.csv_tables,
     "data-parquet": data_tables.parquet_tables,
@@ -50,7 +50,7 @@ SMALL = DATA | {"exported": exported.tables, "images": images.tables, "recipe": 
 
 
 def names_of(words):
-    """The benches that these words name; "data" names all of those of data."""
+    """The benches that these words name; "data" names all benches in DATA."""
     return [name for word in words or [*BENCHES, "exported", "images", "recipe", "data"] for name in (DATA if word == "data" else [word])]
 
 
@@ -58,16 +58,16 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/bench", description="ddp-exp side by side with torchrun + DDP")
     words = f"what to measure (all): {', '.join([*BENCHES, 'data', *SMALL])}"
     parser.add_argument("names", nargs="*", metavar="NAME", help=words)
-    parser.add_argument("--repeat", type=int, default=5, help="rounds; the median counts (5)")
-    parser.add_argument("--small", action="store_true", help="of data, exported, images and recipe: tiny ones, to see that all of it runs")
-    parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench"), help="a folder (build/bench)")
+    parser.add_argument("--repeat", type=int, default=5, help="rounds; the result is their median (5)")
+    parser.add_argument("--small", action="store_true", help="tiny versions of data, exported, images and recipe, to check that they run")
+    parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench"), help="folder of the results (build/bench)")
     arguments = parser.parse_args()
     names = names_of(arguments.names)
     unknown = set(names) - set(BENCHES) - set(SMALL)
     if unknown or arguments.repeat < 1:
-        parser.error(f"unknown: {', '.join(unknown)}" if unknown else "--repeat wants at least one round")
+        parser.error(f"unknown: {', '.join(unknown)}" if unknown else "--repeat needs at least one round")
     if arguments.small and not set(names) <= set(SMALL):
-        parser.error("--small is of data, exported, images and recipe alone")
+        parser.error("--small works only with data, exported, images and recipe")
 
     print(f"{RANKS} CPU ranks with one thread each, the same LibTorch, the peer over Gloo; medians of", end=" ")
     print(f"{arguments.repeat} rounds in turn on {len(os.sched_getaffinity(0))} cores", flush=True)

@@ -1,7 +1,8 @@
-"""The cost of a cold build of the program: all that `scripts/ddp-exp run experiments/basic.toml` compiles, uncached.
+"""The cost of a cold build of the program: everything that `scripts/ddp-exp run experiments/basic.toml` compiles,
+uncached.
 
-Seconds of one machine mean little on another, so the first row is what counts: how many times the cost of one small
-file (five headers of the standard library) the whole build costs.
+Seconds of one machine mean little on another, so the first row matters most: the cost of the whole build divided by the
+cost of one small file (five headers of the standard library).
 """
 
 import os
@@ -35,7 +36,7 @@ def small_file():
 
 
 class Build:
-    """One cold build, which gives all rows."""
+    """One cold build, which provides the values of all rows."""
 
     def __init__(self):
         self.measured = None
@@ -60,7 +61,7 @@ class Build:
         shutil.rmtree(FOLDER)
 
     def take(self, row):
-        """The rows are asked for in turn; the first one builds."""
+        """Returns the value of a row. The rows are measured in order; the first one builds."""
         if row == "relative":
             self.build()
             return self.measured["cost"] / self.measured["small"]

@@ -1,10 +1,10 @@
-// Times one collective between ranks of this machine: what bench/allreduce.py compares.
+// Times one collective between ranks of this machine, for bench/allreduce.py.
 //
 //   bench_collectives shm|elsewhere|gloo|copy RANKS BYTES CALLS
 //
-// Prints the seconds of one call, on rank 0: all_reduce of that many bytes of floats, over shared memory of a tensor
-// that lies where DDP's buckets do, or "elsewhere"; "copy" is no collective but every rank copying that many bytes at
-// the same time, from one buffer to another.
+// Rank 0 prints the seconds of one call: an all_reduce of that many bytes of floats. With "shm" the tensor lies in the
+// shared memory of DDP's buckets, with "elsewhere" it does not. "copy" is not a collective: every rank copies that many
+// bytes at the same time from one buffer to another.
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +29,7 @@ struct Request {
   int calls;
 };
 
-// The median of five rounds that all ranks begin together.
+// Returns the median of five rounds, which all ranks begin together after one warm-up round.
 double seconds_a_call(c10d::ProcessGroup& group, int calls, const std::function<void()>& call) {
   std::vector<double> rounds;
   for (int round = 0; round < 6; ++round) {

@@ -1,11 +1,12 @@
-// Times a dataset by itself, as a rank builds it: what bench/data_tables.py and bench/data_tokens.py compare.
+// Times a dataset alone, built as a rank builds it, for bench/data_tables.py and bench/data_tokens.py.
 //
 //   bench_data table DATASET LOSS THREADS    builds a table and fits it on all of its rows
 //   bench_data tokens DATASET BATCH SECONDS  draws batches, on one thread
-//   bench_data copy BATCH BLOCK SECONDS      copies as many bytes as such batches take: the limit of the above
+//   bench_data copy BATCH BLOCK SECONDS      copies as many bytes as such batches have: the limit of `tokens`
 //
-// DATASET: the options as JSON, with the name. Prints a JSON object: "seconds" and "cpu" (user and system) of building
-// the table, its "rows" and "columns", and "check", the sum of its middle row; or "rate", tokens a second.
+// DATASET is a JSON object of the options and the name. The output is a JSON object. `table` prints "seconds" and "cpu"
+// (user and system) of building the table, "rows", "columns" and "check", the sum of the middle row. `tokens` and
+// `copy` print "rate", tokens a second.
 
 #include <sys/resource.h>
 #include <chrono>
@@ -65,7 +66,7 @@ int time_table(const char* options, const char* loss, int threads) {
   return 0;
 }
 
-// Calls until so many seconds are over; each call does `work`. Prints the work of a second.
+// Repeats `call` for at least `seconds`, and prints the work per second; one call does `work`.
 int print_rate(double work, double seconds, const std::function<void(std::int64_t)>& call) {
   std::int64_t calls = 0;
   const auto start = std::chrono::steady_clock::now();
@@ -89,7 +90,8 @@ int time_tokens(const char* options, std::int64_t batch_size, double seconds) {
   });
 }
 
-// Reads `batch_size` times the uint16 of a sample from random places of 1 GB, and writes the int64 of a batch.
+// For each batch, reads the uint16 tokens of `batch_size` samples at random places of 1 GiB and writes the batch's
+// int64 tokens.
 int time_copy(std::int64_t batch_size, std::int64_t block_size, double seconds) {
   const std::vector<char> file(std::size_t{1} << 30, 1);
   const auto tokens = static_cast<std::size_t>(batch_size * block_size);
@@ -100,7 +102,7 @@ int time_copy(std::int64_t batch_size, std::int64_t block_size, double seconds) 
   return print_rate(static_cast<double>(tokens), seconds, [&](std::int64_t) {
     for (std::int64_t i = 0; i < batch_size; ++i) {
       std::memcpy(read.data(), file.data() + random() % (file.size() - 2 * read.size()), 2 * read.size());
-      asm volatile("" : : "r"(read.data()) : "memory");  // the copies are wanted though nobody reads them
+      asm volatile("" : : "r"(read.data()) : "memory");  // keeps the compiler from dropping the copies
     }
     std::memcpy(to.data(), from.data(), 8 * to.size());
     asm volatile("" : : "r"(to.data()) : "memory");

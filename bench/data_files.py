@@ -1,11 +1,11 @@
 """Writes the files of bench/data_*.py, with the peer's Python: data_files.py KIND FILE SIZE.
 
 csv         a table of 20 columns of numbers with six decimals, x0 to x18 and y; SIZE: bytes
-parquet     the same of doubles with all their digits; SIZE: rows
+parquet     the same columns as doubles with all their digits; SIZE: rows
 classes     .csv or .parquet with 19 numbers and a column "label", "yes" or "no"; SIZE: rows
 tokens      numbers below 50257 as uint16; SIZE: bytes
-characters  the same below 65
-array       float32 [rows, 256] as .npy, and [rows, 1] in a file beside it, ….targets.npy; SIZE: bytes
+characters  numbers below 65 as uint16; SIZE: bytes
+array       float32 [rows, 256] as .npy, and targets [rows, 1] beside it in ….targets.npy; SIZE: bytes of the inputs
 """
 
 import sys

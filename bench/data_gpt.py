@@ -36,7 +36,7 @@ def ddp_exp(tokens, layers, steps, ranks):
 def peer(how, tokens, layers, steps):
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as scratch:
         command = torchrun(RANKS, "data_gpt_peer.py", how, tokens, layers, steps, unsteady(steps))
-        # The code that torch.compile makes is kept between rounds.
+        # All rounds share the code that torch.compile generates.
         kept = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(folder().name, "inductor")}
         return (steps - unsteady(steps)) / float(output_of(command, torchrun_environment(scratch) | kept))
 

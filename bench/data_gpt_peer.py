@@ -1,6 +1,6 @@
 """The peer of bench/data_gpt.py: nanoGPT's loop under torchrun. data_gpt_peer.py eager|fused|compiled FILE LAYERS STEPS STEADY
 
-Rank 0 prints the seconds that all but the first STEADY steps took, in which torch.compile compiles.
+Rank 0 prints the seconds of all steps after the first STEADY ones, in which torch.compile compiles.
 """
 
 import pathlib

@@ -1,7 +1,8 @@
-"""What the data take in the memory of eight ranks that train on one array for an epoch.
+"""Memory that the data take in eight ranks that train on one array for an epoch.
 
-The largest sum of the PSS of all processes that the command starts (a page that several map counts once), without what
-the same command takes with an array of a few rows. Pages of the file that are mapped count: 1 GB at least.
+The result is the peak of the summed PSS of all processes that the command starts (a page that several processes map
+counts once), minus the peak of the same command with an array of a few rows. Mapped pages of the file count: at least 1
+GB.
 """
 
 import os
@@ -14,8 +15,8 @@ from sides import torchrun, torchrun_environment
 from table import Table
 
 RANKS = 8
-FEW = 2  # of a small run
-TINY_EPOCHS = 2000  # long enough for all ranks to be seen at work
+FEW = 2  # ranks of a small run
+TINY_EPOCHS = 2000  # long enough to sample the memory while all ranks train
 
 EXPERIMENT = """
 epochs      = {epochs}
@@ -40,7 +41,7 @@ def children_of(process):
 def list_of(folder):
     try:
         return os.listdir(folder)
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return []
 
 

@@ -1,9 +1,9 @@
-"""The peers of `bench_data` (bench/data.cpp), which print what it prints.
+"""The peers of `bench_data` (bench/data.cpp); the output has the same format.
 
 data_peer.py csv|parquet|normalised|tokens HOW FILE THREADS
 
 csv: a normalised tensor; HOW: pandas, pyarrow, or parse (pyarrow's reader alone)
-parquet, normalised: a tensor as it is, or normalised; HOW: pandas, pyarrow, or parse
+parquet: a tensor of the unchanged values; normalised: a normalised tensor; HOW: pandas, pyarrow, or parse
 tokens: HOW is "batch,block,seconds": nanoGPT's get_batch
 """
 
@@ -50,7 +50,7 @@ def with_pyarrow(what, file):
 
 
 def table(what, how, file, threads):
-    # Imported before the clock starts, as the program's libraries are loaded.
+    # Imported before the clock starts, because the program's libraries are loaded by then too.
     import pandas  # noqa: F401
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
@@ -80,7 +80,7 @@ def tokens(batch_size, block_size, seconds, file):
     torch.set_num_threads(1)
 
     def get_batch():
-        # Made anew each time, as there, against a leak of memory.
+        # Mapped again for each batch, as nanoGPT does, against a memory leak.
         data = np.memmap(file, dtype=np.uint16, mode="r")
         ix = torch.randint(len(data) - block_size, (batch_size,))
         x = torch.stack([torch.from_numpy((data[i : i + block_size]).astype(np.int64)) for i in ix])

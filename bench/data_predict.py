@@ -1,5 +1,5 @@
-"""Rows of a table through a trained model: `ddp-exp predict` on two ranks, the whole command, beside a script of pandas
-and PyTorch with as many threads, from its first read on. Both have the same weights and write the same numbers."""
+"""Rows of a table through a trained model: the whole command `ddp-exp predict` on two ranks, beside a script of pandas
+and PyTorch with as many threads, timed from its first read. Both use the same weights and write the same numbers."""
 
 import os
 import resource
@@ -25,7 +25,7 @@ dataset     = {{ name = "{format}", path = "{path}", target = "label", normalise
 
 
 def train(name):
-    """Returns the folder of a run that was trained on a small table of that format."""
+    """Trains on a small table of the named format and returns the folder of the run."""
     table = data_file("classes", 5000, f"train.{name}")
     file = os.path.join(folder().name, f"{name}.toml")
     with open(file, "w") as out:
@@ -35,7 +35,7 @@ def train(name):
 
 
 class Prediction:
-    """From a table of a format to a file with an ending."""
+    """Prediction from a table in a format (`name`) to a file with an ending, on each side."""
 
     def __init__(self, rows, name, ending):
         self.run, self.input = train(name), data_file("classes", rows, f"rows.{name}")

@@ -1,7 +1,7 @@
 """The peer of bench/data_predict.py.
 
 data_predict_peer.py predict RUN INPUT OUTPUT BATCH THREADS    with the weights and the preprocessing of a run
-data_predict_peer.py compare A B                               are these two outputs alike?
+data_predict_peer.py compare A B                               fails if the two outputs differ
 """
 
 import json

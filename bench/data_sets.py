@@ -1,4 +1,4 @@
-"""The files that bench/data_*.py measure with: written when they are first asked for, removed when the bench ends."""
+"""The input files of bench/data_*.py: written on first use, removed when the bench ends."""
 
 import functools
 import json
@@ -9,7 +9,7 @@ from sides import run_peer, run_program
 
 
 class Seconds(float):
-    """Seconds of waiting; `cpu`: of all cores, user and system."""
+    """Wall-clock seconds; `cpu`: CPU seconds of all cores, user and system."""
 
     def __new__(cls, seconds, cpu):
         self = super().__new__(cls, seconds)
@@ -24,7 +24,7 @@ def folder():
 
 @functools.cache
 def data_file(kind, size, name):
-    """A file of data_files.py; the same call gives the same file."""
+    """Path of a file that data_files.py writes; the same call returns the same file."""
     path = os.path.join(folder().name, name)
     run_peer("data_files.py", kind, path, size)
     return path

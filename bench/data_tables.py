@@ -1,7 +1,7 @@
-"""Files of a table to a tensor in memory: 19 columns are float32 [rows, 19], one is the target, float32 [rows, 1].
+"""From the file of a table to tensors in memory: inputs float32 [rows, 19] and the target float32 [rows, 1].
 
-Both sides begin with their libraries loaded and the file in the page cache, and use the same cores. Both give the
-number of rows and the sum of the middle row, which must agree.
+Both sides begin with their libraries loaded and the file in the page cache, and use the same cores. Both report the
+numbers of rows and columns and the sum of the middle row, which must agree.
 """
 
 import functools
@@ -16,7 +16,7 @@ CORES = len(os.sched_getaffinity(0))
 
 
 class Comparison:
-    """The sides of one table, whose results must be alike."""
+    """The sides of one table. Their results must agree."""
 
     def __init__(self, what, file):
         self.what, self.file, self.result = what, file, None

@@ -1,9 +1,9 @@
-// Times the steps that LibTorch's parts make with nobody watching: what bench/step.py compares a run with.
+// Times training steps without anything around them; bench/step.py compares a run with them.
 //
 //   bench_engine RANKS STEPS
 //
-// Prints steps a second of rank 0: the toy model, batches of 20 drawn from randn, mean squared error, DDP over shared
-// memory, fused SGD; without metrics, checkpoints, progress, signals, supervision.
+// Rank 0 prints steps a second: the toy model, batches of 20 drawn from randn, mean squared error, DDP over shared
+// memory, fused SGD, but no metrics, checkpoints, progress, signals or supervision.
 
 #include <chrono>
 #include <cstdio>
@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr int kSteady = 20;  // as the bench of a run's steps leaves out
+constexpr int kSteady = 20;  // steps before the measurement, as many as bench/step.py leaves out
 
 void train(int rank, int steps, const ddp::dist::Group& group) {
   using ddp::config::Value;

@@ -1,5 +1,5 @@
-"""Models written in Python and trained here, beside Python's DDP, which takes the same module eager and compiled: steps a
-second of ResNet-18 and of nanoGPT's small GPT, two ranks with one thread each. And what a call of their graph costs."""
+"""Steps a second of exported Python models, beside Python's DDP with the same module, eager and compiled: ResNet-18 and
+nanoGPT's small GPT on two ranks with one thread each. The first table is the cost of one call in a graph."""
 
 import functools
 import json
@@ -28,7 +28,7 @@ NAMED = {
 
 @functools.cache
 def files(layers, rows):
-    """Both models as export_model.py saves them, and data for them."""
+    """Writes both models with export_model.py, and their data; returns the folder."""
     environment = dict(os.environ, PYTHONPATH=os.environ["DDP_PYTHONPATH"])
     output_of([os.environ["DDP_PYTHON"], os.path.join(HERE, "exported_files.py"), folder().name, str(rows)], environment)
     parity = os.path.join(ROOT, "tests", "parity")
@@ -59,7 +59,7 @@ def ddp_exp(name, model, batch, steps, layers, rows):
 def peer(name, how, batch, steps, layers, rows):
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as scratch:
         script = ["exported_peer.py", name, how, files(layers, rows), layers, batch, steps, unsteady(steps)]
-        # The code that torch.compile makes is kept between rounds.
+        # All rounds share the code that torch.compile generates.
         kept = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(folder().name, "inductor")}
         seconds = output_of(torchrun(RANKS, *script), torchrun_environment(scratch) | kept)
         return (steps - unsteady(steps)) / float(seconds)

@@ -1,6 +1,6 @@
 """The peer of bench/exported.py under torchrun: exported_peer.py MODEL eager|compiled FOLDER LAYERS BATCH STEPS STEADY
 
-Rank 0 prints the seconds that all but the first STEADY steps took, in which torch.compile compiles.
+Rank 0 prints the seconds of all steps after the first STEADY ones, in which torch.compile compiles.
 """
 
 import itertools

@@ -1,9 +1,9 @@
-// Times what running a model's graph costs beside its operators (runner/graph/call_list.h).
+// Times the overhead of running a model's graph, without its operators (runner/graph/call_list.h).
 //
 //   bench_graph CALLS RUNS
 //
-// Prints the microseconds that one of CALLS additions of single numbers takes, the least of RUNS runs: called from a
-// list, then the same calls written in C++.
+// Prints the microseconds of one of CALLS additions of single numbers, the minimum of RUNS repetitions: first called
+// from a list, then the same calls written in C++.
 
 #include <algorithm>
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 
 using ddp::graph::CallList;
 
-// y = x + x, calls - 1 times more y = y + x.
+// y = x + x, followed by calls - 1 times y = y + x.
 CallList additions(int calls) {
   CallList list;
   list.operators.push_back(std::make_unique<const c10::OperatorHandle>(

@@ -1,8 +1,8 @@
-"""Makes images to measure with, out of the two photographs of scikit-learn's wheel.
+"""Writes images for the benches, cut from the two photographs in scikit-learn's wheel.
 
-image_files.py photos FOLDER COUNT   JPEG files of 500x400, quality 85, in one folder a class
-image_files.py icons FOLDER COUNT    PNG files of 32x32, likewise
-image_files.py cifar FOLDER COUNT    the binary version of CIFAR-10: data_batch_1.bin … data_batch_5.bin, so many images in all
+image_files.py photos FOLDER COUNT   JPEG files of 500x400, quality 85, in one folder per class
+image_files.py icons FOLDER COUNT    PNG files of 32x32, in one folder per class
+image_files.py cifar FOLDER COUNT    the binary version of CIFAR-10: data_batch_1.bin … data_batch_5.bin, COUNT images in all
 """
 
 import pathlib
@@ -16,7 +16,7 @@ CLASSES = 10
 
 
 def parts(size, count):
-    """Random parts of the photographs, brought to (width, height)."""
+    """Random parts of the photographs, resized to (width, height)."""
     photos = [Image.fromarray(pixels) for pixels in sklearn.datasets.load_sample_images().images]
     draws = random.Random(0)
     for _ in range(count):
@@ -36,7 +36,7 @@ def write_folder(folder, kind, size, count, **how):
 
 def write_cifar(folder, count):
     folder.mkdir(parents=True)
-    # The same thousand again and again: what counts is how many there are.
+    # The same thousand images repeat: only the number of images matters.
     rows = [bytes([number % CLASSES]) + b"".join(plane.tobytes() for plane in image.split())
             for number, image in enumerate(parts((32, 32), min(count, 1000)))]  # fmt: skip
     for batch in range(5):

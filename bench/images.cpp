@@ -1,9 +1,10 @@
-// Times how images become batches: what bench/images.py compares.
+// Times the way from images to batches, for bench/images.py.
 //
-//   bench_images loader DATASET BATCH WORKERS EPOCHS   epochs through the loader, after one that nobody counts
-//   bench_images decode THREADS ROUNDS FILE...         decodes whole files, which lie in memory: the limit of the above
+//   bench_images loader DATASET BATCH WORKERS EPOCHS   epochs through the loader, after one that is not measured
+//   bench_images decode THREADS ROUNDS FILE...         decodes whole files from memory: the limit of `loader`
 //
-// DATASET: the options as JSON, with the name. Prints a JSON object: "rate", images a second, and "shape" of a batch.
+// DATASET is a JSON object of the options and the name. Prints a JSON object: "rate", images a second, and with
+// `loader` the "shape" of a batch.
 
 #include <atomic>
 #include <chrono>
@@ -33,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// As ranks do: freed batches stay in the process (rank/process.h).
+// Freed batches stay in the process, as in a rank (rank/process.h).
 int time_loader(const char* text, std::int64_t batch_size, std::int64_t workers, int epochs) {
   at::set_num_threads(1);
   ddp::rank::keep_freed_memory();

@@ -1,4 +1,4 @@
-"""Images a second from files or memory to float batches, with two worker threads, beside DataLoader with two workers."""
+"""Images a second from files or memory to float batches: two worker threads, beside DataLoader with two workers."""
 
 import functools
 import glob

@@ -1,9 +1,10 @@
-"""The peers of `bench_images loader`: torch's DataLoader with torchvision's v2 transforms. Prints what that program prints.
+"""The peers of `bench_images loader`: torch's DataLoader with torchvision's v2 transforms. The output has the same
+format.
 
 images_peer.py pil|io|icons|cifar FOLDER BATCH WORKERS EPOCHS
 
-pil: ImageFolder, whose images are Pillow's; io: the same with torchvision.io.decode_jpeg
-icons: ImageFolder of small images; cifar: images in memory, as torchvision's CIFAR10 has them
+pil: ImageFolder, decoded by Pillow; io: ImageFolder, decoded by torchvision.io.decode_jpeg
+icons: ImageFolder of small images; cifar: images in memory, as in torchvision's CIFAR10
 """
 
 import json
@@ -26,7 +27,7 @@ SMALL = [v2.RandomCrop(32, padding=4), v2.RandomHorizontalFlip()]
 
 
 class Cifar(Dataset):
-    """torchvision.datasets.CIFAR10, of the binary files."""
+    """torchvision.datasets.CIFAR10, read from the binary files."""
 
     def __init__(self, folder, transform):
         rows = numpy.concatenate(

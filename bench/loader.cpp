@@ -1,8 +1,8 @@
-// Times how fast a rank gets its batches: what bench/loader.py compares.
+// Times how fast a rank gets its batches, for bench/loader.py.
 //
 //   bench_loader DATASET BATCH_SIZE WORKERS SECONDS
 //
-// Prints samples a second of rank 0 of 2, shuffled epochs of the dataset as it is without options.
+// Prints samples a second of rank 0 of 2, in shuffled epochs of the dataset with its default options.
 
 #include <chrono>
 #include <cstdio>

@@ -5,7 +5,7 @@ import functools
 from sides import run_peer, run_program
 from table import Table
 
-SECONDS = "3"  # some epochs of a million samples, or what DataLoader makes of one
+SECONDS = "3"  # several epochs of a million samples; DataLoader may not finish one
 
 
 def ddp_exp(dataset, batch_size, workers="0"):

@@ -1,6 +1,6 @@
-"""Two machines of two ranks: memory inside each and Gloo between them, beside Gloo among all ranks.
+"""Two nodes of two ranks: shared memory inside each node and Gloo between them, beside Gloo among all ranks.
 
-Both are this machine, and share its cores: what a network costs is not in it.
+Both nodes are this machine and share its cores, so the results contain no cost of a network.
 """
 
 import functools

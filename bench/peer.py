@@ -1,10 +1,10 @@
-"""The peer: a DDP script as PyTorch's tutorials write it, started by torchrun (the bench runs it; see sides.py).
+"""The peer: a DDP script in the style of PyTorch's tutorials, started by torchrun (the bench runs it; see sides.py).
 
 peer.py MODEL DATA STEPS STEADY    MODEL: toy, mlp, mlp-adamw, mlp-fused, wide, cnn, big    DATA: drawn (as the tutorials do), kept (one batch in memory)
 peer.py MODEL DATA STEPS STEADY FILE EVERY    with a torch.save after every EVERY steps
 
-Rank 0 prints "first step" as soon as it is done, and at the end the seconds that all but the first STEADY steps took;
-where it saves, instead, the seconds that each save blocked, and when each step was done.
+Rank 0 prints "first step" as soon as the first step is done, and at the end the seconds of all steps after the first
+STEADY ones. If it saves, it prints instead the seconds that each save blocked and the time at which each step ended.
 """
 
 import functools

@@ -1,9 +1,9 @@
-// Times parts of a recipe by themselves, on two ranks with one thread each: what they add to a step or a validation.
+// Times parts of a recipe alone, on two ranks with one thread each: the time that they add to a step or a validation.
 //
 //   bench_recipe clip|ema|metrics COUNT
 //
-// Prints seconds a call of rank 0, as recipe_peer.py does: clipping 200 small gradients by their norm; an update of the
-// averaged weights of a model of 400 MB; accuracy, F1 and AUROC of a million outputs in batches of 1000.
+// Rank 0 prints the seconds of one call, as recipe_peer.py does: clipping 200 small gradients by their norm; an update
+// of the averaged weights of a 400 MB model; accuracy, F1 and AUROC of a million outputs in batches of 1000.
 
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-"""What the parts of a recipe add to a step or to a validation, beside PyTorch's Python and scikit-learn, on two ranks with one
-thread each; and 100 trials that tpe chooses, beside Optuna."""
+"""The time that parts of a recipe add to a step or a validation, on two ranks with one thread each, beside PyTorch's
+Python and scikit-learn. Also 100 trials that tpe chooses, beside Optuna."""
 
 import tempfile
 

@@ -1,6 +1,7 @@
-"""The peers of bench/recipe.py under torchrun: recipe_peer.py clip|ema|metrics COUNT. Rank 0 prints seconds a call.
+"""The peers of bench/recipe.py under torchrun: recipe_peer.py clip|ema|metrics COUNT. Rank 0 prints the seconds of a
+call.
 
-clip: clip_grad_norm_ of 200 small gradients. ema: AveragedModel.update_parameters of a model of 400 MB, on each rank.
+clip: clip_grad_norm_ of 200 small gradients. ema: AveragedModel.update_parameters of a 400 MB model, on each rank.
 metrics: accuracy, F1 and AUROC of a million samples by scikit-learn, after rank 0 has gathered them.
 """
 

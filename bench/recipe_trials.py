@@ -1,5 +1,6 @@
-"""100 trials of 20 steps of the toy model, chosen by the tree-structured Parzen estimator, all files written: `ddp-exp sweep`
-beside Optuna in one process, whose default sampler it is. One trial at a time on both sides, and two side by side."""
+"""100 trials of 20 steps of the toy model, chosen by the tree-structured Parzen estimator: `ddp-exp sweep`, which
+writes all its files, beside Optuna in one process with its default sampler, which is the same. ddp-exp also runs two
+trials at a time."""
 
 import sweep
 from table import Table

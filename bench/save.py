@@ -1,8 +1,8 @@
 """A save of a 400 MB model and its AdamW state (1.2 GB in all), while two ranks train.
 
-Blocked: how long training waits at the save. Lost: how much longer than the median step the steps take that follow it until
-the next one, the wait included; torch.save returns before its pages are on disk. ddp-exp has got its memory ready beside
-the first steps of the run, which are slow on both sides and not counted.
+Blocked: the time that training waits at the save. Lost: the time that the steps from one save to the next take beyond
+as many median steps, the wait included; torch.save returns before its pages are on disk. ddp-exp prepares its memory
+during the first steps of the run, which are slow on both sides and not counted.
 """
 
 import json
@@ -18,13 +18,13 @@ STEPS = 3 * EVERY
 
 
 def lost(seconds):
-    """By the first save and by the second, from the seconds at each step."""
+    """Seconds lost by the first and the second save, from the time of each step."""
     step = statistics.median(seconds[s] - seconds[s - 1] for s in range(EVERY, STEPS + 1))
     return [seconds[save + EVERY] - seconds[save] - EVERY * step for save in (EVERY, 2 * EVERY)]
 
 
 def ddp_exp():
-    """Seconds blocked and lost, of the first and of the second save."""
+    """Seconds blocked and seconds lost, each for the first and the second save."""
     lines = run_ddp_exp(os.environ["DDP_EXP"], "big", STEPS)
     seconds = {line["step"]: line["seconds"] for line in lines if line["event"] == "step"}
     blocked = [line["stall"] for line in lines if line["event"] == "checkpoint"]
@@ -40,7 +40,7 @@ def torch_save():
 
 
 class Save:
-    """One run gives four figures; who asks for the first of them makes it."""
+    """One run provides four figures; the first call for one of them starts the run."""
 
     def __init__(self, run):
         self.run = run

@@ -1,4 +1,4 @@
-"""From one rank to far more ranks than cores: a start grows as its ranks, a step as its work."""
+"""From one rank to far more ranks than cores: start time should grow with the ranks, step time with the work."""
 
 import functools
 import os
@@ -13,7 +13,7 @@ RANKS = (1, 2, 4, 8, 16, 64)
 def tables():
     names = {f"{ranks} rank{'s' if ranks > 1 else ''}": ranks for ranks in RANKS}
     starts = {name: functools.partial(first_step, os.environ["DDP_EXP"], ranks) for name, ranks in names.items()}
-    # As many steps of a rank in all, whatever the number of ranks.
+    # The total number of steps over all ranks is the same for every number of ranks.
     steps = {name: lambda ranks=ranks: ranks * ddp_exp("toy", 16000 // ranks, ranks=ranks) for name, ranks in names.items()}
     return [
         Table("scale-start", "seconds from the command to the first step, toy model", "less", starts, peers=False),

@@ -1,5 +1,5 @@
-"""How both sides are started: two CPU ranks with one thread each, the same LibTorch. ddp-exp talks over what
-`backend = "auto"` gives, shared memory, unless a row says otherwise; the peer over Gloo, which is all it has here."""
+"""Starts both sides: two CPU ranks with one thread each, the same LibTorch. ddp-exp uses `backend = "auto"`, which is
+shared memory here, unless a row says otherwise; the peer uses Gloo, the only backend that it has on CPUs."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ RANKS = 2
 
 
 def unsteady(steps):
-    """The first steps of a run, which a rate leaves out: sockets, allocator and buckets still settle."""
+    """The number of steps that a rate leaves out at the start, while sockets, allocator and buckets still settle."""
     return min(20, steps // 4)
 
 
@@ -24,9 +24,9 @@ dataset = { name = "random_pairs", size = 8192, features = 784, targets = 10 }
 batch_size = 64
 """
 SGD = 'optimizer = { name = "sgd", lr = 1e-3 }'
-ADAMW = 'optimizer = { name = "adamw", lr = 1e-3 }'  # fused, unless one says otherwise
+ADAMW = 'optimizer = { name = "adamw", lr = 1e-3 }'  # fused by default
 
-# Each a model, its data and how it is trained, as ddp-exp reads it; peer.py says the same in Python.
+# Each value is a part of an experiment file: the model, its data and its training. peer.py has the same in Python.
 EXPERIMENTS = {
     "toy": SGD + """
 model = "toy"
@@ -77,7 +77,7 @@ def write_experiment(folder, experiment, steps, ranks=RANKS, *sets):
 
 
 def output_of(command, environment=None):
-    """What a command prints on stdout; an error with its stderr where it fails."""
+    """Runs a command and returns its stdout. Raises an error with its stderr if it fails."""
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")
@@ -85,18 +85,18 @@ def output_of(command, environment=None):
 
 
 def run_program(name, *arguments):
-    """Runs a bench program of this folder and returns what it prints."""
+    """Runs a bench program of this folder and returns its output."""
     return output_of([os.path.join(os.path.dirname(os.environ["DDP_EXP"]), name), *map(str, arguments)])
 
 
 def run_peer(script, *arguments):
-    """The same with a script of this folder, in the peer's Python."""
+    """Runs a script of this folder in the peer's Python and returns its output."""
     environment = dict(os.environ, PYTHONPATH=os.environ["DDP_PYTHONPATH"])
     return output_of([os.environ["DDP_PYTHON"], os.path.join(HERE, script), *map(str, arguments)], environment)
 
 
 def run_ddp_exp(program, experiment, steps, ranks=RANKS, *sets, nodes=1):
-    """Trains, over several nodes that are all this machine if asked to, and returns the lines of metrics.jsonl."""
+    """Trains and returns the lines of metrics.jsonl. With several `nodes`, this machine plays all of them."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
         command = [program, *write_experiment(folder, experiment, steps, ranks, *sets)]
         if nodes > 1:
@@ -107,7 +107,7 @@ def run_ddp_exp(program, experiment, steps, ranks=RANKS, *sets, nodes=1):
         try:
             output_of(command + ["--node-rank", "0"] if others else command)
         finally:
-            for other in others:  # which end when node 0 does
+            for other in others:  # they end when node 0 ends
                 other.wait()
         with open(os.path.join(folder, "bench", "r", "metrics.jsonl")) as metrics:
             return [json.loads(line) for line in metrics]
@@ -120,7 +120,7 @@ def free_port():
 
 @contextlib.contextmanager
 def start_ddp_exp(program, experiment, steps, ranks=RANKS):
-    """Starts `program run` and gives what it says as it comes; leaving the block waits for its end."""
+    """Starts `program run` and yields its stderr as a stream. The end of the block waits for the end of the program."""
     with tempfile.TemporaryDirectory(prefix="ddp-exp-bench-") as folder:
         command = [program, *write_experiment(folder, experiment, steps, ranks)]
         process = subprocess.Popen(
@@ -133,19 +133,19 @@ def start_ddp_exp(program, experiment, steps, ranks=RANKS):
 
 
 def torchrun(ranks, script, *arguments):
-    """The command that runs a script of this folder on so many ranks."""
+    """The command that runs a script of this folder on `ranks` ranks."""
     return [
         os.environ["DDP_PYTHON"], "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
         os.path.join(HERE, script), *map(str, arguments)]  # fmt: skip
 
 
 def torchrun_environment(scratch):
-    """torchrun leaves a folder of its own behind, in `scratch`."""
+    """The environment of torchrun, which leaves a folder behind: here in `scratch`."""
     environment = dict(os.environ, TMPDIR=scratch)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment | {
         "PYTHONPATH": os.environ["DDP_PYTHONPATH"],
-        # Compiled modules are kept between runs, as in an installed PyTorch, but out of the shared cache.
+        # Compiled modules are kept between runs, as in an installed PyTorch, but outside the shared cache.
         "PYTHONPYCACHEPREFIX": os.path.join(ROOT, "build", "bench", "pycache"),
         "OMP_NUM_THREADS": "1",
         "GLOO_SOCKET_IFNAME": "lo",
@@ -153,7 +153,7 @@ def torchrun_environment(scratch):
 
 
 class Peer:
-    """peer.py under torchrun. Its lines on stdout can be read as they come; leaving the block waits for its end."""
+    """peer.py under torchrun. The block reads its stdout as a stream; the end of the block waits for its end."""
 
     def __init__(self, experiment, data, steps, *save, ranks=RANKS):
         self.scratch = tempfile.TemporaryDirectory(prefix="ddp-exp-bench-")

@@ -1,8 +1,8 @@
 """From the command to the first step.
 
-Of ddp-exp the time until its line on the epoch of one step is there, which comes after the step and before the
-checkpoint; of torchrun the time until rank 0 has printed that its first step is done. The whole command of ddp-exp,
-checkpoint and exit included, stands beside it.
+ddp-exp: the time until it prints the line of its one-step epoch, which comes after the step and before the checkpoint.
+torchrun: the time until rank 0 prints that its first step is done. The rows "all of it" measure the whole command of
+ddp-exp, checkpoint and exit included.
 """
 
 import os

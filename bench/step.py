@@ -1,7 +1,7 @@
-"""Steps a second, without the first ones, which still settle sockets, allocator and buckets.
+"""Steps a second, without the first steps, in which sockets, allocator and buckets still settle.
 
-ddp-exp writes a line of metrics with the loss for every step meanwhile; the peer reads no loss and writes nothing.
-Each model once with each side's own data path, and once with one batch kept in memory: the engine alone.
+Meanwhile ddp-exp writes an event with the loss for every step; the peer reads no loss and writes nothing. Each model is
+measured twice: with each side's own data path, and with one batch kept in memory, which measures the engine alone.
 """
 
 import functools
@@ -34,8 +34,8 @@ def torchrun(experiment, data, steps, ranks=RANKS):
 
 
 def tables_of(experiment, what, steps, quick_steps, **more_peers):
-    """Shared memory makes many more steps in the same time: `quick_steps` of them. `more_peers`: peer.py's name for
-    each, and what it is."""
+    """The tables of one experiment. ddp-exp over shared memory takes `quick_steps` steps, because it is much faster.
+    `more_peers` maps a model's name in peer.py to its description."""
     peers = {experiment: "torchrun + DDP"} | {model: f"torchrun + DDP, {words}" for model, words in more_peers.items()}
 
     def table(name, words, ours, data):
@@ -49,7 +49,7 @@ def tables_of(experiment, what, steps, quick_steps, **more_peers):
 
 
 def scaling():
-    """The CNN is bound by its arithmetic: two ranks on two cores do twice the work of one."""
+    """The CNN is compute-bound: two ranks on two cores do twice the work of one rank."""
     rows = {
         "ddp-exp, two ranks": lambda: 2 * ddp_exp("cnn", 80),
         "ddp-exp, one rank": lambda: ddp_exp("cnn", 80, ranks=1),
@@ -60,8 +60,8 @@ def scaling():
 
 
 def bookkeeping():
-    """What a run does beside training: metrics and events of every step, progress, signals, who watches it. It is less
-    than one run differs from the next, so that the least disturbed ones are compared."""
+    """The cost of a run's work besides training: metrics and events of every step, progress, signals, supervision. The
+    cost is smaller than the noise between runs, so the table compares the best of several runs."""
     rows = {
         "ddp-exp": lambda: ddp_exp("toy", 6000),
         "LibTorch's parts alone (bench/engine.cpp)": lambda: float(run_program("bench_engine", RANKS, 6000)),
@@ -74,8 +74,8 @@ def tables():
     return [
         *tables_of("toy", "toy model, batches of 20", 2000, 20000),
         *tables_of("mlp", "MLP 784-256-256-10, SGD, batches of 64", 800, 2000),
-        # As many on both sides: after some 600 steps averages of dead units are denormal numbers, which are slow to
-        # reckon with.
+        # As many steps on both sides: after about 600 steps, AdamW's averages of dead units become denormal numbers,
+        # which are slow.
         *tables_of("mlp-adamw", "MLP 784-256-256-10, AdamW, batches of 64", 600, 600, **{"mlp-fused": "fused AdamW"}),
         *tables_of("wide", "MLP 2048-2048-5 (16 MB of gradients), batches of 20", 200, 300),
         *tables_of("cnn", "CNN on 3x32x32, batches of 64", 60, 80),

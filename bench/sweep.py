@@ -1,6 +1,6 @@
-"""A sweep of 100 trials of 20 steps of the toy model, one rank each, two side by side, all files written; beside the
-same work with Ray Tune, with a shell loop of Python processes, and with Optuna in one process, which has neither ranks
-nor isolation. Measured once: the peers take minutes."""
+"""A sweep of 100 trials of 20 steps of the toy model, one rank each, two at a time, with all files written. The peers
+do the same work: Ray Tune, a shell loop of Python processes, and Optuna in one process, which has neither ranks nor
+isolation. Measured once: the peers take minutes."""
 
 import os
 import subprocess
@@ -60,7 +60,7 @@ def environment(scratch):
 
 
 def peer(what):
-    # A short name: Ray's sockets have their path in it.
+    # A short name: the paths of Ray's sockets begin with it, and their length is limited.
     with tempfile.TemporaryDirectory(prefix="ddp-") as folder:
         command = [os.environ["DDP_PYTHON"], os.path.join(HERE, "sweep_peer.py")]
         if what == "loop":

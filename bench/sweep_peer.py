@@ -1,8 +1,8 @@
 """The trials of bench/sweep.py with PyTorch's Python: the toy model, 20 steps of random batches, a checkpoint.
 
-    sweep_peer.py trial LR FOLDER          one trial, as a script in a shell loop is one
-    sweep_peer.py optuna TRIALS FOLDER     all of them in this process, one after the other
-    sweep_peer.py ray TRIALS FOLDER        Ray Tune, two side by side
+    sweep_peer.py trial LR FOLDER          one trial, for a shell loop
+    sweep_peer.py optuna TRIALS FOLDER     all trials in this process, one after the other
+    sweep_peer.py ray TRIALS FOLDER        all trials with Ray Tune, two at a time
 """
 
 import os
@@ -47,7 +47,7 @@ def ray(trials, folder):
     import ray
     from ray import tune
 
-    # Its workers import this file's function by value; nothing is told to anybody.
+    # Ray's workers receive this file's function by value. Usage statistics and the dashboard are off.
     ray.init(
         address="local", num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False,
         _temp_dir=os.path.join(os.environ["TMPDIR"], "r"))  # fmt: skip

@@ -1,4 +1,4 @@
-"""A table of measurements that were taken in turn, so that a noisy minute is noisy for every row."""
+"""A table of measurements. The rows are measured in turn, so a noisy minute affects every row."""
 
 import json
 import os
@@ -14,14 +14,15 @@ class Table:
     name: str
     title: str
     better: str  # "less" or "more"
-    rows: dict  # what is measured -> a call that measures it once; ddp-exp first
-    peers: bool = True  # are the rows below the first to be compared with it?
+    rows: dict  # title of a row -> function that measures it once; ddp-exp first
+    peers: bool = True  # compare the first row with the rows below it
     once: bool = False  # one round is enough: some rows take minutes
-    best_of: int = 1  # calls of each row in a round, in turn, of which the best counts
+    best_of: int = 1  # calls of each row in a round, in turn; the best one counts
     values: dict = field(default_factory=dict)
 
     def measure(self, repeat, warm_up=True):
-        """One round that nobody counts (disk caches, compiled modules), then `repeat` rounds over all rows."""
+        """Runs a warm-up round that does not count (disk caches, compiled modules), then `repeat` rounds over all
+        rows."""
         self.values = {row: [] for row in self.rows}
         if self.once and warm_up:
             for row, call in self.rows.items():
@@ -39,7 +40,7 @@ class Table:
         return {row: best(call[row] for call in calls) for row in self.rows}
 
     def ratio(self, row):
-        """How many times better the first row's median is than this row's."""
+        """The factor by which the first row's median is better than this row's median."""
         ours, theirs = (statistics.median(self.values[name]) for name in (next(iter(self.rows)), row))
         return theirs / ours if self.better == "less" else ours / theirs
 

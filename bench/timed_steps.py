@@ -1,4 +1,4 @@
-"""The loop of peers that train under torchrun."""
+"""The training loop of the peers under torchrun."""
 
 import itertools
 import os
@@ -9,9 +9,10 @@ from torch.nn import functional as F
 
 
 def time_steps(model, optimizer, batches, steps, steady):
-    """Trains on pairs of inputs and classes. Rank 0 prints the seconds of all but the first steps. Ends the process.
+    """Trains on pairs of inputs and classes, then ends the process. Rank 0 prints the seconds after the first `steady`
+    steps.
 
-    The outputs are [..., classes], the classes [...].
+    The shape of the outputs is [..., classes], the shape of the classes [...].
     """
     ends = []
     for x, y in itertools.islice(batches, steps):

@@ -1,6 +1,5 @@
-# Imported targets for Arrow C++ as pyarrow's wheel holds it, which has no CMake files.
-#   DDP_ARROW   the folder that the wheel was unpacked into: holds pyarrow/. Empty: nothing that reads tables is built
-# gives arrow and parquet.
+# Imported targets arrow and parquet: Arrow C++ in the layout of pyarrow's wheel, which has no CMake files.
+#   DDP_ARROW   the folder into which the wheel was unpacked: contains pyarrow/. Empty: no reader of tables is built
 
 set(DDP_ARROW "" CACHE PATH "folder that holds pyarrow/ of the pyarrow 26.0.1 wheel; empty: without readers of tables")
 if(NOT DDP_ARROW)
@@ -8,7 +7,7 @@ if(NOT DDP_ARROW)
 endif()
 
 set(arrow_root "${DDP_ARROW}/pyarrow")
-# 26.0 in the names: the interface of Arrow C++ differs between versions.
+# The names contain 26.0, because the interface of Arrow C++ differs between versions.
 foreach(name arrow parquet)
   set(file "${arrow_root}/lib${name}.so.2600")
   if(NOT EXISTS "${file}")

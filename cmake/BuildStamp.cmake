@@ -1,5 +1,5 @@
-# Run at build time (cmake -P) with SOURCE, VERSION and OUTPUT: writes a header with the version and a hash of all sources,
-# so that the nodes of a run can tell that they run the same program. The header changes only when a source does.
+# Run at build time (cmake -P) with SOURCE, VERSION and OUTPUT: writes a header with the version and a hash of all
+# sources. With it the nodes of a run check that they run the same program. The header changes only if a source does.
 cmake_policy(SET CMP0009 NEW)
 file(GLOB_RECURSE sources "${SOURCE}/runner/*" "${SOURCE}/models/*" "${SOURCE}/datasets/*" "${SOURCE}/cmake/*"
      "${SOURCE}/CMakeLists.txt")

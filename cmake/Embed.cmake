@@ -1,6 +1,6 @@
-# ddp_embed(FLOOR FOLDER VARIABLE): the files of a folder, taken into a floor at build time, so that the program needs no
-# file beside it, as `const std::span<const EmbeddedFile> ddp::FLOOR::VARIABLE` (base/embedded.h), in order of their names.
-# This file is also what does it (cmake -P), with FLOOR, FOLDER, VARIABLE and OUTPUT.
+# ddp_embed(FLOOR FOLDER VARIABLE): embeds the files of a folder into a floor at build time, because the program may
+# need no file beside it. The result is `const std::span<const EmbeddedFile> ddp::FLOOR::VARIABLE` (base/embedded.h),
+# sorted by file name. This file is also the script for it (cmake -P), with FLOOR, FOLDER, VARIABLE and OUTPUT.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(DDP_EMBED "${CMAKE_CURRENT_LIST_FILE}")
   function(ddp_embed floor folder variable)

@@ -1,17 +1,17 @@
-# ddp_floor(NAME FOLDER [GROUPS n] [TORCH_NN] LINKS ...): a folder of sources, with the folders in it, as two targets.
-#   floor_NAME     its headers, offered as "NAME/…", and what they need: for floors that build on it
-#   objects_NAME   its object files: for the link unit that it belongs to
-# Each floor's headers are seen through a folder of their own, so a file that includes a floor which its target does not
-# name does not compile. Object libraries, because the linker drops files of a static archive that only register
-# themselves.
+# ddp_floor(NAME FOLDER [GROUPS n] [TORCH_NN] LINKS ...): a folder of sources and its subfolders, as two targets.
+#   floor_NAME     its headers, as "NAME/…", and their dependencies: for floors that build on it
+#   objects_NAME   its object files: for the link unit that contains it
+# Each floor's headers are visible through a folder of their own: a file that includes a floor which its target does not
+# name does not compile. The objects are object libraries, because the linker drops files of a static archive that only
+# register themselves.
 #
-# Most of the time of a compilation goes into reading headers. So:
-#   - The files of a floor are compiled together, as one file, or as GROUPS files. The group of a file depends on its
-#     name alone: a new file changes one group.
-#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers). GCC takes it at one level of
-#     optimisation alone, so a floor of ddp_optimise cannot.
-# Names in anonymous namespaces must therefore differ within a floor. With DDP_UNITY=OFF each file is compiled by itself,
-# without the precompiled header, so that a missing include is an error (scripts/soak includes).
+# Compilation spends most of its time on reading headers. Therefore:
+#   - The files of a floor are compiled together, as one file or as GROUPS files. A file's group depends on its name
+#     alone: a new file changes one group.
+#   - A floor marked TORCH_NN uses the precompiled header of torch::nn (torch_nn_headers). GCC accepts it at one
+#     optimisation level only, so a floor of ddp_optimise cannot use it.
+# Names in anonymous namespaces must therefore differ within a floor. With DDP_UNITY=OFF each file is compiled alone and
+# without the precompiled header, so a missing include is an error (scripts/soak includes).
 option(DDP_UNITY "compile the files of a folder together, with precompiled headers" ON)
 
 function(ddp_floor name folder)
@@ -50,24 +50,24 @@ function(ddp_compile_together target groups)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# ddp_optimise(TARGETS...): loops over large memory, which gain from the highest level.
+# ddp_optimise(TARGETS...): loops over large memory, which gain from the highest optimisation level.
 function(ddp_optimise)
   foreach(target ${ARGN})
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
   endforeach()
 endfunction()
 
-# ddp_optimise_file(SOURCE): the same for one file of a floor that is compiled at the usual level.
+# ddp_optimise_file(SOURCE): the same for one file of a floor that otherwise has the usual level.
 function(ddp_optimise_file source)
   set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>"
                               SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# ddp_optional_library(NAME WANTED LIBRARIES...): libddp_NAME.so, of the floor runner/NAME, where it is wanted. It sees the
-# headers of the floor "format", and no torch.
+# ddp_optional_library(NAME WANTED LIBRARIES...): libddp_NAME.so, from the floor runner/NAME, if WANTED is set. It sees
+# the headers of the floor "format", and no torch.
 function(ddp_optional_library name wanted)
   if(NOT wanted)
-    # An earlier build may have left a library of other sources.
+    # An earlier build may have left a library from other sources.
     file(REMOVE "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libddp_${name}.so")
     return()
   endif()

@@ -1,8 +1,7 @@
-# The system's libraries that decode images and list tar archives.
+# The system's libraries that decode images and list tar archives, as ddp_image_libraries for floor_images.
 #   DDP_IMAGES   ON: libddp_images.so is built
-# gives floor_images what it links, as ddp_image_libraries.
 
-option(DDP_IMAGES "build what decodes images and reads tar archives" OFF)
+option(DDP_IMAGES "build the decoder of images and reader of tar archives" OFF)
 if(NOT DDP_IMAGES)
   return()
 endif()
@@ -13,8 +12,9 @@ pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 
-# The shared libarchive brings what it packs and unpacks with, and 34 MB of ICU, into each package of ddp-exp; of the
-# static one only the reader of tar is linked. Not every system has that, or as code for shared libraries.
+# The shared libarchive brings its compression libraries and 34 MB of ICU into each package of ddp-exp; from the static
+# library only the reader of tar is linked. Not every system has the static library, or has it as position-independent
+# code.
 find_library(DDP_ARCHIVE_STATIC libarchive.a)
 mark_as_advanced(DDP_ARCHIVE_STATIC)
 set(archive PkgConfig::ARCHIVE)

@@ -1,12 +1,12 @@
-# cmake --install BUILD --prefix PREFIX: a program that may be moved as a whole. Nothing in it names the build tree.
+# cmake --install BUILD --prefix PREFIX: a relocatable program. Nothing in it names the build tree.
 #   PREFIX/bin/ddp-exp          a link to the program
 #   PREFIX/lib/ddp-exp/         the program, its libraries, components.json and sdk.json, which it finds beside itself
-#   PREFIX/include/ddp-exp/     the headers that components of one's own include
+#   PREFIX/include/ddp-exp/     headers for a user's own components
 #   PREFIX/lib/cmake/ddp-exp/   for find_package(ddp-exp)
-#   PREFIX/share/ddp-exp/       experiments to start from, their JSON Schema, and python/export_model.py
-#   PREFIX/share/               the manual page, and what completes the command line in bash, zsh and fish
-# The component "bundle" adds the system's libraries that not every system has. scripts/setup/package/staging.py calls it.
-# LibTorch and Arrow stay outside (launch/library/libtorch.h and base/optional_library.cpp say where the program looks for them).
+#   PREFIX/share/ddp-exp/       example experiments, their JSON Schema, and python/export_model.py
+#   PREFIX/share/               the manual page, and completion for bash, zsh and fish
+# The component "bundle" adds system libraries that not every system has. scripts/setup/package/staging.py uses it.
+# LibTorch and Arrow stay outside (launch/library/libtorch.h and base/optional_library.cpp say where the program looks).
 set(ddp_parts ddp-exp ddp_core ddp_rank)
 if(DDP_WITH_NCCL)
   list(APPEND ddp_parts ddp_nccl)
@@ -17,8 +17,8 @@ foreach(part ddp_tables ddp_images)
   endif()
 endforeach()
 foreach(part ${ddp_parts})
-  # RPATH, not RUNPATH: it holds for the libraries that a library needs in turn, and LD_LIBRARY_PATH, which conda and
-  # environment modules set, does not come before it.
+  # RPATH, not RUNPATH: it also applies to indirectly needed libraries, and it precedes LD_LIBRARY_PATH, which conda and
+  # environment modules set.
   target_link_options(${part} PRIVATE -Wl,--disable-new-dtags)
   set_target_properties(${part} PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/../torch/lib;$ORIGIN/../pyarrow")
 endforeach()
@@ -31,7 +31,7 @@ install(FILES "${schema}" DESTINATION share/ddp-exp COMPONENT program)
 install(DIRECTORY experiments DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.toml")
 install(DIRECTORY python DESTINATION share/ddp-exp COMPONENT program FILES_MATCHING PATTERN "*.py")
 
-# Headers, and how to compile against them (cmake/Sdk.cmake).
+# The headers, and the flags to compile against them (cmake/Sdk.cmake).
 install(FILES "${installed_sdk}" DESTINATION lib/ddp-exp COMPONENT program)
 get_target_property(nlohmann nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
 list(GET nlohmann 0 nlohmann)
@@ -43,7 +43,7 @@ write_basic_package_version_file("${CMAKE_BINARY_DIR}/generated/installed/ddp-ex
 install(FILES cmake/package/ddp-exp-config.cmake "${CMAKE_BINARY_DIR}/generated/installed/ddp-exp-config-version.cmake"
   DESTINATION lib/cmake/ddp-exp COMPONENT program)
 
-# The manual page, and what asks the program to complete its command line: found where man and the shells look.
+# The manual page and the completion scripts, in the places where man and the shells look.
 install(FILES "${manual}" DESTINATION share/man/man1 COMPONENT program)
 set(program ddp-exp)
 foreach(shell_and_place bash:bash-completion/completions/ddp-exp zsh:zsh/site-functions/_ddp-exp
@@ -59,7 +59,7 @@ install(CODE [[
   file(CREATE_LINK ../lib/ddp-exp/ddp-exp "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/ddp-exp" SYMBOLIC)
 ]] COMPONENT program)
 
-# All but libc, the compiler's libraries, and those of torch and Arrow.
+# All libraries except libc, the compiler's runtime libraries, torch and Arrow.
 install(RUNTIME_DEPENDENCY_SET ddp_bundle
   PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|gcc_s|stdc\\+\\+|gomp)\\.so" "^ld-linux" "^lib(torch|c10|ddp_|cu|nccl|nv|arrow|parquet)"
   LIBRARY DESTINATION lib/ddp-exp COMPONENT bundle

@@ -1,6 +1,6 @@
 # Run by cmake --install: installs the headers that a component's file may include (docs/architecture.md, "Where things
-# are added"), and all that they include in turn, as they are named in #include.
-#   DDP_SOURCE     the repository      DDP_NLOHMANN   the folder that holds nlohmann/json.hpp
+# are added"), and their own includes, under the names that #include uses.
+#   DDP_SOURCE     the repository      DDP_NLOHMANN   the folder that contains nlohmann/json.hpp
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(contracts
   base/error.h base/glob.h base/log.h base/paths.h config/option/option.h config/registry.h config/value.h
@@ -34,5 +34,5 @@ while(waiting)
   list(APPEND waiting ${lines})
 endwhile()
 
-# The one library whose headers these need, but LibTorch: a user's machine may lack it.
+# The only third-party library besides LibTorch whose headers these include: a user's machine may lack it.
 file(INSTALL "${DDP_NLOHMANN}/nlohmann" DESTINATION "${include}/third_party")

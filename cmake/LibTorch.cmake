@@ -1,7 +1,6 @@
-# Imported targets for LibTorch as its PyPI wheel holds it. Not find_package(Torch): on this wheel that asks
-# for nvcc, and fails with CMake 3.25.
-#   DDP_LIBTORCH   the folder that the wheels were unpacked into: holds torch/ and nvidia/
-# gives torch_cpu, and torch_cuda where the CUDA headers are found too.
+# Imported targets torch_cpu, and torch_cuda if the CUDA headers are found: LibTorch in the layout of its PyPI wheel. Not
+# find_package(Torch): with this wheel it requires nvcc, and it fails with CMake 3.25.
+#   DDP_LIBTORCH   the folder into which the wheels were unpacked: contains torch/ and nvidia/
 
 if(NOT DDP_LIBTORCH)
   if(DEFINED ENV{XDG_CACHE_HOME})
@@ -29,11 +28,12 @@ ddp_import_torch(c10)
 ddp_import_torch(torch_cpu)
 target_compile_definitions(torch_cpu INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
 target_link_libraries(torch_cpu INTERFACE c10)
-# libtorch_cpu needs libcudart and libcupti even where no GPU is; the wheel finds them by its own RUNPATH.
+# libtorch_cpu needs libcudart and libcupti even without a GPU; the wheel finds them by its own RUNPATH.
 target_link_options(torch_cpu INTERFACE "-Wl,-rpath-link,${DDP_LIBTORCH}/nvidia/cu13/lib")
 
-# The NCCL side, where it is wanted: CUDA's headers from the toolkit or from the GPU wheels, nccl.h of the version torch pins.
-option(DDP_NCCL "build the NCCL backend where CUDA's headers are found" ON)
+# The NCCL side, if wanted: CUDA's headers from the toolkit or the GPU wheels, and nccl.h of the version that torch
+# pins.
+option(DDP_NCCL "build the NCCL backend if CUDA's headers are found" ON)
 find_path(DDP_CUDA_INCLUDE cuda_runtime_api.h
   PATHS "${DDP_LIBTORCH}/nvidia/cu13/include" $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
 find_path(DDP_NCCL_INCLUDE nccl.h

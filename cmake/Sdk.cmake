@@ -1,14 +1,14 @@
-# sdk.json beside the program says how a component's file is compiled against it. The program reads it for `sources`
-# (launch/plugin/sdk.h), and find_package(ddp-exp) does (cmake/package/ddp-exp-config.cmake).
-#   compiler, compiler_version   that built the program
-#   flags                        of C++20, the ABI and LibTorch's features
-#   includes                     folders of headers; relative ones start from the folder of sdk.json, "${torch}" is the
-#                                folder that holds torch/, which is found at run time
-#   precompile                   the headers that are worth compiling once, as #include names them
-#   precompiled                  a header that the build has compiled already; empty: none
-#   torch                        what ${torch} is where none is found at run time: the build's; empty: none
+# sdk.json, beside the program, describes how to compile a component's file against the program. The program reads it for
+# `sources` (launch/plugin/sdk.h); so does find_package(ddp-exp) (cmake/package/ddp-exp-config.cmake).
+#   compiler, compiler_version   the compiler of the program
+#   flags                        for C++20, the ABI and LibTorch's features
+#   includes                     folders of headers; relative ones start at the folder of sdk.json, "${torch}" is the
+#                                folder that contains torch/, found at run time
+#   precompile                   headers worth precompiling, as #include names them
+#   precompiled                  a header that the build has precompiled; empty: none
+#   torch                        value of ${torch} if none is found at run time: the build's; empty: none
 
-# ddp_json_list(VARIABLE TEXT...): a JSON array of texts.
+# ddp_json_list(VARIABLE TEXT...): a JSON array of strings.
 function(ddp_json_list variable)
   set(items "")
   foreach(item ${ARGN})
@@ -20,7 +20,7 @@ function(ddp_json_list variable)
   set(${variable} "[${items}]" PARENT_SCOPE)
 endfunction()
 
-# ddp_write_sdk(FILE PRECOMPILED TORCH INCLUDES...): for headers of ours in the folders INCLUDES.
+# ddp_write_sdk(FILE PRECOMPILED TORCH INCLUDES...): writes sdk.json; our headers are in the folders INCLUDES.
 function(ddp_write_sdk file precompiled torch)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
@@ -44,8 +44,8 @@ function(ddp_write_sdk file precompiled torch)
 ]])
 endfunction()
 
-# The build's own: headers are where they are written. They are of those floors alone of which cmake/InstallHeaders.cmake
-# installs some.
+# The build's own: headers stay in the source tree. It names only floors from which cmake/InstallHeaders.cmake installs
+# headers.
 set(floors "")
 foreach(floor base config record schedule model format dist checkpoint models tokenize datasets train)
   list(APPEND floors "${CMAKE_BINARY_DIR}/floors/${floor}")
@@ -56,6 +56,6 @@ if(DDP_UNITY)
 endif()
 ddp_write_sdk("${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sdk.json" "${precompiled}" "${DDP_LIBTORCH}" ${floors})
 
-# The installed one, which may be moved: cmake/InstallHeaders.cmake puts the headers there.
+# The installed, relocatable one: cmake/InstallHeaders.cmake puts the headers there.
 set(installed_sdk "${CMAKE_BINARY_DIR}/generated/installed/sdk.json")
 ddp_write_sdk("${installed_sdk}" "" "" ../../include/ddp-exp ../../include/ddp-exp/third_party)

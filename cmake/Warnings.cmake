@@ -1,4 +1,4 @@
-# The warnings that all of our own code is compiled with.
+# The warnings for all of our own code.
 add_library(ddp_warnings INTERFACE)
 target_compile_options(ddp_warnings INTERFACE -Wall -Wextra -Wshadow -Werror)
 # GCC 12 sees an overlap in every `"text" + std::string` (GCC bug 105651).

@@ -1,5 +1,5 @@
-// Run by the build: writes what the rank library can do, and which search methods there are, to the file given, for
-// those who do not load it.
+// Run by the build: writes the components of the rank library and the search methods to the given file, for programs
+// that do not load the library.
 #include <exception>
 #include <fstream>
 #include <iostream>

@@ -28,7 +28,7 @@ Number reversed(Number bits) {
   return bits;
 }
 
-// The number that starts at any address.
+// Reads a number from an address, which may be unaligned.
 template <class From, bool kSwapped>
 From load(const char* from) {
   Bits<sizeof(From)> bits;
@@ -53,7 +53,7 @@ bool convert(const char* from, std::int64_t stride, std::int64_t count, void* to
       return static_cast<To>(number);
     }
   };
-  if (stride == sizeof(From)) {  // a distance that the compiler knows
+  if (stride == sizeof(From)) {  // a constant stride: the compiler can vectorize the loop
     for (std::int64_t i = 0; i < count; ++i) out[i] = one(from + i * static_cast<std::int64_t>(sizeof(From)));
   } else {
     for (std::int64_t i = 0; i < count; ++i) out[i] = one(from + i * stride);
@@ -122,12 +122,13 @@ ArrayRows::ArrayRows(std::string name, std::vector<format::Array> parts, Convers
     if (parts_.empty()) shape_ = row;
     if (row != shape_ || format::is_float(array.element) != floats) {
       throw usage_error("has rows of shape " + shape_text(row) + (format::is_float(array.element) ? "" : ", integers") +
-                            "; those of " + first.name + " have shape " + shape_text(shape_) +
+                            "; the rows of " + first.name + " have shape " + shape_text(shape_) +
                             (floats ? "" : ", integers"),
-                        array.name, "files whose rows follow each other need rows of one kind");
+                        array.name, "files that are read one after the other need rows of the same shape and kind");
     }
     row_size_ = array.row_size();
-    if (row_size_ == 0) throw usage_error("has rows of shape " + shape_text(row) + ": they hold no number", array.name);
+    if (row_size_ == 0)
+      throw usage_error("has rows of shape " + shape_text(row) + ": they hold no numbers", array.name);
     starts_.push_back(starts_.back() + array.shape.front());
     parts_.push_back(part_of(std::move(array)));
   }
@@ -166,7 +167,7 @@ bool ArrayRows::copy_row(const Part& part, std::int64_t row, char* to) const {
   }
   bool fits = true;
   for (std::int64_t run = 0; run < runs; ++run) {
-    // The place of the run: its number, written in the extents between the first and the last.
+    // The run's number is its index in the extents between the first and the last, flattened.
     const char* at = from;
     std::int64_t left = run;
     for (std::size_t i = array.shape.size() - 1; i-- > 1;) {
@@ -191,8 +192,8 @@ at::Tensor ArrayRows::gather(const at::Tensor& indices) const {
     const auto number = static_cast<std::size_t>(after - starts_.begin()) - 1;
     const std::int64_t row = index[i] - starts_[number];
     if (!copy_row(parts_[number], row, to)) {
-      throw usage_error("row " + std::to_string(row) + " holds a number larger than int64 can have",
-                        parts_[number].array.name, "save it as int64, or as floats");
+      throw usage_error("row " + std::to_string(row) + " holds a number too large for int64", parts_[number].array.name,
+                        "save the array as int64 or as floats");
     }
   }
   return rows;

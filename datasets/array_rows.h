@@ -10,49 +10,49 @@
 
 namespace ddp::datasets {
 
-// How the numbers of arrays become those of a batch.
+// The conversion from the numbers of an array to the numbers of a batch.
 struct Conversion {
-  bool to_float = false;  // integers become float32, too; otherwise only floats do, and integers become int64
-  float scale = 1;        // what becomes float32 is multiplied by it
+  bool to_float = false;  // integers become float32; otherwise they become int64 (floats always become float32)
+  float scale = 1;        // factor of the numbers that become float32
 };
 
-// One input or one target: the rows of some arrays, one array after the other. They stay as they are in their files; a
-// gather reads and converts the rows that it is asked for, and no others.
+// One input or one target: the rows of several arrays, one array after the other. The numbers stay in their files as
+// they are; a gather reads and converts only the requested rows.
 class ArrayRows {
  public:
-  // Throws ddp::Error (usage) where the arrays do not fit together, and where their rows hold no numbers.
+  // Throws ddp::Error (usage) if the arrays do not fit together or their rows hold no numbers.
   ArrayRows(std::string name, std::vector<format::Array> parts, Conversion conversion);
 
   const std::string& name() const { return name_; }
-  // The files, as errors show them.
+  // The files, for messages.
   std::string shown() const;
   std::int64_t rows() const { return starts_.back(); }
-  // Of a row.
+  // The shape of a row.
   const std::vector<std::int64_t>& shape() const { return shape_; }
   // at::kFloat or at::kLong.
   at::ScalarType type() const { return type_; }
-  // The type of the numbers in the files, in NumPy's words: "uint8". Of several files: that of the first.
+  // The type of the numbers in the first file, as NumPy names it: "uint8".
   std::string stored_type() const { return format::name_of(parts_.front().array.element); }
-  // As they are in the files.
+  // The size of all rows in the files.
   std::int64_t bytes() const;
 
   // Returns the rows at `indices` (int64 [n], each in [0, rows())), [n, …], as a fresh contiguous tensor. Throws
-  // ddp::Error (usage) where an unsigned number does not fit into int64.
+  // ddp::Error (usage) if an unsigned number does not fit into int64.
   at::Tensor gather(const at::Tensor& indices) const;
-  // The same of the rows from `begin` up to `end`.
+  // Returns the rows from `begin` up to, but not including, `end`, like gather().
   at::Tensor range(std::int64_t begin, std::int64_t end) const;
 
  private:
-  // Converts `count` numbers that lie `stride` bytes apart. Returns false where one does not fit.
+  // Converts `count` numbers that lie `stride` bytes apart. Returns false if a number does not fit.
   using Convert = bool (*)(const char* from, std::int64_t stride, std::int64_t count, void* to, float scale);
 
-  // One of the arrays, and how its rows are read.
+  // One of the arrays, and the layout of its rows. A row consists of runs, whose numbers lie at equal distances.
   struct Part {
     format::Array array = {};
-    std::int64_t runs = 1;   // how many pieces of a row there are whose numbers have one distance
-    std::int64_t count = 1;  // numbers of a piece
+    std::int64_t runs = 1;   // runs of a row
+    std::int64_t count = 1;  // numbers of a run
     std::int64_t stride = 0;
-    bool as_it_is = false;  // the bytes of a row are those of the batch
+    bool as_it_is = false;  // a row has the same bytes in the file and in the batch
     Convert convert = nullptr;
   };
 
@@ -65,7 +65,7 @@ class ArrayRows {
   std::vector<std::int64_t> shape_;
   std::int64_t row_size_ = 1;
   std::vector<Part> parts_;
-  std::vector<std::int64_t> starts_ = {0};  // of each part, and the end of the last
+  std::vector<std::int64_t> starts_ = {0};  // the first row of each part, then the number of all rows
 };
 
 }  // namespace ddp::datasets

@@ -11,11 +11,11 @@
 namespace ddp::datasets {
 namespace {
 
-// Below that, a batch is fetched in less time than a thread takes to hand it over.
+// Bytes. Below this size, a gather takes less time than the hand-over from a loader thread.
 constexpr std::int64_t kSmall = 64 << 20;
-// Rows that are looked at together where all are.
+// Rows of a block in a pass over all rows.
 constexpr std::int64_t kRowsAtOnce = 1 << 16;
-constexpr std::int64_t kIgnored = -100;  // torch's ignore_index where none is given
+constexpr std::int64_t kIgnored = -100;  // the default of torch's ignore_index
 
 void require_same_rows(const ArrayRows& first, const ArrayRows& other) {
   if (first.rows() == other.rows()) return;
@@ -30,8 +30,8 @@ void refuse_negative(const ArrayRows& target, const at::Tensor& rows, std::int64
   if (places.numel() == 0) return;
   const auto row = places.select(0, 0).item<std::int64_t>();
   const auto value = rows[row].masked_select(bad[row]).select(0, 0).item<std::int64_t>();
-  throw usage_error("row " + std::to_string(begin + row) + " is of class " + std::to_string(value), target.shown(),
-                    "classes count from 0; -100 stands for a target that does not count");
+  throw usage_error("row " + std::to_string(begin + row) + " has class " + std::to_string(value), target.shown(),
+                    "classes count from 0; -100 marks a target that the loss ignores");
 }
 
 std::int64_t classes_of(const ArrayRows& target) {
@@ -110,11 +110,11 @@ void ArrayOptions::fields(config::Fields& f, const std::string& are, bool paths)
   };
   f(option("inputs", "in the model's order: "), inputs);
   f(option("targets", ""), targets);
-  f({.name = "scale", .doc = "inputs become float32 and are multiplied by it"}, scale);
+  f({.name = "scale", .doc = "factor of the inputs, which become float32"}, scale);
 }
 
 void NamedArrayOptions::fields(config::Fields& f) {
-  f(path_option("a file, a glob, or a list of these, whose rows follow each other"), path);
+  f(path_option("a file, a glob, or a list of these; their rows are concatenated"), path);
   arrays.fields(f, "the name of an array in the file, or a list of them", /*paths=*/false);
 }
 

@@ -16,16 +16,16 @@ namespace ddp::datasets {
 // Sample i is row i of each input and each target.
 class Arrays : public MapDataset {
  public:
-  // `held`: what MapDataset::held() returns. Throws ddp::Error (usage) where the numbers of rows differ.
+  // `held` is the result of MapDataset::held(). Throws ddp::Error (usage) if the numbers of rows differ.
   Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, NamedTensors held = {});
 
   std::int64_t size() const override { return inputs_.front().rows(); }
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
   bool in_memory() const override;
-  // Of one integer target of shape [n] or [n, 1]. Without targets, as for a prediction, there are none.
+  // Defined if the only target holds integers and has the shape [n] or [n, 1].
   at::Tensor classes() const override;
-  // "rows"; of one integer target "num_classes", the largest number plus one. Throws ddp::Error (usage) where a class
-  // is negative, but for -100, which cross_entropy leaves out.
+  // "rows", and, if the only target holds integers, "num_classes": the largest number plus one. Throws ddp::Error
+  // (usage) if a class is negative, except -100, which cross_entropy ignores.
   config::Value facts() const override;
   config::Value describe() const override;
   NamedTensors held() const override { return held_; }
@@ -36,7 +36,7 @@ class Arrays : public MapDataset {
   const NamedTensors held_;
 };
 
-// Options of all of them; `doc` of inputs and targets says what they name.
+// The options that these datasets share.
 struct ArrayOptions {
   config::Value inputs;
   config::Value targets;
@@ -45,26 +45,27 @@ struct ArrayOptions {
   Conversion of_inputs() const {
     return {.to_float = scale.has_value(), .scale = static_cast<float>(scale.value_or(1))};
   }
-  // None for a prediction. Throws ddp::Error (usage) where the option names nothing.
+  // Empty for a prediction. Throws ddp::Error (usage) if the option is empty.
   std::vector<std::string> target_names(Role role) const;
+  // `are` describes an element of `inputs` and `targets`; `paths`: the elements are paths.
   void fields(config::Fields& f, const std::string& are, bool paths);
 };
 
-// Options of a file that holds several arrays by name.
+// The options of files that hold several arrays by name.
 struct NamedArrayOptions {
   config::Value path;
   ArrayOptions arrays;
   void fields(config::Fields& f);
 };
 
-// Returns the array of a name in a file, the files being numbered.
+// Returns the array `name` of the file with the number `file`.
 using FindArray = std::function<format::Array(std::size_t file, const std::string& name)>;
 
-// Returns rows for each of these names: those of the first file, then those of the next.
+// Returns an ArrayRows for each name: the array's rows in the first file, then in the next file, ...
 std::vector<ArrayRows> named_rows(const std::vector<std::string>& names, std::size_t files, Conversion conversion,
                                   const FindArray& find);
 
-// Returns a name that is not in the list yet: of two files of one name the second becomes "x_2".
+// Returns `name`, or, if the list has it already, `name` with a number: "x_2".
 std::string unused_name(const std::string& name, const std::vector<ArrayRows>& taken);
 
 }  // namespace ddp::datasets

@@ -7,13 +7,13 @@
 
 namespace ddp::datasets {
 
-// Samples and what is to be predicted for them. Every tensor has one row a sample.
+// Samples and their targets. Every tensor has one row per sample.
 struct Batch {
-  NamedTensors inputs;   // [n, …] each, in the order in which the model takes them
+  NamedTensors inputs;   // [n, …] each, in the order of the model's inputs
   NamedTensors targets;  // [n, …] each, or class indices [n] (int64)
 
   Batch() = default;
-  // One input and one target, under these two names.
+  // One input, named "input", and one target, named "target".
   Batch(at::Tensor input, at::Tensor target) {
     inputs.emplace_back("input", std::move(input));
     targets.emplace_back("target", std::move(target));

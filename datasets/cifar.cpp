@@ -19,14 +19,14 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kSide = 32;
 constexpr std::int64_t kImageBytes = 3 * kSide * kSide;
 
-// One of the two data sets (https://www.cs.toronto.edu/~kriz/cifar.html). A file holds records: labels, a byte each,
-// then the red, green and blue pixels of an image.
+// One of the two data sets (https://www.cs.toronto.edu/~kriz/cifar.html). A file consists of records. A record holds
+// the labels, a byte each, then the red, green and blue pixels of an image.
 struct CifarKind {
-  const char* folder;  // that the archive unpacks to
+  const char* folder;  // the folder in the archive
   std::vector<const char*> train;
   const char* test;
-  const char* names;    // of the classes, a line each
-  std::int64_t labels;  // of a record; the last one is the class
+  const char* names;    // file of the classes' names, a line each
+  std::int64_t labels;  // labels of a record; the last one is the class
   std::int64_t num_classes;
 };
 
@@ -55,13 +55,13 @@ struct CifarOptions : ImageOptions {
   std::string path;
   bool train = true;
   void fields(config::Fields& f) {
-    f({.name = "path", .doc = "the folder of the binary version", .required = true, .path = true}, path);
-    f({.name = "train", .doc = "the training images; false: the test images"}, train);
+    f({.name = "path", .doc = "folder of the binary version", .required = true, .path = true}, path);
+    f({.name = "train", .doc = "use the training images; false: the test images"}, train);
     ImageOptions::fields(f);
   }
 };
 
-// The folder itself, or the one in it that the archive unpacks to.
+// Returns `path`, or the archive's folder in it.
 fs::path cifar_folder(const CifarKind& kind, const fs::path& path) {
   std::error_code none;
   const fs::path inner = path / kind.folder;
@@ -71,7 +71,7 @@ fs::path cifar_folder(const CifarKind& kind, const fs::path& path) {
 
 std::vector<fs::path> cifar_files(const CifarKind& kind, const CifarOptions& o) {
   std::error_code none;
-  if (fs::is_regular_file(o.path, none)) return {o.path};  // to predict from
+  if (fs::is_regular_file(o.path, none)) return {o.path};  // input of a prediction
   const fs::path folder = cifar_folder(kind, o.path);
   std::vector<fs::path> files;
   if (o.train) {
@@ -82,7 +82,7 @@ std::vector<fs::path> cifar_files(const CifarKind& kind, const CifarOptions& o) 
   for (const fs::path& file : files) {
     if (fs::is_regular_file(file, none)) continue;
     throw usage_error(
-        "there is no such file", file.string(),
+        "does not exist", file.string(),
         "dataset.path is the folder with the files of the binary version of CIFAR, such as " + std::string(kind.test));
   }
   return files;
@@ -99,9 +99,9 @@ CifarImages read_cifar(const CifarKind& kind, const std::vector<fs::path>& files
   for (const fs::path& file : files) {
     const auto bytes = static_cast<std::int64_t>(record::InputFile(file).size());
     if (bytes == 0 || bytes % record != 0) {
-      throw usage_error("has " + std::to_string(bytes) + " bytes, which are no whole number of records of " +
+      throw usage_error("has " + std::to_string(bytes) + " bytes, which is not a multiple of a record's " +
                             std::to_string(record) + " bytes",
-                        file.string(), "it is cut off, or not of this data set's binary version");
+                        file.string(), "the file is truncated, or not from the binary version of this data set");
     }
     count += bytes / record;
   }
@@ -127,7 +127,7 @@ CifarImages read_cifar(const CifarKind& kind, const std::vector<fs::path>& files
   throw usage_error(error.summary(), error.where(), error.remedy());
 }
 
-// The lines of the file of names, or numbers where there is no such file.
+// Returns the lines of the file of names, or numbers if the file does not exist or has another number of lines.
 std::vector<std::string> cifar_classes(const CifarKind& kind, const fs::path& path) {
   const fs::path file = cifar_folder(kind, path) / kind.names;
   std::error_code none;
@@ -160,12 +160,12 @@ std::unique_ptr<Dataset> make_cifar(const CifarKind& kind, const CifarOptions& o
 config::Value cifar_traits() { return {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "path"}}; }
 
 const bool cifar10_registered = registry().add<CifarOptions>(
-    "cifar10", "CIFAR-10's images of 32 x 32 pixels, 10 classes: the binary version",
+    "cifar10", "CIFAR-10, binary version: images of 32 x 32 pixels, 10 classes",
     [](const CifarOptions& o, const Context& context) { return make_cifar(cifar10_kind(), o, context); },
     cifar_traits());
 
 const bool cifar100_registered = registry().add<CifarOptions>(
-    "cifar100", "CIFAR-100's images of 32 x 32 pixels, 100 classes: the binary version",
+    "cifar100", "CIFAR-100, binary version: images of 32 x 32 pixels, 100 classes",
     [](const CifarOptions& o, const Context& context) { return make_cifar(cifar100_kind(), o, context); },
     cifar_traits());
 

@@ -11,34 +11,35 @@ namespace ddp::datasets {
 
 class Dataset;
 
-// A dataset trains, or measures during training, or measures once at the end, or gives rows to predict. Augmentation
-// belongs to training alone. For a prediction targets need not be in the files, and are not read.
+// The use of a dataset: training, evaluation during training (validation), evaluation at the end (test), or prediction.
+// Only training augments. A prediction does not read targets, and its files need not have any.
 enum class Role { train, validation, test, prediction };
 
-// The facts about a run that a dataset is built with. Paths in its options are absolute already.
+// The facts about a run that a dataset is built with. Paths in the dataset's options are absolute.
 struct Context {
   Role role = Role::train;
-  // The loss of the run. It decides what targets are: classes (cross_entropy, nll), 0 or 1 (bce_with_logits), numbers.
+  // The loss of the run. It decides the kind of the targets: classes (cross_entropy, nll), 0 or 1 (bce_with_logits), or
+  // numbers.
   std::string loss = {};
-  // The result of the fit on the training data (Dataset::preprocessing), which validation, test and prediction use;
-  // null: this dataset fits it.
+  // The preprocessing fitted on the training data (Dataset::preprocessing), for validation, test and prediction. Null:
+  // this dataset fits it.
   config::Value preprocessing = nullptr;
-  // The shares that a dataset which splits itself (its trait {"splits_itself", true}) holds out: its training part ends
-  // before both, its test part lies behind the validation part.
+  // The shares that a dataset with the trait {"splits_itself", true} holds out. The order is: training part, validation
+  // part, test part.
   double validation_share = 0;
   double test_share = 0;
-  // The tensors that a dataset of these options and this role keeps in memory (Dataset::held). One process of this
-  // machine prepared them; all ranks map them. Empty: the dataset reads its own files.
+  // The tensors that a dataset with these options and this role keeps in memory (Dataset::held). One process of this
+  // node prepared them, and all ranks map them. Empty: the dataset reads its files.
   NamedTensors held = {};
-  // The training dataset of the same options, where this role has another part of what that one has read (a dataset
-  // that splits itself). Null: the dataset reads its own files.
+  // The training dataset with the same options, if the dataset splits itself: this role uses another part of the data
+  // that the training dataset has read. Null: the dataset reads its files.
   std::shared_ptr<const Dataset> trained = nullptr;
-  // The option `transforms` of a set to measure on was given for it. Otherwise the set has the training's, in which
-  // random transforms are left out or replaced.
+  // The option `transforms` was given for this validation or test set. Otherwise the set uses the training's
+  // transforms, without the random ones or with their replacements.
   bool own_transforms = false;
   int rank = 0;
   int world_size = 1;
-  std::uint64_t seed = 0;  // of the run: random augmentation and sampling draw from Draws with it
+  std::uint64_t seed = 0;  // the run's seed; the key of Draws for augmentation and sampling
 };
 
 }  // namespace ddp::datasets

@@ -12,13 +12,13 @@ struct CountingOptions {
   std::int64_t features = 32;
   std::int64_t classes = 10;
   void fields(config::Fields& f) {
-    f({.name = "size", .doc = "samples", .range = config::at_least(1)}, size);
+    f({.name = "size", .doc = "number of samples", .range = config::at_least(1)}, size);
     f({.name = "features", .doc = "values of a sample", .range = config::at_least(1)}, features);
-    f({.name = "classes", .doc = "classes", .range = config::at_least(1)}, classes);
+    f({.name = "classes", .doc = "number of classes", .range = config::at_least(1)}, classes);
   }
 };
 
-// Sample i is its own number, so none is kept: a batch is made when it is asked for.
+// Sample i consists of the number i, so no samples are stored: gather() computes the batch.
 class Counting : public MapDataset {
  public:
   explicit Counting(const CountingOptions& o) : o_(o) {}

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kPixels = 64;
 constexpr std::size_t kLargestFile = 64u << 20;
 
-// Their pixels are the features of a sample.
+// Samples with 64 features, the pixels of an image.
 class Digits final : public InMemory {
  public:
   using InMemory::InMemory;
@@ -28,13 +28,13 @@ struct DigitsOptions {
   std::string path;
   void fields(config::Fields& f) {
     f({.name = "path",
-       .doc = "digits.csv.gz; default: what the set-up fetched, or scikit-learn beside ddp-exp",
+       .doc = "digits.csv.gz; default: the file that the set-up fetched, or the file of an installed scikit-learn",
        .path = true},
       path);
   }
 };
 
-// The file that scripts/ddp-exp fetched, and that of a scikit-learn that pip installed beside this program.
+// The file that scripts/ddp-exp fetched, and the file of a scikit-learn that pip installed beside this program.
 constexpr const char* kFetched = "data/digits.csv.gz";
 constexpr const char* kBeside = "sklearn/datasets/data/digits.csv.gz";
 
@@ -51,28 +51,28 @@ std::string default_path() {
 std::string digits_remedy() {
   const std::string get = in_checkout()
                               ? "fetch it: " + setup_command("--setup-only")
-                              : "install scikit-learn, which holds it, beside ddp-exp: pip install scikit-learn";
-  return get + "; or give its place: dataset.path";
+                              : "install scikit-learn, which contains it, beside ddp-exp: pip install scikit-learn";
+  return get + "; or set dataset.path";
 }
 
 std::string unzip(const std::string& path) {
-  // Who opens a pipe waits.
+  // gzopen() would block on a pipe.
   std::error_code none;
   gzFile file = std::filesystem::is_regular_file(path, none) ? gzopen(path.c_str(), "rb") : nullptr;
   if (file == nullptr) {
-    throw usage_error("the digits dataset is not there", path, digits_remedy());
+    throw usage_error("the digits dataset is missing", path, digits_remedy());
   }
   std::string text;
   char piece[1 << 16];
   int read = 0;
   while ((read = gzread(file, piece, sizeof piece)) > 0 && text.size() < kLargestFile) text.append(piece, read);
-  // A file that is cut off ends like a whole one: gzclose alone tells.
+  // Only gzclose reports that a file is truncated.
   const bool whole = gzclose(file) == Z_OK;
   if (read != 0 || !whole) throw usage_error("is damaged, or too large for the digits dataset", path);
   return text;
 }
 
-// Lines of 64 pixel values 0..16 and the class 0..9, between commas.
+// Reads lines of 64 pixel values 0..16 and a class 0..9, separated by commas.
 std::unique_ptr<Dataset> parse(const std::string& text, const std::string& path) {
   std::vector<double> values;
   const char* next = text.data();

@@ -10,15 +10,16 @@
 
 namespace ddp::datasets {
 
-// Random numbers that belong to one sample in one epoch, or at one place of a run: Philox4x32-10 (Salmon et al. 2011),
-// keyed by the seed, with epoch or place and sample in its counter. They are the same on any rank, in any thread, and
-// after a resume at any step. The global generator stays as it is.
+// The random numbers of one sample in one epoch, or at one place of a run: Philox4x32-10 (Salmon et al. 2011), keyed by
+// the seed, with the epoch or place and the sample in its counter. The numbers are the same on every rank, in every
+// thread, and after a resume at any step. The global generator is not used.
 class Draws {
  public:
   // `epoch` is below 2^32.
   Draws(std::uint64_t seed, std::int64_t epoch, std::int64_t sample)
       : philox_(seed, static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(epoch) << 32) {}
-  // `sample`, of the micro-batch, is below 2^24. No place has the numbers of an epoch: those have no highest bit.
+  // `sample` is the index in the micro-batch, below 2^24. The highest bit separates places from epochs, so that they
+  // never share numbers.
   Draws(std::uint64_t seed, const Place& place, std::int64_t sample)
       : philox_(seed,
                 std::uint64_t{1} << 63 | static_cast<std::uint64_t>(place.micro_batch) << 40 |
@@ -27,11 +28,11 @@ class Draws {
 
   // Returns 32 random bits.
   std::uint32_t bits() { return philox_(); }
-  // Returns a number of [0, 1), with 53 random bits.
+  // Returns a number in [0, 1), with 53 random bits.
   double uniform() { return static_cast<double>(bits64() >> 11) * 0x1p-53; }
-  // Returns a whole number of [0, n), n at least 1; each is equally likely.
+  // Returns an integer in [0, n) with equal probabilities; n is at least 1.
   std::uint64_t below(std::uint64_t n) {
-    const std::uint64_t unfair = (0 - n) % n;  // 2^64 mod n: with these, some remainders would be likelier
+    const std::uint64_t unfair = (0 - n) % n;  // 2^64 mod n; draws below it would favour some remainders
     for (;;) {
       const std::uint64_t drawn = bits64();
       if (drawn >= unfair) return drawn % n;

@@ -18,7 +18,7 @@ std::vector<std::string> one_or_more(const config::Value& option, const std::str
   std::vector<std::string> texts;
   if (option.is_string()) texts.push_back(option.get<std::string>());
   if (option.is_array()) texts = option.get<std::vector<std::string>>();
-  if (texts.empty()) throw usage_error("names nothing", key, "give one, or a list");
+  if (texts.empty()) throw usage_error("is empty", key, "give a name or a list of names");
   return texts;
 }
 
@@ -26,7 +26,7 @@ std::vector<std::filesystem::path> files_of(const config::Value& option, const s
   std::vector<std::filesystem::path> files;
   for (const std::string& path : one_or_more(option, key)) {
     const auto matches = matching_paths(path);
-    if (matches.empty()) throw usage_error("no file matches it", path, "see " + key);
+    if (matches.empty()) throw usage_error("matches no file", path, "see " + key);
     files.insert(files.end(), matches.begin(), matches.end());
   }
   return files;

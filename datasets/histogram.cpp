@@ -17,7 +17,7 @@ void Histogram::add(double number) {
     return;
   }
   if (bins_.empty()) bins_.resize(least_ < greatest_ ? kBins : 1);
-  // Halves, because the whole range may be no finite number.
+  // Halves, because the whole range may overflow.
   const double share = least_ < greatest_ ? (number / 2 - least_ / 2) / (greatest_ / 2 - least_ / 2) : 0;
   const auto bin = static_cast<std::size_t>(share * static_cast<double>(bins_.size()));
   ++bins_[std::min(bin, bins_.size() - 1)];

@@ -8,8 +8,8 @@
 
 namespace ddp::datasets {
 
-// Counts numbers in kBins bins of equal width. All numbers go through widen() first, then all through add(): their
-// range is that of the bins. Numbers that are not finite are counted apart.
+// Counts numbers in kBins bins of equal width. All numbers pass through widen() first, which finds the range of the
+// bins, and then through add(). Numbers that are not finite are counted separately.
 class Histogram {
  public:
   static constexpr std::size_t kBins = 20;
@@ -17,8 +17,8 @@ class Histogram {
   void widen(double number);
   void add(double number);
 
-  // {"least": 0.1, "greatest": 7.9, "bins": [3, 0, …], "not_finite": 0}. Without a finite number "bins" is empty, and
-  // both ends are null. Where all numbers are one there is one bin.
+  // {"least": 0.1, "greatest": 7.9, "bins": [3, 0, …], "not_finite": 0}. Without finite numbers, "bins" is empty and
+  // both ends are null. If all numbers are equal, "bins" has one element.
   config::Value to_json() const;
 
  private:

@@ -14,12 +14,12 @@ struct IdxOptions : ImageOptions {
   std::string labels;
   void fields(config::Fields& f) {
     f({.name = "images",
-       .doc = "a file of 8-bit images in MNIST's format: train-images-idx3-ubyte, .gz or not",
+       .doc = "file of 8-bit images in MNIST's format: train-images-idx3-ubyte, also as .gz",
        .required = true,
        .path = true},
       images);
     f({.name = "labels",
-       .doc = "the file of their classes: train-labels-idx1-ubyte, .gz or not",
+       .doc = "file of their classes: train-labels-idx1-ubyte, also as .gz",
        .required = true,
        .path = true},
       labels);
@@ -32,8 +32,8 @@ at::Tensor read_idx_images(const std::string& file) {
   at::Tensor images = format::read_idx(file);
   if (images.dim() == 3) images = images.unsqueeze(1);
   if (images.dim() != 4 || (images.size(1) != 1 && images.size(1) != 3)) {
-    throw usage_error("holds numbers of shape " + c10::str(images.sizes()) + ", which are no images", file,
-                      "images have the shape [n, height, width], or [n, 3, height, width]");
+    throw usage_error("holds numbers of shape " + c10::str(images.sizes()) + ", not images", file,
+                      "images have the shape [n, height, width] or [n, 3, height, width]");
   }
   if (images.numel() == 0) throw usage_error("holds no image", file);
   return images;
@@ -43,7 +43,7 @@ at::Tensor read_idx_images(const std::string& file) {
 at::Tensor read_idx_labels(const std::string& file, const std::string& images, std::int64_t count) {
   const at::Tensor labels = format::read_idx(file);
   if (labels.dim() != 1) {
-    throw usage_error("holds numbers of shape " + c10::str(labels.sizes()) + ", which are no labels", file,
+    throw usage_error("holds numbers of shape " + c10::str(labels.sizes()) + ", not labels", file,
                       "labels have the shape [n]");
   }
   if (labels.size(0) != count) {
@@ -74,7 +74,7 @@ std::unique_ptr<Dataset> make_idx(const IdxOptions& o, const Context& context) {
 }
 
 const bool idx_registered =
-    registry().add<IdxOptions>("idx", "images of 8 bits in the format of MNIST's files", make_idx,
+    registry().add<IdxOptions>("idx", "8-bit images in the format of MNIST's files", make_idx,
                                {{"loss", "cross_entropy"}, {"held", true}, {"predicts_from", "images"}});
 
 }  // namespace

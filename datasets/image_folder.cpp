@@ -21,7 +21,7 @@ struct ImageFolderOptions : ImageOptions {
   OnBadOption on_bad;
   void fields(config::Fields& f) {
     f({.name = "path",
-       .doc = "a folder with one folder a class; to predict, a folder of images, or images",
+       .doc = "folder with one folder per class; for a prediction, a folder of images, or images",
        .required = true,
        .path = true,
        .types = {config::Type::text, config::Type::list},
@@ -32,7 +32,7 @@ struct ImageFolderOptions : ImageOptions {
   }
 };
 
-// The numbers that the classes of a folder have in the training.
+// Returns the numbers of a folder's classes in the training data.
 std::vector<std::int64_t> numbers_of(const std::vector<std::string>& classes, const std::vector<std::string>& trained,
                                      const fs::path& folder) {
   std::vector<std::int64_t> numbers;
@@ -47,14 +47,14 @@ std::vector<std::int64_t> numbers_of(const std::vector<std::string>& classes, co
   return numbers;
 }
 
-// The folder of training or measurement: there is exactly one.
+// Returns the folder of a training or evaluation dataset: exactly one.
 fs::path class_folder(const config::Value& path) {
   const std::vector<std::string> given = one_or_more(path, "dataset.path");
   std::error_code none;
   if (given.size() == 1 && fs::is_directory(given.front(), none)) return given.front();
   const bool is_there = fs::exists(given.front(), none);
-  throw usage_error(is_there ? "is no folder" : "there is no such folder", given.front(),
-                    "dataset.path is one folder, with one folder a class in it");
+  throw usage_error(is_there ? "is not a folder" : "does not exist", given.front(),
+                    "dataset.path is one folder, which contains one folder per class");
 }
 
 FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> classes) {
@@ -72,7 +72,7 @@ FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> cl
           .classes = std::move(classes)};
 }
 
-// A prediction's images: files, and those of folders.
+// Returns the images of a prediction: files, and the images of folders.
 FileList listed_images(const ImageFolderOptions& o, std::vector<std::string> classes) {
   std::vector<std::string> files;
   for (const fs::path& path : files_of(o.path, "dataset.path")) {
@@ -101,7 +101,7 @@ std::unique_ptr<Dataset> make_image_folder(const ImageFolderOptions& o, const Co
 }
 
 const bool image_folder_registered = registry().add<ImageFolderOptions>(
-    "image_folder", "JPEG, PNG and WebP files in one folder a class", make_image_folder,
+    "image_folder", "JPEG, PNG and WebP files in one folder per class", make_image_folder,
     {{"loss", "cross_entropy"}, {"held", true}, {"library", "images"}, {"predicts_from", "path"}});
 
 }  // namespace

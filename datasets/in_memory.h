@@ -10,13 +10,13 @@
 
 namespace ddp::datasets {
 
-// Contiguous tensors [n, …] that hold all samples.
+// A dataset of contiguous tensors [n, …], which hold all samples.
 class InMemory : public MapDataset {
  public:
   InMemory(NamedTensors inputs, NamedTensors targets) : inputs_(std::move(inputs)), targets_(std::move(targets)) {}
   InMemory(at::Tensor input, at::Tensor target)
       : InMemory(NamedTensors{{"input", std::move(input)}}, NamedTensors{{"target", std::move(target)}}) {}
-  // Takes what held() of a dataset like this one returned.
+  // Makes a dataset from the result of held() of another one.
   explicit InMemory(const NamedTensors& held) {
     for (const auto& [name, tensor] : held) {
       if (name.starts_with(kInputs)) inputs_.emplace_back(name.substr(std::char_traits<char>::length(kInputs)), tensor);
@@ -33,7 +33,7 @@ class InMemory : public MapDataset {
     return {rows_of(inputs_, indices), rows_of(targets_, indices)};
   }
 
-  // The only target where it is one class a sample.
+  // The only target, if it is one class per sample.
   at::Tensor classes() const override {
     if (targets_.size() != 1) return {};
     const at::Tensor& target = targets_.front().second;

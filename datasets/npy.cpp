@@ -32,7 +32,7 @@ std::unique_ptr<Dataset> make_npy(const NpyOptions& o, const Context& context) {
 }
 
 const bool npy_registered = registry().add<NpyOptions>(
-    "npy", "NumPy's arrays in files of their own: row i of each is sample i", make_npy, {{"predicts_from", "inputs"}});
+    "npy", "NumPy arrays, a file each: sample i is row i of each array", make_npy, {{"predicts_from", "inputs"}});
 
 }  // namespace
 }  // namespace ddp::datasets

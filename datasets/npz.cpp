@@ -10,11 +10,11 @@
 namespace ddp::datasets {
 namespace {
 
-// The held tensors include the number of unpacked arrays, because an archive of stored arrays has none.
+// The name of a held tensor with the number of unpacked arrays. It keeps held() from being empty if none is unpacked.
 constexpr const char* kInflated = "inflated";
 
-// The archives of a dataset. What is deflated is unpacked once for all ranks of a machine, or taken from what another
-// process unpacked.
+// The archives of a dataset. One process unpacks the deflated arrays for all ranks of a node; the others take them from
+// the held tensors.
 class Archives {
  public:
   Archives(const std::vector<std::filesystem::path>& files, NamedTensors held) : inflated_(std::move(held)) {
@@ -32,7 +32,7 @@ class Archives {
     return archive.from_inflated(name, inflated_.back().second);
   }
 
-  // To be held for the other ranks.
+  // The tensors to hold for the other ranks.
   NamedTensors held() const {
     NamedTensors held = inflated_;
     held.emplace_back(kInflated, at::full({1}, static_cast<std::int64_t>(inflated_.size()), at::kLong));
@@ -56,7 +56,7 @@ std::unique_ptr<Dataset> make_npz(const NamedArrayOptions& o, const Context& con
 }
 
 const bool npz_registered =
-    registry().add<NamedArrayOptions>("npz", "arrays by name in an archive of NumPy's: row i of each is sample i",
+    registry().add<NamedArrayOptions>("npz", "named arrays in a NumPy archive: sample i is row i of each array",
                                       make_npz, {{"held", true}, {"predicts_from", "path"}});
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace ddp::datasets {
 
-// A micro-batch of a rank.
+// The place of a micro-batch in a run.
 struct Place {
   std::int64_t step = 0;         // of the run, below 2^32
   std::int64_t micro_batch = 0;  // of the step, below 2^23

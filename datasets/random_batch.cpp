@@ -14,7 +14,7 @@ struct RandomBatchOptions {
     f({.name = "inputs", .doc = "values of a sample", .range = config::at_least(1)}, inputs);
     f({.name = "targets", .doc = "values to predict", .range = config::at_least(1)}, targets);
     f({.name = "keep",
-       .doc = "so many samples are drawn at the start, and every batch is of them; 0: each batch is drawn anew",
+       .doc = "number of samples drawn at the start, which every batch repeats; 0: each batch draws new samples",
        .range = config::at_least(0)},
       keep);
   }
@@ -46,7 +46,7 @@ class RandomBatch : public DrawnDataset {
 };
 
 const bool random_batch_registered = registry().add<RandomBatchOptions>(
-    "random_batch", "the DDP tutorial's random batches: randn(batch, inputs), randn(batch, targets) each time",
+    "random_batch", "the DDP tutorial's random batches: each is randn(batch, inputs), randn(batch, targets)",
     [](const RandomBatchOptions& o, const Context&) -> std::unique_ptr<Dataset> {
       return std::make_unique<RandomBatch>(o);
     },

@@ -7,7 +7,7 @@
 namespace ddp::datasets {
 namespace {
 
-// Nothing was started yet where a data file is refused.
+// Turns every error of a data file into a usage error: no training has started yet.
 NamedTensors tensors_in(const std::filesystem::path& file) try {
   return format::map_safetensors(file);
 } catch (const Error& error) {
@@ -38,7 +38,7 @@ std::unique_ptr<Dataset> make_safetensors(const NamedArrayOptions& o, const Cont
 }
 
 const bool safetensors_registered =
-    registry().add<NamedArrayOptions>("safetensors", "tensors by name in a safetensors file: row i of each is sample i",
+    registry().add<NamedArrayOptions>("safetensors", "named tensors in safetensors files: sample i is row i of each",
                                       make_safetensors, {{"predicts_from", "path"}});
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLongestTarget = 64;  // of a text that is a number, in bytes
+constexpr std::int64_t kLongestTarget = 64;  // bytes of a class as text
 constexpr std::int64_t kMostTarClasses = 1'000'000;
 
 struct TarOptions : ImageOptions {
@@ -29,19 +29,19 @@ struct TarOptions : ImageOptions {
   std::string target = "cls";
   OnBadOption on_bad;
   void fields(config::Fields& f) {
-    f(path_option("a shard, a glob, or a list of these: .tar, not compressed"), path);
-    f({.name = "image", .doc = "how the name of a sample's image ends, best first"}, image);
-    f({.name = "target", .doc = "how the name of its class ends, a whole number in digits"}, target);
+    f(path_option("shard (.tar, not compressed), a glob, or a list of these"), path);
+    f({.name = "image", .doc = "endings of the name of a sample's image, in the order of preference"}, image);
+    f({.name = "target", .doc = "endings of the name of its class, which is a whole number in digits"}, target);
     ImageOptions::fields(f);
     on_bad.fields(f);
   }
 };
 
-// Samples of shards. Their columns are tensors, which ranks share.
+// The samples of all shards, as columns. The columns are tensors, which ranks can share.
 struct ShardSamples {
   NameList shards;
   NameList names;     // of the images' members
-  at::Tensor places;  // int64 [n, 3]: the shard, where the image begins, its bytes
+  at::Tensor places;  // int64 [n, 3]: number of the shard, offset of the image, size of the image
   at::Tensor targets;
   std::vector<std::string> classes;
 };
@@ -93,7 +93,7 @@ std::vector<std::string> field_names(const std::string& option, const char* key)
   for (std::string name; std::getline(text, name, ';');) {
     if (!name.empty()) names.push_back(name);
   }
-  if (names.empty()) throw usage_error("names nothing", key);
+  if (names.empty()) throw usage_error("is empty", key);
   return names;
 }
 
@@ -110,11 +110,11 @@ std::int64_t read_target(const record::InputFile& shard, const TarSample& sample
       target < kMostTarClasses) {
     return target;
   }
-  throw usage_error("the class of the sample with " + sample.name + " is no whole number in digits below a million",
-                    shown, "see dataset.target");
+  throw usage_error("the class of the sample with " + sample.name + " is not a whole number below a million", shown,
+                    "see dataset.target");
 }
 
-// A column of each sample of all shards, while they are listed.
+// The columns of all shards' samples during the listing.
 struct Columns {
   std::vector<std::string> names;
   std::vector<std::int64_t> places;
@@ -147,7 +147,7 @@ ShardSamples listed_shards(const TarOptions& o, const Context& context) {
   }
   if (columns.names.empty()) {
     throw usage_error("holds no image", files_in_words(shards),
-                      "a sample is a member such as 000017.jpg, and 000017.cls, its class");
+                      "a sample consists of members such as 000017.jpg and 000017.cls, its class");
   }
   ShardSamples samples{.shards = NameList(shard_names),
                        .names = NameList(columns.names),

@@ -15,7 +15,7 @@ using torch::nn::AnyModule;
 struct GeluOptions {
   std::string approximate = "none";
   void fields(config::Fields& f) {
-    f({.name = "approximate", .doc = "tanh: an approximation", .choices = {"none", "tanh"}}, approximate);
+    f({.name = "approximate", .doc = "\"tanh\": a faster approximation", .choices = {"none", "tanh"}}, approximate);
   }
 };
 
@@ -26,15 +26,15 @@ struct LeakyReluOptions {
 
 struct EluOptions {
   double alpha = 1;
-  void fields(config::Fields& f) { f({.name = "alpha", .doc = "minus the limit below 0"}, alpha); }
+  void fields(config::Fields& f) { f({.name = "alpha", .doc = "-alpha is the limit for small x"}, alpha); }
 };
 
 struct SoftmaxOptions {
   std::int64_t dim = -1;
-  void fields(config::Fields& f) { f({.name = "dim", .doc = "the dimension that adds up to 1"}, dim); }
+  void fields(config::Fields& f) { f({.name = "dim", .doc = "dimension whose values add up to 1"}, dim); }
 };
 
-// The trait of a layer that `activation` options can name too: its name there.
+// The trait of a layer that `activation` options can name. Its value is the name in these options.
 constexpr const char* kOptionName = "activation";
 
 config::Value option_named(const char* option_name) { return {{kOptionName, option_name}}; }
@@ -55,7 +55,7 @@ const bool silu_registered =
     layers().add<NoOptions>("SiLU", "x * sigmoid(x)", plain<torch::nn::SiLU>, option_named("silu"));
 
 const bool gelu_registered = layers().add<GeluOptions>(
-    "GELU", "x * the normal distribution's share below x",
+    "GELU", "x * Phi(x), with the normal distribution's Phi",
     [](const GeluOptions& o) {
       return AnyModule(torch::nn::GELU(torch::nn::GELUOptions().approximate(o.approximate)));
     },
@@ -96,7 +96,7 @@ AnyModule make_activation(const std::string& name) {
   for (const auto& layer : layers().names()) {
     if (layers().traits(layer).value(kOptionName, "") == name) return layers().build(layer, config::Value::object());
   }
-  throw usage_error("there is no activation \"" + name + "\"");
+  throw usage_error("unknown activation \"" + name + "\"");
 }
 
 }  // namespace ddp::models

@@ -8,10 +8,10 @@
 
 namespace ddp::models {
 
-// The names that `activation` options take, sorted: relu, tanh, … of those layers whose registration says so.
+// Returns the names that `activation` options take, sorted: relu, tanh, …. A layer's registration defines its name.
 std::vector<std::string> activation_names();
 
-// The module of that name, with PyTorch's defaults. Throws ddp::Error (usage) for another name.
+// Makes the module of that name, with PyTorch's defaults. Throws ddp::Error (usage) for an unknown name.
 torch::nn::AnyModule make_activation(const std::string& name);
 
 }  // namespace ddp::models

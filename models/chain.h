@@ -8,10 +8,10 @@
 
 namespace ddp::models {
 
-// torch.nn.Sequential: modules one after the other, named "0", "1", …. (torch::nn::Sequential's own forward
-// is a template, which AnyModule cannot hold.)
+// torch.nn.Sequential: modules one after the other, named "0", "1", …. It replaces torch::nn::Sequential, because
+// AnyModule cannot hold a module whose forward is a template.
 struct ChainImpl : torch::nn::Cloneable<ChainImpl> {
-  // clone() copies the layers themselves, as torch::nn::Sequential's does.
+  // Does nothing, because clone() copies the layers, as in torch::nn::Sequential.
   void reset() override {}
   std::shared_ptr<torch::nn::Module> clone(const std::optional<c10::Device>& device = {}) const override {
     auto copy = std::make_shared<ChainImpl>();

@@ -16,7 +16,7 @@
 #include "model/call.h"
 #include "models/model.h"
 
-// A model that was written in Python and saved once with torch.export. Its graph is run here, call by call.
+// A model that was written in Python and saved with torch.export. This file runs its graph, call by call.
 namespace ddp::models {
 namespace {
 
@@ -26,40 +26,40 @@ struct ExportedOptions {
   std::string path;
   std::string eval;
   void fields(config::Fields& f) {
-    f({.name = "path", .doc = "the file that torch.export.save wrote of model.train()", .required = true, .path = true},
+    f({.name = "path", .doc = "file that torch.export.save wrote for model.train()", .required = true, .path = true},
       path);
     f({.name = "eval",
-       .doc = "the file of model.eval(), for a model that evaluates in another way than its switched graph; "
-              "python/export_model.py tells whether there is need of it",
+       .doc = "file of model.eval(), for a model whose evaluation differs from the switched graph of model.train(); "
+              "python/export_model.py writes it if needed",
        .path = true},
       eval);
   }
 };
 
-// A module that only holds tensors and modules, under the names that Python gave them.
+// A module that only holds tensors and modules, under their Python names.
 struct ExportedPart : torch::nn::Module {
-  // Returns the module of this name in this one, which is added where it is missing.
+  // Returns the submodule of this name; adds it if it is missing.
   std::shared_ptr<torch::nn::Module> part(const std::string& name) {
     auto& known = parts[name];
     if (known == nullptr) known = register_module(name, std::make_shared<ExportedPart>());
     return known;
   }
 
-  // data_parallel calls it. The calls of the graph are bound to the tensors of one device.
+  // Called by data_parallel. Fails because the calls of the graph are bound to the tensors of one device.
   std::shared_ptr<torch::nn::Module> clone(const std::optional<c10::Device>&) const override {
-    throw usage_error("a model written in Python is on one device of its rank, and cannot be copied onto several",
-                      "parallel", "use parallel = \"ddp\" with a rank for each device");
+    throw usage_error("a model written in Python cannot be copied onto several devices of a rank", "parallel",
+                      "use parallel = \"ddp\" with a rank for each device");
   }
 
   std::map<std::string, std::shared_ptr<ExportedPart>> parts;
 };
 
-// Checks the inputs of a batch against the shapes for which a model was exported.
+// Checks the inputs of a batch against the shapes of the export.
 class ShapeCheck {
  public:
   ShapeCheck(const Program& program) : inputs_(program.inputs), file_(program.file) {}
 
-  // A batch is the first extent of each input.
+  // The size of a batch is the first extent of each input.
   model::BatchSizes batch_sizes() const {
     model::BatchSizes sizes;
     for (const Program::Input& input : inputs_) {
@@ -73,7 +73,7 @@ class ShapeCheck {
 
   void require(const std::vector<at::Tensor>& given) {
     if (given.size() != inputs_.size()) {
-      throw usage_error("the model takes " + std::to_string(inputs_.size()) + " inputs, and the dataset gives " +
+      throw usage_error("the model takes " + std::to_string(inputs_.size()) + " inputs, but the dataset gives " +
                             std::to_string(given.size()),
                         file_, "name the dataset's inputs in the order of forward's arguments");
     }
@@ -112,18 +112,16 @@ class ShapeCheck {
         shape += "any";
       }
     }
-    throw usage_error("the model was exported for an input" +
-                          (input.name.empty() ? "" : " " + config::in_quotes(input.name)) + " of shape [" + shape +
-                          "] and type " + c10::toString(input.type) + ", and the dataset gives " +
-                          c10::str(given.sizes()) + " of type " + c10::toString(given.scalar_type()),
-                      file_,
-                      "export it with dynamic_shapes=({0: torch.export.Dim(\"batch\")},) and inputs like those of the "
-                      "dataset");
+    throw usage_error(
+        "the model was exported for an input" + (input.name.empty() ? "" : " " + config::in_quotes(input.name)) +
+            " of shape [" + shape + "] and type " + c10::toString(input.type) + ", but the dataset gives " +
+            c10::str(given.sizes()) + " of type " + c10::toString(given.scalar_type()),
+        file_, "export it with dynamic_shapes=({0: torch.export.Dim(\"batch\")},) and inputs like the dataset's");
   }
 
   const std::vector<Program::Input> inputs_;
   const std::string file_;
-  std::vector<std::pair<const std::string*, std::int64_t>> symbols_;  // values in the batch at hand
+  std::vector<std::pair<const std::string*, std::int64_t>> symbols_;  // values in the current batch
 };
 
 struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
@@ -156,7 +154,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
     return graph::Executor(graph::resolve(program, {.device = device}, tensors_));
   }
 
-  // "layers.0.weight" is the tensor "weight" of the module "0" of the module "layers".
+  // "layers.0.weight" is the tensor "weight" in the module "0" in the module "layers".
   void add(const Program::Bound& bound) try {
     torch::nn::Module* owner = this;
     std::size_t begin = 0;
@@ -180,7 +178,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
       return graph::Executor(graph::resolve(trained, {.evaluates = true, .device = device}, tensors_));
     }
     const Program own = graph::read_program(options.eval);
-    // Its weights are those that train; its constants are its own.
+    // The evaluation uses the trained weights, but the constants of its own file.
     std::map<std::string, at::Tensor> tensors = tensors_;
     for (const Program::Bound& bound : own.bound) {
       if (bound.role == Program::Bound::Role::constant) tensors[bound.name] = bound.tensor.to(device);
@@ -195,7 +193,7 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
 };
 
 const bool exported_registered = registry().add<ExportedOptions>(
-    "exported", "a model written in Python: the file that torch.export.save wrote of it",
+    "exported", "a model written in Python and saved with torch.export.save",
     [](const ExportedOptions& o, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<Exported>(o, placement.devices.front()));
     },

@@ -22,8 +22,8 @@
 #include "model/next_token.h"
 #include "models/model.h"
 
-// GPT-2 as nanoGPT builds it (https://github.com/karpathy/nanoGPT, model.py): its parameters' names, its initial
-// weights from the same draws, its output for every place of a block.
+// GPT-2 as nanoGPT builds it (https://github.com/karpathy/nanoGPT, model.py): the same names of parameters, the same
+// draws for the initial weights, and the output for every place of a block.
 namespace ddp::models {
 namespace {
 
@@ -40,25 +40,26 @@ struct GptOptions {
   bool bias = true;
   void fields(config::Fields& f) {
     const config::Range count = config::between(1, 1 << 30);
-    f({.name = "n_layer", .doc = "blocks of attention and MLP", .range = count, .required = true}, n_layer);
-    f({.name = "n_head", .doc = "heads of an attention; they divide n_embd", .range = count, .required = true}, n_head);
+    f({.name = "n_layer", .doc = "number of blocks of attention and MLP", .range = count, .required = true}, n_layer);
+    f({.name = "n_head", .doc = "heads of an attention; a divisor of n_embd", .range = count, .required = true},
+      n_head);
     f({.name = "n_embd", .doc = "values of a token inside the model", .range = count, .required = true}, n_embd);
     f({.name = "block_size",
-       .doc = "the most tokens of a sample; default: those of the data's samples",
+       .doc = "largest number of tokens in a sample; default: taken from the data",
        .range = count,
        .from_data = "block_size"},
       block_size);
     f({.name = "vocab_size",
-       .doc = "tokens that there are; default: those of the data",
+       .doc = "number of different tokens; default: taken from the data",
        .range = count,
        .from_data = "vocab_size"},
       vocab_size);
-    f({.name = "dropout", .doc = "share of values dropped", .range = config::from_below(0, 1)}, dropout);
-    f({.name = "bias", .doc = "in linear layers and layer norms, as GPT-2 has it"}, bias);
+    f({.name = "dropout", .doc = "share of values to drop", .range = config::from_below(0, 1)}, dropout);
+    f({.name = "bias", .doc = "biases in linear layers and layer norms, as in GPT-2"}, bias);
   }
 };
 
-// nanoGPT's LayerNorm: the bias may be left out.
+// nanoGPT's LayerNorm, with an optional bias.
 struct GptNorm : torch::nn::Module {
   explicit GptNorm(const GptOptions& o)
       : weight(register_parameter("weight", at::ones({o.n_embd}))),
@@ -79,7 +80,7 @@ struct GptAttention : torch::nn::Module {
     c_proj = register_module("c_proj", gpt_linear(o.n_embd, o.n_embd, o));
   }
 
-  // x: [n, t, n_embd].
+  // `x` has the shape [n, t, n_embd].
   at::Tensor forward(const at::Tensor& x) {
     const auto parts = c_attn(x).split(o.n_embd, /*dim=*/2);
     const auto in_heads = [&](const at::Tensor& part) {
@@ -126,7 +127,7 @@ struct GptBlock : torch::nn::Module {
   std::shared_ptr<GptMlp> mlp;
 };
 
-// A module that only names those in it.
+// A module that only groups its submodules under a name.
 struct GptParts : torch::nn::Module {};
 
 struct GptTransformer : torch::nn::Module {
@@ -146,10 +147,10 @@ struct GptTransformer : torch::nn::Module {
   std::shared_ptr<GptNorm> ln_f;
 };
 
-// The linear layer whose weight is that of the embedding of tokens.
+// The linear layer that shares its weight with the embedding of tokens.
 struct GptHead : torch::nn::Module {
   explicit GptHead(const at::Tensor& tied) : weight(register_parameter("weight", tied)) {
-    // nn.Linear draws a weight of its own, which nanoGPT then drops.
+    // Draws as many random numbers as nn.Linear does for a weight, which nanoGPT then replaces.
     const at::NoGradGuard no_grad;
     torch::nn::init::kaiming_uniform_(at::empty_like(tied), std::sqrt(5));
   }
@@ -165,27 +166,27 @@ struct Gpt : torch::nn::Module, model::ScoresNextToken {
     draw_weights();
   }
 
-  // tokens: int64 [n, t], t at most block_size. Returns [n, t, vocab_size]: scores of the token that comes next.
+  // tokens: int64 [n, t], t at most block_size. Returns [n, t, vocab_size]: scores of the next token.
   at::Tensor forward(const at::Tensor& tokens) { return lm_head->forward(features(tokens)); }
 
-  // As nanoGPT's forward without targets: the head sees the last place alone.
+  // As in nanoGPT's forward without targets, the head computes only the last place.
   at::Tensor next_token_scores(const at::Tensor& tokens) override {
     const at::Tensor x = features(tokens);
     return lm_head->forward(x.narrow(1, x.size(1) - 1, 1)).select(1, -1);
   }
 
  private:
-  // Returns [n, t, n_embd]: what the head takes.
+  // Returns [n, t, n_embd], the input of the head.
   at::Tensor features(const at::Tensor& tokens) {
     if (tokens.dim() != 2 || tokens.scalar_type() != at::kLong) {
       throw usage_error(
-          "gpt takes tokens, int64 [n, t]; the dataset gives " + c10::str(tokens.scalar_type(), tokens.sizes()),
+          "gpt takes tokens, int64 [n, t], but the dataset gives " + c10::str(tokens.scalar_type(), tokens.sizes()),
           "model", "use the dataset text or tokens");
     }
     if (tokens.size(1) > o.block_size.value()) {
-      throw usage_error("a sample has " + std::to_string(tokens.size(1)) + " tokens, and gpt takes " +
-                            std::to_string(o.block_size.value()) + " at most",
-                        "model.block_size", "give model and dataset the same block_size");
+      throw usage_error("a sample has " + std::to_string(tokens.size(1)) + " tokens, but gpt takes at most " +
+                            std::to_string(o.block_size.value()),
+                        "model.block_size", "set the same block_size for model and dataset");
     }
     const at::Tensor places = at::arange(tokens.size(1), tokens.options());
     at::Tensor x = transformer->wte(tokens) + transformer->wpe(places);
@@ -194,7 +195,7 @@ struct Gpt : torch::nn::Module, model::ScoresNextToken {
     return transformer->ln_f->forward(x);
   }
 
-  // In the order of nanoGPT's apply(_init_weights), which meets the tied weight twice, and of its loop after that.
+  // Draws in the order of nanoGPT's apply(_init_weights), which visits the tied weight twice, and of the loop after it.
   void draw_weights() {
     const at::NoGradGuard no_grad;
     const auto draw = [](torch::nn::Linear& layer) {
@@ -222,16 +223,16 @@ struct Gpt : torch::nn::Module, model::ScoresNextToken {
   std::shared_ptr<GptHead> lm_head;
 };
 
-const bool gpt_registered = registry().add<GptOptions>(
-    "gpt", "GPT-2 as nanoGPT builds it: the scores of the next token at every place of a block",
-    [](const GptOptions& o, const Placement&) {
-      if (o.n_embd % o.n_head != 0) {
-        throw usage_error(
-            "n_head = " + std::to_string(o.n_head) + " does not divide n_embd = " + std::to_string(o.n_embd),
-            "model.n_head", "a head has n_embd / n_head values");
-      }
-      return torch::nn::AnyModule(std::make_shared<Gpt>(o));
-    });
+const bool gpt_registered =
+    registry().add<GptOptions>("gpt", "GPT-2 as nanoGPT builds it: scores of the next token at every place of a block",
+                               [](const GptOptions& o, const Placement&) {
+                                 if (o.n_embd % o.n_head != 0) {
+                                   throw usage_error("n_head = " + std::to_string(o.n_head) +
+                                                         " does not divide n_embd = " + std::to_string(o.n_embd),
+                                                     "model.n_head", "a head has n_embd / n_head values");
+                                 }
+                                 return torch::nn::AnyModule(std::make_shared<Gpt>(o));
+                               });
 
 }  // namespace
 }  // namespace ddp::models

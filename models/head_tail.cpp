@@ -9,7 +9,7 @@ struct HeadTailOptions {
   void fields(config::Fields&) {}
 };
 
-// The parts are built on the CPU, where Python draws their weights, and then moved.
+// The parts are built on the CPU, where Python draws their weights, and then moved to their devices.
 struct HeadTailImpl : torch::nn::Module {
   explicit HeadTailImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
     head = register_module("head", torch::nn::Linear(32, 32));

@@ -9,20 +9,19 @@
 
 namespace ddp::models {
 
-// The layers that `sequential` is made of, by PyTorch's class names and with PyTorch's arguments. A layer
-// registers itself as a model does.
+// The layers of `sequential`, with PyTorch's class names and arguments. A layer registers itself as a model does.
 using LayerRegistry = config::Registry<torch::nn::AnyModule>;
 LayerRegistry& layers();
 
-// Of layers that take none.
+// The options of layers without options.
 struct NoOptions {
   void fields(config::Fields&) {}
 };
 
-// Options that are an int or a list with one int a dimension, as PyTorch takes them.
+// An option that is an integer or a list with one integer per dimension, as in PyTorch.
 config::Option size_option(const std::string& name, const std::string& doc, double minimum, bool required = false);
 
-// Its value. Throws ddp::Error (usage) where a list has not one value a dimension.
+// Reads its value. Throws ddp::Error (usage) if a list does not have one value per dimension.
 template <std::size_t Dimensions>
 torch::ExpandingArray<Dimensions> spread(const config::Value& value, const std::string& name) {
   if (value.is_number()) return torch::ExpandingArray<Dimensions>(value.get<std::int64_t>());

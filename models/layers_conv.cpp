@@ -9,7 +9,7 @@ using config::at_least;
 using config::Value;
 using torch::nn::AnyModule;
 
-// What all convolutions take, with PyTorch's defaults.
+// The options of all convolutions, with PyTorch's defaults.
 struct ConvOptions {
   std::int64_t in_channels = 0;
   std::int64_t out_channels = 0;
@@ -22,14 +22,14 @@ struct ConvOptions {
   std::string padding_mode = "zeros";
   void fields(config::Fields& f) {
     f({.name = "in_channels", .doc = "channels of a sample", .range = at_least(1), .required = true}, in_channels);
-    f({.name = "out_channels", .doc = "channels of its output", .range = at_least(1), .required = true}, out_channels);
+    f({.name = "out_channels", .doc = "channels of the output", .range = at_least(1), .required = true}, out_channels);
     f(size_option("kernel_size", "size of the kernel", 1, /*required=*/true), kernel_size);
     f(size_option("stride", "step of the kernel", 1), stride);
     f(size_option("padding", "zeros around a sample", 0), padding);
-    f(size_option("dilation", "distance of the kernel's elements", 1), dilation);
+    f(size_option("dilation", "distance between the kernel's elements", 1), dilation);
     f({.name = "groups", .doc = "groups of channels that do not mix", .range = at_least(1)}, groups);
     f({.name = "bias", .doc = "add a learnt bias"}, bias);
-    f({.name = "padding_mode", .doc = "what stands around a sample", .choices = padding_modes}, padding_mode);
+    f({.name = "padding_mode", .doc = "values around a sample", .choices = padding_modes}, padding_mode);
   }
   std::vector<std::string> padding_modes{"zeros", "reflect", "replicate", "circular"};
 };
@@ -39,7 +39,7 @@ struct ConvTransposeOptions : ConvOptions {
   Value output_padding = 0;
   void fields(config::Fields& f) {
     ConvOptions::fields(f);
-    f(size_option("output_padding", "added to one side of the output", 0), output_padding);
+    f(size_option("output_padding", "size added to one side of the output", 0), output_padding);
   }
 };
 
@@ -51,7 +51,7 @@ TorchOptions with_padding_mode(TorchOptions options, const std::string& mode) {
   return options;
 }
 
-// Torch's options are one class template for each kind, with the same setters.
+// Torch's options have one class template for each kind of convolution, all with the same setters.
 template <std::size_t Dimensions, class TorchOptions>
 TorchOptions common(const ConvOptions& o) {
   return TorchOptions(o.in_channels, o.out_channels, spread<Dimensions>(o.kernel_size, "kernel_size"))

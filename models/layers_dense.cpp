@@ -16,7 +16,7 @@ struct LinearOptions {
   bool bias = true;
   void fields(config::Fields& f) {
     f({.name = "in_features", .doc = "values of a sample", .range = at_least(1), .required = true}, in_features);
-    f({.name = "out_features", .doc = "values of its output", .range = at_least(1), .required = true}, out_features);
+    f({.name = "out_features", .doc = "values of the output", .range = at_least(1), .required = true}, out_features);
     f({.name = "bias", .doc = "add a learnt bias"}, bias);
   }
 };
@@ -29,14 +29,14 @@ struct EmbeddingOptions {
     f({.name = "num_embeddings", .doc = "size of the dictionary", .range = at_least(1), .required = true},
       num_embeddings);
     f({.name = "embedding_dim", .doc = "values of an entry", .range = at_least(1), .required = true}, embedding_dim);
-    f({.name = "padding_idx", .doc = "the entry that stays zero"}, padding_idx);
+    f({.name = "padding_idx", .doc = "entry that stays zero"}, padding_idx);
   }
 };
 
 struct DropoutOptions {
   double p = 0.5;
   void fields(config::Fields& f) {
-    f({.name = "p", .doc = "share of values dropped", .range = config::between(0, 1)}, p);
+    f({.name = "p", .doc = "share of values to drop", .range = config::between(0, 1)}, p);
   }
 };
 
@@ -44,8 +44,8 @@ struct FlattenOptions {
   std::int64_t start_dim = 1;
   std::int64_t end_dim = -1;
   void fields(config::Fields& f) {
-    f({.name = "start_dim", .doc = "first dimension that is flattened"}, start_dim);
-    f({.name = "end_dim", .doc = "last dimension that is flattened"}, end_dim);
+    f({.name = "start_dim", .doc = "first dimension to flatten"}, start_dim);
+    f({.name = "end_dim", .doc = "last dimension to flatten"}, end_dim);
   }
 };
 
@@ -53,8 +53,8 @@ struct UnflattenOptions {
   std::int64_t dim = 1;
   std::vector<std::int64_t> unflattened_size;
   void fields(config::Fields& f) {
-    f({.name = "dim", .doc = "the dimension that is unflattened", .required = true}, dim);
-    f({.name = "unflattened_size", .doc = "the dimensions it becomes", .range = at_least(-1), .required = true},
+    f({.name = "dim", .doc = "dimension to unflatten", .required = true}, dim);
+    f({.name = "unflattened_size", .doc = "sizes of the new dimensions", .range = at_least(-1), .required = true},
       unflattened_size);
   }
 };
@@ -75,17 +75,17 @@ const bool dropout_layer_registered =
                                  [](const DropoutOptions& o) { return AnyModule(torch::nn::Dropout(o.p)); });
 
 const bool flatten_layer_registered =
-    layers().add<FlattenOptions>("Flatten", "several dimensions become one", [](const FlattenOptions& o) {
+    layers().add<FlattenOptions>("Flatten", "joins several dimensions into one", [](const FlattenOptions& o) {
       return AnyModule(torch::nn::Flatten(torch::nn::FlattenOptions().start_dim(o.start_dim).end_dim(o.end_dim)));
     });
 
 const bool unflatten_layer_registered =
-    layers().add<UnflattenOptions>("Unflatten", "one dimension becomes several", [](const UnflattenOptions& o) {
+    layers().add<UnflattenOptions>("Unflatten", "splits one dimension into several", [](const UnflattenOptions& o) {
       return AnyModule(torch::nn::Unflatten(torch::nn::UnflattenOptions(o.dim, o.unflattened_size)));
     });
 
 const bool identity_layer_registered = layers().add<NoOptions>(
-    "Identity", "what comes in", [](const NoOptions&) { return AnyModule(torch::nn::Identity()); });
+    "Identity", "returns its input", [](const NoOptions&) { return AnyModule(torch::nn::Identity()); });
 
 }  // namespace
 }  // namespace ddp::models

@@ -30,7 +30,8 @@ struct LayerNormOptions {
   double eps = 1e-5;
   bool elementwise_affine = true;
   void fields(config::Fields& f) {
-    f(size_option("normalized_shape", "the last dimensions of a sample", 1, /*required=*/true), normalized_shape);
+    f(size_option("normalized_shape", "sizes of the last dimensions of a sample", 1, /*required=*/true),
+      normalized_shape);
     f({.name = "eps", .doc = "added to the variance", .range = at_least(0)}, eps);
     f({.name = "elementwise_affine", .doc = "learn weight and bias"}, elementwise_affine);
   }

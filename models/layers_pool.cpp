@@ -17,8 +17,8 @@ struct MaxPoolOptions {
   void fields(config::Fields& f) {
     f(size_option("kernel_size", "size of the window", 1, /*required=*/true), kernel_size);
     f(size_option("stride", "step of the window; default: its size", 1), stride);
-    f(size_option("padding", "around a sample", 0), padding);
-    f(size_option("dilation", "distance of the window's elements", 1), dilation);
+    f(size_option("padding", "padding around a sample", 0), padding);
+    f(size_option("dilation", "distance between the window's elements", 1), dilation);
     f({.name = "ceil_mode", .doc = "round the output's size up"}, ceil_mode);
   }
 };
@@ -34,7 +34,7 @@ struct AvgPoolOptions {
     f(size_option("stride", "step of the window; default: its size", 1), stride);
     f(size_option("padding", "zeros around a sample", 0), padding);
     f({.name = "ceil_mode", .doc = "round the output's size up"}, ceil_mode);
-    f({.name = "count_include_pad", .doc = "padding counts in the average"}, count_include_pad);
+    f({.name = "count_include_pad", .doc = "include the padding in the average"}, count_include_pad);
   }
 };
 
@@ -86,12 +86,12 @@ const bool avg_pool2d_registered = layers().add<AvgPoolOptions>(
     });
 
 const bool adaptive_avg_pool1d_registered = layers().add<AdaptiveAvgPoolOptions>(
-    "AdaptiveAvgPool1d", "mean over windows that give an output of that length", [](const AdaptiveAvgPoolOptions& o) {
+    "AdaptiveAvgPool1d", "mean over windows, for an output of a given length", [](const AdaptiveAvgPoolOptions& o) {
       return AnyModule(torch::nn::AdaptiveAvgPool1d(spread<1>(o.output_size, "output_size")));
     });
 
 const bool adaptive_avg_pool2d_registered = layers().add<AdaptiveAvgPoolOptions>(
-    "AdaptiveAvgPool2d", "mean over windows that give an output of that size", [](const AdaptiveAvgPoolOptions& o) {
+    "AdaptiveAvgPool2d", "mean over windows, for an output of a given size", [](const AdaptiveAvgPoolOptions& o) {
       const auto size = spread<2>(o.output_size, "output_size");
       return AnyModule(torch::nn::AdaptiveAvgPool2d(torch::nn::AdaptiveAvgPool2dOptions({(*size)[0], (*size)[1]})));
     });

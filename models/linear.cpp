@@ -10,12 +10,12 @@ struct LinearOptions {
   std::int64_t out_features = 1;
   void fields(config::Fields& f) {
     f({.name = "in_features", .doc = "values of a sample", .range = config::at_least(1)}, in_features);
-    f({.name = "out_features", .doc = "values of its prediction", .range = config::at_least(1)}, out_features);
+    f({.name = "out_features", .doc = "values of the prediction", .range = config::at_least(1)}, out_features);
   }
 };
 
 const bool linear_registered = registry().add<LinearOptions>(
-    "linear", "one torch.nn.Linear, with parameters weight and bias", [](const LinearOptions& o, const Placement&) {
+    "linear", "one torch.nn.Linear with the parameters weight and bias", [](const LinearOptions& o, const Placement&) {
       return torch::nn::AnyModule(torch::nn::Linear(o.in_features, o.out_features));
     });
 

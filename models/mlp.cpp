@@ -18,18 +18,18 @@ struct MlpOptions {
   double dropout = 0;
   void fields(config::Fields& f) {
     f({.name = "in_features",
-       .doc = "values of a sample; default: what the data have",
+       .doc = "values of a sample; default: taken from the data",
        .range = config::at_least(1),
        .from_data = "in_features"},
       in_features);
     f({.name = "hidden", .doc = "widths of the hidden layers", .range = config::at_least(1), .required = true}, hidden);
     f({.name = "out_features",
-       .doc = "values of its prediction; default: classes or target columns of the data",
+       .doc = "values of the prediction; default: number of the data's classes or target columns",
        .range = config::at_least(1),
        .from_data = "out_features"},
       out_features);
-    f({.name = "activation", .doc = "behind each hidden layer", .choices = activation_names()}, activation);
-    f({.name = "dropout", .doc = "share of values dropped behind each activation", .range = config::from_below(0, 1)},
+    f({.name = "activation", .doc = "activation after each hidden layer", .choices = activation_names()}, activation);
+    f({.name = "dropout", .doc = "share of values to drop after each activation", .range = config::from_below(0, 1)},
       dropout);
   }
 };
@@ -48,7 +48,7 @@ torch::nn::AnyModule make_mlp(const MlpOptions& o, const Placement&) {
 }
 
 const bool mlp_registered = registry().add<MlpOptions>(
-    "mlp", "multi-layer perceptron: Linear, activation, dropout where > 0, …, Linear", make_mlp);
+    "mlp", "multi-layer perceptron: Linear, activation, dropout if above 0, …, Linear", make_mlp);
 
 }  // namespace
 }  // namespace ddp::models

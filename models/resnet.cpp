@@ -17,8 +17,8 @@
 #include "models/model.h"
 
 // "Deep Residual Learning for Image Recognition" (arXiv:1512.03385) as torchvision builds it
-// (torchvision/models/resnet.py, there called ResNet V1.5): its names of parameters and buffers, its initial weights
-// from the same draws.
+// (torchvision/models/resnet.py, there called ResNet V1.5): the same names of parameters and buffers, and the same
+// draws for the initial weights.
 namespace ddp::models {
 namespace {
 
@@ -27,17 +27,17 @@ struct ResNetOptions {
   bool small_images = false;
   void fields(config::Fields& f) {
     f({.name = "num_classes",
-       .doc = "classes that it tells apart; default: those of the data",
+       .doc = "number of classes; default: taken from the data",
        .range = config::between(1, 1 << 30),
        .from_data = "num_classes"},
       num_classes);
     f({.name = "small_images",
-       .doc = "for images of some 32 pixels: the first convolution is 3x3 with stride 1, and there is no max pool"},
+       .doc = "variant for images of about 32 pixels: first convolution 3x3 with stride 1, no max pool"},
       small_images);
   }
 };
 
-// The variants of torchvision: blocks of the four stages, and whether these are bottlenecks.
+// A variant of torchvision: the number of blocks in each of the four stages, and the kind of the blocks.
 struct ResNetDepth {
   const char* name;
   std::array<std::int64_t, 4> blocks;
@@ -54,11 +54,11 @@ torch::nn::Conv2d resnet_conv(std::int64_t inputs, std::int64_t outputs, std::in
       torch::nn::Conv2dOptions(inputs, outputs, kernel).stride(stride).padding(kernel / 2).bias(false));
 }
 
-// Convolutions with batch norms, and a way around them: two of 3x3 (BasicBlock), or a bottleneck of 1x1, 3x3, 1x1.
+// Convolutions with batch norms and a shortcut: two convolutions of 3x3 (BasicBlock), or a bottleneck of 1x1, 3x3, 1x1.
 struct ResNetBlock : torch::nn::Module {
   ResNetBlock(std::int64_t inputs, std::int64_t width, std::int64_t stride, bool bottleneck) {
     const std::int64_t outputs = bottleneck ? 4 * width : width;
-    // torchvision makes it before the convolutions, and registers it behind them.
+    // torchvision constructs the shortcut before the convolutions, and registers it after them.
     if (stride != 1 || inputs != outputs) {
       const torch::nn::Conv2d conv = resnet_conv(inputs, outputs, /*kernel=*/1, stride);
       downsample = torch::nn::Sequential(conv, torch::nn::BatchNorm2d(outputs));
@@ -119,7 +119,7 @@ struct ResNet : torch::nn::Module {
     }
   }
 
-  // x: float [n, 3, height, width]. Returns [n, num_classes]: scores.
+  // `x`: float [n, 3, height, width]. Returns the scores: [n, num_classes].
   at::Tensor forward(at::Tensor x) {
     x = bn1(conv1(x)).relu_();
     if (!small_images) x = at::max_pool2d(x, /*kernel_size=*/3, /*stride=*/2, /*padding=*/1);
@@ -136,7 +136,7 @@ struct ResNet : torch::nn::Module {
 
 const bool resnets_registered = [] {
   for (const ResNetDepth& depth : kResNets) {
-    registry().add<ResNetOptions>(depth.name, "torchvision's " + std::string(depth.name) + ": classes of images",
+    registry().add<ResNetOptions>(depth.name, "torchvision's " + std::string(depth.name) + ": image classification",
                                   [&depth](const ResNetOptions& o, const Placement&) {
                                     return torch::nn::AnyModule(std::make_shared<ResNet>(depth, o));
                                   });

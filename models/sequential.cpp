@@ -9,7 +9,7 @@ struct SequentialOptions {
   config::Value layers = config::Value::array();
   void fields(config::Fields& f) {
     f({.name = "layers",
-       .doc = "the layers, in order: {type = \"Linear\", in_features = 64, out_features = 10}, …",
+       .doc = "layers, in order: {type = \"Linear\", in_features = 64, out_features = 10}, …",
        .required = true,
        .types = {config::Type::list},
        .item = config::Type::table,
@@ -35,7 +35,7 @@ torch::nn::AnyModule make_sequential(const SequentialOptions& o, const Placement
 }
 
 const bool sequential_registered = registry().add<SequentialOptions>(
-    "sequential", "torch.nn.Sequential of PyTorch's layers, given in the file", make_sequential);
+    "sequential", "torch.nn.Sequential of PyTorch layers that the experiment file lists", make_sequential);
 
 }  // namespace
 }  // namespace ddp::models

@@ -10,7 +10,7 @@ struct ToyMpOptions {
   void fields(config::Fields&) {}
 };
 
-// The parts are built on the CPU, where Python draws their weights, and then moved.
+// The parts are built on the CPU, where Python draws their weights, and then moved to their devices.
 struct ToyMpImpl : torch::nn::Module {
   explicit ToyMpImpl(const Placement& placement) : first(placement.devices.front()), last(placement.devices.back()) {
     net1 = register_module("net1", torch::nn::Linear(10, 10));
@@ -27,8 +27,7 @@ struct ToyMpImpl : torch::nn::Module {
 };
 
 const bool toy_mp_registered = registry().add<ToyMpOptions>(
-    "toy_mp",
-    "ToyMpModel of PyTorch's DDP tutorial: toy, its first layer on the rank's first device, its second on the last",
+    "toy_mp", "ToyMpModel of PyTorch's DDP tutorial: toy with one layer on the rank's first device and one on its last",
     [](const ToyMpOptions&, const Placement& placement) {
       return torch::nn::AnyModule(std::make_shared<ToyMpImpl>(placement));
     },

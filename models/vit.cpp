@@ -24,8 +24,8 @@
 #include "models/model.h"
 
 // "An Image is Worth 16x16 Words" (arXiv:2010.11929) as torchvision builds it
-// (torchvision/models/vision_transformer.py): its names of parameters, its initial weights from the same draws, its
-// output by the same operators.
+// (torchvision/models/vision_transformer.py): the same names of parameters, the same draws for the initial weights, and
+// the same operators.
 namespace ddp::models {
 namespace {
 
@@ -43,32 +43,33 @@ struct VitOptions {
   void fields(config::Fields& f) {
     const config::Range count = config::between(1, 1 << 20);
     f({.name = "image_size",
-       .doc = "height and width of an image; default: those of the data",
+       .doc = "height and width of an image; default: taken from the data",
        .range = count,
        .from_data = "image_size"},
       image_size);
     f({.name = "patch_size",
-       .doc = "height and width of a patch; it divides image_size",
+       .doc = "height and width of a patch; a divisor of image_size",
        .range = count,
        .required = true},
       patch_size);
-    f({.name = "num_layers", .doc = "blocks of attention and MLP", .range = count, .required = true}, num_layers);
-    f({.name = "num_heads", .doc = "heads of an attention; they divide hidden_dim", .range = count, .required = true},
+    f({.name = "num_layers", .doc = "number of blocks of attention and MLP", .range = count, .required = true},
+      num_layers);
+    f({.name = "num_heads", .doc = "heads of an attention; a divisor of hidden_dim", .range = count, .required = true},
       num_heads);
     f({.name = "hidden_dim", .doc = "values of a patch inside the model", .range = count, .required = true},
       hidden_dim);
     f({.name = "mlp_dim", .doc = "width of an MLP", .range = count, .required = true}, mlp_dim);
-    f({.name = "dropout", .doc = "share of values dropped", .range = config::from_below(0, 1)}, dropout);
+    f({.name = "dropout", .doc = "share of values to drop", .range = config::from_below(0, 1)}, dropout);
     f({.name = "num_classes",
-       .doc = "classes that it tells apart; default: those of the data",
+       .doc = "number of classes; default: taken from the data",
        .range = count,
        .from_data = "num_classes"},
       num_classes);
   }
 };
 
-// Draws from a normal distribution cut off at -2 and 2: torch.nn.init.trunc_normal_ (torch/nn/init.py), which C++
-// lacks.
+// Draws from a normal distribution truncated at -2 and 2, as torch.nn.init.trunc_normal_ (torch/nn/init.py), which
+// LibTorch's C++ does not have.
 void draw_truncated_normal(at::Tensor& weight, double deviation) {
   const at::NoGradGuard no_grad;
   const auto normal_cdf = [](double x) { return (1.0 + std::erf(x / std::sqrt(2.0))) / 2.0; };
@@ -81,7 +82,7 @@ torch::nn::LayerNorm vit_norm(const VitOptions& o) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({o.hidden_dim}).eps(1e-6));
 }
 
-// torch.nn.MultiheadAttention with batch_first, of one tensor with itself (torch/nn/modules/activation.py).
+// Self-attention: torch.nn.MultiheadAttention with batch_first (torch/nn/modules/activation.py).
 struct VitAttention : torch::nn::Module {
   explicit VitAttention(const VitOptions& o) : num_heads(o.num_heads) {
     in_proj_weight = register_parameter("in_proj_weight", at::empty({3 * o.hidden_dim, o.hidden_dim}));
@@ -91,7 +92,7 @@ struct VitAttention : torch::nn::Module {
     torch::nn::init::zeros_(out_proj->bias);
   }
 
-  // x: [n, places, hidden_dim].
+  // `x` has the shape [n, places, hidden_dim].
   at::Tensor forward(const at::Tensor& x) {
     if (is_fused(x)) {
       return std::get<0>(at::_native_multi_head_attention(x, x, x, x.size(2), num_heads, in_proj_weight, in_proj_bias,
@@ -117,8 +118,8 @@ struct VitAttention : torch::nn::Module {
     return out_proj(rows).view({places, n, width}).transpose(1, 0);
   }
 
-  // Python's rule for its fused operator, whose rounding differs: in evaluation, without gradients, with an even number
-  // of heads.
+  // Python's rule for its fused operator, which rounds differently: in evaluation, without gradients, and with an even
+  // number of heads.
   bool is_fused(const at::Tensor& x) const {
     if (is_training() || num_heads % 2 != 0 || at::autocast::is_autocast_enabled(at::kCUDA)) return false;
     if (x.scalar_type() != in_proj_weight.scalar_type()) return false;
@@ -135,7 +136,7 @@ struct VitAttention : torch::nn::Module {
 
 struct VitMlp : torch::nn::Module {
   explicit VitMlp(const VitOptions& o) : dropout(o.dropout) {
-    // In Python a sequence: GELU and dropouts have the other numbers.
+    // In Python the MLP is a Sequential, in which GELU and the dropouts have the numbers 1, 2 and 4.
     first = register_module("0", torch::nn::Linear(o.hidden_dim, o.mlp_dim));
     second = register_module("3", torch::nn::Linear(o.mlp_dim, o.hidden_dim));
     for (auto* linear : {&first, &second}) {
@@ -172,7 +173,7 @@ struct VitBlock : torch::nn::Module {
   std::shared_ptr<VitMlp> mlp;
 };
 
-// A module that only names those in it.
+// A module that only groups its submodules under a name.
 struct VitParts : torch::nn::Module {};
 
 struct VitEncoder : torch::nn::Module {
@@ -213,13 +214,13 @@ struct Vit : torch::nn::Module {
     torch::nn::init::zeros_(head->bias);
   }
 
-  // x: float [n, 3, image_size, image_size]. Returns [n, num_classes]: scores.
+  // `x`: float [n, 3, image_size, image_size]. Returns the scores: [n, num_classes].
   at::Tensor forward(const at::Tensor& x) {
     const std::int64_t size = o.image_size.value();
     if (x.dim() != 4 || x.size(1) != kVitChannels || x.size(2) != size || x.size(3) != size) {
       throw usage_error("vit takes images, float [n, 3, " + std::to_string(size) + ", " + std::to_string(size) +
-                            "]; the dataset gives " + c10::str(x.sizes()),
-                        "model.image_size", "give images of that size, with three channels");
+                            "], but the dataset gives " + c10::str(x.sizes()),
+                        "model.image_size", "use images of that size with three channels");
     }
     const at::Tensor patches = conv_proj(x).reshape({x.size(0), o.hidden_dim, -1}).permute({0, 2, 1});
     const at::Tensor y = encoder->forward(at::cat({class_token.expand({x.size(0), -1, -1}), patches}, /*dim=*/1));
@@ -238,11 +239,11 @@ void require_divisor(const char* part, std::int64_t divisor, const char* whole, 
   const std::string name = part;
   throw usage_error(
       name + " = " + std::to_string(divisor) + " does not divide " + whole + " = " + std::to_string(value),
-      "model." + name, "take a divisor");
+      "model." + name, "choose a divisor");
 }
 
 const bool vit_registered = registry().add<VitOptions>(
-    "vit", "torchvision's VisionTransformer: classes of images", [](const VitOptions& o, const Placement&) {
+    "vit", "torchvision's VisionTransformer: image classification", [](const VitOptions& o, const Placement&) {
       require_divisor("patch_size", o.patch_size, "image_size", o.image_size.value());
       require_divisor("num_heads", o.num_heads, "hidden_dim", o.hidden_dim);
       return torch::nn::AnyModule(std::make_shared<Vit>(o));

@@ -7,16 +7,15 @@
 
 The model is a class or a function that returns a torch.nn.Module. --input gives the shape of one sample, without the
 batch; its type (float32 by default); for integers, their number of values. A model with several inputs takes --input
-several times, in the order of forward's arguments. The weights are those that the model draws after
-torch.manual_seed(--seed).
+several times, in the order of forward's arguments. The model draws its weights after torch.manual_seed(--seed).
 
-It needs torch 2.11 and the packages that the model imports. The experiment then says:
+The script needs torch 2.11 and the packages that the model imports. Then write in the experiment file:
 
     model = { name = "exported", path = "net.pt2" }
 
-Training and evaluation differ in a model: dropout, batch norm. ddp-exp switches both in the graph of training. Where that
-is not all, as in a model that asks `if self.training`, a second file net.eval.pt2 is written, which the experiment names
-with `eval`.
+A model such as one with dropout or batch norm behaves differently in training and evaluation. ddp-exp switches both in
+the graph of training. If the model differs in other ways, for example by `if self.training`, the script also writes
+net.eval.pt2, which the experiment file names with `eval`.
 """
 
 import argparse
@@ -28,8 +27,8 @@ import sys
 
 import torch
 
-# Arguments of operators that say that the model trains, and their values in evaluation. The second name is of an argument
-# that has to be a tensor, or the first one is left as it is.
+# For each operator: the argument that tells training from evaluation, a condition, and the argument's value in
+# evaluation. The condition, if any, names another argument; if it is not a tensor, nothing changes.
 SWITCHES = {
     "dropout": ("train", None, False),
     "native_dropout": ("train", None, False),
@@ -50,21 +49,21 @@ DRAWS = {"bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multi
 
 
 class Refused(Exception):
-    """A model that cannot be saved, in words for its author."""
+    """A model cannot be saved; the text is for its author."""
 
 
 def operation(node):
-    """The name of a node's operator in ATen, without a trailing "_"; None of others."""
+    """Returns the ATen name of a node's operator, without a trailing "_"; None for other nodes."""
     if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
         return None
     return node.target._schema.name.removeprefix("aten::").rstrip("_")
 
 
 def place(node):
-    """The line of the author's Python that made a node."""
+    """Returns the line of the author's Python that created a node."""
     frames = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
     named = [i for i, line in enumerate(frames) if line.startswith("File ")]
-    # Code that torch makes has no file: "<eval_with_key>.11".
+    # Code that torch generates has no file: "<eval_with_key>.11".
     own = [i for i in named if "/torch/" not in frames[i] and not frames[i].startswith('File "<')] or named
     return "\n  in " + ": ".join(frames[own[-1] : own[-1] + 2]) if own else ""
 
@@ -74,7 +73,7 @@ def graph_modules(program):
 
 
 def require_trainable(program):
-    """Refuses what no graph that trains can hold."""
+    """Raises Refused if the graph contains nodes that ddp-exp cannot train."""
     regions = {"wrap_with_set_grad_enabled", "wrap_with_autocast"}
     for module in graph_modules(program):
         for node in module.graph.nodes:
@@ -98,12 +97,12 @@ def export(model, samples, least, most):
         raise Refused(f"torch.export cannot save the model:\n  {type(error).__name__}: {error}") from error
     require_trainable(program)
     if not batch_is_dynamic(program):
-        raise Refused("the model works for one batch size alone; leave the size of the batch to x.shape[0]")
+        raise Refused("the model works for only one batch size; use x.shape[0] for the size of the batch")
     return program
 
 
 def switched(program):
-    """The graph of training with its arguments switched to evaluation, as ddp-exp does it; None: it still draws."""
+    """Returns the graph of training switched to evaluation, as ddp-exp does it; None: it still draws random numbers."""
     module = program.module()
     counters = {name for name, _ in module.named_buffers() if name.endswith("num_batches_tracked")}
     for part in [m for m in module.modules() if isinstance(m, torch.fx.GraphModule)]:
@@ -136,7 +135,7 @@ def leaves(outputs):
 
 
 def evaluated(model, samples, state):
-    """What a model returns, and the buffers that it leaves; `state` are its tensors, which are put back."""
+    """Runs a model and returns its outputs and the tensors `state` afterwards; then restores these tensors."""
     before = {name: tensor.clone() for name, tensor in state.items()}
     with torch.no_grad():
         found = leaves(model(*samples)) + [tensor.clone() for tensor in state.values()]
@@ -146,9 +145,9 @@ def evaluated(model, samples, state):
 
 
 def same_bits(model, graph, samples):
-    """Does the graph return in evaluation what the model returns, bit for bit, and leave the same buffers?
+    """True if graph and model return the same bits in evaluation and leave the same bits in the buffers.
 
-    Without the kernels that nn.TransformerEncoderLayer takes where nothing trains: their bits differ in eager Python, too.
+    The fast path of nn.TransformerEncoderLayer for evaluation is off: its bits differ in eager Python, too.
     """
     state = dict(model.state_dict()) | dict(model.named_buffers())  # the graph has the same tensors
     fast = torch.backends.mha.get_fastpath_enabled()
@@ -164,10 +163,10 @@ def same_bits(model, graph, samples):
 
 
 def find(name):
-    """The class or function that "module:name" or "file.py:name" names."""
+    """Returns the class or function that "module:name" or "file.py:name" names."""
     module_name, _, attribute = name.rpartition(":")
     if not module_name:
-        raise Refused(f'"{name}" has to be module:Class or file.py:Class')
+        raise Refused(f'"{name}" must be module:Class or file.py:Class')
     if module_name.endswith(".py"):
         file = pathlib.Path(module_name)
         if not file.is_file():
@@ -197,22 +196,22 @@ def build(name, arguments):
 
 
 def sample(text, batch):
-    """A random batch of an input given as "3x32x32", "64:int64:50257" or "scalar:float32"."""
+    """Returns a random batch for an input such as "3x32x32", "64:int64:50257" or "scalar:float32"."""
     shape, _, kind = text.partition(":")
     kind, _, values = (kind or "float32").partition(":")
     dtype = getattr(torch, kind, None)
     try:
         sizes = [batch] + ([] if shape == "scalar" else [int(size) for size in shape.split("x")])
     except ValueError:
-        raise Refused(f'--input {text}: "{shape}" is no shape such as 3x32x32') from None
+        raise Refused(f'--input {text}: "{shape}" is not a shape such as 3x32x32') from None
     if not isinstance(dtype, torch.dtype):
-        raise Refused(f'--input {text}: "{kind}" is no type of numbers such as float32 or int64')
+        raise Refused(f'--input {text}: "{kind}" is not a number type such as float32 or int64')
     if dtype.is_floating_point:
         return torch.randn(sizes, dtype=dtype)
     if dtype == torch.bool:
         return torch.ones(sizes, dtype=dtype)
     if not values.isdigit() or int(values) < 1:
-        raise Refused(f"--input {text}: give the number of values that there are, such as {shape}:{kind}:1000")
+        raise Refused(f"--input {text}: give the number of values, such as {shape}:{kind}:1000")
     return torch.randint(0, int(values), sizes, dtype=dtype)
 
 
@@ -227,7 +226,7 @@ def run(options):
     samples = tuple(sample(text, batch=options.batch) for text in options.input)
     out = pathlib.Path(options.out)
     if out.suffix != ".pt2":
-        raise Refused(f"{out} has to end in .pt2")
+        raise Refused(f"{out} must end in .pt2")
     program = export(model.train(), samples, options.min_batch, options.max_batch)
     graph = switched(program)
     model.eval()
@@ -244,14 +243,14 @@ def run(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="module:Class, file.py:Class, or a function in place of the class")
-    parser.add_argument("out", help="the file to write, .pt2")
+    parser.add_argument("model", help="module:Class or file.py:Class; a function may replace the class")
+    parser.add_argument("out", help="file to write, .pt2")
     parser.add_argument("--input", action="append", required=True, help="SHAPE[:TYPE[:VALUES]] of one sample")
     parser.add_argument("--args", default="{}", help="arguments of the class, as a JSON object")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights (0)")
-    parser.add_argument("--batch", type=int, default=4, help="samples of the batch that the model is tried with (4)")
-    parser.add_argument("--min-batch", type=int, default=1, help="the smallest batch (1)")
-    parser.add_argument("--max-batch", type=int, default=65536, help="the largest batch (65536)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the weights (0)")
+    parser.add_argument("--batch", type=int, default=4, help="samples of the batch that tests the model (4)")
+    parser.add_argument("--min-batch", type=int, default=1, help="smallest batch (1)")
+    parser.add_argument("--max-batch", type=int, default=65536, help="largest batch (65536)")
     try:
         run(parser.parse_args())
     except (Refused, json.JSONDecodeError) as error:

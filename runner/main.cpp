@@ -12,28 +12,28 @@
 
 namespace {
 
-// Where memory ends while a library is loaded, or in a thread, nobody can catch what is thrown.
+// If memory runs out while a library is loaded, or in a thread, nobody catches the exception.
 [[noreturn]] void end_for_want_of_memory() {
   static constexpr char kText[] = "error: not enough memory\n";
   try {
     if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
     if (write(STDERR_FILENO, kText, sizeof kText - 1) > 0) _exit(1);
-  } catch (...) {  // a bug, which a core dump tells more about
+  } catch (...) {  // a bug: a core dump tells more
   }
   std::abort();
 }
 
-// Where descriptor 0, 1 or 2 is closed, the next file that this process opens would get it, and output would go into
-// that file. A closed stdout is no error: nobody wants the output.
+// If descriptor 0, 1 or 2 is closed, the next file that this process opens would get that number, and output would go
+// into the file. A closed stdout is no error: nobody wants the output.
 void open_standard_descriptors() {
   for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard) {
     if (fcntl(standard, F_GETFD) < 0) open("/dev/null", O_RDWR);
   }
 }
 
-// Output that does not arrive is an error, as on a full disk. A stream that failed before is not flushed again, because
-// a write to a closed pipe would end this process.
+// Output that cannot be written is an error, for example on a full disk. If the stream has failed before, it is not
+// flushed again, because a write to a closed pipe would kill this process.
 int flush_output(int exit_code) {
   const bool arrived = std::cout.good() && std::cout.flush().good() && std::fflush(nullptr) == 0;
   if (arrived || exit_code != 0) return exit_code;
@@ -47,6 +47,6 @@ int main(int argc, char** argv) {
   std::set_terminate(end_for_want_of_memory);
   open_standard_descriptors();
   ddp::remember_call(argc > 0 ? argv[0] : nullptr);
-  // Not return: LibTorch takes its tables of operators apart at exit, for longer than it takes to put them together.
+  // _exit, not return: LibTorch's teardown of its operator tables at exit takes longer than their setup.
   _exit(flush_output(ddp::commands::run_command(argc, argv)));
 }

@@ -10,7 +10,7 @@
 
 namespace ddp {
 
-// The bytes of numbers as this machine has them.
+// The bytes of numbers in this machine's representation.
 template <class Number>
 std::string bytes_of_numbers(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
@@ -22,7 +22,7 @@ inline std::string little_endian(std::uint64_t number, int bytes) {
   return text;
 }
 
-// An .npy file with this dict, byte for byte as numpy.save writes it: the data start at a multiple of 64 bytes.
+// An .npy file with this dict, byte for byte as numpy.save writes it: the data starts at a multiple of 64 bytes.
 inline std::string npy_file(const std::string& dict, const std::string& data, int version = 1) {
   const int digits = version == 1 ? 2 : 4;
   std::string header = dict;
@@ -32,7 +32,7 @@ inline std::string npy_file(const std::string& dict, const std::string& data, in
          data;
 }
 
-// numpy.save's dict.
+// The dict that numpy.save writes.
 inline std::string npy_dict(const std::string& type, const std::string& shape, bool fortran = false) {
   return "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
 }
@@ -43,13 +43,13 @@ std::string npy_of(const std::string& type, const std::string& shape, const std:
   return npy_file(npy_dict(type, shape, fortran), bytes_of_numbers(numbers));
 }
 
-// Bytes packed as zip members are: deflate without zlib's frame.
+// Bytes compressed as in a zip member: deflate without zlib's frame.
 inline std::string deflated(const std::string& bytes) { return packed_bytes(bytes, 9, -MAX_WBITS); }
 
-// A zip archive, made member by member as Python's zipfile makes it.
+// A zip archive, made member by member as Python's zipfile does.
 class ZipBytes {
  public:
-  // `zip64`: sizes and place stand in the field for large ones, as numpy.savez asks of local headers.
+  // `zip64`: writes sizes and offset to the zip64 extra field, as numpy.savez requests for local headers.
   ZipBytes& add(const std::string& name, const std::string& bytes, bool pack, bool zip64 = false) {
     const std::string packed = pack ? deflated(bytes) : bytes;
     const std::uint32_t crc = static_cast<std::uint32_t>(
@@ -77,7 +77,7 @@ class ZipBytes {
     return *this;
   }
 
-  // `zip64`: with the end record of large archives.
+  // `zip64`: adds the end record of large archives.
   std::string bytes(bool zip64 = false, const std::string& comment = "") const {
     std::string end;
     if (zip64) {

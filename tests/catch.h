@@ -1,6 +1,6 @@
 #pragma once
 
-// Catch2 of the second or of the third major version, whichever the machine has.
+// Includes Catch2 2 or 3, depending on the installed version.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 #else

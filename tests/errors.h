@@ -6,7 +6,7 @@
 
 namespace ddp {
 
-// Returns the text of the ddp::Error that the function throws; "" where it throws none.
+// Returns the text of the ddp::Error that the function throws; "" if it throws none.
 template <class Function>
 std::string error_of(Function function) {
   try {

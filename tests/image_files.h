@@ -10,7 +10,7 @@
 
 #include "packing.h"
 
-// Files of images, as the programs write them that people use.
+// Image files as common programs write them.
 namespace ddp {
 
 inline std::string big_endian(std::uint32_t number) {
@@ -19,7 +19,7 @@ inline std::string big_endian(std::uint32_t number) {
   return text;
 }
 
-// MNIST's format: `type` 8 is that of 8-bit numbers.
+// The format of MNIST: `type` 8 means 8-bit numbers.
 inline std::string idx_file(const std::vector<std::uint32_t>& shape, const std::string& bytes, char type = 8) {
   std::string file{'\0', '\0', type, static_cast<char>(shape.size())};
   for (const std::uint32_t extent : shape) file += big_endian(extent);
@@ -28,7 +28,7 @@ inline std::string idx_file(const std::vector<std::uint32_t>& shape, const std::
 
 inline std::string gzip_file(const std::string& bytes) { return packed_bytes(bytes, 6, MAX_WBITS + 16); }
 
-// A PNG of 8-bit pixels, interleaved: `channels` 1 is gray, 3 RGB.
+// A PNG with 8-bit interleaved pixels: `channels` 1 is gray, 3 is RGB.
 inline std::string png_file(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                             const std::string& pixels) {
   const auto chunk = [](const std::string& kind, const std::string& data) {
@@ -50,7 +50,7 @@ inline std::string png_file(std::uint32_t width, std::uint32_t height, std::uint
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", head) + chunk("IDAT", packed) + chunk("IEND", "");
 }
 
-// A tar archive of these members: name and content.
+// A tar archive of these members, given as name and content.
 inline std::string tar_file(const std::vector<std::pair<std::string, std::string>>& members) {
   std::string archive;
   for (const auto& [name, content] : members) {
@@ -71,7 +71,7 @@ inline std::string tar_file(const std::vector<std::pair<std::string, std::string
   return archive + std::string(1024, '\0');
 }
 
-// Interleaved pixels of an image, plane after plane.
+// Converts interleaved pixels to planes.
 inline std::string as_planes(const std::string& pixels, std::size_t channels) {
   std::string planes;
   for (std::size_t c = 0; c < channels; ++c) {
@@ -80,7 +80,7 @@ inline std::string as_planes(const std::string& pixels, std::size_t channels) {
   return planes;
 }
 
-// So many bytes that nothing compresses well, other ones for each seed.
+// Bytes that hardly compress; each seed gives others.
 inline std::string noise(std::size_t count, std::uint32_t seed) {
   std::string bytes;
   std::uint32_t state = seed * 2654435761u + 1;

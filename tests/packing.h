@@ -7,8 +7,8 @@
 
 namespace ddp {
 
-// Bytes packed by zlib's deflate. `window_bits` chooses the frame: -MAX_WBITS none, as members of a zip have it,
-// MAX_WBITS + 16 gzip's.
+// Compresses bytes with zlib's deflate. `window_bits` chooses the frame: -MAX_WBITS none, as in zip members, MAX_WBITS
+// + 16 gzip.
 inline std::string packed_bytes(const std::string& bytes, int level, int window_bits) {
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY) != Z_OK) {

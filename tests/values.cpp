@@ -13,8 +13,8 @@
 namespace ddp {
 namespace {
 
-// LibTorch reads it at its first operation. Another width of vectors would round sums and the last elements of a tensor
-// in another way.
+// LibTorch reads this at its first operation. Another vector width would round sums and the last elements of a tensor
+// differently.
 const bool narrow_vectors = setenv("ATEN_CPU_CAPABILITY", "avx2", /*overwrite=*/1) == 0;
 
 bool has_avx2() { return narrow_vectors && at::get_cpu_capability() == "AVX2"; }

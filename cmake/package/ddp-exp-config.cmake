@@ -1,10 +1,10 @@
-# find_package(ddp-exp): compiles components of one's own against an installed ddp-exp.
-#   ddp-exp::component                       what a component's file is compiled with, and links with
+# find_package(ddp-exp): compiles a user's own components against an installed ddp-exp.
+#   ddp-exp::component                       compile and link flags of a component's file
 #   ddp_exp_add_component(NAME SOURCES...)   a library of components; a program that tests them links with it
-# LibTorch is the one in the folder DDP_LIBTORCH (a variable, or of the environment), which holds torch/; without it, the
-# one that the program finds.
+# DDP_LIBTORCH (a CMake or environment variable) names the folder that contains torch/; without it, LibTorch is the one
+# that the program finds.
 
-# As cmake --install places this file, and as pip does.
+# The layouts of cmake --install and of pip.
 foreach(place ../../ddp-exp ..)
   get_filename_component(ddp_program "${CMAKE_CURRENT_LIST_DIR}/${place}" ABSOLUTE)
   if(EXISTS "${ddp_program}/sdk.json")
@@ -37,7 +37,7 @@ if(NOT ddp_version)
   return()
 endif()
 
-# ddp_sdk_list(VARIABLE KEY): the texts of an array of sdk.json.
+# ddp_sdk_list(VARIABLE KEY): the strings of an array of sdk.json.
 function(ddp_sdk_list variable key)
   string(JSON count LENGTH "${ddp_sdk}" ${key})
   set(texts "")
@@ -53,7 +53,7 @@ if(NOT TARGET ddp-exp::component)
   add_library(ddp-exp::component INTERFACE IMPORTED)
   target_compile_features(ddp-exp::component INTERFACE cxx_std_20)
   ddp_sdk_list(ddp_flags flags)
-  # A project chooses its own optimisation and warnings.
+  # A project chooses its own optimisation level and warnings.
   list(FILTER ddp_flags EXCLUDE REGEX "^-(O|W|std=|DNDEBUG)")
   target_compile_options(ddp-exp::component INTERFACE ${ddp_flags})
   ddp_sdk_list(ddp_includes includes)
@@ -62,7 +62,7 @@ if(NOT TARGET ddp-exp::component)
     get_filename_component(folder "${folder}" ABSOLUTE BASE_DIR "${ddp_program}")
     target_include_directories(ddp-exp::component SYSTEM INTERFACE "${folder}")
   endforeach()
-  # Components register themselves: a program needs their library even where it uses no symbol of it.
+  # Components register themselves: a program needs their library even if it uses no symbol of it.
   target_link_options(ddp-exp::component INTERFACE -Wl,--no-as-needed
     "-Wl,-rpath-link,${DDP_LIBTORCH}/nvidia/cu13/lib")
   foreach(library "${ddp_program}/libddp_rank.so" "${ddp_program}/libddp_core.so" "${DDP_LIBTORCH}/torch/lib/libtorch_cpu.so"
@@ -74,6 +74,6 @@ endif()
 function(ddp_exp_add_component name)
   add_library(${name} SHARED ${ARGN})
   target_link_libraries(${name} PUBLIC ddp-exp::component)
-  # A missing symbol is an error here, not when a run loads it.
+  # A missing symbol is an error at link time, not when a run loads the library.
   target_link_options(${name} PRIVATE -Wl,--no-undefined)
 endfunction()

@@ -14,13 +14,13 @@ struct CutMixOptions {
   double alpha = 1;
   void fields(config::Fields& f) {
     f({.name = "alpha",
-       .doc = "the share of an image that stays is drawn from Beta(alpha, alpha)",
+       .doc = "parameter of Beta(alpha, alpha), the distribution of the share that an image keeps",
        .range = config::above(0)},
       alpha);
   }
 };
 
-// Yun et al. 2019, with the arithmetic of v2.CutMix: a box of the image before takes the place of this one's.
+// Yun et al. 2019, with the arithmetic of v2.CutMix: a box of the previous image replaces this image's box.
 class CutMix : public Mix {
  public:
   explicit CutMix(const CutMixOptions& o) : alpha_(o.alpha) {}
@@ -42,7 +42,7 @@ class CutMix : public Mix {
   }
 
  private:
-  // The box may stick out of the image, and is cut off there.
+  // The box is clipped to the image.
   static std::pair<std::int64_t, std::int64_t> draw_side(std::int64_t size, double half, Draws& draws) {
     const auto center = static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(size)));
     const auto reach = static_cast<std::int64_t>(half * static_cast<double>(size));
@@ -52,8 +52,9 @@ class CutMix : public Mix {
   const double alpha_;
 };
 
-const bool cut_mix_registered = mixes().add<CutMixOptions>(
-    "CutMix", "a box of one image in another", [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
+const bool cut_mix_registered =
+    mixes().add<CutMixOptions>("CutMix", "pastes a box of one image into another",
+                               [](const CutMixOptions& o) { return std::make_unique<CutMix>(o); });
 
 }  // namespace
 }  // namespace ddp::datasets

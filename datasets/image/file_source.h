@@ -9,18 +9,18 @@
 
 namespace ddp::datasets {
 
-// Files of images.
+// A list of image files.
 struct FileList {
-  std::filesystem::path folder;  // that the names are relative to
+  std::filesystem::path folder;  // the names are relative to it
   NameList names;
-  at::Tensor targets;  // int64 [n]; undefined: they have no classes
+  at::Tensor targets;  // int64 [n]; undefined: the images have no classes
   std::vector<std::string> classes;
 };
 
-// The list whose tensors FileSource::held() returned.
+// Returns the list that `held`, the result of FileSource::held(), contains.
 FileList held_files(const NamedTensors& held, std::filesystem::path folder, std::vector<std::string> classes);
 
-// Images in a file each, which are read when they are needed.
+// Images with a file each. open() reads the file.
 class FileSource final : public ImageSource {
  public:
   explicit FileSource(FileList list) : list_(std::move(list)) {}

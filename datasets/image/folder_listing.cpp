@@ -31,7 +31,7 @@ struct Entries {
   std::vector<std::string> files;
 };
 
-// readdir tells the kind of most entries: a million files take no further call each.
+// readdir reports the type of most entries, so most files need no stat call.
 bool is_folder(const fs::path& folder, const dirent& entry) {
   if (entry.d_type == DT_DIR) return true;
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return false;
@@ -69,13 +69,13 @@ struct WalkedFolder {
   std::vector<std::string> files;
 };
 
-// Takes a folder and those in it. `above`: the folders that it is in.
+// Adds a folder and its subfolders to `found`. `above`: the folders that contain it, to detect a cycle of links.
 void walk(const fs::path& root, const std::string& path, std::vector<Identity>& above,
           std::vector<WalkedFolder>& found) {
   const fs::path folder = root / path;
   const Identity identity = identity_of(folder);
   if (std::find(above.begin(), above.end(), identity) != above.end()) {
-    throw usage_error("leads back to a folder that it is in", folder.string(), "remove the link");
+    throw usage_error("is a link to a folder that contains it", folder.string(), "remove the link");
   }
   above.push_back(identity);
   Entries entries = entries_of(folder);
@@ -112,14 +112,14 @@ FolderListing list_folder(const fs::path& folder) {
   FolderListing listing;
   listing.classes = entries_of(folder).folders;
   if (listing.classes.empty()) {
-    throw usage_error("has no folder in it", folder.string(),
-                      "dataset.path is a folder with one folder a class: path/cat/1.jpg, path/dog/1.jpg");
+    throw usage_error("contains no folder", folder.string(),
+                      "dataset.path is a folder with one folder per class: path/cat/1.jpg, path/dog/1.jpg");
   }
   for (std::size_t number = 0; number < listing.classes.size(); ++number) {
     std::vector<std::string> images = images_below(folder, listing.classes[number]);
     if (images.empty()) {
-      throw usage_error("is the folder of a class and has no image", (folder / listing.classes[number]).string(),
-                        std::string("put images in it, whose names end in ") + kEndingsInWords + ", or remove it");
+      throw usage_error("is the folder of a class but contains no image", (folder / listing.classes[number]).string(),
+                        std::string("add images whose names end in ") + kEndingsInWords + ", or remove the folder");
     }
     listing.targets.insert(listing.targets.end(), images.size(), static_cast<std::int64_t>(number));
     std::move(images.begin(), images.end(), std::back_inserter(listing.files));
@@ -130,7 +130,7 @@ FolderListing list_folder(const fs::path& folder) {
 std::vector<std::string> list_images(const fs::path& folder) {
   std::vector<std::string> images = images_below(folder, "");
   if (!images.empty()) return images;
-  throw usage_error("holds no image", folder.string(), std::string("their names end in ") + kEndingsInWords);
+  throw usage_error("holds no image", folder.string(), std::string("names of images end in ") + kEndingsInWords);
 }
 
 }  // namespace ddp::datasets

@@ -7,24 +7,24 @@
 
 namespace ddp::datasets {
 
-// The images below a folder with one folder a class.
+// The images below a folder that has one folder per class.
 struct FolderListing {
   std::vector<std::string> classes;  // sorted by name
   std::vector<std::string> files;    // relative to the folder
   std::vector<std::int64_t> targets;
 };
 
-// Lists them as torchvision's ImageFolder does (torchvision/datasets/folder.py): classes by name; in a class the
-// folders by their path, the files of each by name; files whose name ends in .jpg, .jpeg, .png, .ppm, .bmp, .pgm, .tif,
-// .tiff or .webp, in letters of any case. Links are followed. Throws ddp::Error (usage) where there is no class, or a
-// class without an image.
+// Lists images in the order of torchvision's ImageFolder (torchvision/datasets/folder.py): classes by name, the folders
+// of a class by path, the files of a folder by name. Images are files whose name ends in .jpg, .jpeg, .png, .ppm, .bmp,
+// .pgm, .tif, .tiff or .webp, in any case. Links are followed. Throws ddp::Error (usage) if the folder has no class, or
+// a class has no image.
 FolderListing list_folder(const std::filesystem::path& folder);
 
-// The images of a folder and of those in it, in the order of their paths, without classes. Throws ddp::Error (usage)
-// where there is none.
+// Returns the images of a folder and its subfolders, in the order of their paths, without classes. Throws ddp::Error
+// (usage) if it finds none.
 std::vector<std::string> list_images(const std::filesystem::path& folder);
 
-// Tells an image by its name, by the rule of list_folder.
+// True if the name ends as list_folder requires.
 bool is_image_name(const std::string& name);
 
 }  // namespace ddp::datasets

@@ -19,7 +19,7 @@ PixelView view_of(const at::Tensor& pixels) {
           .column_stride = pixels.stride(2)};
 }
 
-// Pixels as they are.
+// Copies pixels without a change.
 struct Unchanged {
   std::uint8_t of(std::int64_t, std::uint8_t pixel) const { return pixel; }
   void write(std::int64_t, const std::uint8_t* from, std::int64_t step, std::int64_t count, std::uint8_t* to) const {
@@ -89,7 +89,7 @@ void Image::resample(const format::ImageSize& size) {
   columns_ = {.size = size.width, .count = size.width};
 }
 
-// Is the image a part of the source, as it lies there?
+// Is the image a rectangle of the source, without border and flips?
 bool Image::is_plain() const {
   return rows_.count == rows_.size && columns_.count == columns_.size && !rows_.flipped && !columns_.flipped;
 }
@@ -110,7 +110,7 @@ at::Tensor Image::pixels() {
 
 void Image::write(const PixelScale& scale, float* to) { copy(scale, to); }
 
-// Decodes what is left of the file, which becomes the source.
+// Decodes the remaining part of the file, which becomes the source.
 void Image::decode_part() {
   if (!file_) return;
   const format::Rectangle part = {
@@ -123,7 +123,7 @@ void Image::decode_part() {
   file_ = nullptr;
 }
 
-// Writes what the scale makes of each pixel: [c, h, w].
+// Writes the scaled pixels: [c, h, w].
 template <class Scale, class Number>
 void Image::copy(const Scale& scale, Number* to) {
   if (resampled_ && !is_empty()) {
@@ -142,7 +142,7 @@ void Image::copy(const Scale& scale, Number* to) {
   copy_rows(scale, pixels_of, columns_.flipped ? -source_.column_stride : source_.column_stride, to);
 }
 
-// Resamples what is left of the image, up to the last pass.
+// Resamples the remaining part of the image, except for the last pass.
 Resampling Image::resample_part() const {
   const auto places = [](const Axis& axis) {
     return Places{.begin = axis.begin, .count = axis.count, .flipped = axis.flipped};
@@ -174,14 +174,15 @@ Resampling Image::resample_part() const {
   return resampling;
 }
 
-// Writes each row: pixels_of(channel, row) points at its first pixel in the source, the others are `step` bytes apart.
+// Writes the rows. pixels_of(channel, row) points at the first pixel of a row in the source; its pixels are `step`
+// bytes apart.
 template <class Scale, class Number, class Row>
 void Image::copy_rows(const Scale& scale, const Row& pixels_of, std::int64_t step, Number* to) const {
   for (std::int64_t c = 0; c < source_.channels; ++c) {
     const Number border = scale.of(c, color_[static_cast<std::size_t>(c)]);
     for (std::int64_t y = 0; y < rows_.size; ++y, to += columns_.size) {
       const std::int64_t row = y - rows_.at;
-      // A crop may lie in the border alone: then there is no pixel to point at.
+      // A row or a whole crop may lie in the border: then the source has no pixel for it.
       if (is_empty() || row < 0 || row >= rows_.count) {
         std::fill_n(to, columns_.size, border);
         continue;

@@ -22,44 +22,44 @@ struct Border {
   bool any() const { return left > 0 || top > 0 || right > 0 || bottom > 0; }
 };
 
-// An image on its way from a file to a batch: 8-bit pixels, 1 or 3 channels. It is lazy: crops, borders of one color,
-// flips and one resampling are remembered, and when pixels are needed, a file decodes only what is left.
+// An image between its file and a batch: 8-bit pixels, 1 or 3 channels. It is lazy: it records crops, borders of one
+// color, flips and one resampling, and decodes only the remaining part of its file when pixels are needed.
 class Image {
  public:
-  // 3 channels. The file outlives the image.
+  // 3 channels. The file must outlive the image.
   explicit Image(const format::ImageFile& file);
-  // The pixels outlive the image.
+  // The pixels must outlive the image.
   explicit Image(const PixelView& pixels);
-  // uint8 [c, h, w], of any strides. It is not changed.
+  // `pixels`: uint8 [c, h, w], with any strides. The image does not change them.
   explicit Image(at::Tensor pixels);
 
-  // As it is now.
+  // The current shape, after all operations so far.
   std::int64_t channels() const { return source_.channels; }
   std::int64_t height() const { return rows_.size; }
   std::int64_t width() const { return columns_.size; }
 
-  // Keeps this part, which lies inside.
+  // Keeps a part, which lies inside the image and its border.
   void crop(const format::Rectangle& part);
-  // Puts a border of one color around it.
+  // Adds a border of one color.
   void pad(const Border& border, const std::array<std::uint8_t, 3>& color);
   void flip_horizontal();
   void flip_vertical();
-  // Brings it to another size, which has no side of 0: bilinear and antialiased (resampling.h).
+  // Resizes the image; both sides of `size` are above 0. Bilinear and antialiased (resampling.h).
   void resample(const format::ImageSize& size);
 
-  // Returns uint8 [c, h, w], of any strides; it is not to be changed. Throws ddp::Error (usage) where the file is
+  // Returns uint8 [c, h, w], with any strides. The caller must not change it. Throws ddp::Error (usage) if the file is
   // damaged.
   at::Tensor pixels();
-  // Takes the place of what was there: uint8 [c, h, w], of any strides.
+  // Replaces the image by `pixels`: uint8 [c, h, w], with any strides.
   void replace(at::Tensor pixels);
-  // Writes the number of each pixel to `to`, float32 [c, h, w]. Throws as pixels() does.
+  // Writes the scaled pixels to `to`, float32 [c, h, w]. Throws as pixels() does.
   void write(const PixelScale& scale, float* to);
 
  private:
-  // Rows or columns: how they lie in the source. Those of the border are in none.
+  // The rows or columns of the image, and their place in the source. The source has no pixels of the border.
   struct Axis {
     std::int64_t size = 0;   // with the border
-    std::int64_t at = 0;     // where the pixels of the source begin
+    std::int64_t at = 0;     // place of the source's pixels in the image
     std::int64_t begin = 0;  // the first pixel of the source
     std::int64_t count = 0;  // pixels of the source
     bool flipped = false;
@@ -69,7 +69,7 @@ class Image {
     void flip();
   };
 
-  // What is resampled, to this size: a part of the source, neither flipped nor with a border.
+  // The input of a resampling to `size`: a rectangle of the source, without flips and border.
   struct Resampled {
     format::ImageSize size;
     Axis rows;
@@ -87,12 +87,12 @@ class Image {
   void copy_rows(const Scale& scale, const Row& pixels_of, std::int64_t step, Number* to) const;
 
   const format::ImageFile* file_ = nullptr;  // null: decoded
-  at::Tensor kept_;                          // the memory of source_, where that is this image's own
+  at::Tensor kept_;                          // the memory of source_, if this image owns it
   PixelView source_;
-  std::optional<Resampled> resampled_;  // then rows_ and columns_ are those of the new size
+  std::optional<Resampled> resampled_;  // if set, rows_ and columns_ belong to the new size
   Axis rows_;
   Axis columns_;
-  std::array<std::uint8_t, 3> color_ = {};  // of the border
+  std::array<std::uint8_t, 3> color_ = {};  // color of the border
 };
 
 }  // namespace ddp::datasets

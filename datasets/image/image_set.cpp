@@ -48,7 +48,7 @@ ImageSet::ImageSet(std::shared_ptr<const ImageSource> source, ImageTreatment tre
 
 Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
   const auto batch_of = [&](const at::Tensor& samples) -> Batch {
-    // A prediction has no classes: its targets are not looked at.
+    // A prediction has no classes; nothing reads its targets.
     const at::Tensor& targets = source_->targets();
     return {images(samples, epoch),
             targets.defined() ? targets.index_select(0, samples) : at::zeros({samples.size(0)}, at::kLong)};
@@ -58,7 +58,7 @@ Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
     return batch_of(indices);
   } catch (const Error&) {
     const at::Tensor rest = without_bad(indices, epoch);
-    // Each image by itself is fine: they do not fit together.
+    // Each image alone is usable, but their shapes differ.
     if (rest.size(0) == indices.size(0)) throw;
     if (rest.numel() == 0) return {at::empty({0}), at::empty({0}, at::kLong)};
     return batch_of(rest);
@@ -79,15 +79,15 @@ at::Tensor ImageSet::without_bad(const at::Tensor& indices, std::int64_t epoch) 
     if (is_usable(index[i], epoch)) good.push_back(index[i]);
   }
   if (good.empty() && treatment_.trains) {
-    throw usage_error("does not decode, and no other image of its batch of " + std::to_string(indices.size(0)) +
-                          " does: nothing is left of the batch",
-                      source_->name(index[0]), "look at the files, or give a larger batch_size");
+    throw usage_error("does not decode, like every other image of its batch of " + std::to_string(indices.size(0)) +
+                          ": the batch is empty",
+                      source_->name(index[0]), "check the files, or set a larger batch_size");
   }
   return at::tensor(good, at::kLong);
 }
 
-// Each sample is tried by itself, so that whether it is left out depends on no other sample, and so on no number of
-// ranks. An image that decodes whole is usable: what refuses it is a transform.
+// Tries each sample alone, so that the result depends neither on other samples nor on the number of ranks. An image
+// that decodes as a whole is usable: its error comes from a transform and is thrown.
 bool ImageSet::is_usable(std::int64_t sample, std::int64_t epoch) const {
   try {
     images(at::tensor({sample}, at::kLong), epoch);

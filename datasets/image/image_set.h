@@ -30,17 +30,17 @@ struct OnBadOption {
   bool skips() const;
 };
 
-// Options of an ImageSet: transforms, blending, and the treatment of images that do not decode.
+// Options of an ImageSet: transforms, mixing, and the handling of images that do not decode.
 struct ImageTreatment {
   config::Value transforms;
   config::Value mix;
   std::uint64_t seed = 0;
-  bool derived = false;    // of a set to measure on that has no transforms of its own
-  bool trains = true;      // mixes
+  bool derived = false;    // the transforms are the training's, for an evaluation without transforms of its own
+  bool trains = true;      // mixes, and needs at least one sample in each batch
   bool skips_bad = false;  // leaves an image that does not decode out of its batch
 };
 
-// The treatment that options and context ask for. A prediction leaves out no image: each has its answer.
+// Returns the treatment for these options and this context. A prediction leaves out no image: each needs a result.
 ImageTreatment treatment_of(const ImageOptions& options, const Context& context, bool skips_bad = false);
 
 // Images of a source, transformed: inputs float32 [n, c, h, w], targets int64 [n].
@@ -49,11 +49,11 @@ class ImageSet final : public MapDataset {
   ImageSet(std::shared_ptr<const ImageSource> source, ImageTreatment treatment);
 
   std::int64_t size() const override { return source_->size(); }
-  // Where images that do not decode are left out, a batch may have fewer samples than indices, and none in a set to
-  // measure on. Throws ddp::Error (usage) where no sample is left to train on, or where one does not decode and may
-  // not be left out.
+  // If images that do not decode are left out, a batch may have fewer samples than indices, and none in an evaluation.
+  // Throws ddp::Error (usage) if a training batch would be empty, or if an image does not decode and may not be left
+  // out.
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
-  // Blends the samples of a batch, where the option `mix` says so: targets become float32 [n, classes].
+  // Mixes the samples of a batch if the option `mix` is set: targets become float32 [n, classes].
   Batch at_place(Batch batch, const Place& place) const override;
   bool in_memory() const override;
   std::shared_ptr<const MapDataset> for_measuring() const override;
@@ -80,7 +80,7 @@ class ImageSet final : public MapDataset {
   const ImageTreatment treatment_;
   const Pipeline pipeline_;
   const Mixer mixer_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards left_out_
   mutable std::set<std::int64_t> left_out_;
 };
 

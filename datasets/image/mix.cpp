@@ -10,8 +10,8 @@
 namespace ddp::datasets {
 namespace {
 
-// Returns the logarithm of a gamma variate of this shape and scale 1. Below 1 variates may be smaller than any double;
-// their logarithms are not.
+// Returns the logarithm of a gamma variate with this shape and scale 1. With shapes below 1, a variate may be smaller
+// than any double; its logarithm is not.
 double draw_log_gamma(double shape, Draws& draws) {
   if (shape < 1) return draw_log_gamma(shape + 1, draws) + std::log(1 - draws.uniform()) / shape;
   const double d = shape - 1.0 / 3;
@@ -33,7 +33,7 @@ MixRegistry& mixes() {
 config::Option mix_option() {
   return {.name = "mix",
           .doc =
-              "ways to mix the samples of a micro-batch while training, one of which is drawn for each: "
+              "ways to mix the samples of a training micro-batch; each micro-batch draws one: "
               "{type = \"MixUp\", alpha = 0.2}, …",
           .types = {config::Type::list},
           .item = config::Type::table,
@@ -62,7 +62,7 @@ void Mixer::mix(Batch& batch, const Place& place, std::int64_t classes, const To
   at::Tensor& images = batch.inputs.front().second;
   at::Tensor& labels = batch.targets.front().second;
   if (labels.scalar_type() != at::kLong || labels.dim() != 1) {
-    throw usage_error("needs a class for each image", "mix", "leave mix out");
+    throw usage_error("needs a class for each image", "mix", "remove mix");
   }
   Draws draws(seed_, place, /*sample=*/0);
   const auto& entry = entries_[draws.below(entries_.size())];

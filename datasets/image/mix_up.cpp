@@ -8,7 +8,9 @@ namespace {
 struct MixUpOptions {
   double alpha = 1;
   void fields(config::Fields& f) {
-    f({.name = "alpha", .doc = "the share of an image is drawn from Beta(alpha, alpha)", .range = config::above(0)},
+    f({.name = "alpha",
+       .doc = "parameter of Beta(alpha, alpha), the distribution of an image's share",
+       .range = config::above(0)},
       alpha);
   }
 };

@@ -9,12 +9,12 @@
 
 namespace ddp::datasets {
 
-// Names of files in two tensors, which ranks can share: a million of them take no allocation each.
+// Names of files in two tensors, which ranks can share. A name needs no allocation of its own.
 class NameList {
  public:
   NameList() = default;
   explicit NameList(const std::vector<std::string>& names);
-  // `bytes`: uint8, the names behind each other. `ends`: int64 [n], where each of them ends.
+  // `bytes`: uint8, the concatenated names. `ends`: int64 [n], the end of each name in `bytes`.
   NameList(at::Tensor bytes, at::Tensor ends);
 
   std::int64_t size() const { return ends_.defined() ? ends_.size(0) : 0; }

@@ -17,18 +17,19 @@ std::string shape_of(std::int64_t channels, std::int64_t height, std::int64_t wi
   return std::to_string(channels) + " x " + std::to_string(height) + " x " + std::to_string(width);
 }
 
-// Names the sample in an error that a transform or a decoder has thrown.
+// Adds the sample's name to an error of a transform or a decoder.
 Error named_after(const Error& error, const std::string& sample) {
   const std::string where = error.where().empty() || error.where() == sample ? sample : sample + ": " + error.where();
   return Error(error.fault(), error.summary(), where, error.remedy());
 }
 
-// Throws where an image does not go into a batch with those before it.
+// Throws if an image's shape differs from the shape of the batch.
 void check_shape(const Image& image, const at::Tensor& batch, const std::string& first) {
   if (image.channels() == batch.size(1) && image.height() == batch.size(2) && image.width() == batch.size(3)) return;
-  throw usage_error("is " + shape_of(image.channels(), image.height(), image.width()) + ", and " + first + " is " +
-                        shape_of(batch.size(1), batch.size(2), batch.size(3)) + ": images of a batch need one shape",
-                    "", "add to transforms {type = \"Resize\", size = [height, width]}, or a Resize and a CenterCrop");
+  throw usage_error("is " + shape_of(image.channels(), image.height(), image.width()) + ", but " + first + " is " +
+                        shape_of(batch.size(1), batch.size(2), batch.size(3)) +
+                        ": the images of a batch need the same shape",
+                    "", "add {type = \"Resize\", size = [height, width]} to transforms, or a Resize and a CenterCrop");
 }
 
 }  // namespace
@@ -52,11 +53,10 @@ void Pipeline::add(const config::Value& entry, bool derived, const std::string& 
     throw usage_error(error.where().empty() ? error.summary() : "\"" + error.where() + "\" " + error.summary(), where,
                       error.remedy());
   }
-  // A list that training may not have is refused in evaluation, too.
+  // An evaluation refuses the same lists as training.
   const bool is_of_floats = dynamic_cast<const FloatTransform*>(made.get()) != nullptr;
   if (!is_of_floats && !behind_.empty()) {
-    throw usage_error("stands behind " + behind_ + ", from which on images are no pixels any more", where,
-                      "put it before " + behind_);
+    throw usage_error("comes after " + behind_ + ", which turns pixels into floats", where, "put it before " + behind_);
   }
   if (is_of_floats && behind_.empty()) behind_ = type;
   if (const auto list = made->for_evaluation(); derived && list) {
@@ -74,8 +74,8 @@ void Pipeline::keep(const std::string& type, std::unique_ptr<Transform> transfor
   }
 }
 
-// Tabulates the float of each value of a pixel: applies v2's ToDtype(float32, scale=True), then the first transforms of
-// floats, to an image that has each value once.
+// Tabulates the float of each pixel value: applies v2's ToDtype(float32, scale=True) and then the first, pointwise,
+// transforms of floats to an image that has each value once.
 PixelScale Pipeline::scale(std::int64_t channels, Draws& draws) const {
   const at::Tensor row = at::arange(256, at::kByte).to(at::kFloat).mul_(1.0 / 255);
   const at::Tensor image = row.view({1, 16, 16}).repeat({channels, 1, 1});
@@ -128,7 +128,7 @@ config::Value Pipeline::draws(Image image, std::int64_t epoch, std::int64_t samp
   image.write(scale(image.channels(), draws), numbers.mutable_data_ptr<float>());
   for (std::size_t i = 0; i < float_steps_.size(); ++i) {
     const Told told = listen(float_steps_[i].type);
-    // The table has done the first ones.
+    // The table contains the first ones.
     if (i >= tabled_) float_steps_[i].transform->apply(numbers, draws, told);
   }
   return all;

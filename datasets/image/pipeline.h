@@ -14,28 +14,28 @@
 
 namespace ddp::datasets {
 
-// From images to a batch of numbers: the list `transforms` of a dataset. Images are pixels of 8 bits up to the first
-// transform of floats, or up to the end; there they become float32 of 0 to 1, as v2's ToDtype(float32, scale=True) has
-// it. Used by several threads at once.
+// The list `transforms` of a dataset, which turns images into a batch of numbers. Images are 8-bit pixels up to the
+// first transform of floats, or up to the end; there they become float32 from 0 to 1, as in v2's ToDtype(float32,
+// scale=True). Thread-safe.
 class Pipeline {
  public:
-  // Opens a sample, which has to stay until the next one is opened.
+  // Opens a sample. The image must stay valid until the next call.
   using Open = std::function<Image(std::int64_t sample)>;
   // Names a sample for errors: the path of its file.
   using Name = std::function<std::string(std::int64_t sample)>;
 
-  // `list`: the option's value. `derived`: validation, test or prediction inherits the list of the training, where
-  // each transform that draws gives way to what it becomes for evaluation. Throws ddp::Error (usage) where an argument
-  // does not fit, or a transform of pixels stands behind one of floats.
+  // `list`: the option's value. `derived`: a validation, test or prediction inherits the training's list, in which
+  // Transform::for_evaluation replaces random transforms. Throws ddp::Error (usage) if an argument is invalid, or if a
+  // transform of pixels comes after a transform of floats.
   Pipeline(const config::Value& list, std::uint64_t seed, bool derived);
 
-  // Returns the samples (int64 [n], n > 0), transformed: float32 [n, c, h, w]. They are opened in this order, each
-  // once. Throws ddp::Error (usage), which names the sample, where one cannot be transformed, or its shape is not that
-  // of the first.
+  // Returns the transformed samples (int64 [n], n > 0): float32 [n, c, h, w]. Opens each sample once, in this order.
+  // Throws ddp::Error (usage), which names the sample, if a sample cannot be transformed or its shape differs from the
+  // first sample's shape.
   at::Tensor batch(const at::Tensor& samples, std::int64_t epoch, const Open& open, const Name& name) const;
 
-  // Returns what is drawn for a sample, a value for each transform:
-  // [{"type": "RandomHorizontalFlip", "apply": true}, …].
+  // Returns the random values of a sample, one for each transform: [{"type": "RandomHorizontalFlip", "apply": true},
+  // …].
   config::Value draws(Image image, std::int64_t epoch, std::int64_t sample) const;
 
  private:
@@ -53,7 +53,7 @@ class Pipeline {
   std::vector<Step<PixelTransform>> pixel_steps_;
   std::vector<Step<FloatTransform>> float_steps_;
   std::string behind_;      // the first transform of floats in the list
-  std::size_t tabled_ = 0;  // the first float steps, which the table holds
+  std::size_t tabled_ = 0;  // number of first float steps that the table contains
 };
 
 }  // namespace ddp::datasets

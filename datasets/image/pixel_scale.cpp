@@ -5,7 +5,7 @@
 namespace ddp::datasets {
 namespace {
 
-// What ToDtype(float32, scale=True) multiplies with, as float32.
+// The factor of ToDtype(float32, scale=True), as float32.
 constexpr float kPixelUnit = static_cast<float>(1.0 / 255);
 
 template <int step>
@@ -20,7 +20,7 @@ void normalize_plain(const std::uint8_t* from, std::int64_t count, float mean, f
 }
 
 #if defined(__x86_64__)
-// Not also "fma": contracted operations would have other bits.
+// Without "fma": contracted operations would change the bits.
 template <int step>
 [[gnu::target("avx2")]] void normalize_avx2(const std::uint8_t* from, std::int64_t count, float mean, float std,
                                             float* to) {

@@ -6,7 +6,7 @@
 
 namespace ddp::datasets {
 
-// A value for each of 256 pixels of up to three channels.
+// A value for each of the 256 pixel values, for up to three channels.
 using PixelTable = std::array<std::array<float, 256>, 3>;
 
 // (pixel / 255 - mean) / std of each channel, in float32.
@@ -19,8 +19,8 @@ struct Normalization {
 class PixelScale {
  public:
   PixelScale() = default;
-  // By the table. `formula`: if it has the bits of all values of the table, it is worked out in place of looking them
-  // up, which many numbers at once can be.
+  // Scales by the table. If `formula` gives the bits of all values of the table, write() computes it instead, because a
+  // formula can be vectorized.
   PixelScale(const PixelTable& table, std::int64_t channels, const std::optional<Normalization>& formula);
 
   float of(std::int64_t channel, std::uint8_t pixel) const { return table_[static_cast<std::size_t>(channel)][pixel]; }

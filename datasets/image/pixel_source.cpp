@@ -57,9 +57,9 @@ void require_classes(const at::Tensor& targets, std::int64_t count, const std::s
   const auto least = targets.min().item<std::int64_t>();
   const auto greatest = targets.max().item<std::int64_t>();
   if (least >= 0 && greatest < count) return;
-  throw usage_error("holds class " + std::to_string(least < 0 ? least : greatest) + ", and there are " +
-                        std::to_string(count) + " classes, 0 to " + std::to_string(count - 1),
-                    file, "classes are those of the training data");
+  throw usage_error("holds class " + std::to_string(least < 0 ? least : greatest) + ", but the classes are 0 to " +
+                        std::to_string(count - 1),
+                    file, "the training data define the classes");
 }
 
 }  // namespace ddp::datasets

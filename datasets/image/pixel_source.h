@@ -8,13 +8,13 @@
 
 namespace ddp::datasets {
 
-// Images that are in memory as pixels, once for all ranks of a machine.
+// Images as pixels in memory, which all ranks of a node share.
 class PixelSource final : public ImageSource {
  public:
-  // `pixels`: uint8 [n, c, h, w], contiguous, c 1 or 3. `targets`: int64 [n], each below the number of classes; not
-  // defined where there are none. `file`: what errors name.
+  // `pixels`: uint8 [n, c, h, w], contiguous, c 1 or 3. `targets`: int64 [n], each below the number of classes;
+  // undefined if the images have no classes. `file`: the name in errors.
   PixelSource(at::Tensor pixels, at::Tensor targets, std::vector<std::string> classes, std::string file);
-  // The same from what held() of such a source returned.
+  // Makes a source from the result of held() of another one.
   PixelSource(const NamedTensors& held, std::vector<std::string> classes, std::string file);
 
   std::int64_t size() const override { return pixels_.size(0); }
@@ -32,13 +32,13 @@ class PixelSource final : public ImageSource {
   std::string file_;
 };
 
-// The classes of the training data, where the context has them; else none.
+// Returns the classes of the training data if the context has them, else an empty list.
 std::vector<std::string> classes_of_training(const Context& context);
 
-// "0", "1", …, for data that do not name their classes.
+// Returns "0", "1", …, for data that do not name their classes.
 std::vector<std::string> numbered_classes(std::int64_t count);
 
-// Throws ddp::Error (usage) where one of the targets (int64 [n]) is no class of so many.
+// Throws ddp::Error (usage) if a target (int64 [n]) is below 0 or not below `count`.
 void require_classes(const at::Tensor& targets, std::int64_t count, const std::string& file);
 
 }  // namespace ddp::datasets

@@ -4,7 +4,7 @@
 
 namespace ddp::datasets {
 
-// Pixels in memory that somebody else keeps: 8 bits each, 1 or 3 channels. Strides are in bytes.
+// A view of pixels in memory that it does not own: 8 bits each, 1 or 3 channels. Strides are in bytes.
 struct PixelView {
   const std::uint8_t* data = nullptr;
   std::int64_t channels = 3;

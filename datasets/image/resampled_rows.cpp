@@ -30,23 +30,24 @@ void rows_plain(const std::uint8_t* rows, std::int64_t stride, const std::int16_
 }
 
 #if defined(__x86_64__)
-// Two weights that lie side by side, for pairs of 16-bit numbers.
+// Repeats two adjacent weights, for pairs of 16-bit numbers.
 [[gnu::target("avx2")]] inline __m256i weight_pair(const std::int16_t* weights) {
   std::int32_t both;
   std::memcpy(&both, weights, sizeof both);
   return _mm256_set1_epi32(both);
 }
 
-// Masks that spread pixels 0 and 1 (or 2 and 3) of RGB to pairs of 16-bit numbers, one pair a channel.
+// Returns the shuffle mask that spreads pixels 0 and 1 (or 2 and 3) of RGB to pairs of 16-bit numbers, one pair per
+// channel.
 [[gnu::target("avx2")]] inline __m256i spread_of(int pixel) {
   const auto first = static_cast<char>(3 * pixel);
-  constexpr char kZero = -128;  // with `first` added, too
+  constexpr char kZero = -128;  // stays negative when `first` is added
   const __m128i half =
       _mm_setr_epi8(0, kZero, 3, kZero, 1, kZero, 4, kZero, 2, kZero, 5, kZero, kZero, kZero, kZero, kZero);
   return _mm256_broadcastsi128_si256(_mm_add_epi8(half, _mm_set1_epi8(first)));
 }
 
-// Bytes of both rows, a row in each half.
+// Loads bytes of both rows, a row into each half.
 template <std::int64_t width>
 [[gnu::target("avx2")]] inline __m256i both_rows(const std::uint8_t* first, const std::uint8_t* second) {
   if constexpr (width == 2) {
@@ -57,7 +58,8 @@ template <std::int64_t width>
   }
 }
 
-// One place of both rows: red, green, blue and nothing, 32 bits each. `width`: of the taps; 0: any multiple of 4.
+// Computes one place of both rows: red, green, blue and an unused number, 32 bits each. `width` is the width of the
+// taps; 0: any multiple of 4.
 template <std::int64_t width>
 [[gnu::target("avx2")]] inline __m256i place_of(const std::uint8_t* const rows[2], const Taps& taps, std::int64_t place,
                                                 __m256i half, __m128i precision) {
@@ -74,7 +76,7 @@ template <std::int64_t width>
   return _mm256_sra_epi32(sum, precision);
 }
 
-// Writes four pixels of a row, RGB and nothing each, to its planes.
+// Writes four pixels of a row, RGB and an unused byte each, to the row's planes.
 [[gnu::target("avx2")]] inline void store_planes(__m128i pixels, std::uint8_t* to, std::int64_t plane) {
   const __m128i planes = _mm_shuffle_epi8(pixels, _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
   const std::int32_t red = _mm_cvtsi128_si32(planes), green = _mm_extract_epi32(planes, 1),

@@ -7,13 +7,14 @@
 namespace ddp::datasets {
 namespace {
 
-// Rows of a view as interleaved RGB that may be read some bytes beyond their end.
+// The rows of a view as interleaved RGB, with `bytes_behind` readable bytes after their end. Copies rows that lack
+// them.
 class RgbRows {
  public:
   RgbRows(const PixelView& view, std::int64_t bytes_behind)
       : view_(view), bytes_behind_(bytes_behind), copies_(static_cast<std::size_t>(2 * size())) {}
 
-  // `place` 0 or 1: two rows may be in use.
+  // `place` is 0 or 1: two rows may be in use at once.
   const std::uint8_t* of(std::int64_t row, std::int64_t place) {
     const std::uint8_t* const from = view_.data + row * view_.row_stride;
     if (view_.is_interleaved() && (view_.height - 1 - row) * view_.row_stride >= bytes_behind_) return from;

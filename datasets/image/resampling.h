@@ -10,22 +10,22 @@
 
 namespace ddp::datasets {
 
-// An image in another size, bilinear and antialiased, with the pixels of ATen's _upsample_bilinear2d_aa for uint8 on a
-// CPU with AVX2, whatever this CPU has. Only the places that are wanted are worked out, of the pixels that they need.
+// Resizes an image, bilinear and antialiased. On every CPU the pixels are equal to the result of ATen's
+// _upsample_bilinear2d_aa for uint8 on a CPU with AVX2. Computes only the wanted places, from the pixels that they
+// need.
 class Resampling {
  public:
-  // An image of size `from` becomes one of size `to`, of which these rows and columns (one at least) are wanted.
+  // Resizes from `from` to `to`; `rows` and `columns` (at least one each) are the wanted part of the result.
   Resampling(const format::ImageSize& from, const format::ImageSize& to, const Places& rows, const Places& columns);
 
-  // The part of the image that is needed.
+  // The needed part of the source image.
   format::Rectangle needed() const;
 
-  // Takes the next rows of the part that is needed, from its top: the first of two passes, that along the rows. They
-  // are not looked at later.
+  // Runs the first pass, along the rows, on the next rows of the needed part, from its top. Does not keep `rows`.
   void take(const PixelView& rows);
 
-  // The second pass, when all rows were taken: for one of the rows that are wanted: as many pixels as columns are. The
-  // memory is this object's, until the next call.
+  // Runs the second pass for one wanted row, after all rows were taken, and returns a pixel for each wanted column. The
+  // memory belongs to this object and is valid until the next call.
   const std::uint8_t* row(std::int64_t channel, std::int64_t row);
 
  private:
@@ -34,9 +34,9 @@ class Resampling {
 
   const Taps rows_;
   const Taps columns_;
-  const std::int64_t stride_;  // of a row between the passes, in bytes
+  const std::int64_t stride_;  // bytes of a row between the passes
   std::int64_t taken_ = 0;
-  std::unique_ptr<std::uint8_t[]> kept_;  // between the passes: [c, rows that are needed, stride]
+  std::unique_ptr<std::uint8_t[]> kept_;  // result of the first pass: [c, needed rows, stride]
   std::vector<std::uint8_t> row_;
 };
 

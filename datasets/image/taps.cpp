@@ -7,12 +7,13 @@
 namespace ddp::datasets {
 namespace {
 
-constexpr int kMostPrecision = 22;  // a sum of 8-bit pixels then fits into 32 bits
+constexpr int kMostPrecision = 22;  // so a sum of 8-bit pixels fits into 32 bits
 
-// The triangle that weighs pixels by their distance from the middle of a place.
+// The triangle filter: the weight of a pixel by its distance from the middle of a place.
 double triangle(double distance) { return std::max(1.0 - std::abs(distance), 0.0); }
 
-// The weights of all places, as doubles: the greatest one, wherever it is, decides on the precision.
+// The weights of all places, as doubles. All places, not only the wanted ones, because the greatest weight decides the
+// precision.
 class Weights {
  public:
   Weights(std::int64_t from, std::int64_t to)

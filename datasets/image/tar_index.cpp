@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestIndex = std::uint64_t{4} << 30;
 
-// The first line of an index: what it was made of.
+// The first line of an index: the path, size and time of its archive.
 std::string head_of(const fs::path& archive) {
   struct stat s {};
   if (stat(archive.c_str(), &s) != 0) throw usage_error("cannot be read: " + errno_text(errno), archive.string());
@@ -39,7 +39,7 @@ std::string text_of(const std::vector<format::TarMember>& members) {
   return text;
 }
 
-// A number and the blank behind it.
+// Takes a number and the blank after it from `text`.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -61,7 +61,7 @@ std::optional<std::vector<format::TarMember>> members_in(std::string_view text) 
   return members;
 }
 
-// Returns the cached members; nothing if they are damaged or of another state of the archive.
+// Returns the cached members; nothing if the cache is damaged or the archive has changed.
 std::optional<std::vector<format::TarMember>> kept_members(const fs::path& index, const std::string& head) {
   try {
     std::error_code none;
@@ -84,11 +84,11 @@ void keep_members(const fs::path& index, const std::string& head, const std::vec
     const std::string body = text_of(members);
     record::write_atomically(index, head + record::hash_hex(body) + "\n" + body);
   } catch (const Error&) {
-    // The next process lists the archive once more.
+    // Without the cache, the next process lists the archive again.
   }
 }
 
-// The key and the field of a member; nothing where it belongs to no sample.
+// Returns the key and the field of a member; nothing if it belongs to no sample.
 std::optional<std::pair<std::string, std::string>> key_and_field(const std::string& name) {
   const std::size_t base = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
   const std::size_t dot = name.find('.', base);
@@ -127,7 +127,7 @@ std::vector<format::TarMember> members_of(const fs::path& archive) {
   const fs::path index = index_file_of(archive);
   if (auto kept = kept_members(index, head)) return std::move(*kept);
   std::vector<format::TarMember> members = format::list_tar(archive);
-  // An archive that is written meanwhile has another state now.
+  // If the archive changed during the listing, the head has changed too.
   if (head_of(archive) == head && index.is_absolute()) keep_members(index, head, members);
   return members;
 }

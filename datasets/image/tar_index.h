@@ -9,27 +9,28 @@
 
 namespace ddp::datasets {
 
-// The members of an archive, in their order. The folder "tar" of the cache folder keeps them, a file for each path, and
-// gives them again while the archive has the size and time that it had. An entry that is damaged, or that cannot be
-// written, costs no more than reading the archive's headers once more. Throws what format::list_tar throws.
+// Returns the members of an archive, in their order. The folder "tar" of the cache folder keeps them, a file for each
+// path; a cached list is valid as long as the archive's size and modification time do not change. If an entry is
+// damaged or cannot be written, the archive's headers are read again. Throws what format::list_tar throws.
 std::vector<format::TarMember> members_of(const std::filesystem::path& archive);
 
-// The file of the cache that keeps the members of this archive.
+// Returns the cache file for the members of this archive.
 std::filesystem::path index_file_of(const std::filesystem::path& archive);
 
 // The image of a sample of a WebDataset, and its class.
 struct TarSample {
-  std::string name;  // of the image's member
+  std::string name;  // name of the image's member
   std::int64_t offset = 0;
   std::int64_t size = 0;
-  std::int64_t target_offset = -1;  // -1: it has none
+  std::int64_t target_offset = -1;  // -1: the sample has no target
   std::int64_t target_size = 0;
 };
 
-// Members that follow each other and have one key are a sample: the name up to the first dot behind the last slash. The
-// rest of the name, in small letters, is the member's field. `image`, `target`: names of fields, best first. Members
-// without a key, and those named __x__, belong to no sample. Throws ddp::Error (usage), which names `archive`, where a
-// sample has no image, has a field twice, or has no target although `needs_target`.
+// Returns the samples of an archive. Consecutive members with the same key form a sample. The key is the name up to the
+// first dot after the last slash; the rest of the name, in lower case, is the member's field. `image`, `target`: names
+// of fields, in the order of preference. Members without a key, and members named __x__, belong to no sample. Throws
+// ddp::Error (usage), which names `archive`, if a sample has no image, has a field twice, or lacks a target although
+// `needs_target` is true.
 std::vector<TarSample> samples_of(const std::vector<format::TarMember>& members, const std::vector<std::string>& image,
                                   const std::vector<std::string>& target, bool needs_target,
                                   const std::string& archive);

@@ -14,7 +14,7 @@
 namespace ddp::datasets {
 namespace {
 
-// A table in memory: cells until it is fitted, tensors from then on.
+// A table in memory: cells before the fit, tensors after it.
 class TableDataset : public MapDataset {
  public:
   TableDataset(TableSection options, format::TableOptions how, const Context& context)
@@ -75,7 +75,7 @@ class TableDataset : public MapDataset {
     return {std::to_string(unknown_names_) + (unknown_names_ == 1 ? " cell" : " cells") + " of " +
             files_.front().string() + (files_.size() > 1 ? " and the other files" : "") +
             (unknown_names_ == 1 ? " holds" : " hold") +
-            " a category that the training rows do not have: all of its columns are 0"};
+            " a category that the training rows do not have: all its columns are 0"};
   }
 
  private:
@@ -96,7 +96,7 @@ class TableDataset : public MapDataset {
   Encoder encoder_;
   Table table_;
   std::int64_t rows_ = 0;
-  mutable ValueNames values_;  // of the target, for a split by classes
+  mutable ValueNames values_;  // values of the target, for a stratified split
   std::optional<InMemory> tensors_;
   at::Tensor usable_;
   std::int64_t unknown_names_ = 0;
@@ -129,7 +129,7 @@ std::unique_ptr<Dataset> make_table(const Section& section, format::TableOptions
 const config::Value kTableTraits = {{"held", true}, {"library", "tables"}};
 
 const bool csv_registered = registry().add<CsvSection>(
-    "csv", "a table in .csv or .tsv files, also .gz: columns to predict from, and columns to predict",
+    "csv", "a table in .csv or .tsv files, also .gz: columns of features and of targets",
     [](const CsvSection& o, const Context& c) { return make_table(o, csv_options(o), c); }, kTableTraits);
 
 const bool parquet_registered = registry().add<TableSection>(
@@ -137,7 +137,7 @@ const bool parquet_registered = registry().add<TableSection>(
     [](const TableSection& o, const Context& c) { return make_table(o, {.format = "parquet"}, c); }, kTableTraits);
 
 const bool jsonl_registered = registry().add<TableSection>(
-    "jsonl", "a table in .jsonl files: one object a line",
+    "jsonl", "a table in .jsonl files: one object per line",
     [](const TableSection& o, const Context& c) { return make_table(o, {.format = "jsonl"}, c); }, kTableTraits);
 
 }  // namespace

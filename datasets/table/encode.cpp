@@ -19,14 +19,14 @@ using format::ColumnCells;
 
 std::string printed(double value) { return value > 0 ? "inf" : value < 0 ? "-inf" : "nan"; }
 
-// A column whose numbers are too far apart for the sums of a double has no scale.
+// Throws if the sums of a column's numbers overflow a double, because the column then has no scale.
 void require_scale(const Scale& scale, const std::string& column, const char* option) {
   if (std::isfinite(scale.shift) && std::isfinite(scale.factor)) return;
   throw usage_error("column \"" + column + "\" cannot be normalised: its numbers are too large", option,
-                    "leave the column out with dataset.drop, or scale it down in the file");
+                    "remove the column with dataset.drop, or scale it down in the file");
 }
 
-// So many rows of one piece are encoded at once, column by column: what they become stays in a core's cache.
+// Rows of a piece that are encoded together, column by column, so that the result stays in a core's cache.
 constexpr std::int64_t kTile = 512;
 
 struct Tile {
@@ -35,7 +35,7 @@ struct Tile {
   std::int64_t end = 0;
 };
 
-// Encodes rows of a table into tensors that are there. Several threads share the pieces.
+// Encodes the rows of a table into allocated tensors. Several threads share the pieces.
 class TableEncoder {
  public:
   TableEncoder(const Encoder& encoder, const Table& table, Encoded& encoded)
@@ -52,7 +52,7 @@ class TableEncoder {
   }
 
   bool has_mistakes() const { return has_mistakes_; }
-  // Goes through all rows again, in their order, and throws what is wrong with them.
+  // Encodes all rows again, in their order, and throws their mistakes.
   void tell_mistakes() {
     telling_ = true;
     for (const Table::Piece& piece : table_.pieces) encode(piece);
@@ -122,7 +122,7 @@ class TableEncoder {
       *out = value;
       if (value >= 0) continue;
       if (cells.is_missing(r)) {
-        mistake(tile.piece, r, e_.targets.front(), "is missing, and it is the target");
+        mistake(tile.piece, r, e_.targets.front(), "is missing, but it is the target");
       } else {
         unknown_class(tile.piece, r, cells.text_of(r));
       }
@@ -137,11 +137,11 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += stride) {
       const double value = cells.is_missing(r) ? NAN : cells.numbers[r];
       if (cells.is_missing(r)) {
-        mistake(tile.piece, r, e_.targets[i], "is missing, and it is the target");
+        mistake(tile.piece, r, e_.targets[i], "is missing, but it is the target");
       } else if (!std::isfinite(value)) {
         mistake(tile.piece, r, e_.targets[i], "is " + printed(value));
       } else if (e_.kind == TargetKind::binary && value != 0 && value != 1) {
-        mistake(tile.piece, r, e_.targets[i], "is neither 0 nor 1, which the loss bce_with_logits takes");
+        mistake(tile.piece, r, e_.targets[i], "is neither 0 nor 1, as the loss bce_with_logits requires");
       }
       *out = static_cast<float>(e_.target_scales[i].apply(value));
       if (std::isfinite(value) && !std::isfinite(*out)) {
@@ -150,7 +150,8 @@ class TableEncoder {
     }
   }
 
-  // A number that is infinite, or becomes so as a float32. Where the scale itself is none, that is told instead.
+  // Records a number that is infinite, or becomes infinite as a float32. If the scale itself is infinite, require_scale
+  // reports that instead.
   void tell_infinite(const Table::Piece& piece, std::int64_t r, const std::string& column, double value,
                      const Scale& scale) {
     if (!std::isfinite(value)) {
@@ -165,7 +166,8 @@ class TableEncoder {
     if (e_.classes_given) {
       mistake(piece, r, e_.targets.front(), is + "dataset.classes does not name", "add the class to dataset.classes");
     } else {
-      mistake(piece, r, e_.targets.front(), is + "the training rows do not have", "give all classes: dataset.classes");
+      mistake(piece, r, e_.targets.front(), is + "the training rows do not have",
+              "list all classes in dataset.classes");
     }
   }
 
@@ -174,7 +176,7 @@ class TableEncoder {
       encoded_.usable.mutable_data_ptr<bool>()[piece.first_row + r] = false;
     } else if (e_.missing == "error") {
       mistake(piece, r, column, "is missing",
-              "fill such cells: dataset.missing = \"mean\" or \"zero\"; or leave their rows out: \"drop\"");
+              "fill such cells with dataset.missing = \"mean\" or \"zero\", or remove their rows with \"drop\"");
     }
   }
 

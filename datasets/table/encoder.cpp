@@ -21,7 +21,7 @@ std::vector<std::string> texts_of(const config::Value& one_or_more) {
   return one_or_more.get<std::vector<std::string>>();
 }
 
-// The columns of a file, and what else may help one who named another.
+// Returns a remedy for an unknown column: the columns of the file, and a hint if the delimiter looks wrong.
 std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how,
                              const std::string& file) {
   std::string text;
@@ -127,7 +127,7 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
             .classes = {},
             .classes_given = false,
             .target_scales = {}};
-  if (e.targets.empty()) throw usage_error("names no column", "dataset.target", "name the column to predict");
+  if (e.targets.empty()) throw usage_error("is empty", "dataset.target", "name the column to predict");
   require_columns(e.targets, columns, "target", how, file);
   require_columns(o.features, columns, "features", how, file);
   require_columns(o.drop, columns, "drop", how, file);

@@ -17,7 +17,7 @@ std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size) {
   return mask;
 }
 
-// Calls `take` with the cell and the row of each of the masked rows, in order.
+// Calls `take` with the column's cells and the row in its piece, for each masked row, in order.
 template <class Take>
 void each_cell(const Table& table, std::size_t column, const std::vector<bool>& mask, const Take& take) {
   for (const Table::Piece& piece : table.pieces) {
@@ -48,7 +48,7 @@ ValueNames distinct(const Table& table, std::size_t column, const std::vector<bo
   return values.sorted();
 }
 
-// Rows where a feature is missing do not train.
+// Removes the rows with a missing feature from the mask.
 void leave_out_missing(const Table& table, std::size_t features, std::vector<bool>& mask) {
   for (const Table::Piece& piece : table.pieces) {
     for (std::size_t column = 0; column < features; ++column) {
@@ -85,7 +85,7 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
   std::vector<bool> mask = mask_of(rows, table.rows);
   if (e.missing == "drop") leave_out_missing(table, e.features.size(), mask);
   const Scale::Kind kind = scale_named(options.normalise);
-  // A column each: its sums keep the order of the rows.
+  // One thread handles a whole column, so the order of its sums does not depend on the number of threads.
   at::parallel_for(0, static_cast<std::int64_t>(e.features.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       Encoder::Feature& feature = e.features[i];

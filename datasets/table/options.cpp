@@ -8,7 +8,7 @@ bool gives_classes(const TableSection& o) { return o.classes.is_array() && !o.cl
 
 format::TableOptions csv_options(const CsvSection& o) {
   if (o.delimiter.size() > 1 || o.delimiter.find_first_of("\"\r\n") != std::string::npos) {
-    throw usage_error("must be one character that is neither a quote nor an end of line, not \"" + o.delimiter + "\"",
+    throw usage_error("must be one character, neither a quote nor an end of line, not \"" + o.delimiter + "\"",
                       "dataset.delimiter");
   }
   return {.format = "csv", .delimiter = o.delimiter.empty() ? '\0' : o.delimiter.front(), .header = o.header};
@@ -21,7 +21,7 @@ format::TableOptions table_options(const config::Component& dataset, const std::
   if (ending == ".csv" || ending == ".tsv") format = "csv";
   if (ending == ".parquet" || ending == ".feather") format = "parquet";
   if (ending == ".jsonl" || ending == ".ndjson") format = "jsonl";
-  // A delimiter and a header are told of CSV files alone.
+  // Only the dataset "csv" has the options `delimiter` and `header`.
   if (format == "csv" && dataset.name == "csv") return csv_options(config::read<CsvSection>(dataset.options));
   return {.format = format};
 }

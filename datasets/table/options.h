@@ -10,7 +10,7 @@
 
 namespace ddp::datasets {
 
-// The options of a table, whatever its format.
+// The options of tables in all formats.
 struct TableSection {
   config::Value path;
   config::Value target;
@@ -24,29 +24,28 @@ struct TableSection {
 
   void fields(config::Fields& f) {
     using config::Type;
-    f(path_option("the file, or a list of files; a name with * takes all that match, sorted by name"), path);
+    f(path_option("file or list of files; a name with * means all matching files, sorted by name"), path);
     f({.name = "target",
-       .doc = "the column to predict, or a list of columns",
+       .doc = "column to predict, or a list of columns",
        .required = true,
        .types = {Type::text, Type::list},
        .item = Type::text},
       target);
-    f({.name = "features", .doc = "the columns to predict from; default: all other columns"}, features);
+    f({.name = "features", .doc = "input columns; default: all other columns"}, features);
     f({.name = "drop", .doc = "columns to leave out"}, drop);
-    f({.name = "categories", .doc = "columns of names: each becomes one column (0 or 1) a value"}, categories);
+    f({.name = "categories", .doc = "columns of names: each becomes one column (0 or 1) per value"}, categories);
     f({.name = "classes",
-       .doc = "the values of the target, in the order of the model's outputs; default: those of the training rows, "
-              "sorted",
+       .doc = "values of the target, in the order of the model's outputs; default: the sorted values of the training "
+              "rows",
        .types = {Type::list}},
       classes);
     f({.name = "missing",
-       .doc =
-           "cells that are empty, NA, NaN, nan, null or None: an error, the mean of the training rows, 0, or the row "
-           "is left out",
+       .doc = "treatment of cells that are empty, NA, NaN, nan, null or None: stop with an error, use the mean of the "
+              "training rows, use 0, or drop the row",
        .choices = {"error", "mean", "zero", "drop"}},
       missing);
     f({.name = "normalise",
-       .doc = "numbers as StandardScaler or MinMaxScaler makes them, fitted on the training rows",
+       .doc = "scaling of numbers: StandardScaler or MinMaxScaler, fitted on the training rows",
        .choices = {"none", "standard", "minmax"}},
       normalise);
     f({.name = "normalise_targets", .doc = "standardise targets that are numbers; predict undoes it"},
@@ -54,27 +53,26 @@ struct TableSection {
   }
 };
 
-// A table in text, with one character between two cells.
+// The options of a text table with one character between cells.
 struct CsvSection : TableSection {
   std::string delimiter;
   bool header = true;
 
   void fields(config::Fields& f) {
     TableSection::fields(f);
-    f({.name = "delimiter", .doc = "the character between two cells; default: a comma, of .tsv files a tab"},
-      delimiter);
-    f({.name = "header", .doc = "the first line names the columns; else they are named 0, 1, …"}, header);
+    f({.name = "delimiter", .doc = "character between two cells; default: a comma, in .tsv files a tab"}, delimiter);
+    f({.name = "header", .doc = "the first line names the columns; otherwise their names are 0, 1, …"}, header);
   }
 };
 
-// Whether the option `classes` names the classes of the target.
+// True if the option `classes` names the classes of the target.
 bool gives_classes(const TableSection& section);
 
-// How the files of a table are read. Throws ddp::Error (usage) where the delimiter can be none.
+// Returns the options for reading the files of a CSV table. Throws ddp::Error (usage) if the delimiter is invalid.
 format::TableOptions csv_options(const CsvSection& section);
 
-// The same for a file to predict and the table dataset of the run: the name's ending says the format; where it says
-// none, the file is of the dataset's own.
+// Returns the options for reading an input file of a prediction; `dataset` is the run's table dataset. The name's
+// ending decides the format; without a known ending, the file has the dataset's format.
 format::TableOptions table_options(const config::Component& dataset, const std::filesystem::path& file);
 
 }  // namespace ddp::datasets

@@ -15,14 +15,14 @@ namespace {
 using config::Value;
 
 constexpr std::int64_t kRowsShown = 20;
-// Bounds of the page of a table with very many columns.
+// Limits of the report of a table with very many columns.
 constexpr std::size_t kColumnsShown = 100;
 constexpr std::size_t kHistograms = 1000;
 constexpr std::size_t kLongestCell = 80;  // bytes
 constexpr std::size_t kValuesListed = 50;
 constexpr std::size_t kValuesDrawn = 20;
 
-// A cell as a page shows it: cut before a character of UTF-8 where it is too long.
+// Returns a cell for the report. A cell that is too long is cut, at the beginning of a UTF-8 character.
 std::string shortened(std::string_view text) {
   if (text.size() <= kLongestCell) return std::string(text);
   std::size_t end = kLongestCell;
@@ -45,7 +45,7 @@ const char* type_of_target(TargetKind kind) {
   return kind == TargetKind::classes ? "class" : kind == TargetKind::binary ? "binary" : "number";
 }
 
-// The first rows as the files have them: a list of cells each; a missing cell is null.
+// Returns the first rows of the files: a list of cells for each row; a missing cell is null.
 Value cells_before(const std::vector<std::filesystem::path>& files, const format::TableOptions& how,
                    const std::vector<std::string>& names) {
   std::vector<format::WantedColumn> wanted;
@@ -68,7 +68,7 @@ Value cells_before(const std::vector<std::filesystem::path>& files, const format
   return rows;
 }
 
-// The columns of the tensors that a row becomes, inputs first.
+// Returns the names of the encoded columns, inputs first.
 std::vector<std::string> encoded_names(const Encoder& e) {
   std::vector<std::string> names;
   for (const auto& feature : e.features) {
@@ -79,7 +79,7 @@ std::vector<std::string> encoded_names(const Encoder& e) {
   return names;
 }
 
-// The numbers of the first rows, as many columns as a page shows.
+// Returns the numbers of the first rows, up to kColumnsShown columns.
 Value numbers_after(const MapDataset& encoded, std::int64_t rows) {
   const Batch batch = encoded.gather(at::arange(rows, at::kLong), /*epoch=*/0);
   const at::Tensor inputs = batch.inputs.front().second;
@@ -115,7 +115,7 @@ Value first_rows(const Encoder& e, const std::vector<std::filesystem::path>& fil
   return rows;
 }
 
-// A column of a table in memory, and the rows that train.
+// A column of a table in memory, and the training rows.
 class ColumnView {
  public:
   ColumnView(const Table& table, std::size_t column, const std::vector<bool>& trains)
@@ -128,7 +128,7 @@ class ColumnView {
     return histogram.to_json();
   }
 
-  // The most frequent values, and of those that are equally frequent the first in the order of `names`.
+  // Returns the most frequent values. Equally frequent values keep the order of `names`.
   Value names(const ValueNames& names) const {
     std::vector<std::pair<std::int64_t, std::size_t>> counts;
     for (std::size_t i = 0; i < names.names().size(); ++i) counts.emplace_back(0, i);
@@ -169,7 +169,8 @@ class ColumnView {
   const std::vector<bool>& trains_;
 };
 
-// A table may have grown since it was encoded: its new rows do not count.
+// Returns a mask of the training rows. Ignores rows that the table does not have, in case it changed since the
+// encoding.
 std::vector<bool> training_rows(const at::Tensor& training, std::int64_t rows) {
   std::vector<bool> trains(static_cast<std::size_t>(rows));
   const std::int64_t* row = training.const_data_ptr<std::int64_t>();

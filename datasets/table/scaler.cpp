@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-// scikit-learn's _is_constant_feature: the variance may be no more than rounding.
+// scikit-learn's _is_constant_feature: true if the variance may be nothing but rounding errors.
 bool is_constant(double variance, double mean, double count) {
   const double rounding = count * mean * kEpsilon;
   return variance <= count * kEpsilon * variance + rounding * rounding;

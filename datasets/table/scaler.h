@@ -8,8 +8,8 @@
 
 namespace ddp::datasets {
 
-// Scales the numbers of a column: scikit-learn's StandardScaler or MinMaxScaler for one column of a C-ordered array
-// (sklearn/preprocessing/_data.py, sklearn/utils/extmath.py), with the same bits.
+// Scales the numbers of a column with the same bits as scikit-learn's StandardScaler or MinMaxScaler for a column of a
+// C-ordered array (sklearn/preprocessing/_data.py, sklearn/utils/extmath.py).
 struct Scale {
   enum class Kind { none, standard, minmax };
   Kind kind = Kind::none;
@@ -21,7 +21,7 @@ struct Scale {
     if (kind == Kind::minmax) return value * factor + shift;
     return value;
   }
-  // The reverse of a standard scale.
+  // Undoes a standard scale; other scales do not change the value.
   double undo(double value) const { return kind == Kind::standard ? value * factor + shift : value; }
 };
 
@@ -41,7 +41,7 @@ class ColumnFit {
     if (value > most_) most_ = value;
   }
   void end_first_pass() { mean_ = count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
-  // The second pass, over the same values: a standard scale alone needs it.
+  // The second pass, over the same values; only a standard scale needs it.
   void add_deviation(double value) {
     const double deviation = value - mean_;
     deviations_ += deviation;

@@ -9,13 +9,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The lines of these rows of a file; empty where it has none.
+// Returns the lines of these rows of a file; empty if the file has no lines.
 std::vector<std::int64_t> lines_in(const fs::path& path, const std::optional<format::TableOptions>& how,
                                    const std::vector<std::int64_t>& rows) try {
   if (!how) return {};
   return format::open_table(path, *how)->lines_of(rows);
 } catch (const Error&) {
-  // The file cannot be read again: its rows are counted then.
+  // Without lines, an error names the rows.
   return {};
 }
 

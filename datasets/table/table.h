@@ -12,11 +12,11 @@
 
 namespace ddp::datasets {
 
-// The rows of one or several files, in memory as the reader gave them.
+// The rows of one or several files, in memory in the reader's layout.
 struct Table {
   struct Piece {
     format::TableChunk chunk;
-    std::int64_t first_row = 0;  // of the table
+    std::int64_t first_row = 0;  // number of the first row in the table
   };
   struct File {
     std::filesystem::path path;
@@ -26,14 +26,14 @@ struct Table {
   std::vector<Piece> pieces = {};
   std::vector<File> files = {};
   std::int64_t rows = 0;
-  std::optional<format::TableOptions> how = {};  // they were read; nothing: rows have no lines
+  std::optional<format::TableOptions> how = {};  // the options of the read; nothing: rows have no lines
 
-  // "people.csv:18", "people.parquet:row 17": where rows stand, by line where the file is text, else counted from 1.
-  // Reads the files once more.
+  // Returns the places of rows for errors: "people.csv:18", the line of a text file, or "people.parquet:row 17",
+  // counted from 1. Reads the files again.
   std::map<std::int64_t, std::string> places_of(const std::set<std::int64_t>& asked) const;
 };
 
-// The columns of the first file; the others must have the same ones. Throws ddp::Error (usage) where they have not.
+// Returns the columns of the first file. Throws ddp::Error (usage) if another file has other columns.
 std::vector<format::ColumnInfo> columns_of(const std::vector<std::filesystem::path>& files,
                                            const format::TableOptions& options);
 
@@ -41,12 +41,12 @@ std::vector<format::ColumnInfo> columns_of(const std::vector<std::filesystem::pa
 Table read_table(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
                  const std::vector<format::WantedColumn>& wanted);
 
-// Mistakes in the cells of a table: one error tells up to 20 of them.
+// Mistakes in the cells of a table. One error reports up to 20 of them.
 class Mistakes {
  public:
   void add(std::int64_t row, const std::string& column, const std::string& what, const std::string& remedy = "");
   bool full() const { return list_.size() >= kMost; }
-  // Throws ddp::Error (usage) where there is one in this table.
+  // Throws ddp::Error (usage) if a mistake was added; `table` names its place.
   void require_none(const Table& table) const;
 
  private:

@@ -10,12 +10,12 @@
 namespace ddp::datasets {
 namespace {
 
-constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: up to it a double tells all whole numbers apart
+constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: a double represents all whole numbers up to it
 
-// A number by its value. Beyond 2^53 the digits of a whole number tell more than its double.
+// A number by its value. Beyond 2^53 a double does not represent every whole number, but its digits do.
 struct Number {
   double value = 0;
-  std::string digits = {};  // of a number beyond 2^53, without its sign
+  std::string digits = {};  // of a number beyond 2^53, without the sign
 };
 
 template <class... Form>
@@ -29,7 +29,7 @@ std::string digits_of_double(double value) {
   return text_of_double(std::fabs(value), std::chars_format::fixed, /*precision=*/0);
 }
 
-// The digits of a whole number without zeros that say nothing: "120" of "-0120.00". "": it is written otherwise.
+// Returns the digits of a whole number without redundant zeros: "120" for "-0120.00"; "" for any other notation.
 std::string whole_digits(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   if (text.find('.') != std::string_view::npos) {
@@ -50,7 +50,7 @@ std::optional<Number> number_in(std::string_view text) {
   return Number{.value = value, .digits = digits.empty() ? digits_of_double(value) : std::move(digits)};
 }
 
-// The shortest text that reads as that number.
+// Returns the shortest text that reads as the number.
 std::string shortest_text(const Number& number) {
   if (number.digits.empty() || number.digits == digits_of_double(number.value)) return text_of_double(number.value);
   return (number.value < 0 ? "-" : "") + number.digits;

@@ -8,20 +8,20 @@
 
 namespace ddp::datasets {
 
-// The distinct values of a column as they are told apart: numbers by value, so that 1 and 1.0 are one, text by its
-// bytes. A value's name is the text, or the shortest one that reads as that number.
+// The distinct values of a column. Numbers are compared by value, so 1 and 1.0 are equal; text is compared by its
+// bytes. The name of a value is its text, or the shortest text that reads as its number.
 class ValueNames {
  public:
   ValueNames() = default;
-  // In this order. The values are numbers where each of them reads as one.
+  // The values in this order. They are numbers if every one of them reads as a number.
   explicit ValueNames(std::vector<std::string> names);
 
-  // The values that `add` has been given, sorted: numbers by value where all of them are numbers, else text by bytes.
+  // Returns the added values in sorted order: by value if all of them are numbers, else by their bytes.
   ValueNames sorted() const;
 
-  // Adds a value unless it is there.
+  // Adds a value if it is new.
   void add(std::string_view text);
-  // The number of a value; -1: it is not there. Text that is no number is not there where all values are numbers.
+  // Returns the number of a value; -1: unknown value.
   std::int64_t find(std::string_view text) const;
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }

@@ -19,7 +19,7 @@ const char* name_of_part(Role role) {
   return role == Role::train ? "training" : role == Role::validation ? "validation" : "test";
 }
 
-// Says that a part of the tokens is too short for one sample, and what would help.
+// Makes the error for a part that has too few tokens for one sample.
 Error too_short(const TokenData& data, std::int64_t part, std::int64_t block_size, Role role) {
   const std::int64_t all = data.tokens.size();
   const std::string what = all == 0      ? "is empty"
@@ -30,19 +30,19 @@ Error too_short(const TokenData& data, std::int64_t part, std::int64_t block_siz
   if (part > 1) remedy += "a dataset.block_size of at most " + std::to_string(part - 1) + ", ";
   if (part < all && role == Role::train) remedy += "a smaller split, ";
   if (part < all && role != Role::train) remedy += "a larger [" + std::string(name_of_part(role)) + "] split, ";
-  return usage_error(what + ", and a sample takes " + std::to_string(block_size + 1) + " tokens (block_size " +
-                         std::to_string(block_size) + ", and the one behind)",
+  return usage_error(what + ", but a sample needs " + std::to_string(block_size + 1) + " tokens (block_size " +
+                         std::to_string(block_size) + " and the next token)",
                      data.name, "use " + remedy + (remedy.empty() ? "more text: dataset.path" : "or more text"));
 }
 
-// The tokens that a dataset has read, of which another role may take its part.
+// A dataset whose tokens other roles can share.
 class TokenReader {
  public:
   virtual ~TokenReader() = default;
   virtual const TokenData& read() const = 0;
 };
 
-// The common part of both kinds of samples. Base: MapDataset or PlacedDataset.
+// The common part of both kinds of sampling. Base: MapDataset or PlacedDataset.
 template <class Base>
 class OfTokens : public Base, public TokenReader {
  public:
@@ -79,7 +79,7 @@ class OfTokens : public Base, public TokenReader {
   }
 
  protected:
-  // Makes a batch of the blocks that begin at begin_of(0), begin_of(1), ….
+  // Returns a batch of the blocks that begin at begin_of(0), begin_of(1), ….
   template <class BeginOf>
   Batch blocks(std::int64_t count, BeginOf begin_of) const {
     at::Tensor inputs = at::empty({count, block_size_}, at::kLong);
@@ -94,7 +94,7 @@ class OfTokens : public Base, public TokenReader {
     return {inputs, targets};
   }
 
-  // As preprocessing.json keeps it; null: the files are tokens already.
+  // The tokenizer in preprocessing.json; null: the files contain tokens.
   config::Value tokenizer() const {
     return data_.preprocessing.is_object() ? data_.preprocessing.value("tokenizer", config::Value()) : config::Value();
   }
@@ -138,7 +138,7 @@ void BlockOptions::fields(config::Fields& f) {
   f({.name = "block_size", .doc = "tokens of a sample", .range = config::between(1, 1 << 30), .required = true},
     block_size);
   f({.name = "sampling",
-     .doc = "where samples begin: \"blocks\" one behind the other, \"random\" anywhere, without epochs",
+     .doc = "begin of the samples: \"blocks\" one after the other, \"random\" anywhere, without epochs",
      .choices = {kBlocks, kRandom}},
     sampling);
 }

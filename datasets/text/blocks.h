@@ -10,44 +10,44 @@
 
 namespace ddp::datasets {
 
-// The options of a dataset of tokens that say what a sample is.
+// The options that define the samples of a token dataset.
 struct BlockOptions {
   std::int64_t block_size = 0;
   std::string sampling = "blocks";
   void fields(config::Fields& f);
 };
 
-// The traits of such a dataset: it holds out the end of its tokens, and has no epochs where offsets are random.
+// The traits of a token dataset: it holds out the end of its tokens, and random sampling has no epochs.
 config::Value block_traits();
 
-// Tokens that a dataset has read, and what is known of them.
+// Tokens that a dataset has read, and facts about them.
 struct TokenData {
-  Tokens tokens = {};                        // of all its files, or of the part that is held
-  std::function<std::int64_t()> vocab_size;  // is called where somebody wants to know: it may read all tokens
-  std::string name = {};                     // of its files, for people: "a.txt", "a.txt and 2 more"
-  config::Value preprocessing = nullptr;     // what a prediction needs
-  bool holds = false;                        // the tokens lie in memory of this process alone
+  Tokens tokens = {};                        // of all files, or of the held part
+  std::function<std::int64_t()> vocab_size;  // called on demand, because it may read all tokens
+  std::string name = {};                     // of the files, for people: "a.txt", "a.txt and 2 more"
+  config::Value preprocessing = nullptr;     // see Dataset::preprocessing
+  bool holds = false;                        // the tokens are in memory, for Dataset::held; false: in mapped files
 };
 
-// The tokens that the training dataset has read, where the context asks for another part of them; null: they are to be
-// read.
+// Returns the tokens that the training dataset has read, if the context's role uses another part of them; null: the
+// dataset reads its files.
 const TokenData* tokens_of_training(const Context& context);
 
-// The part of `count` tokens that a role has. With shares v and t for validation and test, n tokens train up to
-// int(n * (1 - v - t)), validate up to int(n * (1 - t)), and the rest tests, in double as Python has it. A role other
-// than training without a share has data of its own: all of them.
+// The part of `count` tokens for a role. With shares v and t for validation and test, the training part of n tokens
+// ends at int(n * (1 - v - t)), the validation part at int(n * (1 - t)), and the rest is the test part, computed in
+// double as in Python. A validation or test without a share has data of its own, and uses all of them.
 struct TokenRange {
   std::int64_t begin = 0;
   std::int64_t count = 0;
 };
 TokenRange range_of_role(std::int64_t count, const Context& context);
 
-// Makes samples of this part of the tokens: inputs int64 [block_size], targets one token later. "blocks": sample i
-// begins at token i * block_size, and there are floor((n - 1) / block_size). "random", for training: each begins
-// anywhere in [0, n - block_size), as nanoGPT's get_batch draws them, with Draws of seed, place and sample. Throws
-// ddp::Error (usage) where the tokens are too few for one sample.
+// Makes a dataset of this part of the tokens: inputs int64 [block_size], targets one token later. "blocks": sample i
+// begins at token i * block_size, and the dataset has floor((n - 1) / block_size) samples. "random", for training: each
+// sample begins anywhere in [0, n - block_size), as in nanoGPT's get_batch, drawn by Draws of seed, place and sample.
+// Throws ddp::Error (usage) if the part has too few tokens for one sample.
 std::unique_ptr<Dataset> make_samples(TokenData data, Tokens part, const BlockOptions& options, const Context& context);
-// The same of the part that the role of the context has.
+// Makes a dataset of the part that belongs to the context's role.
 std::unique_ptr<Dataset> make_samples_of_role(TokenData data, const BlockOptions& options, const Context& context);
 
 }  // namespace ddp::datasets

@@ -22,7 +22,7 @@ constexpr std::int64_t kTokensCounted = 10'000'000;
 constexpr std::int64_t kCountedAtOnce = 1 << 16;
 constexpr std::size_t kFrequent = 20;
 
-// The text of single tokens. One that is only a part of a character is shown as its bytes: "E2 80".
+// The texts of single tokens. A token that is only a part of a character becomes its bytes: "E2 80".
 class TokenTexts {
  public:
   explicit TokenTexts(const Value& tokenizer) {
@@ -74,7 +74,7 @@ Value most_frequent(const Tokens& tokens, std::int64_t counted, const TokenTexts
     tokens.copy(begin, size, some.data());
     for (std::int64_t k = 0; k < size; ++k) ++counts[some[static_cast<std::size_t>(k)]];
   }
-  std::vector<std::pair<std::int64_t, std::int64_t>> order;  // the negative count, so that the lowest id is first
+  std::vector<std::pair<std::int64_t, std::int64_t>> order;  // (negative count, id): the lowest id of a count is first
   for (const auto& [id, count] : counts) order.emplace_back(-count, id);
   const std::size_t shown = std::min(kFrequent, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end());

@@ -23,7 +23,7 @@ struct TextOptions : BlockOptions {
   config::Value path;
   std::string tokenizer = "char";
   void fields(config::Fields& f) {
-    f(path_option("a file, a glob, or a list of these: they are joined without a separator"), path);
+    f(path_option("file, glob, or a list of these; the files are joined without a separator"), path);
     f({.name = kTokenizer,
        .doc = "\"char\", \"byte\", or a folder with GPT-2's vocab.json and merges.txt",
        .path = true,
@@ -33,7 +33,7 @@ struct TextOptions : BlockOptions {
   }
 };
 
-// The files of a dataset, one behind the other.
+// The concatenated files of a dataset.
 struct Joined {
   std::string bytes;
   std::vector<tokenize::Text::Source> sources;
@@ -55,7 +55,7 @@ Joined read_files(const std::vector<fs::path>& files) {
   return joined;
 }
 
-// The smallest type for that many tokens which files of tensors have.
+// Returns the smallest type for that many tokens that files of tensors support.
 at::ScalarType type_for(std::int64_t vocab_size) {
   if (vocab_size <= 1 << 8) return at::kByte;
   return vocab_size <= 1 << 15 ? at::kShort : at::kInt;
@@ -71,7 +71,7 @@ std::int64_t encode_into(Number* out, const tokenize::Tokenizer& tokenizer, cons
 }
 
 at::Tensor encode_text(const tokenize::Tokenizer& tokenizer, const tokenize::Text& text) {
-  // A text has no more tokens than bytes. Pages that stay empty take no memory.
+  // A text has at most as many tokens as bytes. Unused memory pages take no memory.
   at::Tensor ids = at::empty({static_cast<std::int64_t>(text.bytes.size())}, type_for(tokenizer.vocab_size()));
   std::int64_t count = 0;
   switch (ids.scalar_type()) {
@@ -101,7 +101,7 @@ TokenData read_text(const TextOptions& o, const Context& context) {
           .holds = true};
 }
 
-// The tokens that another process read, and the tokenizer that it made.
+// Returns the tokens that another process has read, with its tokenizer.
 TokenData held_text(const TextOptions& o, const Context& context) {
   return {.tokens = Tokens({context.held.front().second}),
           .vocab_size =
@@ -130,8 +130,7 @@ config::Value text_traits() {
 }
 
 const bool text_registered = registry().add<TextOptions>(
-    "text", "text files as tokens: the next token is to be predicted at every place of a block", make_text,
-    text_traits());
+    "text", "text files as tokens: the target is the next token at every place of a block", make_text, text_traits());
 
 }  // namespace
 }  // namespace ddp::datasets

@@ -19,8 +19,8 @@ struct TokensOptions : BlockOptions {
   config::Value path;
   std::string dtype = "uint16";
   void fields(config::Fields& f) {
-    f(path_option("a file of tokens end to end, as nanoGPT's train.bin; a glob, or a list of these"), path);
-    f({.name = "dtype", .doc = "the type of a token", .choices = {"uint16", "uint32", "int32", "int64"}}, dtype);
+    f(path_option("file of consecutive tokens, such as nanoGPT's train.bin; a glob, or a list of these"), path);
+    f({.name = "dtype", .doc = "type of a token", .choices = {"uint16", "uint32", "int32", "int64"}}, dtype);
     BlockOptions::fields(f);
   }
 };
@@ -37,11 +37,11 @@ at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtyp
   const record::InputFile file(path);
   if (file.size() == 0) throw usage_error("is empty", path.string());
   if (file.size() % width != 0) {
-    throw usage_error("has " + std::to_string(file.size()) + " bytes, which is no whole number of " + dtype + " tokens",
+    throw usage_error("has " + std::to_string(file.size()) + " bytes, not a whole number of " + dtype + " tokens",
                       path.string(), "see dataset.dtype");
   }
   const format::MappedFile mapped = format::map_file(file, path);
-  // from_blob takes memory that could be written to; the pages are mapped for reading only.
+  // from_blob takes a pointer to mutable memory, but nothing may write here: the memory pages are mapped read-only.
   return at::from_blob(
       const_cast<char*>(mapped.bytes.data()), {static_cast<std::int64_t>(file.size() / width)},
       [memory = mapped.memory](void*) {}, at::TensorOptions(type));
@@ -57,7 +57,7 @@ std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& contex
       throw usage_error(error.summary(), path.string(), error.remedy().empty() ? "see dataset.path" : error.remedy());
     }
   const Tokens all(std::move(pieces));
-  // Of the whole, so that every part has the same vocabulary.
+  // The vocabulary of all tokens, so that every part has the same one.
   return make_samples_of_role({.tokens = all,
                                .vocab_size = [all] { return all.greatest() + 1; },
                                .name = files_in_words(files),
@@ -67,7 +67,7 @@ std::unique_ptr<Dataset> map_files(const TokensOptions& o, const Context& contex
 }
 
 const bool tokens_registered = registry().add<TokensOptions>(
-    "tokens", "files of tokens, mapped: the next token is to be predicted at every place of a block", map_files,
+    "tokens", "mapped files of tokens: the target is the next token at every place of a block", map_files,
     block_traits());
 
 }  // namespace

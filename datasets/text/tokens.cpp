@@ -12,10 +12,10 @@
 namespace ddp::datasets {
 namespace {
 
-// No vocabulary is larger; a file that is read as another dtype than its own has larger numbers.
+// No vocabulary is larger. Larger numbers show that a file was read with the wrong dtype.
 constexpr std::int64_t kGreatestToken = (1 << 24) - 1;
 
-// Calls the function with the numbers of a piece as they are stored.
+// Calls the function with a pointer to the stored numbers of a piece.
 template <class Function>
 void with_numbers(const at::Tensor& piece, Function function) {
   switch (piece.scalar_type()) {
@@ -84,7 +84,7 @@ std::int64_t Tokens::greatest() const {
         });
         throw usage_error("token " + std::to_string(begins_[i] + (first - numbers)) + " is " + std::to_string(*first),
                           "dataset",
-                          "tokens lie between 0 and 16777215: is dtype the one that the file was written with?");
+                          "tokens are between 0 and 16777215; check dataset.dtype, the type of the file's numbers");
       }
       greatest = std::max(greatest, static_cast<std::int64_t>(most));
     });

@@ -7,7 +7,7 @@
 
 namespace ddp::datasets {
 
-// Tokens in memory or in mapped files, one behind the other, as whole numbers of any width.
+// A sequence of tokens in memory or in mapped files, as integers of any width.
 class Tokens {
  public:
   Tokens() = default;
@@ -15,14 +15,14 @@ class Tokens {
   explicit Tokens(std::vector<at::Tensor> pieces);
 
   std::int64_t size() const { return size_; }
-  // The tokens begin to begin + count - 1 alone, in the same memory.
+  // Returns the tokens from `begin` up to begin + count - 1, in the same memory.
   Tokens part(std::int64_t begin, std::int64_t count) const;
-  // Writes those tokens to `out` as int64.
+  // Writes the tokens from `begin` up to begin + count - 1 to `out`, as int64.
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
-  // Returns the greatest token. Reads all of them. Throws ddp::Error (usage) where one is negative or
-  // larger than any vocabulary, with its place.
+  // Returns the greatest token; reads all of them. Throws ddp::Error (usage), which names the place, if a token is
+  // negative or larger than any vocabulary.
   std::int64_t greatest() const;
-  // Returns the tokens as one tensor: the memory itself where they lie in one piece.
+  // Returns the tokens as one tensor; a single piece is not copied.
   at::Tensor whole() const;
 
  private:

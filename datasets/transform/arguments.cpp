@@ -32,7 +32,7 @@ format::ImageSize square_or_sides(const config::Value& size) {
 
 config::Option padding_option(const std::string& doc, bool required) {
   return {.name = "padding",
-          .doc = doc + ": of all sides, [left and right, top and bottom], or [left, top, right, bottom]",
+          .doc = doc + ": for all sides, [left and right, top and bottom], or [left, top, right, bottom]",
           .range = config::between(0, 1 << 16),
           .required = required,
           .types = {config::Type::integer, config::Type::list},
@@ -41,7 +41,7 @@ config::Option padding_option(const std::string& doc, bool required) {
 
 config::Option fill_option() {
   return {.name = "fill",
-          .doc = "the border's pixels, 0 to 255; a list has one for each channel",
+          .doc = "value of the border's pixels, 0 to 255, or a list of one for each channel",
           .range = config::between(0, 255),
           .types = {config::Type::number, config::Type::list},
           .item = config::Type::number};
@@ -49,7 +49,7 @@ config::Option fill_option() {
 
 config::Option padding_mode_option() {
   return {.name = "padding_mode",
-          .doc = "the border is fill, the outermost pixels, or mirrored: without them, or with them",
+          .doc = "border: fill, copies of the edge pixels, or a mirror image without or with the edge pixels",
           .choices = {"constant", "edge", "reflect", "symmetric"}};
 }
 
@@ -63,7 +63,7 @@ Border border_of(const config::Value& padding) {
     case 4:
       return {.left = p[0], .top = p[1], .right = p[2], .bottom = p[3]};
     default:
-      throw usage_error("must be an integer or a list of 1, 2 or 4 of them, not " + padding.dump(), "padding");
+      throw usage_error("must be an integer or a list of 1, 2 or 4 integers, not " + padding.dump(), "padding");
   }
 }
 
@@ -71,20 +71,20 @@ std::vector<double> fill_of(const config::Value& fill) {
   if (fill.is_number()) return {fill.get<double>()};
   auto values = fill.get<std::vector<double>>();
   if (values.size() != 1 && values.size() != 3) {
-    throw usage_error("must be a number or a list of one for each channel, not " + fill.dump(), "fill");
+    throw usage_error("must be a number or a list with a number for each channel, not " + fill.dump(), "fill");
   }
   return values;
 }
 
 void check_channels(const std::vector<double>& values, std::int64_t channels, const std::string& name) {
   if (values.size() == 1 || static_cast<std::int64_t>(values.size()) == channels) return;
-  throw usage_error("\"" + name + "\" has " + std::to_string(values.size()) + " values, and the image has " +
+  throw usage_error("\"" + name + "\" has " + std::to_string(values.size()) + " values, but the image has " +
                         std::to_string(channels) + (channels == 1 ? " channel" : " channels"),
                     "", "give one value, or one for each channel");
 }
 
 config::Option interpolation_option(const std::vector<std::string>& choices) {
-  return {.name = "interpolation", .doc = "how pixels between pixels are found", .choices = choices};
+  return {.name = "interpolation", .doc = "interpolation between pixels", .choices = choices};
 }
 
 config::Option scale_option(const std::string& doc, const config::Range& range) {

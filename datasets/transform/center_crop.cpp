@@ -8,14 +8,16 @@ namespace {
 
 struct CenterCropOptions {
   config::Value size;
-  void fields(config::Fields& f) { f(size_of_image_option("what is left: of both sides, or [height, width]"), size); }
+  void fields(config::Fields& f) {
+    f(size_of_image_option("size of the crop: one for both sides, or [height, width]"), size);
+  }
 };
 
 class CenterCrop : public PixelTransform {
  public:
   explicit CenterCrop(const CenterCropOptions& o) : size_(square_or_sides(o.size)) {}
 
-  // An image that is smaller gets a black border first, as in v2.
+  // A smaller image gets a black border first, as in v2.
   void apply(Image& image, Draws&, const Told&) const override {
     const std::int64_t rows = std::max<std::int64_t>(size_.height - image.height(), 0);
     const std::int64_t columns = std::max<std::int64_t>(size_.width - image.width(), 0);

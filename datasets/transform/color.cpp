@@ -68,7 +68,7 @@ std::array<float, 3> rgb_of(const Hsv& color) {
   }
 }
 
-// The remainder of a division by 1 that has the sign of the divisor, as torch.remainder.
+// Returns the remainder of a division by 1 with the sign of the divisor, as torch.remainder does.
 float positive_fraction(float x) {
   const float rest = std::fmod(x, 1.0F);
   return rest < 0 ? rest + 1 : rest;
@@ -86,8 +86,8 @@ at::Tensor adjust_brightness(const at::Tensor& pixels, double factor) {
 
 at::Tensor adjust_contrast(const at::Tensor& pixels, double factor) {
   const at::Tensor gray = pixels.size(0) == 3 ? gray_of(pixels).floor_() : pixels.to(at::kFloat);
-  // Of whole numbers: in double their sum is the same for any number of threads. v2's is of float32: the same below
-  // 2^24, beyond that it may be off by a bit, which depends on v2's threads.
+  // The grays are whole numbers, so their sum in double does not depend on the number of threads. v2 sums in float32:
+  // its sum is equal below 2^24, and beyond that it may differ by a bit, depending on v2's threads.
   const auto sum = static_cast<float>(gray.sum(at::kDouble).item<double>());
   return blend(pixels, at::full({1, 1, 1}, sum / static_cast<float>(gray.numel()), at::kFloat), factor);
 }
@@ -111,7 +111,7 @@ at::Tensor adjust_hue(const at::Tensor& pixels, double share) {
     color.hue = positive_fraction(color.hue + turn);
     const std::array<float, 3> rgb = rgb_of(color);
     for (std::int64_t c = 0; c < 3; ++c) {
-      // v2's to_dtype: 256, less a thousandth so that 1 becomes 255.
+      // v2's to_dtype multiplies by 256 minus a thousandth, so 1 becomes 255.
       to[i + c * size] = static_cast<std::uint8_t>(rgb[static_cast<std::size_t>(c)] * static_cast<float>(256 - 1e-3));
     }
   }

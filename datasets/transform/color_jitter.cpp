@@ -20,7 +20,7 @@ struct ColorJitterOptions {
   void fields(config::Fields& f) {
     const auto factor = [](const std::string& name) {
       return config::Option{.name = name,
-                            .doc = "the factor is drawn from 1 - x to 1 + x, or from [least, greatest]",
+                            .doc = "range of the random factor: x for 1 - x to 1 + x, or [least, greatest]",
                             .range = config::at_least(0),
                             .types = {config::Type::number, config::Type::list},
                             .item = config::Type::number};
@@ -29,7 +29,7 @@ struct ColorJitterOptions {
     f(factor("contrast"), contrast);
     f(factor("saturation"), saturation);
     f({.name = "hue",
-       .doc = "it is turned by -x to x of a circle, at most 0.5, or by [least, greatest]",
+       .doc = "range of the random turn, in circles: x for -x to x (at most 0.5), or [least, greatest]",
        .range = config::between(-0.5, 0.5),
        .types = {config::Type::number, config::Type::list},
        .item = config::Type::number},
@@ -42,13 +42,14 @@ struct JitterBounds {
   double greatest = 0;
 };
 
-// The bounds of a factor, as v2 reads them: a number lies around `center`. Nothing: the factor changes no image.
+// Returns the bounds of a factor as v2 reads them: a number is the distance from `center`. Nothing: the factor changes
+// no image.
 std::optional<JitterBounds> jitter_bounds(const config::Value& value, const std::string& name, double center) {
   if (value.is_null()) return std::nullopt;
   JitterBounds bounds;
   if (value.is_number()) {
     const auto reach = value.get<double>();
-    if (reach < 0) throw usage_error("must not be negative where it is one number", name);
+    if (reach < 0) throw usage_error("must not be negative if it is one number", name);
     bounds = {.least = center - reach, .greatest = center + reach};
     if (center > 0) bounds.least = std::max(bounds.least, 0.0);
   } else {
@@ -98,7 +99,7 @@ class ColorJitter : public PixelTransform {
 };
 
 const bool color_jitter_registered = transforms().add<ColorJitterOptions>(
-    "ColorJitter", "brightness, contrast, saturation and hue, in random order; left out for evaluation",
+    "ColorJitter", "changes brightness, contrast, saturation and hue, in random order; left out in evaluation",
     [](const ColorJitterOptions& o) { return std::make_unique<ColorJitter>(o); });
 
 }  // namespace

@@ -28,7 +28,7 @@ class Grayscale : public PixelTransform {
 };
 
 const bool grayscale_registered =
-    transforms().add<GrayscaleOptions>("Grayscale", "one channel, or three equal ones",
+    transforms().add<GrayscaleOptions>("Grayscale", "gray as one channel or three equal channels",
                                        [](const GrayscaleOptions& o) { return std::make_unique<Grayscale>(o); });
 
 }  // namespace

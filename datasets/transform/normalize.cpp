@@ -13,8 +13,8 @@ struct NormalizeOptions {
   std::vector<double> mean;
   std::vector<double> std;
   void fields(config::Fields& f) {
-    f({.name = "mean", .doc = "of each channel, where pixels are 0 to 1: subtracted", .required = true}, mean);
-    f({.name = "std", .doc = "of each channel: what is left is divided by it", .required = true}, std);
+    f({.name = "mean", .doc = "value subtracted from each channel, with pixels from 0 to 1", .required = true}, mean);
+    f({.name = "std", .doc = "divisor of each channel after the subtraction", .required = true}, std);
   }
 };
 
@@ -26,7 +26,7 @@ class Normalize : public FloatTransform {
         throw usage_error("must have one value for each channel, not " + std::to_string(values.size()), name);
       }
     }
-    // Of float32, which they are divided as.
+    // Compared as float32, because the division is in float32.
     const auto is_zero = [](double value) { return static_cast<float>(value) == 0; };
     if (std::any_of(std_.begin(), std_.end(), is_zero)) throw usage_error("must not be 0", "std");
   }
@@ -54,7 +54,7 @@ class Normalize : public FloatTransform {
 };
 
 const bool normalize_registered = transforms().add<NormalizeOptions>(
-    "Normalize", "mean and standard deviation of each channel; the image is float32 from here on",
+    "Normalize", "(image - mean) / std of each channel; the image is float32 from here on",
     [](const NormalizeOptions& o) { return std::make_unique<Normalize>(o); });
 
 }  // namespace

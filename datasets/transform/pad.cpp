@@ -10,7 +10,7 @@ struct PadOptions {
   config::Value fill = 0.0;
   std::string padding_mode = "constant";
   void fields(config::Fields& f) {
-    f(padding_option("pixels of the border", /*required=*/true), padding);
+    f(padding_option("width of the border in pixels", /*required=*/true), padding);
     f(fill_option(), fill);
     f(padding_mode_option(), padding_mode);
   }
@@ -30,7 +30,7 @@ class Pad : public PixelTransform {
 };
 
 const bool pad_registered =
-    transforms().add<PadOptions>("Pad", "a border", [](const PadOptions& o) { return std::make_unique<Pad>(o); });
+    transforms().add<PadOptions>("Pad", "adds a border", [](const PadOptions& o) { return std::make_unique<Pad>(o); });
 
 }  // namespace
 }  // namespace ddp::datasets

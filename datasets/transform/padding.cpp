@@ -11,17 +11,17 @@
 namespace ddp::datasets {
 namespace {
 
-// Returns which pixel of a row of `size` stands at each place of the padded row (int64).
+// Returns for each place of the padded row the index of its pixel in the row of `size` pixels (int64).
 at::Tensor padded_places(std::int64_t before, std::int64_t size, std::int64_t after, const std::string& mode) {
   const std::int64_t most = std::max(before, after);
   if ((mode == "reflect" && most >= size) || (mode == "symmetric" && most > size)) {
     throw usage_error("an image of " + std::to_string(size) + " pixels is too small to be padded by " +
                           std::to_string(most) + " with padding_mode = \"" + mode + "\"",
-                      "", "pad less, or with \"constant\" or \"edge\"");
+                      "", "pad less, or use \"constant\" or \"edge\"");
   }
   const at::Tensor places = at::empty({before + size + after}, at::kLong);
   auto* next = places.mutable_data_ptr<std::int64_t>();
-  const std::int64_t repeated = mode == "symmetric" ? 1 : 0;  // is the outermost pixel mirrored, too?
+  const std::int64_t repeated = mode == "symmetric" ? 1 : 0;  // 1: the mirror image contains the edge pixel
   for (std::int64_t at = -before; at < size + after; ++at) {
     std::int64_t from = std::clamp<std::int64_t>(at, 0, size - 1);
     if (mode != "edge" && at < 0) from = -at - repeated;
@@ -35,7 +35,7 @@ at::Tensor padded_places(std::int64_t before, std::int64_t size, std::int64_t af
 
 void check_padding(const std::vector<double>& fill, const std::string& mode) {
   if (mode == "constant" || fill.size() == 1) return;
-  throw usage_error("a list is for padding_mode = \"constant\" alone, not \"" + mode + "\"", "fill");
+  throw usage_error("a list needs padding_mode = \"constant\", not \"" + mode + "\"", "fill");
 }
 
 void pad_image(Image& image, const Border& border, const std::vector<double>& fill, const std::string& mode) {

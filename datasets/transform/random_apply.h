@@ -4,15 +4,15 @@
 
 namespace ddp::datasets {
 
-// The option of v2's transforms that are applied to some of the images.
+// The option of v2's transforms that apply to only some of the images.
 struct ApplyOptions {
   double p = 0.5;
   void fields(config::Fields& f) {
-    f({.name = "p", .doc = "how likely it is applied", .range = config::between(0, 1)}, p);
+    f({.name = "p", .doc = "probability of applying it", .range = config::between(0, 1)}, p);
   }
 };
 
-// Draws whether a transform is applied, and tells it as "apply".
+// Draws whether a transform is applied, and reports the result as "apply".
 inline bool draw_apply(double p, Draws& draws, const Told& told) {
   const bool apply = draws.uniform() < p;
   told("apply", apply);

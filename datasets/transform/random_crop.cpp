@@ -15,9 +15,9 @@ struct RandomCropOptions {
   config::Value fill = 0.0;
   std::string padding_mode = "constant";
   void fields(config::Fields& f) {
-    f(size_of_image_option("what is left: of both sides, or [height, width]"), size);
-    f(padding_option("pixels of a border, which is there before the crop", /*required=*/false), padding);
-    f({.name = "pad_if_needed", .doc = "a smaller image gets a border that is large enough"}, pad_if_needed);
+    f(size_of_image_option("size of the crop: one for both sides, or [height, width]"), size);
+    f(padding_option("width of a border that is added before the crop, in pixels", /*required=*/false), padding);
+    f({.name = "pad_if_needed", .doc = "pad an image that is smaller than the crop"}, pad_if_needed);
     f(fill_option(), fill);
     f(padding_mode_option(), padding_mode);
   }
@@ -35,7 +35,7 @@ class RandomCrop : public PixelTransform {
     check_padding(fill_, mode_);
   }
 
-  // Padding is for training alone.
+  // Only training pads.
   std::optional<config::Value> for_evaluation() const override {
     return config::Value::array({{{"type", "CenterCrop"}, {"size", size_option_}}});
   }
@@ -63,7 +63,8 @@ class RandomCrop : public PixelTransform {
   }
 
  private:
-  // The border as asked for, and where it is needed the missing pixels on both sides: v2's rule.
+  // Returns the border of the option `padding`, plus the missing pixels on both sides if pad_if_needed is set: v2's
+  // rule.
   Border border_for(const Image& image) const {
     Border border = border_;
     if (!pad_if_needed_) return border;
@@ -93,7 +94,7 @@ class RandomCrop : public PixelTransform {
 };
 
 const bool random_crop_registered =
-    transforms().add<RandomCropOptions>("RandomCrop", "a part at a random place; for evaluation CenterCrop",
+    transforms().add<RandomCropOptions>("RandomCrop", "crops a part at a random place; in evaluation CenterCrop",
                                         [](const RandomCropOptions& o) { return std::make_unique<RandomCrop>(o); });
 
 }  // namespace

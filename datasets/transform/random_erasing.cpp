@@ -18,10 +18,10 @@ struct RandomErasingOptions : ApplyOptions {
   config::Value value = 0.0;
   void fields(config::Fields& f) {
     ApplyOptions::fields(f);
-    f(scale_option("least and greatest share of the image's area that is erased", config::between(0, 1)), scale);
-    f(ratio_option("least and greatest height of a width of 1"), ratio);
+    f(scale_option("least and greatest share of the image's area to erase", config::between(0, 1)), scale);
+    f(ratio_option("least and greatest height / width of the erased part"), ratio);
     f({.name = "value",
-       .doc = "what stands there then: a number, one for each channel, or \"random\", normally distributed ones",
+       .doc = "new value: a number, one for each channel, or \"random\" for normally distributed numbers",
        .choices = {"random"},
        .types = {config::Type::number, config::Type::list, config::Type::text},
        .item = config::Type::number},
@@ -29,7 +29,7 @@ struct RandomErasingOptions : ApplyOptions {
   }
 };
 
-// A tensor as nested lists.
+// Returns a tensor as nested lists.
 config::Value lists_of(const at::Tensor& tensor) {
   if (tensor.dim() == 0) return tensor.item<float>();
   config::Value list = config::Value::array();
@@ -67,7 +67,7 @@ class RandomErasing : public FloatTransform {
   }
 
  private:
-  // Ten tries: the distribution of v2's make_params. Nothing: the image stays as it is.
+  // Tries ten times, which gives the distribution of v2's make_params. Nothing: the image does not change.
   std::optional<format::Rectangle> draw(const at::Tensor& image, Draws& draws) const {
     const auto area = static_cast<double>(image.size(1) * image.size(2));
     for (int i = 0; i < 10; ++i) {
@@ -86,7 +86,7 @@ class RandomErasing : public FloatTransform {
     return std::nullopt;
   }
 
-  // float32 [1 or c, 1, 1], or [c, h, w] where it is random.
+  // Returns float32 [1 or c, 1, 1], or [c, h, w] if the value is random.
   at::Tensor draw_value(std::int64_t channels, const format::Rectangle& part, Draws& draws) const {
     if (!value_.empty()) return at::tensor(value_, at::kFloat).view({-1, 1, 1});
     at::Tensor normal = at::empty({channels, part.height, part.width}, at::kFloat);
@@ -101,7 +101,7 @@ class RandomErasing : public FloatTransform {
 
 const bool random_erasing_registered = transforms().add<RandomErasingOptions>(
     "RandomErasing",
-    "a random part is overwritten, with the probability p; the image is float32 from here on; left out for evaluation",
+    "overwrites a random part, with the probability p; the image is float32 from here on; left out in evaluation",
     [](const RandomErasingOptions& o) { return std::make_unique<RandomErasing>(o); });
 
 }  // namespace

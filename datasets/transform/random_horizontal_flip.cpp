@@ -17,7 +17,7 @@ class RandomHorizontalFlip : public PixelTransform {
 };
 
 const bool random_horizontal_flip_registered = transforms().add<ApplyOptions>(
-    "RandomHorizontalFlip", "left becomes right, with the probability p; left out for evaluation",
+    "RandomHorizontalFlip", "swaps left and right, with the probability p; left out in evaluation",
     [](const ApplyOptions& o) { return std::make_unique<RandomHorizontalFlip>(o); });
 
 }  // namespace

@@ -14,14 +14,14 @@ struct RandomResizedCropOptions {
   std::vector<double> ratio = {3.0 / 4, 4.0 / 3};
   ResizeMethod method;
   void fields(config::Fields& f) {
-    f(size_of_image_option("what it becomes: both sides, or [height, width]"), size);
+    f(size_of_image_option("new size: one for both sides, or [height, width]"), size);
     f(scale_option("least and greatest share of the image's area", config::above(0)), scale);
-    f(ratio_option("least and greatest width of a height of 1"), ratio);
+    f(ratio_option("least and greatest width / height of the part"), ratio);
     method.fields(f);
   }
 };
 
-// The size that an evaluation resizes to before its crop: 256 for a training of 224.
+// Returns the size of an evaluation's Resize before its crop: 256 for a training size of 224.
 config::Value size_before_crop(const format::ImageSize& size, const config::Value& option) {
   const auto larger = [](std::int64_t side) { return side * 256 / 224; };
   if (option.is_number() || option.size() == 1) return larger(size.height);
@@ -54,7 +54,7 @@ class RandomResizedCrop : public PixelTransform {
   }
 
  private:
-  // Ten tries, then the middle: the distribution of v2's make_params.
+  // Tries ten times and then takes the middle, which gives the distribution of v2's make_params.
   format::Rectangle draw(const Image& image, Draws& draws) const {
     const double area = static_cast<double>(image.height() * image.width());
     for (int i = 0; i < 10; ++i) {
@@ -91,7 +91,7 @@ class RandomResizedCrop : public PixelTransform {
 };
 
 const bool random_resized_crop_registered = transforms().add<RandomResizedCropOptions>(
-    "RandomResizedCrop", "a part of random place, area and shape, resized; for evaluation Resize and CenterCrop",
+    "RandomResizedCrop", "resizes a part of random place, area and shape; in evaluation Resize and CenterCrop",
     [](const RandomResizedCropOptions& o) { return std::make_unique<RandomResizedCrop>(o); });
 
 }  // namespace

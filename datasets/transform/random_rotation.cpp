@@ -27,15 +27,16 @@ struct RandomRotationOptions {
   config::Value fill = 0.0;
   void fields(config::Fields& f) {
     f({.name = "degrees",
-       .doc = "the angle is drawn from -x to x, or from [least, greatest]; counter-clockwise",
+       .doc = "range of the random angle, counter-clockwise: x for -x to x, or [least, greatest]",
        .required = true,
        .types = {config::Type::number, config::Type::list},
        .item = config::Type::number},
       degrees);
     f(interpolation_option({"nearest", "bilinear"}), interpolation);
-    f({.name = "expand", .doc = "the image becomes as large as it takes; its shape then depends on the angle"}, expand);
+    f({.name = "expand", .doc = "enlarge the image to hold all its pixels; its shape then depends on the angle"},
+      expand);
     f({.name = "center",
-       .doc = "[x, y] in pixels from the upper left corner; default: the middle",
+       .doc = "center of the rotation, [x, y] in pixels from the upper left corner; default: the middle",
        .length = 2,
        .types = {config::Type::list},
        .item = config::Type::number},
@@ -47,7 +48,7 @@ struct RandomRotationOptions {
 std::vector<double> angles_of(const config::Value& degrees) {
   if (degrees.is_number()) {
     const auto reach = degrees.get<double>();
-    if (reach < 0) throw usage_error("must not be negative where it is one number", "degrees");
+    if (reach < 0) throw usage_error("must not be negative if it is one number", "degrees");
     return {-reach, reach};
   }
   auto bounds = degrees.get<std::vector<double>>();
@@ -56,8 +57,8 @@ std::vector<double> angles_of(const config::Value& degrees) {
   return bounds;
 }
 
-// Returns where each pixel of the turned image comes from, float32 [2, 3], in pixels from the middle.
-// torchvision/transforms/v2/functional/_geometry.py, _get_inverse_affine_matrix, of a rotation alone.
+// Returns the matrix from a pixel of the turned image to its source, float32 [2, 3], in pixels from the middle:
+// _get_inverse_affine_matrix of torchvision/transforms/v2/functional/_geometry.py, for a rotation only.
 at::Tensor inverse_rotation(double degrees, double x, double y) {
   const double angle = -degrees * (std::numbers::pi / 180);
   const double sine = std::sin(angle);
@@ -67,7 +68,8 @@ at::Tensor inverse_rotation(double degrees, double x, double y) {
   return at::tensor({cosine, sine, shift_x, -sine, cosine, shift_y}, at::kFloat).view({2, 3});
 }
 
-// Returns the size that holds the whole turned image. In float32, and cut off at 1e-4 before it is rounded, as v2 does.
+// Returns the size that holds the whole turned image, computed in float32 and truncated to 1e-4 before it is rounded,
+// as in v2.
 format::ImageSize expanded(const at::Tensor& matrix, std::int64_t height, std::int64_t width) {
   const double h = 0.5 * static_cast<double>(height);
   const double w = 0.5 * static_cast<double>(width);
@@ -80,7 +82,7 @@ format::ImageSize expanded(const at::Tensor& matrix, std::int64_t height, std::i
           .width = static_cast<std::int64_t>(sides[0].item<float>())};
 }
 
-// Returns for each pixel of the turned image the place that it comes from, -1 to 1 from edge to edge of the image:
+// Returns the source place of each pixel of the turned image, from -1 at one edge of the image to 1 at the other:
 // float32 [1, h, w, 2].
 at::Tensor places_of(const at::Tensor& matrix, const format::ImageSize& to, std::int64_t height, std::int64_t width) {
   const auto centered = [](std::int64_t size) {
@@ -96,7 +98,8 @@ at::Tensor places_of(const at::Tensor& matrix, const format::ImageSize& to, std:
   return grid.view({1, to.height * to.width, 3}).bmm(scaled).view({1, to.height, to.width, 2});
 }
 
-// Returns uint8 [c, h, w]. A channel of ones goes with the image: where it comes out less, the fill shows.
+// Samples the image at `places`; returns uint8 [c, h, w]. A channel of ones is sampled with the image; values below 1
+// mark the pixels that get the fill.
 at::Tensor sampled(const at::Tensor& pixels, const at::Tensor& places, bool bilinear, const std::vector<double>& fill) {
   constexpr std::int64_t kBilinear = 0;
   constexpr std::int64_t kNearest = 1;
@@ -133,7 +136,7 @@ class RandomRotation : public PixelTransform {
   }
 
  private:
-  // `angle`: 0 to 360. Quarter turns about the middle move pixels and compute nothing, as in v2.
+  // `angle`: 0 to 360. Quarter turns about the middle only move pixels, as in v2.
   at::Tensor turned(const at::Tensor& pixels, double angle) const {
     const std::int64_t height = pixels.size(1);
     const std::int64_t width = pixels.size(2);
@@ -158,7 +161,7 @@ class RandomRotation : public PixelTransform {
 };
 
 const bool random_rotation_registered = transforms().add<RandomRotationOptions>(
-    "RandomRotation", "turned by a random angle; left out for evaluation",
+    "RandomRotation", "turns the image by a random angle; left out in evaluation",
     [](const RandomRotationOptions& o) { return std::make_unique<RandomRotation>(o); });
 
 }  // namespace

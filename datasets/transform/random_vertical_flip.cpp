@@ -17,7 +17,7 @@ class RandomVerticalFlip : public PixelTransform {
 };
 
 const bool random_vertical_flip_registered = transforms().add<ApplyOptions>(
-    "RandomVerticalFlip", "top becomes bottom, with the probability p; left out for evaluation",
+    "RandomVerticalFlip", "swaps top and bottom, with the probability p; left out in evaluation",
     [](const ApplyOptions& o) { return std::make_unique<RandomVerticalFlip>(o); });
 
 }  // namespace

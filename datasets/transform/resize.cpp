@@ -14,10 +14,10 @@ struct ResizeOptions {
   ResizeMethod method;
   std::optional<std::int64_t> max_size;
   void fields(config::Fields& f) {
-    f(size_of_image_option("of the shorter side, or [height, width]", /*required=*/false), size);
+    f(size_of_image_option("length of the shorter side, or [height, width]", /*required=*/false), size);
     method.fields(f);
     f({.name = "max_size",
-       .doc = "the longer side is no longer than this; without size it is this long",
+       .doc = "limit of the longer side; without size, its length",
        .range = config::between(1, 1 << 16)},
       max_size);
   }
@@ -26,11 +26,11 @@ struct ResizeOptions {
 class Resize : public PixelTransform {
  public:
   explicit Resize(const ResizeOptions& o) : method_(o.method), max_size_(o.max_size) {
-    if (o.size.is_null() && !max_size_) throw usage_error("is missing", "size", "give it, or max_size");
+    if (o.size.is_null() && !max_size_) throw usage_error("is missing", "size", "set size or max_size");
     if (!o.size.is_null()) sides_ = square_or_sides(o.size);
     is_of_shorter_ = o.size.is_number() || (o.size.is_array() && o.size.size() == 1);
     if (max_size_ && !o.size.is_null() && !is_of_shorter_) {
-      throw usage_error("is only for a size of the shorter side, not for [height, width]", "max_size");
+      throw usage_error("needs a size of the shorter side, not [height, width]", "max_size");
     }
     if (max_size_ && is_of_shorter_ && *max_size_ <= sides_.height) {
       throw usage_error("must be greater than size, which is " + std::to_string(sides_.height), "max_size");
@@ -41,14 +41,14 @@ class Resize : public PixelTransform {
     const format::ImageSize size = size_for(image);
     if (size.height < 1 || size.width < 1) {
       throw usage_error("an image of " + std::to_string(image.height()) + " x " + std::to_string(image.width()) +
-                            " is so long that nothing is left of its shorter side",
-                        "Resize", "give [height, width]");
+                            " is so long that its shorter side becomes 0",
+                        "Resize", "set size = [height, width]");
     }
     resize_image(image, size, method_.interpolation, method_.antialias);
   }
 
  private:
-  // torchvision/transforms/functional.py, _compute_resized_output_size: both sides are cut off to whole pixels.
+  // _compute_resized_output_size of torchvision/transforms/functional.py: both sides are truncated to whole pixels.
   format::ImageSize size_for(const Image& image) const {
     if (!is_of_shorter_ && !max_size_) return sides_;
     const std::int64_t shorter = std::min(image.height(), image.width());
@@ -65,7 +65,7 @@ class Resize : public PixelTransform {
                                            : format::ImageSize{.height = to_shorter, .width = to_longer};
   }
 
-  // int(a / b) of Python.
+  // Python's int(a / b).
   static std::int64_t share(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<double>(a) / static_cast<double>(b));
   }
@@ -77,7 +77,7 @@ class Resize : public PixelTransform {
 };
 
 const bool resize_registered = transforms().add<ResizeOptions>(
-    "Resize", "another size", [](const ResizeOptions& o) { return std::make_unique<Resize>(o); });
+    "Resize", "resizes the image", [](const ResizeOptions& o) { return std::make_unique<Resize>(o); });
 
 }  // namespace
 }  // namespace ddp::datasets

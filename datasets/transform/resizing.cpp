@@ -13,8 +13,8 @@
 namespace ddp::datasets {
 namespace {
 
-// Returns the pixels as a batch of one. Interleaved ones get strides by which ATen knows them as channels_last: it
-// resizes those without a copy.
+// Returns the pixels as a batch of one. Interleaved pixels get strides that ATen recognizes as channels_last, because
+// it resizes such tensors without a copy.
 at::Tensor batch_of_one(const at::Tensor& pixels) {
   const std::int64_t c = pixels.size(0);
   const std::int64_t h = pixels.size(1);
@@ -24,7 +24,7 @@ at::Tensor batch_of_one(const at::Tensor& pixels) {
   return pixels.as_strided({1, c, h, w}, {c * h * w, 1, c * w, c});
 }
 
-// Bilinear is not antialiased here: Image does that itself.
+// Bilinear is never antialiased here: resize_image leaves that case to Image.
 at::Tensor resized(const at::Tensor& batch, at::IntArrayRef size, const std::string& interpolation, bool antialias) {
   const std::optional<double> from_sizes;
   if (interpolation == "nearest") return at::upsample_nearest2d(batch, size, from_sizes, from_sizes);
@@ -41,7 +41,7 @@ at::Tensor resized(const at::Tensor& batch, at::IntArrayRef size, const std::str
 
 void ResizeMethod::fields(config::Fields& f) {
   f(interpolation_option({"nearest", "nearest-exact", "bilinear", "bicubic"}), interpolation);
-  f({.name = "antialias", .doc = "bilinear, bicubic: a smaller image is smoothed"}, antialias);
+  f({.name = "antialias", .doc = "smooth an image that becomes smaller; for bilinear and bicubic"}, antialias);
 }
 
 void resize_image(Image& image, const format::ImageSize& size, const std::string& interpolation, bool antialias) {

@@ -7,11 +7,11 @@
 
 namespace ddp::datasets {
 
-// Resizes an image as v2.functional.resize does a uint8 tensor on a CPU with AVX2. `interpolation` is "nearest",
-// "nearest-exact", "bilinear" or "bicubic"; `antialias` is for the last two.
+// Resizes an image with the result of v2.functional.resize for a uint8 tensor on a CPU with AVX2. `interpolation` is
+// "nearest", "nearest-exact", "bilinear" or "bicubic"; `antialias` applies to the last two.
 void resize_image(Image& image, const format::ImageSize& size, const std::string& interpolation, bool antialias);
 
-// The options that transforms which resize have.
+// The options that the resizing transforms share.
 struct ResizeMethod {
   std::string interpolation = "bilinear";
   bool antialias = true;

@@ -6,8 +6,8 @@
 
 namespace ddp::datasets {
 
-// Receives the numbers that a transform draws, under the names that v2's make_params gives them. Without a listener it
-// drops them.
+// Receives the random values of a transform, under the names of v2's make_params, and stores them in the listener.
+// Without a listener it drops them.
 class Told {
  public:
   Told() = default;

@@ -8,12 +8,11 @@ TransformRegistry& transforms() {
 }
 
 config::Option transforms_option() {
-  return {
-      .name = "transforms",
-      .doc = "what is done to each image, in order: {type = \"Resize\", size = 256}, …, with torchvision v2's names",
-      .types = {config::Type::list},
-      .item = config::Type::table,
-      .variants = transforms().specs()};
+  return {.name = "transforms",
+          .doc = "transforms of each image, in order: {type = \"Resize\", size = 256}, …, with torchvision v2's names",
+          .types = {config::Type::list},
+          .item = config::Type::table,
+          .variants = transforms().specs()};
 }
 
 }  // namespace ddp::datasets

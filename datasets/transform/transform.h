@@ -10,42 +10,42 @@
 #include "datasets/image/image.h"
 #include "datasets/transform/told.h"
 
-// The contract of an image transform. A transform is one file in this folder: a class, a struct with its options, which
-// have the names and defaults of torchvision.transforms.v2, and one call of transforms().add. Transforms of pixels come
-// first; behind the first transform of floats only such may follow.
+// The contract of an image transform. A transform is one file in this folder: a class, a struct of its options, with
+// the names and defaults of torchvision.transforms.v2, and a call of transforms().add. In a list, all transforms of
+// pixels come before the first transform of floats.
 namespace ddp::datasets {
 
 class Transform {
  public:
   virtual ~Transform() = default;
-  // Returns the list that takes its place where samples are measured or predicted, each as {"type": …}; nothing: it
-  // stays, since it draws nothing.
+  // Returns the list that replaces this transform in an evaluation or a prediction, each as {"type": …}. Nothing: the
+  // transform stays, because it is not random.
   virtual std::optional<config::Value> for_evaluation() const { return std::nullopt; }
 };
 
-// A transform of 8-bit pixels, with v2's arithmetic on uint8 tensors on a CPU. Used by several threads at once.
+// A transform of 8-bit pixels, with v2's arithmetic on uint8 tensors on a CPU. Thread-safe.
 class PixelTransform : public Transform {
  public:
-  // Throws ddp::Error (usage) where the image does not fit.
+  // Throws ddp::Error (usage) if the image does not fit the transform.
   virtual void apply(Image& image, Draws& draws, const Told& told) const = 0;
 };
 
-// A transform of an image of numbers. Used by several threads at once.
+// A transform of an image of numbers. Thread-safe.
 class FloatTransform : public Transform {
  public:
-  // Changes `image`, float32 [c, h, w], contiguous. Throws ddp::Error (usage) where it does not fit.
+  // Changes `image`, float32 [c, h, w], contiguous. Throws ddp::Error (usage) if the image does not fit the transform.
   virtual void apply(const at::Tensor& image, Draws& draws, const Told& told) const = 0;
-  // Does what becomes of a number depend on that number and its channel alone? Then it is worked out once for all 256
-  // pixels. Such a transform draws nothing.
+  // True if the result for a number depends only on that number and its channel. Then it is computed once for all 256
+  // pixel values. Such a transform draws nothing.
   virtual bool pointwise() const { return false; }
-  // The formula of a pointwise transform, where this is it; for up to three channels.
+  // The formula of a pointwise transform, for up to three channels, if it is a normalization.
   virtual std::optional<Normalization> normalization() const { return std::nullopt; }
 };
 
 using TransformRegistry = config::Registry<std::unique_ptr<Transform>>;
 TransformRegistry& transforms();
 
-// The option `transforms` of a dataset of images, whose value is a list of {"type": …}.
+// The option `transforms` of image datasets: a list of {"type": …}.
 config::Option transforms_option();
 
 }  // namespace ddp::datasets

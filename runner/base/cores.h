@@ -2,7 +2,7 @@
 
 namespace ddp {
 
-// The cores that this process may use, which taskset and cgroup cpusets limit; at least 1.
+// Returns the number of cores that this process may use, at least 1. taskset and cgroup cpusets limit it.
 int usable_cores();
 
 }  // namespace ddp

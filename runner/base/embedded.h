@@ -5,7 +5,7 @@
 
 namespace ddp {
 
-// A file that the build has taken into the program (cmake/Embed.cmake).
+// A file that the build embeds into the program (cmake/Embed.cmake).
 struct EmbeddedFile {
   std::string_view name;
   std::string_view text;

@@ -5,17 +5,16 @@
 
 namespace ddp {
 
-// Which of the two kinds of failure this is; it decides the exit code (spec: 2 and 1).
+// The kind of a failure; it decides the exit code (2 for usage, 1 for training).
 enum class Fault { usage, training };
 
-// The one exception type: what went wrong, where, and what to do about it.
-// `what()` is the whole text as a person reads it.
+// The one exception type: what went wrong, where, and what to do about it. The whole text for a person is `what()`.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, const std::string& what, const std::string& where = "", const std::string& remedy = "");
 
   Fault fault() const { return fault_; }
-  // The parts of the text, for one who can tell the place better.
+  // The parts of the text, for a caller that knows the place more exactly.
   const std::string& summary() const { return summary_; }
   const std::string& where() const { return where_; }
   const std::string& remedy() const { return remedy_; }
@@ -28,10 +27,10 @@ class Error : public std::runtime_error {
   std::string remedy_;
 };
 
-// A wrong command line, experiment file or environment: nothing was started.
+// A wrong command line, experiment file or environment: nothing has been started.
 Error usage_error(const std::string& what, const std::string& where = "", const std::string& remedy = "");
 
-// Something that failed while training.
+// A failure during training.
 Error training_error(const std::string& what, const std::string& where = "", const std::string& remedy = "");
 
 }  // namespace ddp

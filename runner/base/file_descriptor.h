@@ -28,10 +28,10 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// The text of errno, for errors: "No space left on device".
+// Returns the text of errno for an error message: "No space left on device".
 std::string errno_text(int error);
 
-// Writes all of the bytes, also through EINTR and short writes. Throws ddp::Error (training).
+// Writes all bytes, despite EINTR and short writes. Throws ddp::Error (training).
 void write_all(int fd, const void* data, std::size_t size, const std::string& name);
 
 }  // namespace ddp

@@ -6,7 +6,8 @@
 namespace ddp {
 
 // Returns the paths that a pattern with "*", "?" or "[…]" matches (glob(7)), sorted by their bytes. A path that exists
-// as it stands is itself, also where its name has such characters; a path without them, too. Empty: nothing matches.
+// is returned unchanged, even if its name contains these characters; so is a path without them. Returns an empty list
+// if nothing matches.
 std::vector<std::string> matching_paths(const std::string& path);
 
 }  // namespace ddp

@@ -5,7 +5,7 @@
 namespace ddp {
 namespace {
 
-// Only what is used counts.
+// Address space only: a memory page counts once it is written to.
 constexpr std::size_t kBytesPerRank = 4u << 20;
 
 }  // namespace

@@ -8,22 +8,22 @@
 
 namespace ddp {
 
-// What the ranks of one machine share, made by their parent afresh for each group before it forks them: it has no name,
-// and is gone with the last of them.
+// Memory that the ranks of one machine share. Their parent creates it for each group before it forks the ranks. It has
+// no name and is freed when the last rank ends.
 class GroupMemory {
  public:
-  GroupMemory() = default;  // nothing: they talk by other means
+  GroupMemory() = default;  // empty: the ranks communicate by other means
   // Throws ddp::Error (training).
   explicit GroupMemory(int ranks);
 
-  // The place, where the ranks find this too.
+  // Returns the place, extended by this memory.
   MeetingPlace at(MeetingPlace place) const;
-  // Descriptors that have to stay open in each rank.
+  // The descriptors that must stay open in each rank.
   std::vector<int> kept() const { return file_ ? std::vector{file_.get()} : std::vector<int>{}; }
 
  private:
-  SharedMapping mapping_;  // what collectives go through
-  FileDescriptor file_;    // empty: ranks map as much of it as they need; none where the kernel has no nameless files
+  SharedMapping mapping_;  // for collectives
+  FileDescriptor file_;    // empty file; ranks map as much of it as they need. Not open if the kernel has no memfd
 };
 
 }  // namespace ddp

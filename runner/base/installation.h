@@ -6,20 +6,20 @@
 
 namespace ddp {
 
-// The folder of the running program. Its libraries and components.json lie beside it.
+// The folder of the running program. Its libraries and components.json are in the same folder.
 std::filesystem::path program_folder();
 
-// Whether the program runs from the build folder of a checkout, whose scripts can build it again.
+// Returns whether the program runs from the build folder of a checkout, whose scripts can rebuild it.
 bool in_checkout();
 
-// The remedy for a part of the program that is missing or of another build. `gpus`: for the part that needs CUDA.
+// The remedy if a part of the program is missing or belongs to another build. `gpus`: the part needs CUDA.
 std::string how_to_mend(bool gpus = false);
 
-// Where scripts/ddp-exp keeps what it fetches: $XDG_CACHE_HOME/ddp-exp, else ~/.cache/ddp-exp.
+// The folder where scripts/ddp-exp keeps its downloads: $XDG_CACHE_HOME/ddp-exp, else ~/.cache/ddp-exp.
 std::filesystem::path cache_folder();
 
-// The places of a file that ddp-exp needs and a user need not name, best first: the cache folder, and the folder above
-// the program, where pip puts other packages.
+// The default places of a file that ddp-exp needs, best first: the cache folder, and the folder above the program,
+// where pip installs other packages.
 std::vector<std::filesystem::path> default_places(const std::string& file);
 
 }  // namespace ddp

@@ -14,7 +14,7 @@
 namespace ddp::log {
 namespace {
 
-// The level as the rest of the Unix world writes it: nothing for plain lines.
+// The level in Unix style: "warning: ", "error: ", and nothing for other lines.
 class LevelWord : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {

@@ -2,28 +2,28 @@
 
 #include <string>
 
-// What a person is told, on stderr. Behind a header of our own, so that no file includes both spdlog and
-// torch: each brings its own version of fmt.
+// Messages for a person, on stderr. This header hides spdlog: no file may include both spdlog and torch, because each
+// brings its own version of fmt.
 namespace ddp::log {
 
-// How much a command prints on stderr: only errors; also warnings and progress; or also details.
+// How much a command prints on stderr. quiet: errors only; normal: also warnings and progress; verbose: also details.
 enum class Verbosity { quiet, normal, verbose };
 
-// Holds for this process and its later children. Files that also_to() names get every line in any case.
+// Applies to this process and to children that it forks later. Files given to also_to() always get every line.
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
-// Plain lines for a person at the terminal: "warning: …"; colour only on a terminal without NO_COLOR.
+// Print lines for a person at the terminal: "warning: …". Colour only on a terminal without NO_COLOR.
 void detail(const std::string& line);
 void info(const std::string& line);
 void warn(const std::string& line);
 void error(const std::string& line);
 
-// From now on, every line also goes to that file, at its end. Throws ddp::Error (training) where it cannot be opened.
+// From now on, appends every line to that file, too. Throws ddp::Error (training) if the file cannot be opened.
 void also_to(const std::string& file);
 
-// From now on, lines carry the time and this prefix: "12:30:01.123 rank 1 | …". `own_log`: stderr is the rank's own log
-// file, which gets every line.
+// From now on, lines begin with the time and this prefix: "12:30:01.123 rank 1 | …". `own_log`: stderr is the rank's
+// own log file, which gets every line.
 void become_rank(int rank, bool own_log);
 
 }  // namespace ddp::log

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-// A file of one number; `otherwise` where it cannot be read, or says "max".
+// Reads a number from a file. Returns `otherwise` if the file cannot be read or contains "max".
 std::int64_t number_in(const std::string& file, std::int64_t otherwise) {
   std::ifstream in(file);
   std::int64_t number = 0;
@@ -27,7 +27,7 @@ std::int64_t of_machine() {
   return kNoLimit;
 }
 
-// What the control groups at and above `folder` leave. A group's limit counts for all groups in it.
+// Returns the memory that the control groups at and above `folder` leave. A group's limit includes all groups below it.
 std::int64_t of_groups(const std::string& root, std::string path, const char* limit, const char* usage) {
   std::int64_t left = kNoLimit;
   for (;;) {

@@ -4,7 +4,8 @@
 
 namespace ddp {
 
-// How many bytes of memory this process can still use before the machine, or its control group, has none left.
+// Returns the bytes of memory that this process can still use before the machine or its control group runs out of
+// memory.
 std::int64_t available_memory();
 
 }  // namespace ddp

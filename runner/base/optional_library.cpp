@@ -25,11 +25,11 @@ void* load(const std::filesystem::path& file, const OptionalLibrary& needs_it) {
   return library;
 }
 
-// The loader takes a library that is loaded already for every later library that needs one of its name: so what is
-// needed may have moved since the library was linked.
+// If a later library needs a library of the same name, the loader reuses the loaded one. Therefore the needed libraries
+// may be in another folder than at link time.
 void* load_with_needed(const OptionalLibrary& library) {
   if (!library.is_built()) {
-    throw usage_error("is missing, and it " + library.purpose, library.file().string(), library.remedy());
+    throw usage_error("is missing; it " + library.purpose, library.file().string(), library.remedy());
   }
   if (const std::filesystem::path folder = library.needed_folder(); !folder.empty()) {
     for (const std::string& name : library.needed) load(folder / name, library);
@@ -39,7 +39,7 @@ void* load_with_needed(const OptionalLibrary& library) {
 
 }  // namespace
 
-// This code lies in libddp_core.so, which is beside the program; a test program lies elsewhere.
+// This code is in libddp_core.so, which is beside the program; a test program is in another folder.
 std::filesystem::path OptionalLibrary::file() const {
   Dl_info here{};
   const bool known = dladdr(reinterpret_cast<const void*>(&tables_library), &here) != 0 && here.dli_fname != nullptr;
@@ -74,7 +74,7 @@ void* OptionalLibrary::entry(const char* function) const {
   if (library == nullptr) library = load_with_needed(*this);
   void* address = dlsym(library, function);
   if (address == nullptr) {
-    throw usage_error("is of another build: it has no " + std::string(function), file().string(), how_to_mend());
+    throw usage_error("belongs to another build: it has no " + std::string(function), file().string(), how_to_mend());
   }
   return address;
 }
@@ -101,7 +101,7 @@ const OptionalLibrary& optional_library(const std::string& name) {
   for (const OptionalLibrary* library : {&tables_library(), &images_library()}) {
     if (library->name == name) return *library;
   }
-  throw usage_error("there is no library \"" + name + "\" that a component may need", "", "\"tables\" or \"images\"");
+  throw usage_error("no optional library is named \"" + name + "\"", "", "\"tables\" or \"images\"");
 }
 
 }  // namespace ddp

@@ -6,38 +6,38 @@
 
 namespace ddp {
 
-// A library of the program that few experiments need, and that is not part of every build: libddp_NAME.so. The first
-// command that needs it obtains it (launch/library/obtain.h). It is loaded by the first process that calls one of its
-// entries.
+// A library of the program that few experiments need, and that not every build has: libddp_NAME.so. The first command
+// that needs it obtains it (launch/library/obtain.h). The first process that calls one of its functions loads it.
 struct OptionalLibrary {
-  std::string name;     // scripts/ddp-exp --obtain takes it, and the trait "library" of a component names it
+  std::string name;     // argument of scripts/ddp-exp --obtain, and value of a component's trait "library"
   std::string purpose;  // "reads and writes tables"
-  // Libraries of another package that it needs, loaded before it in this order, and where they are.
+  // Libraries of another package that it needs. They are loaded before it, in this order.
   std::vector<std::string> needed = {};
   std::string package = {};                         // "Arrow"
-  std::string requirement = {};                     // what pip installs: "pyarrow==26.0.1"
+  std::string requirement = {};                     // argument of pip install: "pyarrow==26.0.1"
   std::vector<std::filesystem::path> folders = {};  // best first
-  std::string cmake_option = {};                    // builds it; the folder above needed_folder() follows
+  std::string cmake_option = {};                    // builds it; followed by the parent folder of needed_folder()
 
-  // The file, beside the other libraries of the program.
+  // The library file. It is beside the program's other libraries.
   std::filesystem::path file() const;
   bool is_built() const;
-  // The first folder that has all that is needed. Empty: none; the run path of the library may know another one.
+  // Returns the first folder that has all needed libraries. Empty: none has; the library's run path may know another
+  // one.
   std::filesystem::path needed_folder() const;
-  // The remedy for an error that it is missing.
+  // The remedy if the library is missing.
   std::string remedy() const;
-  // The address of a function of the library, which is loaded where it is not yet. Throws ddp::Error (usage) where the
-  // library is missing, cannot be loaded, or has no such function.
+  // Returns the address of a function of the library; loads the library if it is not loaded yet. Throws ddp::Error
+  // (usage) if the library is missing, cannot be loaded, or has no such function.
   void* entry(const char* function) const;
 };
 
 // Reads tables, through Arrow (runner/tables).
 const OptionalLibrary& tables_library();
 
-// Decodes images, and lists archives of them (runner/images).
+// Decodes images, and lists image archives (runner/images).
 const OptionalLibrary& images_library();
 
-// Throws ddp::Error (usage) where there is none of that name.
+// Throws ddp::Error (usage) if no library has that name.
 const OptionalLibrary& optional_library(const std::string& name);
 
 }  // namespace ddp

@@ -13,7 +13,7 @@ namespace {
 std::string called_as = "ddp-exp";
 bool called_by_script = false;
 
-// A shell tells a script its whole path where it found it on PATH.
+// Returns whether a shell would find this program by its name: the shell then gives a script its full path.
 bool is_found_on_path(const fs::path& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
@@ -33,7 +33,7 @@ void remember_call(const char* argv0) {
   called_by_script = script != nullptr && *script != '\0';
   const fs::path program = called_by_script ? script : argv0 != nullptr && *argv0 != '\0' ? argv0 : "ddp-exp";
   called_as = path_word(is_found_on_path(program) ? program.filename() : program);
-  unsetenv(kCalledAs);  // it is not the name of a program that this one starts
+  unsetenv(kCalledAs);  // programs that this one starts have other names
 }
 
 std::string own_command(const std::string& arguments) { return called_as + " " + arguments; }

@@ -4,7 +4,7 @@
 
 namespace ddp {
 
-// What memory is given out in, and what a direct write takes whole ones of.
+// Page size; direct I/O writes whole pages.
 inline constexpr std::uint64_t kPage = 4096;
 
 constexpr std::uint64_t in_pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }

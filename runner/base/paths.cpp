@@ -16,7 +16,7 @@ void require_change(const std::error_code& error, const std::string& act, const 
   if (error) throw training_error("cannot " + act + ": " + error.message(), path.string());
 }
 
-// Behind a symbolic link ".." is the folder above the link's target: there it must stay.
+// Behind a symbolic link, ".." is the parent of the link's target: it must stay.
 fs::path without_dots(const fs::path& whole) {
   fs::path normal = whole.lexically_normal();
   if (std::find(whole.begin(), whole.end(), "..") == whole.end()) return normal;
@@ -38,7 +38,7 @@ fs::path absolute(const fs::path& path) {
   if (path.is_absolute()) return without_dots(path);
   std::error_code error;
   const fs::path folder = fs::current_path(error);
-  require(error, "tell where this is without the working folder", path,
+  require(error, "make this absolute without the working folder", path,
           "change into a folder that exists, or give a path that begins with \"/\"");
   return without_dots(folder / path);
 }
@@ -95,11 +95,11 @@ Error as_error(const std::exception& error) {
   if (const auto* files = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
     std::string where = files->path1().string();
     if (!files->path2().empty()) where += ", " + files->path2().string();
-    // Its own what() is this text with the paths in brackets.
+    // The exception's own what() is this text plus the paths in brackets.
     return training_error(files->std::system_error::what(), where);
   }
   return training_error(std::string("internal error: ") + error.what(), "",
-                        "this is a fault of ddp-exp: please report it with the command line");
+                        "this is a bug in ddp-exp: please report it with the command line");
 }
 
 }  // namespace ddp

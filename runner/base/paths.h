@@ -7,25 +7,24 @@
 
 #include "base/error.h"
 
-// Calls of std::filesystem for code that must not fail with a library's exception. Each throws ddp::Error that names
-// the path, the act and the system's reason: of kind usage where it only looks, of kind training where it changes the
-// disk.
+// Wrappers of std::filesystem for code that must not fail with a library's exception. Each throws a ddp::Error that
+// names the path, the operation and the system's reason: usage if the call only reads, training if it changes the disk.
 namespace ddp::paths {
 
-// The working folder. Fails where somebody has deleted it.
+// The working folder. Fails if it has been deleted.
 std::filesystem::path working_folder();
 
-// The path beginning with "/", without "."; without "..", too, except behind a symbolic link. Fails for a relative path
-// where the working folder is gone.
+// Returns the path beginning with "/" and without "."; also without "..", except behind a symbolic link. Fails for a
+// relative path if the working folder has been deleted.
 std::filesystem::path absolute(const std::filesystem::path& path);
 
-// The path of an existing file or folder, absolute and without symbolic links.
+// Returns the path of an existing file or folder, absolute and without symbolic links.
 std::filesystem::path without_links(const std::filesystem::path& path);
 
-// Makes the folder and those above it, where they do not exist yet.
+// Creates the folder and its missing parents.
 void make_folders(const std::filesystem::path& folder);
 
-// Removes a file, or a folder with its content. A path that does not exist is no error.
+// Removes a file, or a folder with its content. A missing path is no error.
 void remove_all(const std::filesystem::path& path);
 
 // Renames a file or a folder.
@@ -34,15 +33,16 @@ void rename(const std::filesystem::path& from, const std::filesystem::path& to);
 // Returns the entries of a folder, in no order.
 std::vector<std::filesystem::path> entries(const std::filesystem::path& folder);
 
-// The file of this program.
+// The executable file of this program.
 std::filesystem::path program();
 
 }  // namespace ddp::paths
 
 namespace ddp {
 
-// An exception of the standard library as an error that a person can read: of std::filesystem with the act, the paths
-// and the reason; the lack of memory by its name; every other one as a fault of this program. An Error stays as it is.
+// Converts an exception of the standard library into an error that a person can read. A std::filesystem error keeps its
+// operation, paths and reason; std::bad_alloc becomes "not enough memory"; any other exception becomes an internal
+// error of this program. An Error stays unchanged.
 Error as_error(const std::exception& error);
 
 }  // namespace ddp

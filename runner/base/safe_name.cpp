@@ -5,7 +5,7 @@
 namespace ddp {
 namespace {
 
-// Not std::isalnum: what is a letter must not follow the locale.
+// Not std::isalnum, which depends on the locale.
 bool is_safe(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }

@@ -7,12 +7,12 @@ namespace ddp {
 
 inline constexpr std::size_t kLongestSafeName = 128;
 
-// May this be the name of a folder that a user gives, below a folder that it must not leave? Letters, digits, '.',
-// '_' and '-', not beginning with '.', at most kLongestSafeName.
+// Returns whether a user may give this name to a folder that must stay below another one: letters, digits, '.', '_' and
+// '-', not beginning with '.', at most kLongestSafeName characters.
 bool is_safe_name(const std::string& name);
 
-// Returns such a name that is like the text: "my-first-run" of "my first run". Empty where none of its characters may
-// stand in one.
+// Returns a safe name that is similar to the text: "my-first-run" for "my first run". Empty if the text has no safe
+// character.
 std::string safe_name_like(const std::string& text);
 
 }  // namespace ddp

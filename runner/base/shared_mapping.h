@@ -4,8 +4,8 @@
 
 namespace ddp {
 
-// Anonymous memory, all zeros, that a process shares with the children it forks afterwards. It has no name: nobody
-// else can open it, and it is gone when the last of them is. Pages count once they are written to.
+// Anonymous memory, all zeros, that a process shares with the children it forks later. It has no name, so no other
+// process can open it. It is freed when the last process that maps it ends. A memory page counts once it is written to.
 class SharedMapping {
  public:
   SharedMapping() = default;

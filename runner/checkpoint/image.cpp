@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::uint64_t kPiece = 8u << 20;
 
-// Below this the page cache costs nothing that one could measure.
+// Below this size the cost of the page cache is not measurable.
 constexpr std::uint64_t kWorthDirect = 1u << 20;
 
-// What a file holds: its head, then all tensors.
+// The layout of a file: its header, then all tensors.
 struct Layout {
   NamedTensors tensors;
   std::string head;
@@ -37,8 +37,7 @@ struct Layout {
   }
 };
 
-// Past the page cache, where the file system lets it: the copy that the kernel would make there costs training time, as
-// does the work of writing it back.
+// Bypasses the page cache if the file system allows it: the kernel's copy and the write-back would cost training time.
 FileDescriptor create(const fs::path& file, std::uint64_t size) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
   FileDescriptor out;
@@ -48,7 +47,8 @@ FileDescriptor create(const fs::path& file, std::uint64_t size) {
   return out;
 }
 
-// Writes whole pages. A file system that refuses a direct write where it let the file be opened gets ordinary ones.
+// Writes whole memory pages. If the file system allowed O_DIRECT at open() but rejects a direct write, uses ordinary
+// writes.
 void write_pages(const FileDescriptor& out, const char* data, std::uint64_t size, const std::string& name,
                  const std::function<void()>& moved) {
   for (std::uint64_t done = 0; done < size;) {
@@ -75,7 +75,7 @@ SafetensorsImage::~SafetensorsImage() {
 bool SafetensorsImage::take(std::uint64_t bytes) {
   if (bytes <= capacity_) return false;
   if (data_ != nullptr) munmap(std::exchange(data_, nullptr), std::exchange(capacity_, 0));
-  // Not in huge pages: on a virtual machine whose host must find them first, touching them took eight times longer.
+  // Without huge pages: on a virtual machine whose host must first find them, touching them took eight times longer.
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw training_error("no memory to save from: " + errno_text(errno));
   data_ = static_cast<char*>(memory);

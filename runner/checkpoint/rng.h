@@ -8,11 +8,11 @@
 
 namespace ddp::checkpoint {
 
-// Every rank's generators, in rank order, as State holds them. Collective. `devices` are the rank's.
+// Gathers every rank's generator states into `state`, in rank order. `devices`: the devices of this rank. Collective.
 void gather_rng(const dist::Group& group, const std::vector<std::string>& devices, State& state);
 
-// Sets this rank's generators to what the state says; those of devices that it knows nothing of stay. Throws ddp::Error
-// (training) where it does not fit.
+// Restores this rank's generators from the state. Generators of devices that are not in the state do not change. Throws
+// ddp::Error (training) if the state does not fit.
 void restore_rng(int rank, const std::vector<std::string>& devices, const State& state);
 
 }  // namespace ddp::checkpoint

@@ -22,16 +22,16 @@ double number_or_nan(const nlohmann::json& object, const std::string& key) {
 
 const nlohmann::json& list_member(const nlohmann::json& object, const std::string& key) {
   const auto& value = config::member(object, key);
-  if (!value.is_array()) throw std::runtime_error("\"" + key + "\" is no list");
+  if (!value.is_array()) throw std::runtime_error("\"" + key + "\" is not a list");
   return value;
 }
 
-// One text for each rank.
+// Returns one text for each rank.
 std::vector<std::string> texts_of_ranks(const nlohmann::json& list, int ranks) {
   std::vector<std::string> texts;
-  if (!list.is_array()) throw std::runtime_error("a list of the ranks' generators is no list");
+  if (!list.is_array()) throw std::runtime_error("the generators of the ranks are not a list");
   for (const auto& item : list) {
-    if (!item.is_string()) throw std::runtime_error("a generator's state is no text");
+    if (!item.is_string()) throw std::runtime_error("a generator's state is not a string");
     texts.push_back(item.get<std::string>());
   }
   if (texts.size() != static_cast<std::size_t>(ranks)) {
@@ -44,7 +44,7 @@ std::vector<std::string> texts_of_ranks(const nlohmann::json& list, int ranks) {
 std::vector<std::string> patterns_of(const nlohmann::json& list) {
   std::vector<std::string> patterns;
   for (const auto& item : list) {
-    if (!item.is_string()) throw std::runtime_error("a pattern of \"freeze\" is no text");
+    if (!item.is_string()) throw std::runtime_error("a pattern of \"freeze\" is not a string");
     patterns.push_back(item.get<std::string>());
   }
   return patterns;
@@ -53,7 +53,7 @@ std::vector<std::string> patterns_of(const nlohmann::json& list) {
 dist::Buckets buckets_of(const nlohmann::json& list) {
   dist::Buckets buckets;
   for (const auto& bucket : list) {
-    if (!bucket.is_array()) throw std::runtime_error("a bucket is no list");
+    if (!bucket.is_array()) throw std::runtime_error("a bucket is not a list");
     auto& indices = buckets.emplace_back();
     for (const auto& index : bucket) indices.push_back(static_cast<std::size_t>(config::as_count(index)));
   }
@@ -61,10 +61,10 @@ dist::Buckets buckets_of(const nlohmann::json& list) {
 }
 
 std::map<std::string, config::Value> rules_of(const nlohmann::json& object) {
-  if (!object.is_object()) throw std::runtime_error("\"rules\" is no object");
+  if (!object.is_object()) throw std::runtime_error("\"rules\" is not an object");
   std::map<std::string, config::Value> rules;
   for (const auto& [name, numbers] : object.items()) {
-    if (!numbers.is_object()) throw std::runtime_error("the rule \"" + name + "\" is no object");
+    if (!numbers.is_object()) throw std::runtime_error("the rule \"" + name + "\" is not an object");
     rules.emplace(name, numbers);
   }
   return rules;
@@ -72,7 +72,7 @@ std::map<std::string, config::Value> rules_of(const nlohmann::json& object) {
 
 State state_of(const nlohmann::json& json) {
   using config::count_member;
-  if (count_member(json, "version") != 1) throw std::runtime_error("it is of another version");
+  if (count_member(json, "version") != 1) throw std::runtime_error("\"version\" is not 1");
   const auto& metric = config::member(json, "metric");
   State s;
   s.epoch = count_member(json, "epoch");
@@ -80,7 +80,7 @@ State state_of(const nlohmann::json& json) {
   s.offset = count_member(json, "offset");
   s.step = count_member(json, "step");
   s.world_size = static_cast<int>(count_member(json, "world_size", INT_MAX));
-  if (s.world_size == 0) throw std::runtime_error("it is of no rank");
+  if (s.world_size == 0) throw std::runtime_error("\"world_size\" is 0");
   s.batch_size = count_member(json, "batch_size");
   s.global_batch_size = count_member(json, "global_batch_size");
   if (json.contains("freeze")) s.freeze = patterns_of(list_member(json, "freeze"));
@@ -98,7 +98,7 @@ State state_of(const nlohmann::json& json) {
   if (json.contains("rules")) s.rules = rules_of(json.at("rules"));
   s.config_hash = config::text_member(json, "config_hash");
   const auto& files = config::member(json, "files");
-  if (!files.is_object()) throw std::runtime_error("\"files\" is no object");
+  if (!files.is_object()) throw std::runtime_error("\"files\" is not an object");
   for (const auto& [file, digest] : files.items()) {
     s.files[file] = {.bytes = static_cast<std::uint64_t>(count_member(digest, "bytes")),
                      .hash = config::text_member(digest, "xxh3")};

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kEnding = ".safetensors";
 
-// Where a checkpoint is written before it gets its name. Goes, with what is in it, unless it was renamed: a full disk
-// needs the room.
+// The temporary folder of a checkpoint before it gets its name. Removed with its contents unless it was renamed,
+// because a full disk needs the space.
 class UnfinishedFolder {
  public:
   explicit UnfinishedFolder(fs::path path) : path_(std::move(path)) {
@@ -51,7 +51,7 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   const fs::path folder = folder_of(checkpoints, snapshot.state.step);
   const UnfinishedFolder unfinished(checkpoints / ("." + folder.filename().string() + record::kUnfinished));
   State state = snapshot.state;
-  // A run that goes on may keep fewer states than the checkpoint that it began with.
+  // A resumed run may have fewer states than the checkpoint that it resumed from.
   state.files.clear();
   for (const auto& [name, image] : snapshot.images) {
     state.files[name + kEnding] = image.write(unfinished.path() / (name + kEnding), moved);
@@ -70,7 +70,7 @@ fs::path save(const fs::path& checkpoints, const Snapshot& snapshot, const std::
   if (error) throw training_error("cannot put the checkpoint in place: " + error.message(), folder.string());
   record::sync_folder(checkpoints);
   record::link_atomically(checkpoints / "latest", folder.filename().string());
-  // Before anything older is removed: a power cut must not bring back a link to what is gone.
+  // Sync before older checkpoints are removed: after a power failure, the link must not point to a removed one.
   record::sync_folder(checkpoints);
   return folder;
 }

@@ -9,37 +9,37 @@
 
 namespace ddp::checkpoint {
 
-// The states that every checkpoint has; a checkpoint keeps any number of others.
+// The states that every checkpoint has; a checkpoint may have any number of others.
 inline constexpr const char* kModel = "model";          // Python's state_dict()
 inline constexpr const char* kOptimizer = "optimizer";  // "state.<parameter>.<what>"
-// The state, and the rule, of an average of the weights, where there is one: under the names of kModel.
+// The averaged weights, if any: the name of their state, with the tensor names of kModel, and of their rule.
 inline constexpr const char* kEma = "ema";
-// The file with the result of the fit on the training data, where anything was fitted.
+// The file with the preprocessing that was fitted on the training data, if any.
 inline constexpr const char* kPreprocessing = "preprocessing.json";
 
-// The tensors of one named state. `steady` ones stay as they are until the optimizer's next step.
+// The tensors of one named state. `steady` tensors do not change until the optimizer's next step.
 struct StateTensors {
   NamedTensors steady;
   NamedTensors changing;
 };
 
-// One checkpoint, as loaded: the tensors of each named state, on the CPU.
+// A loaded checkpoint: the tensors of each named state, on the CPU.
 struct Checkpoint {
   State state;
   std::map<std::string, NamedTensors> tensors;
   std::map<std::string, std::string> documents;  // texts, by file name
 
-  // Returns those of a state; none where the checkpoint has no such state.
+  // Returns the tensors of a state; empty if the checkpoint does not have the state.
   const NamedTensors& of(const std::string& name) const;
-  // Returns the weights to measure and predict with: the averaged ones where there are any and not `raw` is asked for,
-  // else those of the model.
+  // Returns the weights for evaluation and prediction: the averaged weights if the checkpoint has them and `raw` is
+  // false, else the model's weights.
   const NamedTensors& weights(bool raw) const { return raw || of(kEma).empty() ? of(kModel) : of(kEma); }
 };
 
-// All that a checkpoint's files will hold, as it was at one moment: training goes on while it is written.
+// A copy of all contents of a checkpoint at one moment. Training continues while it is written.
 struct Snapshot {
   State state;
-  std::map<std::string, SafetensorsImage> images;  // by the states' names
+  std::map<std::string, SafetensorsImage> images;  // by the names of the states
   std::map<std::string, std::string> documents;    // texts, by file name
 
   // Finishes the images. Several threads may call it.
@@ -51,10 +51,10 @@ struct Snapshot {
 // The folder of a step's checkpoint: checkpoints/step-00000640.
 std::filesystem::path folder_of(const std::filesystem::path& checkpoints, std::int64_t step);
 
-// Writes a checkpoint so that it is there whole or not at all: into a temporary folder, each file fsynced,
-// COMPLETE last, then renamed, then `latest` moved. One that is there for the step is replaced.
-// Throws ddp::Error (training); what was there before stays, and nothing of this one does. Returns the folder.
-// `moved` is called now and then while it is written.
+// Writes a checkpoint atomically: writes the files to a temporary folder and fsyncs each, COMPLETE last; renames the
+// folder; then moves the link `latest`. Replaces an existing checkpoint of the step. Calls `moved` repeatedly during
+// the write. Returns the folder. Throws ddp::Error (training); an incomplete checkpoint is then removed and older ones
+// remain.
 std::filesystem::path save(
     const std::filesystem::path& checkpoints, const Snapshot& snapshot, const std::function<void()>& moved = [] {});
 

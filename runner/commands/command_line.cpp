@@ -24,12 +24,12 @@ std::multimap<int, AddVerb>& verbs() {
   return by_place;
 }
 
-// Every verb takes --results, so that one set of options fits all of them. Some have no use for it.
+// Every command takes --results, so the same options fit all of them; some ignore it.
 void accept_results_everywhere(const CLI::App& app, std::string& unused) {
   for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) {
     CLI::App* verb = app.get_subcommand(known->get_name());
     if (verb->get_option_no_throw("--results") != nullptr) continue;
-    verb->add_option("--results", unused, "the results root, of which this command reads nothing")->group("");
+    verb->add_option("--results", unused, "results root; ignored by this command")->group("");
   }
 }
 
@@ -41,12 +41,12 @@ bool register_verb(int place, AddVerb add) {
 }
 
 int run_command(int argc, char** argv) {
-  // A file that grows beyond `ulimit -f` is an error of who writes it, here and in the ranks: a run goes on where it
-  // cannot save.
+  // A write beyond `ulimit -f` then fails with an error and does not kill the process, here and in the ranks: a run
+  // continues even if it cannot save.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
-      "ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's own distributed "
-      "data parallelism");
+      "ddp-exp runs experiments: it trains what a .toml file describes, with PyTorch's distributed data "
+      "parallelism");
   app.name("ddp-exp");
   app.require_subcommand(1);
   app.set_help_flag("-h,--help", "show this help");

@@ -9,25 +9,24 @@ class App;
 
 namespace ddp::commands {
 
-// Reads the command line and runs its verb. Returns the exit code of the program; errors are told on stderr.
+// Reads the command line and runs its command. Prints errors on stderr. Returns the program's exit code.
 int run_command(int argc, char** argv);
 
-// Adds a verb to the command line. When the verb was given, its callback runs it and stores the exit code of the
-// program.
+// Adds a command to the command line. If the command is given, its callback runs it and stores the program's exit code.
 using AddVerb = void (*)(CLI::App& app, int& exit_code);
 
-// Registers a verb: each verb's file calls this once. `place` orders the verbs in --help; two may have the same one.
+// Registers a command; each command's file calls this once. `place` orders the commands in --help and may repeat.
 bool register_verb(int place, AddVerb add);
 
-// What `schema` can print.
+// Returns the names that `schema` accepts.
 std::vector<std::string> schema_names();
 
-// Prints what the last word of a command line may become, a line each: "word", or "word<tab>what it is". The shells'
-// scripts ask `ddp-exp __complete` with the words behind the program's name.
+// Prints the candidates for the last word of a command line, one per line: "word", or "word<tab>description". The
+// shells' scripts call `ddp-exp __complete` with the words behind the program's name.
 void complete(const CLI::App& app, const std::vector<std::string>& words);
 
-// Prints the manual page of this date, in troff with the macros "man": what --help says of the program and of each
-// verb. The build asks `ddp-exp __manual 2026-11-23` for it.
+// Prints the manual page with this date, in troff with the "man" macros; its text is the --help of the program and of
+// each command. The build calls `ddp-exp __manual 2026-11-23`.
 void print_manual(const CLI::App& app, const std::string& date);
 
 }  // namespace ddp::commands

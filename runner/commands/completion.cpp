@@ -16,7 +16,7 @@
 namespace ddp::commands {
 namespace {
 
-// The key that `list` sorts by; read only where it is asked for.
+// Returns the keys by which `list` sorts; collects them only for --sort.
 std::vector<std::string> sort_keys(const std::vector<std::string>& words) {
   const auto sorts = [](const std::string& word) { return word.starts_with("--sort"); };
   if (std::none_of(words.begin(), words.end(), sorts)) return {};
@@ -24,7 +24,7 @@ std::vector<std::string> sort_keys(const std::vector<std::string>& words) {
 }
 
 void add_completion(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("completion", "print a script that completes the command line of a shell");
+  CLI::App* verb = app.add_subcommand("completion", "print the script for a shell's tab completion");
   auto shell = std::make_shared<std::string>();
   verb->add_option("SHELL", *shell, "bash, zsh or fish")->required();
   verb->callback([shell, &exit_code] {
@@ -46,7 +46,7 @@ void complete(const CLI::App& app, const std::vector<std::string>& words) {
       {"--backend", {"auto", "gloo", "nccl", "shm"}},
   };
   for (const auto& [text, about] : completion::complete(app, words, choices)) {
-    // Nobody types these, and a terminal takes them for commands.
+    // Nobody types control characters, and a terminal interprets them.
     if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); })) continue;
     std::cout << text << (about.empty() ? "" : "\t" + about) << "\n";
   }

@@ -51,9 +51,9 @@ void list(const std::string& verb_name, const std::string& kind, bool json) {
 }
 
 void add_list(CLI::App& app, int& exit_code, const std::string& verb_name, const std::string& kind) {
-  CLI::App* verb = app.add_subcommand(verb_name, "list the " + verb_name + " that a file can name, with their options");
+  CLI::App* verb = app.add_subcommand(verb_name, "list the " + verb_name + " of experiment files, with their options");
   auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "print them as JSON");
+  verb->add_flag("--json", *json, "print JSON");
   verb->callback([json, verb_name, kind, &exit_code] {
     list(verb_name, kind, *json);
     exit_code = 0;

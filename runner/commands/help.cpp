@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kTextColumn = 26;
 
-// The text in lines that end between words; each but the first begins with so many blanks. `used`: of the first line.
+// Breaks the text into lines between words. All lines except the first are indented. `used`: columns of the first line.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t used) {
   std::string lines;
   std::size_t column = used;
@@ -40,7 +40,7 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t use
   return lines + "\n";
 }
 
-// A name, and beside it, or below where it is long, what it is for.
+// Returns a name with its description beside it, or below it if the name is long.
 std::string entry(const std::string& name, const std::string& text) {
   std::string line = "  " + name;
   if (line.size() + 2 > kTextColumn)
@@ -55,7 +55,7 @@ class Help : public CLI::Formatter {
     static_cast<void>(name);
     std::string text = wrapped(app->get_description(), 0, 0) + "\nUsage: " + wrapped(usage_of(*app), 7, 7) +
                        make_positionals(app) + make_groups(app, mode) + make_subcommands(app, mode) + make_footer(app);
-    // The parser puts an empty line behind each group, too.
+    // The parser also writes an empty line after each group.
     for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
     return text;
   }

@@ -12,7 +12,7 @@
 namespace ddp::commands {
 namespace {
 
-// A command here that does what a word means elsewhere.
+// The command of this program for a word of other programs.
 struct Here {
   std::string command;
   std::string remark = {};
@@ -21,14 +21,14 @@ struct Here {
 const Here kTrain = {"run FILE"};
 const Here kMeasure = {"eval RUN",
                        ", which measures a trained run; `test` in the file measures at the end of training"};
-const Here kList = {"list", ", with the status of each run; `show RUN` has more about one"};
+const Here kList = {"list", ", with the status of each run; `show RUN` prints more about one run"};
 const Here kGoOn = {"resume RUN"};
 const Here kPredict = {"predict RUN INPUT"};
 const Here kSearch = {"sweep FILE"};
 const Here kCheck = {"validate FILE", "; `plan` also tries the model and the data"};
 const Here kLook = {"show RUN", ", which names the logs and checkpoints of the run"};
 const Here kDraw = {"report RUN", ", which writes a page with the curves"};
-const Here kHelp = {"--help", "; COMMAND --help tells of one command"};
+const Here kHelp = {"--help", "; COMMAND --help describes one command"};
 
 const std::map<std::string, Here>& commands_of_others() {
   static const std::map<std::string, Here> kCommands = {
@@ -81,17 +81,16 @@ const std::map<std::string, Here>& commands_of_others() {
 }
 
 const std::string kRemoving =
-    "a run is a folder, which `rm -r results/NAME/RUN-ID` removes; of its checkpoints the newest two and the best stay "
+    "a run is a folder, which `rm -r results/NAME/RUN-ID` removes; its newest two checkpoints and the best one stay "
     "(checkpoint.keep_last, checkpoint.keep_best)";
 const std::string kStopping =
-    "press ^C where it runs, or `kill -INT` its process: it saves, and `resume` goes on from there; [stop] in the file "
+    "press ^C in its terminal, or `kill -INT` its process: it saves, and `resume` continues it; [stop] in the file "
     "ends a run by itself";
 const std::string kRenaming =
-    "--name gives a run its name when it begins; later `fork RUN --name NEW` begins one with its state, and `mv` "
-    "renames "
+    "--name names a run at its start; later `fork RUN --name NEW` starts another run with its state, and `mv` renames "
     "its folder under results/";
 
-// The ways to do it without a command.
+// The ways to reach an aim without a command.
 const std::map<std::string, std::string>& ways_without_command() {
   static const std::map<std::string, std::string> kWays = {
       {"rm", kRemoving},
@@ -110,8 +109,8 @@ const std::map<std::string, std::string>& ways_without_command() {
       {"mv", kRenaming},
       {"move", kRenaming},
       {"tensorboard", "every run writes its events: `tensorboard --logdir results` shows them"},
-      {"set", "--set KEY=VALUE changes a key of one run; the file keeps what it says"},
-      {"config", "a run's config.toml has all of its settings: `diff RUN RUN` shows in what two runs differ"},
+      {"set", "--set KEY=VALUE changes a key for one run; the file keeps its value"},
+      {"config", "a run's config.toml has all of its settings: `diff RUN RUN` shows the differences of two runs"},
       {"install", "scripts/ddp-exp --install PREFIX of the checkout installs the program"},
   };
   return kWays;

@@ -11,7 +11,7 @@
 namespace ddp::commands {
 namespace {
 
-// A text as troff prints it unchanged: a "-" that can be copied, and no line that is taken for a request.
+// Escapes a text so that troff prints it unchanged: "-" can be copied, and no line is taken for a request.
 std::string for_troff(const std::string& text) {
   std::string plain;
   for (const char c : text) {
@@ -28,7 +28,7 @@ std::string for_troff(const std::string& text) {
   return plain;
 }
 
-// A text of several sentences, in lines that are short enough with what for_troff adds.
+// Splits a text of several sentences into lines that stay short enough with the escapes of for_troff.
 std::string paragraph(std::string text) {
   constexpr std::size_t kWidth = 64;
   for (std::size_t begin = 0; text.size() - begin > kWidth;) {
@@ -54,7 +54,7 @@ std::string option_heading(const CLI::Option& option) {
 
 void print_options(const CLI::App& app, const std::string& group) {
   for (const CLI::Option* option : app.get_options()) {
-    // Each verb has --help, of which the page tells once.
+    // Each command has --help; the page describes it once.
     const bool repeated = app.get_parent() != nullptr && option == app.get_help_ptr();
     if (option->get_group() != group || repeated) continue;
     std::cout << ".TP\n" << option_heading(*option) << "\n" << paragraph(option_text(*option)) << "\n";

@@ -18,7 +18,7 @@
 
 namespace ddp::commands {
 
-extern const std::span<const EmbeddedFile> kTemplates;  // of runner/commands/templates: KIND.cpp.in and KIND.toml.in
+extern const std::span<const EmbeddedFile> kTemplates;  // from runner/commands/templates: KIND.cpp.in and KIND.toml.in
 
 namespace {
 
@@ -32,7 +32,7 @@ std::vector<std::string> template_kinds() {
   return kinds;
 }
 
-// "my_model" as the name of a type: "MyModel".
+// Returns a type's name: "MyModel" for "my_model".
 std::string type_name_of(const std::string& name) {
   std::string type;
   bool begins = true;
@@ -57,17 +57,17 @@ std::string filled(const std::string& file, const std::string& name) {
   return text;
 }
 
-// The name stands in C++ and in file names.
+// The name appears in C++ and in file names.
 void require_new_name(const std::string& kind, const std::string& name) {
   const auto fits = [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_'; };
   if (!std::all_of(name.begin(), name.end(), fits) || name.empty() ||
       std::islower(static_cast<unsigned char>(name.front())) == 0) {
     throw usage_error(config::in_quotes(name) + " cannot be the name of a " + kind, "",
-                      "a name is made of small letters, digits and \"_\", and begins with a letter: my_" + kind);
+                      "use lower-case letters, digits and \"_\", with a letter first: my_" + kind);
   }
   const auto components = config::Components::installed();
   if (components.find(kind, name) != nullptr) {
-    throw usage_error("ddp-exp has a " + kind + " called " + config::in_quotes(name) + " already", "",
+    throw usage_error("ddp-exp already has a " + kind + " called " + config::in_quotes(name) + "", "",
                       "choose another name: my_" + name);
   }
 }
@@ -75,14 +75,13 @@ void require_new_name(const std::string& kind, const std::string& name) {
 void write_new(const std::string& kind, const std::string& name) {
   const std::vector<std::string> kinds = template_kinds();
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-    throw usage_error("there is no template of a " + config::in_quotes(kind), "",
-                      config::suggestion(kind, kinds, "kinds"));
+    throw usage_error("no template for a " + config::in_quotes(kind), "", config::suggestion(kind, kinds, "kinds"));
   }
   require_new_name(kind, name);
   for (const char* ending : {".cpp", ".toml"}) {
     std::error_code none;
     if (!fs::exists(fs::symlink_status(name + ending, none))) continue;
-    throw usage_error("is there already, and is not written over", name + ending, "choose another name");
+    throw usage_error("exists, and is not overwritten", name + ending, "choose another name");
   }
   try {
     record::write_atomically(name + ".cpp", filled(kind + ".cpp.in", name));
@@ -90,8 +89,8 @@ void write_new(const std::string& kind, const std::string& name) {
   } catch (const Error& error) {
     throw usage_error(error.summary(), error.where(), error.remedy());
   }
-  std::cout << name << ".cpp   the " << kind << ", to be changed\n"
-            << name << ".toml  an experiment with it, of a few steps\n"
+  std::cout << name << ".cpp   the " << kind << ", for you to change\n"
+            << name << ".toml  an experiment that uses it, of a few steps\n"
             << "to train it: " << own_command("run " + name + ".toml") << "\n";
 }
 
@@ -102,9 +101,9 @@ void add_new(CLI::App& app, int& exit_code) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* verb =
-      app.add_subcommand("new", "write a model, dataset or metric in C++ to start from, with an experiment");
+      app.add_subcommand("new", "write the C++ template of a model, dataset or metric, with an experiment");
   verb->add_option("KIND", o->kind, "model, dataset or metric")->required();
-  verb->add_option("NAME", o->name, "its name, and that of its files")->required();
+  verb->add_option("NAME", o->name, "name of the component and of its files")->required();
   verb->callback([o, &exit_code] {
     write_new(o->kind, o->name);
     exit_code = 0;

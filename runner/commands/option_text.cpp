@@ -9,7 +9,7 @@
 namespace ddp::commands {
 namespace {
 
-// The limits of a value, as CLI11 writes them behind the colon: "INT:INT in [1 - 100]".
+// Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
 std::string limits_of(const std::string& type) {
   const std::size_t at = type.find(" in [");
   if (at == std::string::npos) return type.find("POSITIVE") == std::string::npos ? "" : "above 0";

@@ -15,7 +15,7 @@
 
 namespace ddp::commands {
 
-extern const std::span<const EmbeddedFile> kSchemas;  // of runner/commands/schemas: <what>.json, and definitions.json
+extern const std::span<const EmbeddedFile> kSchemas;  // from runner/commands/schemas: <what>.json and definitions.json
 
 namespace {
 
@@ -29,7 +29,7 @@ Value embedded(const std::string& name) {
   return Value::parse(file->text);
 }
 
-// Adds what `part` refers to, and what that refers to.
+// Adds the definitions to which `part` refers, directly or indirectly.
 void add_definitions(Value& schema, const Value& all, const Value& part) {
   static const std::string kPlace = "#/$defs/";
   for (const auto& [key, value] : part.items()) {
@@ -44,7 +44,7 @@ void add_definitions(Value& schema, const Value& all, const Value& part) {
   }
 }
 
-// Of something that this program writes.
+// Returns the schema of an output of this program.
 Value output_schema(const std::string& what) {
   Value schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
   const Value written = embedded(what);
@@ -66,7 +66,7 @@ std::vector<std::string> schema_names() {
 namespace {
 
 void add_schema(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("schema", "print the JSON Schema of experiment files, or of what is written");
+  CLI::App* verb = app.add_subcommand("schema", "print the JSON Schema of experiment files, or of an output");
   auto what = std::make_shared<std::string>(kExperiment);
   std::string names;
   for (const std::string& name : schema_names()) names += (names.empty() ? "" : ", ") + name;
@@ -74,8 +74,7 @@ void add_schema(CLI::App& app, int& exit_code) {
   verb->callback([what, &exit_code] {
     const auto known = schema_names();
     if (std::find(known.begin(), known.end(), *what) == known.end()) {
-      throw usage_error("there is no schema " + config::in_quotes(*what), "",
-                        config::suggestion(*what, known, "schemas"));
+      throw usage_error("unknown schema " + config::in_quotes(*what), "", config::suggestion(*what, known, "schemas"));
     }
     const Value schema = *what == kExperiment ? config::schema(config::Components::installed()) : output_schema(*what);
     std::cout << schema.dump(2) << "\n";

@@ -7,7 +7,7 @@
 namespace ddp::commands {
 
 void add_sets(CLI::App& verb, std::vector<std::string>& sets) {
-  verb.add_option("--set", sets, "key=value instead of the file's, as in TOML; again for more")
+  verb.add_option("--set", sets, "key=value that overrides the file, as in TOML; repeatable")
       ->take_all()
       ->allow_extra_args(false);
 }

@@ -7,10 +7,10 @@
 
 namespace ddp::commands {
 
-// Adds the option --set, which may be given again and again, to a verb.
+// Adds the repeatable option --set to a command.
 void add_sets(CLI::App& verb, std::vector<std::string>& sets);
 
-// A text as the value of a --set, so that a name such as 7 stays one.
+// Returns a text as the value of a --set: a name such as 7 stays a text.
 std::string as_toml(const std::string& text);
 
 }  // namespace ddp::commands

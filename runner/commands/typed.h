@@ -6,8 +6,8 @@
 
 namespace ddp::commands {
 
-// Returns the command line of a verb that was parsed, in words for a shell: "ddp-exp resume basic --set epochs=12".
-// An option that was given several times stands where it was given first.
+// Returns the parsed command line of a command, quoted for a shell: "ddp-exp resume basic --set epochs=12". A repeated
+// option is listed at its first place.
 std::string typed_command(const CLI::App& verb);
 
 }  // namespace ddp::commands

@@ -27,7 +27,7 @@ std::string examples_in_words(const CLI::App& verb) {
 
 bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; }
 
-// The option that CLI11's text is about: the longest name in it.
+// Returns the option that CLI11's text names: the longest name in it.
 const CLI::Option* option_in(const CLI::App& verb, const std::string& text) {
   const CLI::Option* found = nullptr;
   std::size_t longest = 0;
@@ -46,7 +46,7 @@ const CLI::Option* option_in(const CLI::App& verb, const std::string& text) {
 
 std::string name_of_option(const CLI::Option& option) { return option_names(option).back(); }
 
-// The key of the experiment that an option was taken for, "--lr" or "--batch-size"; empty: there is none.
+// Returns the key of the experiment that an unknown option stands for, such as "--lr" or "--batch-size"; empty: none.
 std::string key_meant(const std::string& option) {
   std::string name = option.substr(option.find_first_not_of('-'));
   std::replace(name.begin(), name.end(), '-', '_');
@@ -54,7 +54,7 @@ std::string key_meant(const std::string& option) {
   return config::place_of_key(name, config::describe<config::Experiment>(), components);
 }
 
-// `rest`: the words that nothing took, in their order, of which an option is the first.
+// `rest`: the unused words in their order; the first one is an option.
 Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest) {
   const std::string& word = rest.front();
   const std::size_t equals = word.find('=');
@@ -69,14 +69,14 @@ Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest)
     const bool has_value = equals == std::string::npos && rest.size() > 1 && !rest[1].starts_with("--");
     const std::string value = equals != std::string::npos ? word.substr(equals + 1) : has_value ? rest[1] : "…";
     return usage_error(what, verb.get_name(),
-                       "a key of the experiment is set so: --set " + shell_word(key + "=" + value));
+                       "set a key of the experiment with --set " + shell_word(key + "=" + value));
   }
   return usage_error(what, verb.get_name(), config::suggestion(name, known, "options"));
 }
 
 Error too_much(const CLI::App& verb) {
   const std::vector<std::string> rest = verb.remaining();
-  // An option's value is not at fault where its option is.
+  // If an option is unknown, the word after it may be its value and is not the mistake.
   const auto option = std::find_if(rest.begin(), rest.end(), [](const auto& word) { return word.starts_with("-"); });
   if (option != rest.end()) return unknown_option(verb, {option, rest.end()});
   const std::string first = rest.empty() ? "" : rest.front();
@@ -101,7 +101,7 @@ Error missing_verb(const CLI::App& app) {
                      "commands: " + names + "\n  such as: " + own_command(examples_of("run").front()));
 }
 
-// The number of values is wrong.
+// Returns the error for a wrong number of values.
 Error wrong_count(const CLI::App& verb, const CLI::Option& option) {
   const std::string name = name_of_option(option);
   const std::string& doc = option.get_description();

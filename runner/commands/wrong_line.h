@@ -11,11 +11,11 @@ class ParseError;
 
 namespace ddp::commands {
 
-// Why a command line was refused, in the words of all other errors.
+// Returns the error of a refused command line, in the form of all other errors.
 Error wrong_line(const CLI::App& app, const CLI::ParseError& error);
 
-// Throws ddp::Error (usage) where there is no such verb: with the one that does it here, where the word is one that
-// other programs use, or with the nearest one.
+// Throws ddp::Error (usage) if the word is no command. The remedy is the equivalent command if other programs use the
+// word, or the nearest name.
 void require_known_verb(const CLI::App& app, const std::string& word);
 
 }  // namespace ddp::commands

@@ -5,10 +5,10 @@
 
 namespace ddp::completion {
 
-// What a word on the command line may become. One that ends in '/', '=' or '.' is not the whole word yet.
+// A candidate for a word of the command line. If it ends in '/', '=' or '.', the word is not complete yet.
 struct Candidate {
   std::string text;
-  std::string about = {};  // for shells that show it
+  std::string about = {};  // description, for shells that show one
 
   bool operator==(const Candidate&) const = default;
 };

@@ -34,7 +34,7 @@ bool takes_value(const CLI::Option& option) { return option.get_items_expected_m
 struct Given {
   Texts arguments = {};
   std::map<std::string, Texts> options = {};
-  std::string awaited = {};  // the option whose value comes next
+  std::string awaited = {};  // the option that the next word is a value of
   bool only_arguments = false;
 
   std::filesystem::path results() const {
@@ -85,7 +85,7 @@ Candidates options(const CLI::App& verb, const std::string& typed) {
   Candidates found;
   for (const CLI::Option* option : verb.get_options()) {
     for (const std::string& name : option->get_lnames()) {
-      // torchrun's names are there with '_' too.
+      // torchrun's options also have a spelling with '_'.
       if (name.find('_') != name.npos || !("--" + name).starts_with(typed)) continue;
       found.push_back({"--" + name, option->get_description()});
     }
@@ -93,21 +93,21 @@ Candidates options(const CLI::App& verb, const std::string& typed) {
   return found;
 }
 
-// That of a run, or the one that is named. Throws ddp::Error where there is no such run.
+// Returns the experiment file of the named run, or the named file itself. Throws ddp::Error if the run does not exist.
 std::filesystem::path experiment_file(const std::string& verb, const Given& given) {
   if (!kOfRuns.contains(verb)) return with_home(given.arguments.front());
   const auto directory = record::RunDirectory::find(given.results(), given.arguments.front());
   return directory.is_sweep() ? directory.sweep() : directory.config();
 }
 
-// The experiment as far as it is given: what it chooses decides which keys there are.
+// Returns the experiment as given so far: its components decide which keys exist.
 config::Experiment chosen(const std::string& verb, const Given& given, const config::Components& components) {
   if (given.arguments.empty()) return {};
   const Texts sets = given.options.contains("--set") ? given.options.at("--set") : Texts();
   for (const Texts& tried : {sets, Texts()}) {
     try {
       return config::load(experiment_file(verb, given), tried, components).experiment;
-    } catch (const Error&) {  // not finished, or not right, yet
+    } catch (const Error&) {  // incomplete, or not correct yet
     }
   }
   return {};

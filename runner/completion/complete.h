@@ -12,11 +12,11 @@ class App;
 
 namespace ddp::completion {
 
-// By a verb, or an option, that takes one of a few words: these.
+// The allowed values of commands and options that have a fixed set of them, by command or option.
 using Choices = std::map<std::string, std::vector<std::string>>;
 
-// What the last word may become: verbs and their options as the command line `app` knows them, experiment files, runs,
-// settings. `words`: those behind the program's name, the last one perhaps empty.
+// Returns the candidates for the last word: commands and options of the command line `app`, experiment files, runs,
+// settings. `words`: the words behind the program's name; the last one may be empty.
 Candidates complete(const CLI::App& app, const std::vector<std::string>& words, const Choices& choices);
 
 }  // namespace ddp::completion

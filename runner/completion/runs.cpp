@@ -11,10 +11,10 @@ namespace ddp::completion {
 namespace fs = std::filesystem;
 namespace {
 
-// Adds the entries under folder/ of the root: run ids under a name, the numbers of trials under a sweep.
+// Adds the entries under folder/ of the results root: run ids under a name, the numbers of trials under a sweep.
 void add_inside(Candidates& found, const fs::path& results, const std::string& folder, const std::string& begun) {
   const record::RunDirectory inside(results / folder);
-  if (inside.begun()) return;  // a run holds folders too, but no runs
+  if (inside.begun()) return;  // a run's folders are not runs
   if (inside.is_sweep()) {
     for (const std::string& number : folder_names(inside.trials(), begun))
       found.push_back({folder + number, "a trial"});
@@ -27,7 +27,7 @@ void add_inside(Candidates& found, const fs::path& results, const std::string& f
   }
 }
 
-// An id alone names its run too.
+// An id alone also names its run.
 void add_ids(Candidates& found, const fs::path& results, const std::string& begun) {
   if (begun.size() < record::kShortestPart) return;
   for (const std::string& name : folder_names(results)) {
@@ -51,9 +51,9 @@ Candidates runs(const fs::path& results, const std::string& typed) {
     add_inside(found, results, folder, typed.substr(slash + 1));
     return found;
   }
-  if (std::string("latest").starts_with(typed)) found.push_back({"latest", "the newest of all"});
+  if (std::string("latest").starts_with(typed)) found.push_back({"latest", "the newest run or sweep"});
   for (const std::string& name : folder_names(results, typed)) {
-    found.push_back({name, "its newest"});
+    found.push_back({name, "its newest run or sweep"});
     if (name == typed) add_inside(found, results, name + "/", "");
   }
   add_ids(found, results, typed);
@@ -61,7 +61,7 @@ Candidates runs(const fs::path& results, const std::string& typed) {
 }
 
 Candidates checkpoints(const fs::path& results, const std::string& run) {
-  Candidates found = {{"latest", "the newest checkpoint"}, {"best", "the one with the best metric"}};
+  Candidates found = {{"latest", "the newest checkpoint"}, {"best", "the checkpoint with the best metric"}};
   try {
     const auto folder = record::RunDirectory::find(results, run).checkpoints();
     for (const std::string& name : folder_names(folder, "step-")) {
@@ -69,7 +69,7 @@ Candidates checkpoints(const fs::path& results, const std::string& run) {
       const char* end = name.data() + name.size();
       if (std::from_chars(name.data() + 5, end, step).ptr == end) found.push_back({std::to_string(step)});
     }
-  } catch (const Error&) {  // no run is named yet
+  } catch (const Error&) {  // no existing run is named yet
   }
   return found;
 }

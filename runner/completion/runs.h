@@ -7,11 +7,11 @@
 
 namespace ddp::completion {
 
-// The runs and sweeps under a results root as one names them: "latest", a name, name/run-id, name/sweep-id/007, an
-// id of at least four characters; and folders, where a path is typed.
+// Returns the runs and sweeps under a results root, by their names: "latest", a name, name/run-id, name/sweep-id/007,
+// or an id of at least four characters. Returns folders if a path is typed.
 Candidates runs(const std::filesystem::path& results, const std::string& typed);
 
-// What a run can go on from: "latest", "best", and the steps of its checkpoints.
+// Returns the checkpoints from which a run can resume: "latest", "best", and their steps.
 Candidates checkpoints(const std::filesystem::path& results, const std::string& run);
 
 }  // namespace ddp::completion

@@ -12,7 +12,7 @@ namespace {
 
 using config::Option;
 
-// The keys of an experiment file, those of the chosen components among them.
+// The keys of an experiment file, including the options of the chosen components.
 class Keys {
  public:
   Keys(const config::Components& components, const config::Experiment& chosen, bool of_sweep)
@@ -20,7 +20,8 @@ class Keys {
     chosen_ = config::write(chosen);
     config::supply_names(top_, components);
     if (of_sweep) {
-      top_.push_back({.name = "sweep", .doc = "what is tried", .section = config::sweep_options(components)});
+      top_.push_back(
+          {.name = "sweep", .doc = "the search over settings", .section = config::sweep_options(components)});
     }
     for (const config::ShortForm& form : config::kShortForms) {
       const Option* section = find(top_, form.section);
@@ -31,7 +32,7 @@ class Keys {
 
   const std::vector<Option>& top() const { return top_; }
 
-  // Those of a section or component; none: it is neither.
+  // Returns the keys of a section or component; none if the name is neither.
   std::vector<Option> inside(const std::string& name) const {
     const Option* option = find(top_, name);
     if (option == nullptr) return {};
@@ -52,7 +53,7 @@ class Keys {
     return found == options.end() ? nullptr : &*found;
   }
 
-  // Of the chosen one; of all of its kind, where none is chosen yet.
+  // Returns the options of the chosen component, or of all components of the kind if none is chosen yet.
   std::vector<Option> of_component(const Option& section) const {
     std::vector<Option> keys = {{.name = "name", .doc = section.doc, .component_kind = section.component_kind}};
     const config::Value chosen = chosen_.value(section.name, config::Value::object());

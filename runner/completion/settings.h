@@ -8,8 +8,9 @@
 
 namespace ddp::completion {
 
-// What the argument of --set may become, "optimizer.lr=0.1": first a key, "optimizer." or "seed=", then, where there is
-// a choice, its value. `chosen` names the components whose options count. `of_sweep`: [sweep] has keys too.
+// Returns the candidates for the argument of --set, "optimizer.lr=0.1": first a key, "optimizer." or "seed=", then its
+// value if there is a choice. `chosen` names the components with their options. `of_sweep`: includes the keys of
+// [sweep].
 Candidates settings(const std::string& typed, const config::Components& components, const config::Experiment& chosen,
                     bool of_sweep);
 

@@ -5,13 +5,13 @@
 
 namespace ddp::completion {
 
-extern const std::span<const EmbeddedFile> kShells;  // of runner/completion/shells
+extern const std::span<const EmbeddedFile> kShells;  // from runner/completion/shells
 
 namespace {
 
 constexpr std::string_view kProgram = "@program@";
 
-// As one word of any of the three shells.
+// Quotes a text as one word for any of the three shells.
 std::string quoted(const std::string& text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
@@ -32,7 +32,7 @@ std::string shell_script(const std::string& shell, const std::filesystem::path& 
     std::string script(file.text);
     return script.replace(script.find(kProgram), kProgram.size(), quoted(program.string()));
   }
-  throw usage_error("no completion for \"" + shell + "\"", "", "there is one for bash, zsh and fish");
+  throw usage_error("no completion for \"" + shell + "\"", "", "use bash, zsh or fish");
 }
 
 }  // namespace ddp::completion

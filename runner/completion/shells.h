@@ -6,11 +6,11 @@
 
 namespace ddp::completion {
 
-// bash, zsh, fish.
+// Returns bash, zsh and fish.
 std::vector<std::string> shells();
 
-// The script that teaches a shell to complete ddp-exp: it asks `program` itself. Throws ddp::Error
-// (usage) where there is none.
+// Returns the script with which a shell completes ddp-exp; the script calls `program`. Throws ddp::Error (usage) if the
+// shell has none.
 std::string shell_script(const std::string& shell, const std::filesystem::path& program);
 
 }  // namespace ddp::completion

@@ -16,7 +16,7 @@ constexpr int kVersion = 1;
 void Components::add(const std::string& kind, Spec spec) {
   const std::string name = spec.name;
   if (!own()[kind].emplace(name, std::move(spec)).second) {
-    throw usage_error("there are two components called " + kind + " \"" + name + "\"");
+    throw usage_error("two components have the name " + kind + " \"" + name + "\"");
   }
 }
 
@@ -54,7 +54,7 @@ Value Components::to_json() const {
 
 Components Components::from_json(const Value& json) {
   if (json.value("version", 0) != kVersion) {
-    throw usage_error("components.json is of another version than this program", "", how_to_mend());
+    throw usage_error("components.json and this program have different versions", "", how_to_mend());
   }
   Components components;
   for (const auto& [kind, specs] : json.items()) {
@@ -67,7 +67,7 @@ Components Components::from_json(const Value& json) {
 Components Components::installed() {
   const std::filesystem::path file = program_folder() / "components.json";
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw usage_error("cannot read it", file.string(), how_to_mend());
+  if (!stream) throw usage_error("cannot read the file", file.string(), how_to_mend());
   try {
     return from_json(Value::parse(stream));
   } catch (const Value::exception&) {

@@ -10,24 +10,25 @@
 
 namespace ddp::config {
 
-// The files of the key `sources`, compiled: a folder that holds what they became, and the text that they had.
+// The result of compiling the files of the key `sources`: the folder that holds it, and the sources.
 struct Plugin {
-  std::filesystem::path folder = {};      // empty: there is none
-  std::string hash = {};                  // of all that decides it: the texts, the compiler, this build
-  std::vector<std::string> sources = {};  // the files of the key, in the order of the key
-  std::vector<std::string> files = {};    // the same in the folder of their texts, then the headers beside them
+  std::filesystem::path folder = {};      // empty: no plug-in
+  std::string hash = {};                  // of the texts of the sources, the compiler and this build
+  std::vector<std::string> sources = {};  // the files of the key, in its order
+  std::vector<std::string> files = {};    // the same files in texts(), then the headers beside them
 
   bool exists() const { return !folder.empty(); }
   std::filesystem::path library() const { return folder / "plugin.so"; }
   std::filesystem::path texts() const { return folder / "sources"; }
 };
 
-// The specs of all that a file can name: every model, dataset, loss, optimizer and scheduler, by kind. Copies share
-// what they hold.
+// The specs of all components that a file can name (models, datasets, losses, optimizers, schedulers, ...), by kind.
+// Copies share their specs.
 class Components {
  public:
   void add(const std::string& kind, Spec spec);
-  // Takes a plug-in, and what can be named where it is loaded: of each kind that `known` has, all there are.
+  // Takes a plug-in and the components that a process with this plug-in knows. They replace all components of the kinds
+  // that `known` has.
   void add(Plugin plugin, const Components& known);
   const Plugin& plugin() const { return plugin_; }
   const Spec* find(const std::string& kind, const std::string& name) const;
@@ -36,7 +37,7 @@ class Components {
   // components.json: {"version": 1, "model": [spec, …], "dataset": […], …}, written by the build.
   Value to_json() const;
   static Components from_json(const Value& json);
-  // Reads components.json from the folder that the running program is in.
+  // Reads components.json from the folder of the running program.
   static Components installed();
 
  private:

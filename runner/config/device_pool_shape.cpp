@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-// Goes through a list of devices, or of groups of devices, and tells the first mistake.
+// Checks a list of devices, or of groups of devices, and reports the first mistake.
 class ShapeCheck {
  public:
   explicit ShapeCheck(Problems& problems) : problems_(problems) {}
@@ -15,7 +15,7 @@ class ShapeCheck {
     for (const Node& item : pool.items) {
       if (found_) return;
       if ((item.kind == Kind::list) != (pool.items[0].kind == Kind::list)) {
-        return mistake(item, "devices and groups of devices stand side by side");
+        return mistake(item, "the list mixes devices and groups of devices");
       }
       if (item.kind == Kind::list) {
         group(item, pool.items[0].items.size());
@@ -28,7 +28,7 @@ class ShapeCheck {
  private:
   void group(const Node& devices, std::size_t size) {
     if (devices.items.empty()) return mistake(devices, "the group is empty");
-    if (devices.items.size() != size) return mistake(devices, "every group must have as many devices");
+    if (devices.items.size() != size) return mistake(devices, "the groups must have equal sizes");
     for (const Node& item : devices.items) device(item);
   }
 
@@ -39,7 +39,7 @@ class ShapeCheck {
       return mistake(item, "a device is a GPU's index or \"cpu\", not " + shown(item));
     }
     if (!first_) first_ = &item;
-    if (is_cpu != (first_->text() == "cpu")) return mistake(item, "CPUs and GPUs stand in one pool");
+    if (is_cpu != (first_->text() == "cpu")) return mistake(item, "the pool mixes CPUs and GPUs");
     if (!is_cpu && !gpus_.insert(item.scalar.get<std::int64_t>()).second) {
       mistake(item, "GPU " + shown(item) + " is named twice");
     }
@@ -48,7 +48,7 @@ class ShapeCheck {
   void mistake(const Node& node, const std::string& what) {
     found_ = true;
     problems_.add(node.place, "\"device_pool\": " + what,
-                  "such as \"auto\", 4, [0, 1], [\"cpu\", \"cpu\"] or [[0, 1], [2, 3]]");
+                  "give, for example, \"auto\", 4, [0, 1], [\"cpu\", \"cpu\"] or [[0, 1], [2, 3]]");
   }
 
   Problems& problems_;

@@ -22,10 +22,10 @@ const Value* entry(const Value& table, const std::string& key) {
   return found == table.end() ? nullptr : &*found;
 }
 
-// Takes one difference; returns whether to look for more.
+// Takes one difference; returns whether to continue the search.
 using Take = std::function<bool(const std::string& key, const Value* first, const Value* second)>;
 
-// Value::diff would make a list of every difference, for a hundred times the memory.
+// Value::diff would list every difference, which takes a hundred times the memory.
 bool compare(const std::string& key, const Value& first, const Value& second, const Take& take) {
   if (!first.is_object() || !second.is_object()) return first == second || take(key, &first, &second);
   const auto below = [&key](const std::string& name) { return key.empty() ? name : key + "." + name; };

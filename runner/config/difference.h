@@ -7,17 +7,18 @@
 
 namespace ddp::config {
 
-// A place where two values differ.
+// A key whose value differs between two tables.
 struct Difference {
   std::string key;  // "optimizer.lr"
   std::string first;
-  std::string second;  // as JSON, cut off where it is long; "missing" where it is not there
+  std::string second;  // as JSON, long texts cut off; "missing" if the table lacks the key
 };
 
-// The first one.
+// Returns the first difference.
 std::optional<Difference> first_difference(const Value& first, const Value& second);
 
-// All, by their keys: {"optimizer.lr": [0.1, 0.2]}, null where one is not there. Lists are compared whole.
+// Returns all differences by key: {"optimizer.lr": [0.1, 0.2]}; null for a missing value. Lists are compared as a
+// whole.
 Value differences(const Value& first, const Value& second);
 
 }  // namespace ddp::config

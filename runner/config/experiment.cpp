@@ -11,40 +11,37 @@
 namespace ddp::config {
 namespace {
 
-// No run is longer or wider; products of these stay within 64 bits.
+// The limit of counts: products of two of them fit in 64 bits.
 constexpr double kMost = 1e9;
 
 }  // namespace
 
 void Distributed::fields(Fields& f) {
   f({.name = "backend",
-     .doc =
-         "who carries the gradients; auto: nccl between GPUs, shm between CPU ranks that one command forks, else gloo",
+     .doc = "backend of the all-reduce; auto: nccl for GPUs, shm for CPU ranks that one command forks, else gloo",
      .choices = {"auto", "gloo", "nccl", "shm"}},
     backend);
   f({.name = "init_method",
-     .doc = "where ranks meet: env:// (where the launcher says), tcp://host:port or file:///path"},
+     .doc = "rendezvous of the ranks: env:// (set by the launcher), tcp://host:port or file:///path"},
     init_method);
   f({.name = "timeout", .doc = "seconds a collective waits for the slowest rank", .range = up_to(1e7)}, timeout);
   f({.name = "bucket_cap_mb", .doc = "size of a gradient bucket in MiB (DDP: 25)", .range = up_to(1e6)}, bucket_cap_mb);
-  f({.name = "find_unused_parameters", .doc = "parameters may stay without a gradient in a step"},
-    find_unused_parameters);
+  f({.name = "find_unused_parameters", .doc = "allow parameters without a gradient in a step"}, find_unused_parameters);
   f({.name = "static_graph", .doc = "every step uses the same parameters"}, static_graph);
   f({.name = "gradient_as_bucket_view",
-     .doc = "gradients are views into the buckets, unless false: less memory and a copy less, the same numbers"},
+     .doc = "gradients are views into the buckets (default true): less memory, one copy less, same results"},
     gradient_as_bucket_view);
-  f({.name = "broadcast_buffers", .doc = "rank 0's buffers go to every rank before a forward"}, broadcast_buffers);
+  f({.name = "broadcast_buffers", .doc = "broadcast rank 0's buffers before each forward pass"}, broadcast_buffers);
 }
 
 void Loader::fields(Fields& f) {
-  f({.name = "shuffle", .doc = "a new order in every epoch"}, shuffle);
-  f({.name = "drop_last", .doc = "drop the samples that do not divide over the ranks, instead of repeating some"},
+  f({.name = "shuffle", .doc = "a new order of samples in each epoch"}, shuffle);
+  f({.name = "drop_last", .doc = "drop samples that do not divide evenly among the ranks, instead of repeating some"},
     drop_last);
-  f({.name = "drop_last_batch", .doc = "drop the last batch of an epoch on each rank where it is not whole"},
+  f({.name = "drop_last_batch", .doc = "drop the last batch of an epoch on each rank if it is incomplete"},
     drop_last_batch);
-  f({.name = "workers", .doc = "threads a rank that fetch batches ahead of training", .range = between(0, 256)},
-    workers);
-  f({.name = "sampler_seed", .doc = "the order in epoch e is drawn from sampler_seed + e", .range = at_least(0)},
+  f({.name = "workers", .doc = "threads per rank that prefetch batches", .range = between(0, 256)}, workers);
+  f({.name = "sampler_seed", .doc = "seed of the sample order; epoch e uses sampler_seed + e", .range = at_least(0)},
     sampler_seed);
 }
 
@@ -52,17 +49,17 @@ namespace {
 
 void add_share(Fields& f, HeldOut& h) {
   f({.name = "dataset",
-     .doc = "data of their own, in place of split: the keys that replace those of [dataset]",
+     .doc = "separate data instead of split: keys that override [dataset]",
      .component_kind = "dataset"},
     h.dataset);
-  f({.name = "split", .doc = "the share of the dataset that is held out", .range = from_below(0, 1)}, h.split);
-  f({.name = "stratify", .doc = "the share holds in each class"}, h.stratify);
-  f({.name = "by", .doc = "rows with an equal value in this column are held out together"}, h.by);
+  f({.name = "split", .doc = "share of the dataset to hold out", .range = from_below(0, 1)}, h.split);
+  f({.name = "stratify", .doc = "hold out the same share of each class"}, h.stratify);
+  f({.name = "by", .doc = "column that groups rows: rows with equal values are held out together"}, h.by);
 }
 
 void add_batch_size(Fields& f, HeldOut& h) {
   f({.name = "batch_size",
-     .doc = "samples of a batch; default: batch_size of the run's start",
+     .doc = "samples per batch; default: batch_size at the start of the run",
      .range = between(1, kMost)},
     h.batch_size);
 }
@@ -71,9 +68,9 @@ void add_batch_size(Fields& f, HeldOut& h) {
 
 void Validation::fields(Fields& f) {
   add_share(f, *this);
-  f({.name = "seed", .doc = "which samples are held out, for a test too", .range = at_least(0)}, seed);
+  f({.name = "seed", .doc = "seed of the choice of held-out samples, also for [test]", .range = at_least(0)}, seed);
   f({.name = "every",
-     .doc = "epochs from one validation to the next, or steps: \"250 steps\"",
+     .doc = "epochs between validations, or steps: \"250 steps\"",
      .range = between(1, kMost),
      .types = {Type::integer, Type::text}},
     every);
@@ -100,80 +97,75 @@ std::optional<std::int64_t> steps_in(const std::string& text) {
 
 void Checkpoint::fields(Fields& f) {
   f({.name = "save_every",
-     .doc = "save after each epoch e with e % save_every == 0; 0: at the end only",
+     .doc = "epochs between saves, the first after epoch 0; 0: save only at the end",
      .range = between(0, kMost)},
     save_every);
-  f({.name = "save_every_steps", .doc = "also save after every so many steps", .range = between(1, kMost)},
+  f({.name = "save_every_steps", .doc = "steps between additional saves", .range = between(1, kMost)},
     save_every_steps);
   f({.name = "save_every_minutes",
-     .doc = "also save when so many minutes have passed since the last save; the newest of these stays; 0: never",
+     .doc = "minutes since the last save after which to save again; only the newest such save is kept; 0: none",
      .range = between(0, kMost)},
     save_every_minutes);
   f({.name = "keep_last",
-     .doc = "the newest so many checkpoints stay, of those that save_every, save_every_steps and the end save",
+     .doc = "number of newest checkpoints to keep, of the saves by save_every, save_every_steps and the end",
      .range = between(1, kMost)},
     keep_last);
   f({.name = "keep_best",
-     .doc = "the best so many checkpoints by metric stay, and a validation that improves it saves; 0: neither",
+     .doc = "number of best checkpoints to keep, by metric; an improving validation saves; 0: neither",
      .range = between(0, kMost)},
     keep_best);
   f({.name = "metric",
-     .doc = "what best means; a loss is better when it is less, a metric as it says itself",
+     .doc = "metric of the best checkpoint; a lower loss is better, each metric defines its own direction",
      .choices = {""},
      .names_kind = "metric"},
     metric);
-  f({.name = "rehearse", .doc = "before training: save, wait, load on every rank, and delete it after one step"},
+  f({.name = "rehearse", .doc = "test a save before training: save, wait, load on every rank, delete after one step"},
     rehearse);
 }
 
 void Clip::fields(Fields& f) {
   f({.name = "norm",
-     .doc = "the most that the 2-norm of all gradients together may be, as by clip_grad_norm_; 0: no limit",
+     .doc = "maximum 2-norm of all gradients together, as in clip_grad_norm_; 0: no limit",
      .range = at_least(0)},
     norm);
   f({.name = "value",
-     .doc = "the most that each number of a gradient may be, as by clip_grad_value_; 0: no limit",
+     .doc = "maximum absolute value of each gradient element, as in clip_grad_value_; 0: no limit",
      .range = at_least(0)},
     value);
 }
 
 void Ema::fields(Fields& f) {
-  f({.name = "decay",
-     .doc = "the share of the average that stays in an update (default 0.999)",
-     .range = between(0, 1)},
+  f({.name = "decay", .doc = "weight of the old average in each update (default 0.999)", .range = between(0, 1)},
     decay);
-  f({.name = "every",
-     .doc = "steps from one update to the next (default 1); 0: no average",
-     .range = between(0, kMost)},
-    every);
+  f({.name = "every", .doc = "steps between updates (default 1); 0: no average", .range = between(0, kMost)}, every);
 }
 
 void InitFrom::fields(Fields& f) {
   f({.name = "path",
-     .doc = "a .safetensors file, a checkpoint, or a run: its latest checkpoint",
+     .doc = "a .safetensors file, a checkpoint, or a run (its latest checkpoint)",
      .path = true,
      .names_run = true},
     path);
-  f({.name = "skip", .doc = "patterns of names, such as fc.*: these stay as the seed drew them"}, skip);
+  f({.name = "skip", .doc = "patterns of tensor names to leave as initialized, such as fc.*"}, skip);
   f({.name = "rename",
-     .doc = "prefixes of names in the file, and what stands in their place: { \"module.\" = \"\" }",
+     .doc = "prefixes of tensor names in the file and their replacements: { \"module.\" = \"\" }",
      .types = {Type::table}},
     rename);
 }
 
 void Stop::fields(Fields& f) {
   f({.name = "metric",
-     .doc = "the metric that patience watches; default: that of checkpoint",
+     .doc = "metric that patience watches; default: checkpoint.metric",
      .choices = {""},
      .names_kind = "metric"},
     metric);
   f({.name = "patience",
-     .doc = "the run ends after so many validations in a row without an improvement; 0: it does not",
+     .doc = "consecutive validations without improvement after which the run ends; 0: no limit",
      .range = between(0, kMost)},
     patience);
-  f({.name = "min_delta", .doc = "an improvement is more than this", .range = between(0, kMost)}, min_delta);
+  f({.name = "min_delta", .doc = "an improvement must exceed this", .range = between(0, kMost)}, min_delta);
   f({.name = "max_time",
-     .doc = "the run ends when it has trained for so long, over all resumes: \"2h30m\"",
+     .doc = "training time after which the run ends, summed over all resumes: \"2h30m\"",
      .form = kTimeSpanForm},
     max_time);
 }
@@ -184,84 +176,83 @@ std::optional<double> Stop::seconds() const {
 }
 
 void Log::fields(Fields& f) {
-  f({.name = "every", .doc = "steps from one line of metrics.jsonl to the next", .range = between(1, kMost)}, every);
-  f({.name = "tensorboard", .doc = "write TensorBoard event files too, into the run's folder tensorboard/"},
+  f({.name = "every", .doc = "steps between lines of metrics.jsonl", .range = between(1, kMost)}, every);
+  f({.name = "tensorboard", .doc = "also write TensorBoard event files, to the run's folder tensorboard/"},
     tensorboard);
 }
 
 void Experiment::fields(Fields& f) {
-  f({.name = "name", .doc = "the folder under results/; default: the file's name without .toml"}, name);
-  f({.name = "seed", .doc = "of weights, data and dropout", .range = at_least(0)}, seed);
-  f({.name = "threads", .doc = "CPU threads a rank; default: cores / ranks", .range = between(1, 4096)}, threads);
-  f({.name = "sources", .doc = "files of C++ with models, datasets and other components of your own", .path = true},
+  f({.name = "name", .doc = "folder under results/; default: the file's name without .toml"}, name);
+  f({.name = "seed", .doc = "seed of weights, data and dropout", .range = at_least(0)}, seed);
+  f({.name = "threads", .doc = "CPU threads per rank; default: cores / ranks", .range = between(1, 4096)}, threads);
+  f({.name = "sources", .doc = "C++ files that define your own models, datasets and other components", .path = true},
     sources);
-  f({.name = "deterministic", .doc = "cuDNN: deterministic kernels, no benchmark"}, deterministic);
-  f({.name = "flush_denormal", .doc = "CPU: numbers below 1e-38 are 0, as by torch.set_flush_denormal"},
+  f({.name = "deterministic", .doc = "use deterministic cuDNN kernels, without benchmarking"}, deterministic);
+  f({.name = "flush_denormal", .doc = "flush numbers below 1e-38 to 0 on CPUs, as torch.set_flush_denormal does"},
     flush_denormal);
-  f({.name = "model", .doc = "what is trained", .required = true, .component_kind = "model"}, model);
-  f({.name = "dataset", .doc = "what it is trained on", .required = true, .component_kind = "dataset"}, dataset);
-  f({.name = "loss", .doc = "default: what fits the dataset's targets", .component_kind = "loss"}, loss);
+  f({.name = "model", .doc = "model to train", .required = true, .component_kind = "model"}, model);
+  f({.name = "dataset", .doc = "data to train on", .required = true, .component_kind = "dataset"}, dataset);
+  f({.name = "loss", .doc = "loss; default: the one for the dataset's targets", .component_kind = "loss"}, loss);
   f({.name = "metrics",
-     .doc = "what validation and test measure beside the loss; default: accuracy, of classes",
+     .doc = "metrics of validation and test besides the loss; default: accuracy, for classes",
      .names_kind = "measure",
      .types = {Type::list},
      .item = Type::text},
     metrics);
-  f({.name = "optimizer", .doc = "how weights follow gradients", .component_kind = "optimizer"}, optimizer);
-  f({.name = "scheduler", .doc = "how the learning rate changes", .component_kind = "scheduler"}, scheduler);
+  f({.name = "optimizer", .doc = "algorithm that updates the weights", .component_kind = "optimizer"}, optimizer);
+  f({.name = "scheduler", .doc = "schedule of the learning rate", .component_kind = "scheduler"}, scheduler);
   f({.name = "epochs", .doc = "passes over the dataset (default 1); or give steps", .range = between(1, kMost)},
     epochs);
-  f({.name = "steps", .doc = "optimizer steps in all; or give epochs", .range = between(1, kMost)}, steps);
-  f({.name = "batch_size", .doc = "samples a rank and micro-batch (default 32)", .range = between(1, kMost)},
+  f({.name = "steps", .doc = "total optimizer steps; or give epochs", .range = between(1, kMost)}, steps);
+  f({.name = "batch_size", .doc = "samples per rank and micro-batch (default 32)", .range = between(1, kMost)},
     batch_size);
-  f({.name = "global_batch_size", .doc = "samples a step: batch_size x ranks x accumulate", .range = between(1, kMost)},
+  f({.name = "global_batch_size",
+     .doc = "samples per step: batch_size x ranks x accumulate",
+     .range = between(1, kMost)},
     global_batch_size);
-  f({.name = "accumulate", .doc = "micro-batches a step", .range = between(1, 1e6)}, accumulate);
+  f({.name = "accumulate", .doc = "micro-batches per step", .range = between(1, 1e6)}, accumulate);
   f({.name = "precision",
-     .doc = "of forward and loss: fp32, or torch.autocast's casts to bf16 or fp16; weights stay float32",
+     .doc = "precision of forward and loss: fp32, or bf16 or fp16 with torch.autocast's casts; weights stay float32",
      .choices = {"fp32", "bf16", "fp16"}},
     precision);
   f({.name = "tf32",
-     .doc = "GPUs: matrix products and convolutions may round to TF32 (default: convolutions alone, as torch does)"},
+     .doc = "let matrix products and convolutions on GPUs use TF32 (default, as in PyTorch: only convolutions)"},
     tf32);
-  f({.name = "channels_last", .doc = "images and the weights of convolutions lie in that memory format"},
-    channels_last);
-  f.section({.name = "clip", .doc = "the limit of gradients: norm or value"}, clip);
-  f.section({.name = "ema", .doc = "an average of the weights over the steps, to validate, test and predict with"},
+  f({.name = "channels_last", .doc = "use this memory format for images and convolution weights"}, channels_last);
+  f.section({.name = "clip", .doc = "gradient clipping, by norm or by value"}, clip);
+  f.section({.name = "ema", .doc = "exponential moving average of the weights, for validation, test and prediction"},
             ema);
-  f({.name = "freeze", .doc = "patterns of names of parameters that stay as they begin, such as layer1.*"}, freeze);
+  f({.name = "freeze", .doc = "patterns of names of parameters to exclude from training, such as layer1.*"}, freeze);
   f({.name = "groups",
-     .doc = "groups of parameters with options of the optimizer of their own; the first that matches takes a parameter",
+     .doc = "parameter groups with their own optimizer options; a parameter belongs to the first group that matches",
      .types = {Type::list},
      .item_keys = describe<ParameterGroup>()},
     groups);
   f({.name = "on_nan",
-     .doc =
-         "a loss that is not finite: stop fails the run before the weights change; skip leaves that step's update out",
+     .doc = "action on a non-finite loss: stop fails the run before the weights change; skip omits that step's update",
      .choices = {"stop", "skip"}},
     on_nan);
   f({.name = "device_pool",
-     .doc = "\"auto\", a number of ranks, or a list with an entry a rank: GPU indices, \"cpu\", or groups of "
+     .doc = "\"auto\", a number of ranks, or a list with one entry per rank: GPU indices, \"cpu\", or groups of "
             "them",
      .types = {Type::text, Type::integer, Type::list}},
     device_pool);
-  f({.name = "devices_per_rank", .doc = "devices of each rank's group (default 1)", .range = between(1, 64)},
+  f({.name = "devices_per_rank", .doc = "number of devices in each rank's group (default 1)", .range = between(1, 64)},
     devices_per_rank);
   f({.name = "parallel",
-     .doc = "how ranks share the work: ddp: one process a rank; data_parallel: one process that splits each batch over "
-            "the pool; single: one process without either",
+     .doc = "how ranks share the work: ddp: a process per rank; data_parallel: one process that splits each batch over "
+            "the pool; single: one process without splitting",
      .names_kind = "parallel"},
     parallel);
-  f({.name = "grace", .doc = "seconds a run that is asked to stop has to save and end", .range = up_to(1e7)}, grace);
-  f.section({.name = "init_from", .doc = "where the first weights come from; without it the seed draws them"},
-            init_from);
-  f.section({.name = "distributed", .doc = "how ranks talk"}, distributed);
-  f.section({.name = "loader", .doc = "how samples become batches"}, loader);
-  f.section({.name = "validation", .doc = "data to measure on during training"}, validation);
-  f.section({.name = "test", .doc = "data to measure on once, at the end"}, test);
-  f.section({.name = "checkpoint", .doc = "what is saved, and when"}, checkpoint);
-  f.section({.name = "stop", .doc = "when the run ends before its last step"}, stop);
-  f.section({.name = "log", .doc = "what is written down"}, log);
+  f({.name = "grace", .doc = "seconds for saving and ending after a request to stop", .range = up_to(1e7)}, grace);
+  f.section({.name = "init_from", .doc = "source of the initial weights; default: random, from the seed"}, init_from);
+  f.section({.name = "distributed", .doc = "communication between ranks"}, distributed);
+  f.section({.name = "loader", .doc = "sampling and batching"}, loader);
+  f.section({.name = "validation", .doc = "data and timing of validation during training"}, validation);
+  f.section({.name = "test", .doc = "data of the test after training"}, test);
+  f.section({.name = "checkpoint", .doc = "when to save, and which checkpoints to keep"}, checkpoint);
+  f.section({.name = "stop", .doc = "conditions that end the run before its last step"}, stop);
+  f.section({.name = "log", .doc = "logging of the run"}, log);
 }
 
 std::vector<std::string> Experiment::metric_names() const {

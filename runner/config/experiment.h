@@ -18,7 +18,7 @@ struct Distributed {
   std::optional<double> bucket_cap_mb;
   bool find_unused_parameters = false;
   bool static_graph = false;
-  std::optional<bool> gradient_as_bucket_view;  // yes: nobody but the optimizer sees gradients
+  std::optional<bool> gradient_as_bucket_view;  // unset: true, because only the optimizer reads gradients
   bool broadcast_buffers = true;
   bool gradients_are_views() const { return gradient_as_bucket_view.value_or(true); }
   void fields(Fields& f);
@@ -33,18 +33,18 @@ struct Loader {
   void fields(Fields& f);
 };
 
-// Samples to measure on: a share of the dataset, or data of their own.
+// Samples for validation or test: a share of the dataset, or separate data.
 struct HeldOut {
-  Component dataset;  // no name: there are none
+  Component dataset;  // no name: no separate data
   double split = 0;
-  bool stratify = false;  // the share holds in each class
-  std::string by;         // a column whose equal values stay together; empty: none
+  bool stratify = false;  // hold out the same share of each class
+  std::string by;         // column that keeps rows with equal values together; empty: none
   std::optional<std::int64_t> batch_size;
 
   bool exists() const { return split > 0 || !dataset.name.empty(); }
 };
 
-// A number of epochs, or of steps: the other one is 0.
+// A number of epochs or of steps; the other one is 0.
 struct Period {
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
@@ -54,12 +54,12 @@ struct Validation : HeldOut {
   std::int64_t seed = 0;
   Value every = 1;
 
-  // `every` as it was checked: epochs, or "250 steps".
+  // `every` in parsed form: epochs, or "250 steps".
   Period period() const;
   void fields(Fields& f);
 };
 
-// Data that are measured once, when the run has ended.
+// The data of the test at the end of a run.
 struct Test : HeldOut {
   void fields(Fields& f);
 };
@@ -71,21 +71,20 @@ struct Checkpoint {
   std::int64_t keep_last = 2;
   std::int64_t keep_best = 1;
   bool rehearse = false;
-  std::string metric;  // empty: val_loss where there is validation, else train_loss
+  std::string metric;  // empty: val_loss with validation, else train_loss
   void fields(Fields& f);
 };
 
-// The limit of gradients before the optimizer takes them: one of both, or none.
+// The limit of gradients before the optimizer step: one of the two keys, or neither.
 struct Clip {
-  std::optional<double> norm;   // of all of them together; 0: none
-  std::optional<double> value;  // of each number; 0: none
+  std::optional<double> norm;   // of all gradients together; 0: no limit
+  std::optional<double> value;  // of each element; 0: no limit
 
-  bool on() const { return norm.value_or(0) > 0 || value.value_or(0) > 0; }
   void fields(Fields& f);
 };
 
-// An average of the weights over the steps. A file that has the section has both keys once it is loaded; one that has
-// none, or every = 0, has neither.
+// An exponential moving average of the weights over the steps. With the section [ema], loading sets both keys. Without
+// the section, or with every = 0, neither is set.
 struct Ema {
   std::optional<double> decay;
   std::optional<std::int64_t> every;
@@ -97,22 +96,22 @@ struct Ema {
   void fields(Fields& f);
 };
 
-// The source of the first weights, where the seed does not draw them.
+// The source of the initial weights, if the seed does not draw them.
 struct InitFrom {
   std::string path;                // a file, a checkpoint, or a run by its name; empty: none
-  std::vector<std::string> skip;   // patterns of names whose tensors stay as they were drawn
-  Value rename = Value::object();  // prefixes of the file's names, and what stands in their place, in this order
+  std::vector<std::string> skip;   // patterns of names of tensors that keep their initial values
+  Value rename = Value::object();  // prefixes of the file's names and their replacements, in this order
   void fields(Fields& f);
 };
 
-// When a run ends before its last step.
+// The conditions that end a run before its last step.
 struct Stop {
-  std::string metric;         // empty: the one that checkpoints are judged by
+  std::string metric;         // empty: the metric that judges checkpoints
   std::int64_t patience = 0;  // 0: none
   double min_delta = 0;
   std::string max_time;  // "2h30m"; empty: none
 
-  // max_time in seconds; nothing: none.
+  // max_time in seconds; nothing if it is not set.
   std::optional<double> seconds() const;
   void fields(Fields& f);
 };
@@ -123,7 +122,7 @@ struct Log {
   void fields(Fields& f);
 };
 
-// Reads "250 steps"; nothing where it is something else.
+// Reads "250 steps"; returns nothing for any other text.
 std::optional<std::int64_t> steps_in(const std::string& text);
 
 // An experiment file as plain structs; its fields' defaults are the file's defaults.
@@ -131,13 +130,13 @@ struct Experiment {
   std::string name;
   std::int64_t seed = 42;
   std::optional<std::int64_t> threads;
-  std::vector<std::string> sources;  // the user's own files of C++
+  std::vector<std::string> sources;  // the user's own C++ files
   bool deterministic = false;
   bool flush_denormal = false;
   Component model;
   Component dataset;
   Component loss;
-  Value metrics;  // a list of names; null: accuracy, where it can be measured
+  Value metrics;  // a list of names; null: accuracy, if the targets allow it
   Component optimizer{.name = "sgd"};
   Component scheduler{.name = "constant"};
   std::optional<std::int64_t> epochs;
@@ -146,15 +145,15 @@ struct Experiment {
   std::optional<std::int64_t> global_batch_size;
   std::int64_t accumulate = 1;
   std::string precision = "fp32";
-  std::optional<bool> tf32;  // without it torch's own: convolutions do, matrix products do not
+  std::optional<bool> tf32;  // default: PyTorch's, TF32 for convolutions but not for matrix products
   bool channels_last = false;
   Clip clip;
   Ema ema;
   std::vector<std::string> freeze;  // patterns of names of parameters that get no gradient
-  Value groups = Value::array();    // of parameters, with options of their own: config/groups.h
+  Value groups = Value::array();    // of parameters, with their own options: config/groups.h
   std::string on_nan = "stop";
   Value device_pool = "auto";                    // "auto", a count, or a list: launch::device_groups reads it
-  std::optional<std::int64_t> devices_per_rank;  // 1; where device_pool lists groups, what they have
+  std::optional<std::int64_t> devices_per_rank;  // default: 1, or the group size of a device_pool with groups
   std::string parallel = "ddp";
   double grace = 30;
   InitFrom init_from;
@@ -167,15 +166,16 @@ struct Experiment {
   Log log;
   void fields(Fields& f);
 
-  // The names in `metrics`, each once, or its default.
+  // The names in `metrics`, without repetitions, or its default.
   std::vector<std::string> metric_names() const;
   // The metric that judges checkpoints: checkpoint.metric, or its default.
   Metric best_metric() const;
-  // The metric with that name in events, or best_metric() where it is empty: stop.metric, or that of a schedule.
+  // The metric with that name in events; best_metric() for an empty name. For stop.metric and a scheduler's metric.
   Metric metric_named(const std::string& name) const;
-  // The components that it can name: those that load() knew, with what `sources` adds; else the installed ones.
+  // The components that the experiment can name: the ones load() used, including `sources`; otherwise the installed
+  // ones.
   Components components() const;
-  // Takes these components, and from them the direction of that metric; load() calls it.
+  // Stores these components and reads the direction of the best metric from them; load() calls it.
   void resolve(const Components& components);
 
  private:

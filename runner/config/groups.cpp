@@ -48,12 +48,12 @@ std::vector<std::string> ParameterGroup::patterns() const {
 
 void ParameterGroup::fields(Fields& f) {
   f({.name = "match",
-     .doc = "patterns of names of parameters, such as *.bias, or conditions, such as ndim<2: one, or a list",
+     .doc = "a pattern of parameter names such as *.bias, a condition such as ndim<2, or a list of both",
      .required = true,
      .types = {Type::text, Type::list},
      .item = Type::text},
     match);
-  f({.name = "lr_scale", .doc = "multiplies the learning rate of each step", .range = at_least(0)}, lr_scale);
+  f({.name = "lr_scale", .doc = "factor of the learning rate in each step", .range = at_least(0)}, lr_scale);
 }
 
 std::vector<ParameterGroup> parameter_groups(const Experiment& experiment) {

@@ -19,26 +19,26 @@ struct Condition {
   bool holds(std::int64_t dimensions) const;
 };
 
-// Tells whether the text is meant as a condition, and not as the pattern of a name.
+// Is the text a condition rather than a pattern of names?
 bool is_condition(const std::string& text);
-// Nothing where the text is none.
+// Returns nothing if the text is not a valid condition.
 std::optional<Condition> condition_of(const std::string& text);
 
-// One table of [[groups]]: parameters that have options of the optimizer of their own.
+// One table of [[groups]]: parameters with their own options of the optimizer.
 struct ParameterGroup {
   Value match;  // a pattern of names or a condition, or a list of them
   double lr_scale = 1;
-  Value options = Value::object();  // those of the optimizer that the group gives; no field of its own
+  Value options = Value::object();  // options of the optimizer that the group sets, without match and lr_scale
 
   std::vector<std::string> patterns() const;
   void fields(Fields& f);
 };
 
-// The groups of an experiment that was checked, in the file's order.
+// The parameter groups of a checked experiment, in the order of the file.
 std::vector<ParameterGroup> parameter_groups(const Experiment& experiment);
 
-// Adds the options of the optimizer, but lr, to the keys of [[groups]], without defaults: what a group leaves out is as
-// [optimizer] says. An empty name adds those of every optimizer.
+// Adds the options of the optimizer except lr to the keys of [[groups]]. They get no defaults: a group inherits missing
+// options from [optimizer]. An empty name adds the options of every optimizer.
 void supply_group_keys(std::vector<Option>& options, const Components& components, const std::string& optimizer);
 
 }  // namespace ddp::config

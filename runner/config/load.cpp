@@ -10,8 +10,8 @@
 namespace ddp::config {
 namespace {
 
-// Where each key's value is; of a table, which has no place of its own, its key. Tables in lists count as
-// keys too: "model.layers[2]".
+// Records the place of each key's value; for a table, which has no place of its own, the place of its key. Tables in
+// lists count as keys too: "model.layers[2]".
 void note_places(const Node& node, const std::string& path, std::map<std::string, Place>& places) {
   if (!path.empty()) places[path] = node.is_table() ? node.key : node.place;
   for (const auto& [key, entry] : node.entries) {
@@ -22,14 +22,14 @@ void note_places(const Node& node, const std::string& path, std::map<std::string
   }
 }
 
-// A file that names no loss gets the one that fits its dataset's targets.
+// Gives a file without a loss the loss that fits its dataset's targets.
 void supply_loss(Node& root, const Components& components, Problems& problems) {
   const Node* dataset = root.at_path("dataset.name");
   const Spec* spec = dataset && dataset->text() ? components.find("dataset", *dataset->text()) : nullptr;
   if (!spec || root.at_path("loss.name")) return;
   if (!spec->traits.contains("loss")) {
     if (!root.find("loss"))
-      problems.add(root.place, "\"loss\" is missing", "dataset \"" + spec->name + "\" does not tell which fits");
+      problems.add(root.place, "\"loss\" is missing", "give one: the dataset \"" + spec->name + "\" implies none");
     return;
   }
   const Place place = dataset->place;
@@ -38,15 +38,15 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
   loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
 }
 
-// The optimizer that the settings choose, empty where they name none that is a text.
+// The optimizer that the settings name; empty if they name none or the name is not a text.
 std::string optimizer_of(const Node& root) {
   const Node* name = root.at_path("optimizer.name");
   if (!name) return Experiment{}.optimizer.name;
   return name->text().value_or("");
 }
 
-// Data of their own for validation or test inherit the keys of [dataset] that they do not replace; with another name
-// nothing.
+// The dataset of validation or test inherits the keys of [dataset] that it does not override. With another name it
+// inherits nothing.
 void inherit_dataset(Node& root, const std::string& section) {
   const Node* dataset = root.find("dataset");
   const auto held_out = root.entries.find(section);
@@ -59,7 +59,7 @@ void inherit_dataset(Node& root, const std::string& section) {
   for (const auto& [key, value] : dataset->entries) own->second.entries.try_emplace(key, value);
 }
 
-// [ema] turns the average on, with whatever keys.
+// Fills in the defaults of [ema]: the section turns the average on, even without keys.
 void supply_ema(Node& root) {
   const auto ema = root.entries.find("ema");
   if (ema == root.entries.end() || !ema->second.is_table()) return;
@@ -76,7 +76,7 @@ void supply_ema(Node& root) {
 std::string name_of_file(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
   const std::string like = is_safe_name(stem) ? stem : safe_name_like(stem);
-  return like.empty() ? stem : like;  // which the check refuses
+  return like.empty() ? stem : like;  // the check refuses it
 }
 
 Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {

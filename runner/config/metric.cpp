@@ -12,7 +12,7 @@ constexpr std::size_t kMostDigits = 9;
 bool is_family(const Spec& spec) { return spec.traits.contains("number"); }
 bool has_matrix(const Spec& spec) { return spec.traits.value("matrix", false); }
 
-// What stands before the number of a family's names: "top".
+// The names of the metric families without their number: "top".
 std::vector<std::string> families(const Components& components, const std::string& prefix) {
   std::vector<std::string> names;
   for (const auto& [name, spec] : components.of("metric")) {
@@ -29,7 +29,7 @@ Direction read_direction(const std::string& text) {
   for (const Direction direction : {Direction::less, Direction::greater}) {
     if (text == to_string(direction)) return direction;
   }
-  throw std::runtime_error("a metric's direction is less or greater");
+  throw std::runtime_error("a metric's direction must be \"less\" or \"greater\"");
 }
 
 bool Metric::is_better(double value, double other) const {

@@ -14,17 +14,17 @@ namespace ddp::config {
 enum class Direction { less, greater };
 // "less" or "greater".
 const char* to_string(Direction direction);
-// The reverse. Throws std::runtime_error where the text is neither.
+// The reverse. Throws std::runtime_error for any other text.
 Direction read_direction(const std::string& text);
 
-// A metric that judges checkpoints and trials: its name in events, such as val_loss, and its direction.
+// A metric that judges checkpoints or trials: its name in events, such as val_loss, and its direction.
 struct Metric {
   std::string name;
   Direction direction = Direction::less;
 
   // A value that is not finite is never better; a finite one is better than NaN.
   bool is_better(double value, double other) const;
-  // The value, or its negative, such that less is better.
+  // The value, negated if greater is better: a lower cost is always better.
   double cost(double value) const { return direction == Direction::greater ? -value : value; }
 };
 
@@ -33,34 +33,35 @@ struct NumberedName {
   std::string family;
   std::int64_t number = 0;
 };
-// Nothing where the name does not end in a whole number, from 1 to a billion, without zeros in front.
+// Returns nothing if the name does not end in a whole number from 1 to 999,999,999 without leading zeros.
 std::optional<NumberedName> numbered_name(const std::string& name);
 
-// The component of kind "metric" that the name stands for, itself or as one of a family; null: there is none.
+// Returns the component of kind "metric" with this name, or the family that the name belongs to; null if neither
+// exists.
 const Spec* find_metric(const std::string& name, const Components& components);
 
-// The kind of targets that a loss takes, by its trait "outputs": "classes", "labels", "numbers"; empty: not known.
+// The kind of targets of a loss, by its trait "outputs": "classes", "labels" or "numbers"; empty if unknown.
 std::string kind_of_targets(const Spec& loss);
-// Can a metric be measured of such targets, by its trait "of"?
+// Can the metric be measured on such targets, by its trait "of"?
 bool measures(const Spec& metric, const std::string& kind_of_targets);
 
-// The metric that is measured where an experiment lists none, if the targets let it.
+// The metric of an experiment that lists none, if the targets allow it.
 inline constexpr const char* kDefaultMeasure = "accuracy";
 
-// What the names of metrics of a validation begin with, in events.
+// The prefixes of a metric's name in events, for validation and test.
 inline const std::string kOfValidation = "val_";
 inline const std::string kOfTest = "test_";
 
-// The metrics that best can mean: val_loss, val_NAME of each component of kind "metric" that has a value, train_loss.
-// Families are left out.
+// The names of metrics that can judge checkpoints: val_loss, val_NAME for each component NAME of kind "metric" that has
+// a value, and train_loss. Families are left out.
 std::vector<std::string> metric_names(const Components& components);
 
-// The direction of the metric with that name in events: a loss is better when it is less; of val_NAME, the trait
-// "direction" of the component NAME decides.
+// The direction of the metric with that name in events. A lower loss is better; for val_NAME, the trait "direction" of
+// the component NAME decides.
 Direction direction_of(const std::string& name, const Components& components);
 
-// Adds the names that exist to the choices of the options that name a component of a kind, also in sections. An option
-// of kind "metric" names a metric as events do; one of kind "measure", as the key `metrics` does.
+// Adds the known names to the choices of options that name a component, also in sections. An option with names_kind
+// "metric" takes the metric's name in events; one with names_kind "measure" takes the name in the key `metrics`.
 void supply_names(std::vector<Option>& options, const Components& components);
 
 }  // namespace ddp::config

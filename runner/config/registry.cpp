@@ -8,7 +8,7 @@
 namespace ddp::config {
 namespace {
 
-// "models/mlp.cpp:12": the folder of the checkout that the program was built in tells nobody anything.
+// "models/mlp.cpp:12". The path of the checkout is left out: it means nothing on another machine.
 std::string file_and_line(const SourceLine& where) {
   const std::filesystem::path file = where.file;
   return (file.parent_path().filename() / file.filename()).string() + ":" + std::to_string(where.line);

@@ -11,23 +11,23 @@
 
 namespace ddp::config {
 
-// A line of a source file. std::source_location is missing in clang 14, which builds the fuzz targets.
+// A line of a source file. clang 14, which builds the fuzz targets, lacks std::source_location.
 struct SourceLine {
   const char* file = "";
   int line = 0;
 };
 
-// Ends the process with exit code 2 and a message that names both files. Components register themselves while libraries
-// are loaded, where nobody can catch an exception.
+// Ends the process with exit code 2 and a message that names both files. It does not throw: components register while
+// libraries load, where no code can catch an exception.
 [[noreturn]] void refuse_second_registration(const std::string& kind, const std::string& name, const SourceLine& first,
                                              const SourceLine& second);
 
-// The components of one kind that registered themselves: a model's file holds
+// The registered components of one kind. A model's file holds
 //
 //   const bool toy_registered = registry().add<ToyOptions>("toy", "what it is", [](const ToyOptions& o, …) {…});
 //
-// and nothing else names it. Product is what it builds, from its own options and the context. A name that two files
-// register ends the process at load.
+// and no other file mentions the model. Product is the type that a component builds from its options and the context. A
+// name that two files register ends the process at load.
 template <class Product, class... Context>
 class Registry {
  public:
@@ -35,11 +35,11 @@ class Registry {
 
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
 
-  // Options is a struct with defaults and `void fields(Fields&)`. Returns true; a name that is taken ends the process.
+  // Options is a struct with defaults and `void fields(Fields&)`. Returns true. A duplicate name ends the process.
   template <class Options, class Make>
   bool add(const std::string& name, const std::string& doc, Make make, Value traits = Value::object(),
            const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-    // Described when asked, not now: options may tell of other components, which may not have registered yet.
+    // Described on request, not now: options may depend on other components, which may not have registered yet.
     auto spec = [name, doc, traits] {
       return Spec{.name = name, .doc = doc, .options = describe<Options>(), .traits = traits};
     };
@@ -53,12 +53,12 @@ class Registry {
     return true;
   }
 
-  // Throws ddp::Error (usage) where there is no such component.
+  // Throws ddp::Error (usage) if the component does not exist.
   Product build(const std::string& name, const Value& options, Context... context) const {
     return entry(name).build(options, std::forward<Context>(context)...);
   }
 
-  // The facts that a component registered with. Throws ddp::Error (usage) where there is no such component.
+  // The traits that a component registered with. Throws ddp::Error (usage) if the component does not exist.
   const Value& traits(const std::string& name) const { return entry(name).traits; }
 
   const std::string& kind() const { return kind_; }

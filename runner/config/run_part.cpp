@@ -14,7 +14,7 @@ constexpr double kLongestPart = 1e9;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The length of "12" or "12.5" at the begin of a text; 0: there is no such number.
+// The length of "12" or "12.5" at the beginning of a text; 0 if the text begins with no such number.
 std::size_t number_at_begin(const std::string& text) {
   std::size_t end = 0;
   while (end < text.size() && is_digit(text[end])) ++end;
@@ -48,8 +48,8 @@ std::int64_t RunPart::steps_of(const Length& run, const std::string& key) const 
   if (unit == Unit::share) steps = amount * static_cast<double>(run.steps) / 100;
   if (unit == Unit::epochs) {
     if (run.micro_batches_per_epoch == 0) {
-      throw usage_error("counts epochs, and the dataset has none", key,
-                        "give steps, or a share of them such as \"5%\"");
+      throw usage_error("counts epochs, but the dataset has none", key,
+                        "give steps, or a share of the steps such as \"5%\"");
     }
     steps = amount * static_cast<double>(run.steps_per_epoch);
   }
@@ -65,7 +65,7 @@ bool counts_epochs(const Value& value) {
 std::int64_t steps_of(const Value& value, const Length& run, const std::string& key) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   const auto part = value.is_string() ? read_run_part(value.get<std::string>()) : std::nullopt;
-  if (!part) throw usage_error("is no part of a run", key, "give steps, or a text such as \"10 epochs\" or \"5%\"");
+  if (!part) throw usage_error("is not a part of a run", key, "give steps, or a text such as \"10 epochs\" or \"5%\"");
   return part->steps_of(run, key);
 }
 

@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-// These must be the size of the data; of others the model may have more.
+// True for a size that must equal the size of the data; a model may exceed the other sizes.
 bool is_exact(const std::string& fact, const Value& facts) {
   if (fact == "out_features") return !facts.contains("num_classes");
   return fact == "in_features" || fact == "in_channels" || fact == "image_size";
@@ -21,7 +21,7 @@ void check_size(const Option& option, const Value& given, const Value& facts, co
   throw loaded.error(key,
                      "\"" + key + "\" is " + given.dump() + ", but the data of \"" + loaded.experiment.dataset.name +
                          "\" have " + size.dump() + (counts_classes ? " classes" : " (" + option.from_data + ")"),
-                     "leave it out: the data give it");
+                     "leave it out: the data determine it");
 }
 
 const Spec* model_of(const Experiment& e, const Components& components) {
@@ -51,8 +51,8 @@ void fill_sizes(Experiment& e, const Loaded& loaded, const Components& component
     } else {
       throw loaded.error(
           "model",
-          "\"model." + option.name + "\" is missing, and the dataset \"" + e.dataset.name + "\" does not tell it",
-          "it is " + option.doc);
+          "\"model." + option.name + "\" is missing, and the dataset \"" + e.dataset.name + "\" does not determine it",
+          "give it: " + option.doc);
     }
   }
 }

@@ -4,13 +4,13 @@
 
 namespace ddp::config {
 
-// The facts about a way to share work among ranks (`parallel`) that a plan needs.
+// The properties of a parallel strategy (`parallel`) that a plan needs.
 struct Strategy {
-  bool one_process = false;  // there is one rank, which talks to none
-  bool all_devices = false;  // that rank has all devices of the pool, with a whole model on each
+  bool one_process = false;  // one rank, without communication
+  bool all_devices = false;  // the one rank has all devices of the pool, with a whole model on each
 };
 
-// Returns the facts that the traits of a dist::Parallel say.
+// Reads these properties from the traits of a dist::Parallel.
 inline Strategy strategy_of(const Value& traits) {
   return {.one_process = traits.value("ranks", "one") == "one", .all_devices = traits.value("devices", "") == "all"};
 }

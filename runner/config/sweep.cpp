@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostParameters = 64;
 
-// What every method takes.
+// The keys that every method takes.
 struct SweepOptions {
   std::string method = "grid";
   std::string metric;
@@ -21,18 +21,18 @@ struct SweepOptions {
   std::int64_t retries = 0;
   Value parameters;
   void fields(Fields& f) {
-    f({.name = "method", .doc = "how the values of a trial are chosen"}, method);
+    f({.name = "method", .doc = "search method that chooses the values of each trial"}, method);
     f({.name = "metric",
-       .doc = "what trials are compared by; default: val_loss where there is validation, else train_loss",
+       .doc = "metric that ranks the trials; default: val_loss with validation, else train_loss",
        .names_kind = "metric"},
       metric);
     f({.name = "goal",
-       .doc = "which is better; default: min of a loss, of a metric as it says itself",
+       .doc = "direction of the metric; default: min for a loss, else defined by the metric",
        .choices = {"min", "max"}},
       goal);
-    f({.name = "retries", .doc = "how often a trial that failed is tried again", .range = between(0, 1000)}, retries);
+    f({.name = "retries", .doc = "maximum retries of a failed trial", .range = between(0, 1000)}, retries);
     f({.name = "parameters",
-       .doc = "what varies: \"optimizer.lr\" = [0.1, 0.01], or { min = 1e-4, max = 0.1, scale = \"log\" }",
+       .doc = "keys to vary: \"optimizer.lr\" = [0.1, 0.01], or { min = 1e-4, max = 0.1, scale = \"log\" }",
        .types = {Type::table}},
       parameters);
   }
@@ -45,7 +45,7 @@ std::vector<Option> common_options(const Components& components) {
   return options;
 }
 
-// The tables in which a key stands: "optimizer.lr" as optimizer = { lr = value }.
+// Wraps a value in the tables of its key: "optimizer.lr" becomes optimizer = { lr = value }.
 Node assignment(const std::string& key, const Place& key_place, Node value) {
   const std::size_t dot = key.find('.');
   Node table{.key = key_place, .place = value.place};
@@ -55,7 +55,7 @@ Node assignment(const std::string& key, const Place& key_place, Node value) {
   return table;
 }
 
-// Texts that name files, as they can be opened from anywhere.
+// Makes the paths in texts that name files absolute.
 void make_absolute(Node& node, const std::string& key, const std::vector<Option>& options,
                    const Components& components) {
   for (auto& [name, entry] : node.entries) {
@@ -68,7 +68,7 @@ void make_absolute(Node& node, const std::string& key, const std::vector<Option>
 
 }  // namespace
 
-// Takes the [sweep] table apart.
+// Reads the [sweep] table.
 class SweepReader {
  public:
   SweepReader(const Components& components, Problems& problems) : components_(components), problems_(problems) {}
@@ -92,7 +92,7 @@ class SweepReader {
     const Node* named = section.find("method");
     const std::string method = named && named->text() ? *named->text() : "grid";
     const Spec* spec = components_.find("method", method);
-    // Of a method that is not known, what others take is no mistake more.
+    // An unknown method is one mistake: the options of every method are accepted, to report no further ones.
     std::vector<Option> options = spec ? common_options(components_) : sweep_options(components_);
     if (spec) options.insert(options.end(), spec->options.begin(), spec->options.end());
     loaded.section_ = Checker(options, components_, problems_).check_section(section, "sweep", "method", method);
@@ -127,17 +127,17 @@ class SweepReader {
     const Node* table = section.find("parameters");
     if (!table || (table->is_table() && table->entries.empty())) {
       return problems_.add(section.key, "[sweep.parameters] is missing",
-                           "say what varies, such as \"optimizer.lr\" = [0.1, 0.01, 0.001]");
+                           "give the keys to vary, such as \"optimizer.lr\" = [0.1, 0.01, 0.001]");
     }
-    if (!table->is_table()) return;  // the check has told
+    if (!table->is_table()) return;  // the check has reported it
     std::vector<Option> options = describe<Experiment>();
     supply_names(options, components_);
     loaded.sweep.parameters = read_parameters(*table, options, components_, problems_);
     if (loaded.sweep.parameters.size() > kMostParameters) {
-      problems_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters");
+      problems_.add(table->key, "more than " + std::to_string(kMostParameters) + " parameters vary");
     }
     for (const Parameter& parameter : loaded.sweep.parameters) {
-      // The components of all trials are those of one list of sources.
+      // All trials share the components of one list of sources.
       const bool is_fixed = parameter.key == "name" || parameter.key == "extends" || parameter.key == "sources";
       if (!is_fixed && !parameter.key.starts_with("sweep")) continue;
       problems_.add(parameter.place, in_quotes(parameter.key) + " cannot vary", "leave it out of [sweep.parameters]");
@@ -147,7 +147,8 @@ class SweepReader {
     loaded.section_["parameters"] = to_value(found);
   }
 
-  // How long a trial is. A method's {"epochs": "max_epochs"}: its option that says so in place of the key epochs.
+  // Reads the length of a trial. A method's trait {"epochs": "max_epochs"} names the option that replaces the key
+  // epochs.
   void read_epochs(const Node& section, const Spec& method, LoadedSweep& loaded) {
     Node& base = loaded.base_;
     const Node* most = section.find(method.traits.value("epochs", ""));
@@ -235,8 +236,8 @@ LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std:
   if (!root) throw problems.error();
   const Node* section = root->find("sweep");
   if (!section || !section->is_table()) {
-    throw usage_error("there is no [sweep] table", file.string(),
-                      "say what varies, such as\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.01, 0.001]");
+    throw usage_error("the file has no [sweep] table", file.string(),
+                      "give the keys to vary:\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.01, 0.001]");
   }
   LoadedSweep loaded = SweepReader(components, problems).read(file, std::move(*root));
   if (!problems.empty()) throw problems.error();

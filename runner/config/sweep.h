@@ -10,43 +10,44 @@
 
 namespace ddp::config {
 
-// A value for each parameter, in their order.
+// One value for each parameter, in the order of the parameters.
 using Point = std::vector<Node>;
 
-// The [sweep] table of a file: how to search, for what, and where.
+// The [sweep] table of a file: search method, metric and parameters.
 struct Sweep {
   Component method{.name = "grid"};  // with all of its options
-  Metric metric;                     // its direction is that of [sweep] goal, where that is given
-  std::int64_t retries = 0;          // of a trial that fails
+  Metric metric;                     // with the direction of the key goal, if it is given
+  std::int64_t retries = 0;          // of a failed trial
   std::vector<Parameter> parameters = {};
 
-  // "min" or "max", as [sweep] and summaries say it.
+  // "min" or "max", as in [sweep] and in summaries.
   const char* goal() const { return metric.direction == Direction::greater ? "max" : "min"; }
   // {"optimizer.lr": 0.1, "batch_size": 32}
   Value named(const Point& point) const;
 };
 
-// A file with a [sweep] table, of which every trial is an experiment.
+// An experiment file with a [sweep] table; each trial is an experiment.
 class LoadedSweep {
  public:
   Sweep sweep;
   std::string name;  // of the experiment: the folder under the results root
   std::filesystem::path file;
-  std::int64_t epochs = 0;  // that a trial trains; 0: it is given steps
+  std::int64_t epochs = 0;  // of a trial; 0: the file gives steps
   Place place;              // of [sweep]
 
-  // The experiment with these values. Its mistakes go to `problems`, at the values that the sweep gives.
+  // The experiment with these values. Adds its mistakes to `problems`, at the places of the sweep's values.
   Loaded trial(const Point& point, Problems& problems) const;
-  // The same; throws ddp::Error (usage) with all of its mistakes.
+  // The same, but throws ddp::Error (usage) with all mistakes.
   Loaded trial(const Point& point) const;
 
-  // What stands in the file if it is not there and does not vary: the same for all trials.
+  // Sets the file's `threads`, the same for all trials, if the file does not give it and it does not vary.
   void set_threads(std::int64_t threads);
-  // Sets the file's init_from.path, if the file has one: the same for all trials.
+  // Sets init_from.path, the same for all trials, if the file has it.
   void set_weights(const std::string& weights);
   const Components& components() const { return components_; }
 
-  // The whole as a file that load_sweep reads back to the same trials, from wherever it stands; the same as a value.
+  // The sweep as TOML, with absolute paths, that load_sweep() reads back to the same trials; to_value() is the same as
+  // a value.
   std::string to_toml() const;
   Value to_value() const;
 
@@ -57,14 +58,13 @@ class LoadedSweep {
   Components components_;
 };
 
-// The keys of [sweep], those of all search methods.
+// The keys of [sweep], including the options of all search methods.
 std::vector<Option> sweep_options(const Components& components);
 
-// Does the file, or one that it extends, or a --set, have a [sweep] table? False too where it cannot be read.
+// Does the file, a file that it extends, or a --set have a [sweep] table? False if the file cannot be read.
 bool has_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets);
 
-// Reads a file with its [sweep] table and checks that table; trials are checked one by one, by trial(). Throws
-// ddp::Error (usage) with every mistake found.
+// Reads a file and checks its [sweep] table; trial() checks each trial. Throws ddp::Error (usage) with every mistake.
 LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                        const Components& components);
 

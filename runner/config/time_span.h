@@ -6,8 +6,8 @@
 
 namespace ddp::config {
 
-// The seconds of a text such as "2h30m": whole days (d), hours (h), minutes (m) and seconds (s), each once at most, in
-// this order. Nothing where the text has another form, is 0 or is more than 1e9 seconds.
+// Returns the seconds of a text such as "2h30m": whole days (d), hours (h), minutes (m) and seconds (s), each at most
+// once, in this order. Returns nothing if the text has another form, is 0 or is more than 1e9 seconds.
 std::optional<std::int64_t> read_time_span(const std::string& text);
 
 }  // namespace ddp::config

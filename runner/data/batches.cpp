@@ -12,7 +12,7 @@
 namespace ddp::data {
 namespace {
 
-// Samples whose order takes longer to draw than a thread to start.
+// The number of samples from which drawing the order takes longer than starting a thread.
 constexpr std::int64_t kWorthThread = 1 << 16;
 
 datasets::Batch pinned(datasets::Batch batch, bool pin) {
@@ -22,7 +22,7 @@ datasets::Batch pinned(datasets::Batch batch, bool pin) {
   return batch;
 }
 
-// Batches of samples in the sampler's order; the last one of an epoch may be short, unless it is dropped.
+// Batches of samples in the sampler's order. The last batch of an epoch may be shorter, unless it is dropped.
 class SampledBatches : public Batches {
  public:
   SampledBatches(const datasets::MapDataset& dataset, at::Tensor samples, const Sharding& sharding,
@@ -62,7 +62,7 @@ class SampledBatches : public Batches {
   }
 
   datasets::Batch next() override {
-    // The threads begin where the epoch's first step is known.
+    // The threads start here, when the first step of the epoch is known.
     if (workers_ > 0 && !prefetch_) {
       prefetch_ = std::make_unique<Prefetch>(workers_, next_, end_, [this](auto i) { return gather(i); });
     }
@@ -81,7 +81,7 @@ class SampledBatches : public Batches {
       begun_ = std::async(std::launch::async, [this, epoch] { return order_of(epoch, 0); });
       begun_epoch_ = epoch;
     } catch (const std::system_error&) {
-      // No thread is to be had: it is drawn when its epoch starts.
+      // No thread can start: the order is drawn at the start of its epoch.
     }
   }
 
@@ -91,7 +91,7 @@ class SampledBatches : public Batches {
     return pinned(dataset_.at_place(dataset_.gather(samples, epoch_), place_of(index)), pin_memory_);
   }
 
-  // A step begins with each multiple of `accumulate_` from the first micro-batch on.
+  // Counting from the first micro-batch, each multiple of `accumulate_` begins a step.
   datasets::Place place_of(std::int64_t index) const {
     const std::int64_t since = index - first_;
     return {.step = first_step_ + since / accumulate_, .micro_batch = since % accumulate_, .rank = sampler_.rank};
@@ -99,26 +99,26 @@ class SampledBatches : public Batches {
 
   const datasets::MapDataset& dataset_;
   const at::Tensor samples_;
-  const bool all_;  // of the dataset's
+  const bool all_;  // samples_ are all samples of the dataset
   const std::int64_t batch_size_;
   const config::Loader options_;
   const bool pin_memory_;
   const std::int64_t accumulate_;
   const std::int64_t workers_;
   const DistributedSampler sampler_;
-  at::Tensor order_;  // this epoch's samples of this rank
+  at::Tensor order_;  // this rank's samples of this epoch
   std::int64_t epoch_ = 0;
-  std::int64_t first_ = 0;  // micro-batch that this process began with
+  std::int64_t first_ = 0;  // first micro-batch since start_epoch()
   std::int64_t first_step_ = 0;
   std::int64_t next_ = 0;
   std::int64_t end_ = 0;
   std::int64_t begun_epoch_ = 0;
-  // Last, these two: their threads read the members above.
-  std::future<at::Tensor> begun_;  // the order of begun_epoch_, while the epoch before is trained on
+  // These two are last, because their threads read the members above.
+  std::future<at::Tensor> begun_;  // the order of begun_epoch_, drawn during the previous epoch
   std::unique_ptr<Prefetch> prefetch_;
 };
 
-// Batches without end, drawn on the training thread: the order of draws is the result.
+// Unlimited batches, drawn on the training thread, because the result depends on the order of draws.
 class DrawnBatches : public Batches {
  public:
   DrawnBatches(const datasets::DrawnDataset& dataset, const Sharding& sharding)
@@ -134,7 +134,7 @@ class DrawnBatches : public Batches {
   const bool pin_memory_;
 };
 
-// Batches without end that belong to a place in the run: a run that goes on draws them again.
+// Unlimited batches that depend on their place in the run, so a resumed run draws the same ones.
 class PlacedBatches : public Batches {
  public:
   PlacedBatches(const datasets::PlacedDataset& dataset, const Sharding& sharding)

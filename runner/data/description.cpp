@@ -15,7 +15,7 @@ namespace {
 using config::Value;
 
 constexpr std::size_t kClassesNamed = 1000;
-// Numbers beyond are hardly classes; counting them would take memory for each.
+// Greater numbers are probably not classes, and counting takes memory for each class.
 constexpr std::int64_t kMostClasses = 100'000;
 
 std::vector<std::pair<const char*, const Set*>> sets_with_data(const Sets& sets) {
@@ -51,7 +51,7 @@ Value describe_tensors(const NamedTensors& tensors) {
   return all;
 }
 
-// Classes that do not count, such as -100, are left out.
+// Leaves out negative classes, such as -100, which do not count.
 Value counts_of(const at::Tensor& classes, std::int64_t count) {
   const at::Tensor counts = at::bincount(classes.masked_select(classes.ge(0)), {}, count);
   const auto* first = counts.const_data_ptr<std::int64_t>();
@@ -66,7 +66,7 @@ Value first_names(const std::vector<std::string>& names, std::int64_t count) {
   return first;
 }
 
-// Counts the classes of each set, where all sets have some.
+// Counts the classes of each set, if all sets have classes.
 void add_classes(const Sets& sets, const std::vector<std::string>& names, Value& description) {
   std::vector<at::Tensor> classes;
   auto count = static_cast<std::int64_t>(names.size());

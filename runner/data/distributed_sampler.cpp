@@ -16,11 +16,11 @@
 namespace ddp::data {
 namespace {
 
-// From here on torch.randperm draws in another way, with 64 bits (aten/src/ATen/native/TensorFactories.cpp).
+// From this size on, torch.randperm draws 64-bit numbers (aten/src/ATen/native/TensorFactories.cpp).
 constexpr std::int64_t kRandpermDraws64Bits = std::numeric_limits<std::uint32_t>::max() / 20;
 
-// torch.randperm(size), number for number, in a third of the time: the same draws, without its division of 64 bits.
-// int32 [size].
+// torch.randperm(size), number for number, in a third of the time: the same draws without a 64-bit division. int32
+// [size].
 at::Tensor small_randperm(std::int64_t size, std::uint64_t seed) {
   const at::Tensor permutation = at::arange(size, at::TensorOptions().dtype(at::kInt));
   std::int32_t* numbers = permutation.mutable_data_ptr<std::int32_t>();
@@ -47,7 +47,7 @@ at::Tensor DistributedSampler::indices(std::int64_t epoch, std::int64_t done) co
   at::Tensor mine = at::empty({length(done)}, at::kLong);
   const auto take = [&](const auto* all) {
     std::int64_t* next = mine.mutable_data_ptr<std::int64_t>();
-    // Position p of the padded order is order[p % size]: wrapping around as often as it takes.
+    // Position p of the padded order is order[p % size], which may wrap around several times.
     std::int64_t position = done + rank;
     for (std::int64_t left = mine.size(0); left > 0; --left, position += world_size) {
       if (position >= size) position %= size;

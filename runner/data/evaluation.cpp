@@ -22,7 +22,7 @@ datasets::Batch EvaluationBatches::next() {
 datasets::Batch EvaluationBatches::gather(std::int64_t own_index) const {
   const std::int64_t begin = (set_.rank + own_index * set_.world_size) * set_.batch_size;
   const std::int64_t count = std::min(set_.batch_size, set_.samples.size(0) - begin);
-  // Evaluation draws nothing: any epoch gives the same samples.
+  // Evaluation draws no random numbers, so any epoch gives the same samples.
   return set_.dataset->gather(set_.samples.narrow(0, begin, count), /*epoch=*/0);
 }
 

@@ -9,8 +9,8 @@
 
 namespace ddp::data {
 
-// The samples that a model is measured on, in order, and this rank's share of them: batch b belongs to rank
-// b mod world_size. Batches do not depend on the number of ranks, so that sums over them do not either.
+// The samples of an evaluation, in order, and this rank's share: batch b belongs to rank b mod world_size. Batches do
+// not depend on the world size, so sums over batches do not either.
 struct EvaluationSet {
   const datasets::MapDataset* dataset = nullptr;
   at::Tensor samples;  // int64 [n]
@@ -19,9 +19,9 @@ struct EvaluationSet {
   int world_size = 1;
   std::int64_t workers = 0;  // threads that fetch ahead
 
-  // Batches of all ranks; the last one may be short.
+  // The number of batches of all ranks; the last batch may be shorter.
   std::int64_t batches() const { return (samples.size(0) + batch_size - 1) / batch_size; }
-  // Batches of this rank.
+  // The number of batches of this rank.
   std::int64_t own_batches() const { return (batches() - rank + world_size - 1) / world_size; }
 };
 
@@ -33,7 +33,7 @@ class EvaluationBatches {
   explicit EvaluationBatches(const EvaluationSet& set);
   ~EvaluationBatches();
 
-  // Returns the next batch. To be called own_batches() times.
+  // Returns the next batch. May be called own_batches() times.
   datasets::Batch next();
 
  private:
@@ -41,7 +41,7 @@ class EvaluationBatches {
 
   const EvaluationSet& set_;
   std::int64_t next_ = 0;
-  std::unique_ptr<Prefetch> prefetch_;  // null: batches are fetched when they are asked for
+  std::unique_ptr<Prefetch> prefetch_;  // null: next() fetches each batch itself
 };
 
 }  // namespace ddp::data

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kLongestSide = 96;
 constexpr std::int64_t kShortestSide = 4;
 
-// [n, c, h, w] of uint8; undefined where these are no pictures.
+// Returns uint8 [n, c, h, w]; undefined if the samples are not pictures.
 at::Tensor as_bytes(at::Tensor pixels) {
   if (pixels.dim() == 3) pixels = pixels.unsqueeze(1);
   if (pixels.dim() != 4 || (pixels.size(1) != 1 && pixels.size(1) != 3)) return {};

@@ -9,9 +9,10 @@
 
 namespace ddp::data {
 
-// Samples as pictures: the "images" of data::preview. `inputs`: numbers [n, …]. `shape`: [h, w] or [c, h, w] of a
-// sample, where it is other than that of `inputs`; empty: theirs. `labels`: a text a sample, or none. Returns an empty
-// list where samples are no pictures. A picture that is wider or higher than 96 pixels is thinned out.
+// Converts samples to pictures: the "images" of data::preview. `inputs`: numbers [n, …]. `shape`: the shape [h, w] or
+// [c, h, w] of a sample, if it differs from the shape in `inputs`; else empty. `labels`: one text for each sample, or
+// empty. Returns an empty list if samples are not pictures. Subsamples pictures that are wider or higher than 96
+// pixels.
 config::Value pictures_of(const at::Tensor& inputs, const std::vector<std::int64_t>& shape,
                           const std::vector<std::string>& labels);
 

@@ -16,8 +16,8 @@ namespace {
 using config::Value;
 
 constexpr std::int64_t kSamplesShown = 16;
-constexpr std::int64_t kNumbersShown = 16;  // of a sample
-// Bounds of what is read for histograms, so that mapped files of any size are quick.
+constexpr std::int64_t kNumbersShown = 16;  // numbers of a sample
+// Limits on the data that histograms read, to be fast for mapped files of any size.
 constexpr std::int64_t kSamplesCounted = 10'000;
 constexpr std::int64_t kNumbersCounted = 8'000'000;
 
@@ -47,7 +47,7 @@ std::vector<std::string> class_names(const datasets::Dataset& dataset) {
   return dataset.describe().value("classes", std::vector<std::string>());
 }
 
-// The name of a class where the dataset has names, else its number.
+// Returns the name of a class if the dataset has names, else its number.
 std::string label_of(std::int64_t number, const std::vector<std::string>& names) {
   const bool named = number >= 0 && number < std::ssize(names);
   return named ? names[static_cast<std::size_t>(number)] : std::to_string(number);
@@ -114,7 +114,7 @@ bool holds_row(const Set& set, std::int64_t row) {
   return set.samples.defined() && set.samples.eq(row).any().item<bool>();
 }
 
-// Names the set that each row of the training's table belongs to.
+// Adds the set of each row of the training table.
 void add_sets(const Sets& sets, Value& rows) {
   const std::pair<const char*, const Set*> named[] = {
       {"train", &sets.train}, {"validation", &sets.validation}, {"test", &sets.test}};

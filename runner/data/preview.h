@@ -7,16 +7,16 @@
 
 namespace ddp::data {
 
-// Shows the data of an experiment on a page: what Dataset::preview gives of the training data, or where it gives
-// nothing
+// Describes the data of an experiment for a report: the result of Dataset::preview for the training data or, if it is
+// empty,
 //   "samples": {"columns", "rows"}: the first training samples, the first numbers of each tensor as text
-//   "tensors": for each tensor but those of classes {"name", …}, and what Histogram::to_json gives of its numbers
-//   "counted", "samples_in_all": of how many training samples, from the first on, and of how many there are (null:
-//     drawn without end)
-// "rows" of a table get "set": where each row belongs, "" for one that is left out. Where an input is a picture, which
-// has a shape of [h, w] or [c, h, w] with 1 or 3 channels:
+//   "tensors": for each tensor except classes {"name", …} with the members of Histogram::to_json of its numbers
+//   "counted", "samples_in_all": the number of training samples in the histograms, and the number of all training
+//     samples (null: unlimited)
 //   "images": [{"width", "height", "channels", "pixels" (8 bits each in hexadecimal digits, row by row, the channels of
-//     a pixel together), "label"}, …], the first 16, the least number of all of them black and the greatest white
+//     a pixel together), "label"}, …], the first 16, if inputs are pictures of shape [h, w] or [c, h, w] with 1 or 3
+//     channels; else empty. The least number of all pictures is black and the greatest is white.
+// "rows" of a table get "set", the set of each row; "" for a row that is left out.
 config::Value preview(const Sets& sets);
 
 }  // namespace ddp::data

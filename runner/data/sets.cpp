@@ -30,7 +30,7 @@ std::string text_of_bytes(const at::Tensor& bytes) {
   return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(bytes.numel())};
 }
 
-// The tensors whose names begin with this prefix, without it.
+// Returns the tensors whose names begin with the prefix, and removes the prefix.
 NamedTensors with_prefix(const NamedTensors& tensors, const std::string& prefix) {
   NamedTensors found;
   for (const auto& [name, tensor] : tensors) {
@@ -46,7 +46,7 @@ at::Tensor find_tensor(const NamedTensors& tensors, const std::string& name) {
   return {};
 }
 
-// The name of a set in what hold() returns.
+// Returns the name of a set in the result of hold().
 std::string name_of(Role role) {
   return role == Role::train ? "train" : role == Role::validation ? "validation" : "test";
 }
@@ -126,7 +126,8 @@ class Builder {
     set = {.dataset = dataset, .samples = samples, .of_training = true};
   }
 
-  // A dataset of its own, or the part that a dataset which splits itself has for this role: of what `trained` has read.
+  // Adds a set with its own dataset; or the part for this role of a dataset that splits itself, from the data of
+  // `trained`.
   void add_own(Set& set, Role role, const config::HeldOut& options,
                const std::shared_ptr<const datasets::Dataset>& trained = nullptr) const {
     const bool has_part = splits_itself_ && options.split > 0;
@@ -137,7 +138,7 @@ class Builder {
                                   : find_tensor(held_, "samples." + name_of(role));
       return;
     }
-    throw usage_error("draws its samples without end: there is nothing to measure on", name_of(role));
+    throw usage_error("generates unlimited samples, which cannot be evaluated", name_of(role));
   }
 
   const config::Experiment& e_;
@@ -192,16 +193,16 @@ NamedTensors hold(const Sets& sets) {
     }
   }
   if (!sets.preprocessing.is_null()) all.emplace_back(kPreprocessing, bytes_of_text(sets.preprocessing.dump()));
-  // In a file they lie end to end: behind bytes of any number, numbers of eight could not be mapped.
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a.second.element_size() > b.second.element_size();
-  });
+  // Sort by element size, because tensors are contiguous in the file: after an odd number of bytes, 8-byte elements
+  // would not be aligned for mapping.
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.element_size() > b.second.element_size(); });
   return all;
 }
 
 namespace {
 
-// Sizes that the shape of a sample tells.
+// Adds the sizes that follow from the shape of a sample.
 void add_sizes(Value& facts, const datasets::Batch& batch) {
   const at::Tensor& input = batch.inputs.front().second;
   const at::Tensor& target = batch.targets.front().second;
@@ -223,7 +224,7 @@ std::vector<std::string> warnings_of(const Sets& sets) {
   return all;
 }
 
-constexpr std::int64_t kLooked = 2;  // samples
+constexpr std::int64_t kLooked = 2;  // number of samples for facts_of()
 
 }  // namespace
 
@@ -237,7 +238,7 @@ datasets::Batch first_samples(const Set& set, std::int64_t most) {
     try {
       return set.map()->gather(set.samples.narrow(0, begin, count), /*epoch=*/0);
     } catch (const Error&) {
-      // Samples that do not decode may be left out, and so may be all of these.
+      // Undecodable samples may be left out, possibly all of these: try the next ones.
       if (set.dataset->left_out().empty() || begin + count >= set.size()) throw;
     }
   }
@@ -252,7 +253,7 @@ Value facts_of(const Sets& sets) {
     if (!is_empty) add_sizes(facts, first_samples(sets.train, kLooked));
     facts.update(sets.train.dataset->facts());
   }
-  // A model of classes has an output for each.
+  // A classifier has one output for each class.
   if (facts.contains("num_classes")) facts["out_features"] = facts["num_classes"];
   facts["warnings"] = warnings_of(sets);
   return facts;

@@ -14,7 +14,7 @@
 namespace ddp::data {
 namespace {
 
-// How many samples of each value there are.
+// The number of samples of each value.
 using Counts = std::unordered_map<std::int64_t, std::int64_t>;
 
 Counts count(const std::int64_t* values, std::int64_t size) {
@@ -23,7 +23,7 @@ Counts count(const std::int64_t* values, std::int64_t size) {
   return counts;
 }
 
-// Takes held-out samples from a permutation, one set after the other.
+// Takes held-out samples from a permutation, one set at a time.
 class Holder {
  public:
   Holder(const datasets::MapDataset& dataset, at::Tensor order)
@@ -48,7 +48,7 @@ class Holder {
  private:
   std::int64_t size() const { return order_.numel(); }
 
-  // Takes, in the order of the permutation, the samples that `wants` says of those that are left.
+  // Takes the remaining samples for which `wants` returns true, in the order of the permutation.
   template <class Wants>
   std::vector<std::int64_t> take_first(Wants wants) {
     std::vector<std::int64_t> held;
@@ -65,14 +65,14 @@ class Holder {
   std::vector<std::int64_t> take_by_class(double share, const std::string& section) {
     const at::Tensor classes = dataset_.classes();
     if (!classes.defined()) {
-      throw usage_error("needs one class a sample, which the targets of this dataset are not", section + ".stratify");
+      throw usage_error("needs one class for each sample; the targets of this dataset are not", section + ".stratify");
     }
     const at::Tensor values = classes.contiguous();
     const std::int64_t* of = values.const_data_ptr<std::int64_t>();
     Counts left = count(of, size());
     for (auto& [value, samples] : left) {
       if (samples == 1) {
-        throw usage_error("class " + dataset_.class_name(value) + " has one sample alone, which cannot be shared out",
+        throw usage_error("class " + dataset_.class_name(value) + " has only one sample, which cannot be divided",
                           section + ".stratify", "leave stratify out, or give the class more samples");
       }
       samples = static_cast<std::int64_t>(std::floor(share * static_cast<double>(samples) + 0.5));

@@ -9,7 +9,7 @@
 namespace ddp::dist {
 namespace {
 
-// Long enough for buckets of a few MiB; a rank that is further behind is worth a sleep.
+// Long enough for buckets of a few MiB. If another rank is further behind, sleeping is better.
 constexpr std::chrono::milliseconds kLongestOffer{5};
 
 void offer_core_until_done(c10d::Work& work) {
@@ -22,8 +22,8 @@ void offer_core_until_done(c10d::Work& work) {
 c10::intrusive_ptr<c10d::Work> AttentiveGroup::allreduce(std::vector<at::Tensor>& tensors,
                                                          const c10d::AllreduceOptions& options) {
   auto work = WatchedGroup::allreduce(tensors, options);
-  // Callbacks run when backward is through, in the order they were queued: this one before the reducer's, which
-  // sleeps until all sums are there.
+  // Callbacks run at the end of backward, in the order they were queued: this one before the reducer's callback, which
+  // sleeps until all all-reduces are done.
   if (torch::autograd::get_current_graph_task_id() != -1) {
     torch::autograd::Engine::get_default_engine().queue_callback([work] { offer_core_until_done(*work); });
   }

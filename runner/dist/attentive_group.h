@@ -6,10 +6,10 @@
 
 namespace ddp::dist {
 
-// A process group whose ranks stay awake for the gradients: when backward has started all of its sums, the rank
-// offers its core to Gloo's threads for a few milliseconds instead of sleeping. On one machine a sum often takes less
-// time than an idle core takes to wake up (docs/performance.md has figures). Sums, and so all bits, are as they are.
-// For CPU ranks with a core each: where another rank waits for the core, sleeping is right.
+// A process group whose ranks stay awake for the gradients. When backward has started all of its all-reduces, the rank
+// yields its core to Gloo's threads for a few milliseconds instead of sleeping. On one node an all-reduce often takes
+// less time than the wake-up of an idle core (docs/performance.md has figures). The results have the same bits. Only
+// for CPU ranks with one core each: if another rank needs the core, sleeping is better.
 class AttentiveGroup : public WatchedGroup {
  public:
   using WatchedGroup::WatchedGroup;

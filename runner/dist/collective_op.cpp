@@ -21,7 +21,7 @@ void clear(at::Tensor tensor) {
   tensor.zero_();
 }
 
-// In place, on every rank; the sum counts on all of them, or on the root alone.
+// A sum in place on every rank; the result is valid on all ranks or only on the root.
 class Sum : public CollectiveOp {
  public:
   Sum(const Group& group, at::ScalarType dtype, c10::Device device, std::int64_t elements)
@@ -66,7 +66,7 @@ class Broadcast : public CollectiveOp {
   Tensors tensors_;
 };
 
-// A tensor with a part of each rank, where `has_whole`, and a part on each rank.
+// A collective with one part on each rank and, if `has_whole`, a tensor with the parts of all ranks.
 class Divided : public CollectiveOp {
  public:
   Divided(const Group& group, at::ScalarType dtype, c10::Device device, std::int64_t elements, bool has_whole)
@@ -94,7 +94,7 @@ class Divided : public CollectiveOp {
     }
     return all;
   }
-  // The list of parts, or none, as c10d takes it.
+  // Returns the list of parts, or an empty list, as c10d expects.
   std::vector<Tensors> lists() const { return parts_.empty() ? std::vector<Tensors>{} : std::vector<Tensors>{parts_}; }
 
   const Pattern pattern_;
@@ -156,7 +156,7 @@ std::unique_ptr<CollectiveOp> make(const Group& group, at::ScalarType dtype, c10
 
 struct Kind {
   decltype(&make<AllReduce>) make;
-  bool divided;  // over the ranks
+  bool divided;  // the tensor is divided over the ranks
 };
 
 const std::map<std::string, Kind>& kinds() {

@@ -16,25 +16,25 @@ class Work;
 
 namespace ddp::dist {
 
-// One collective of one size over a group: its tensors on this rank, and what is in them afterwards. The root, where
-// there is one, is rank 0. All ranks do the same with theirs.
+// One collective of one size over a group, with its tensors on this rank and the check of their values. The root, if
+// any, is rank 0. All ranks make the same calls.
 class CollectiveOp {
  public:
   virtual ~CollectiveOp() = default;
 
-  // Puts values in that tell which rank and place they come from, and where others must come, ones that cannot.
+  // Fills inputs with values that depend on rank and index, and fills outputs with a value that cannot occur.
   virtual void prepare() = 0;
-  // Starts it once; done when the work is.
+  // Starts one call. The call is complete when the work is.
   virtual c10::intrusive_ptr<c10d::Work> start() = 0;
-  // After prepare() and one call: this rank's values that are not what they must be.
+  // Returns this rank's wrong values after prepare() and one call.
   virtual Mismatch check() const = 0;
-  // Puts zeros in where calls one after the other would add up without end.
+  // Zeroes the tensors if repeated calls would otherwise sum up to ever larger values.
   virtual void calm() {}
 
-  // As nccl-tests counts: of the greatest tensor that a rank has in it.
+  // The size of the largest tensor of a rank, as in nccl-tests.
   std::int64_t elements() const { return elements_; }
   std::int64_t bytes() const;
-  // Bus bandwidth is bytes / time times this: how much of the data each rank's link must carry at least
+  // Bus bandwidth is bytes / time * bus_factor(): the minimum share of the data that each rank's link carries
   // (nccl-tests, doc/PERFORMANCE.md; for scatter and gather its src/scatter.cu).
   virtual double bus_factor() const = 0;
 
@@ -52,11 +52,12 @@ class CollectiveOp {
   const std::int64_t elements_;
 };
 
-// What an element type is called on the command line: "float". Throws ddp::Error (usage).
+// Returns the element type of a name on the command line, such as "float". Throws ddp::Error (usage).
 at::ScalarType element_type(const std::string& name);
 
-// The collective of that name: all_reduce (a sum), reduce, broadcast, scatter, gather or all_gather. `bytes`: rounded
-// down to what divides over the ranks where it must, but to no less than an element of each. Throws ddp::Error (usage).
+// Makes a collective by name: all_reduce (a sum), reduce, broadcast, scatter, gather or all_gather. `bytes` is rounded
+// down to whole elements, divisible by the world size if the collective needs it, but at least one element for each
+// part. Throws ddp::Error (usage).
 std::unique_ptr<CollectiveOp> make_collective_op(const std::string& name, std::int64_t bytes, at::ScalarType dtype,
                                                  c10::Device device, const Group& group);
 

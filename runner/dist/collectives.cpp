@@ -19,7 +19,7 @@ constexpr std::size_t kBroadcastBytes = 250u << 20;
 
 bool is_nccl(const Group& group) { return group->getBackendType() == c10d::ProcessGroup::NCCL; }
 
-// NCCL moves GPU memory only. The rank's first GPU is its current one.
+// NCCL moves only GPU memory. The rank's first GPU is the current device.
 at::Tensor on_device_of(const Group& group, const at::Tensor& tensor) {
   return is_nccl(group) && tensor.is_cpu() ? tensor.to(c10::kCUDA) : tensor;
 }
@@ -33,7 +33,7 @@ int size_of(const Group& group) { return group ? group->getSize() : 1; }
 void barrier(const Group& group) {
   if (!group) return;
   c10d::BarrierOptions options;
-  // Left to itself, NCCL guesses by the rank's number, which may name another rank's GPU.
+  // By default NCCL guesses the GPU from the rank's number, which may be another rank's GPU.
   if (is_nccl(group)) options.device_ids = {c10::impl::getDeviceGuardImpl(c10::kCUDA)->getDevice().index()};
   group->barrier(options)->wait();
 }
@@ -64,7 +64,7 @@ std::vector<std::string> all_gather_texts(const Group& group, const std::string&
     sizes.push_back(size.item<std::int64_t>());
     longest = std::max(longest, sizes.back());
   }
-  // Ranks gather tensors of one shape.
+  // Pads to the longest text, because an all-gather needs the same shape on every rank.
   const at::Tensor bytes = at::zeros({longest}, at::kByte);
   if (!mine.empty()) std::memcpy(bytes.mutable_data_ptr(), mine.data(), mine.size());
   std::vector<std::string> texts;

@@ -8,7 +8,7 @@
 
 namespace ddp::dist {
 
-// A tensor's values one after the other: its own memory where they lie so, else a copy.
+// A tensor's values in contiguous order: its own memory if it is contiguous, else a copy.
 class Flat {
  public:
   explicit Flat(const at::Tensor& tensor) : tensor_(tensor), flat_(tensor) {
@@ -22,7 +22,7 @@ class Flat {
   const at::Tensor& tensor() const { return tensor_; }
   std::size_t bytes() const { return flat_.nbytes(); }
   std::size_t count() const { return static_cast<std::size_t>(flat_.numel()); }
-  // The values have changed: they go into the tensor.
+  // Copies changed values back into the tensor.
   void store() const {
     const at::NoGradGuard no_grad;
     if (!flat_.is_same(tensor_)) tensor_.copy_(flat_);

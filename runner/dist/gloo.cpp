@@ -8,7 +8,7 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
   auto options = c10d::ProcessGroupGloo::Options::create();
   options->timeout = m.timeout;
   options->threads = 2;
-  // Never the host's name: Debian maps that to 127.0.1.1, which no other machine reaches.
+  // Use the address, never the host name: Debian maps the name to 127.0.1.1, which other nodes cannot reach.
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(m.meeting.own_address));
   return c10::make_intrusive<c10d::ProcessGroupGloo>(store, m.rank, m.world_size, options);
 }

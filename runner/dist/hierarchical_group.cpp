@@ -7,12 +7,13 @@
 
 namespace ddp::dist {
 
-// Sums that are not done, in the order in which all ranks began them, which is that in which they are finished.
+// Sums that are not complete, in the order of the calls, which is the same on all ranks. They are finished in this
+// order.
 struct HierarchicalGroup::Pending {
   std::deque<c10::intrusive_ptr<Sum>> sums;
 };
 
-// A sum of this machine's ranks, on its way between the machines and back.
+// A sum of this node's ranks, while it is reduced between the nodes and broadcast.
 class HierarchicalGroup::Sum : public c10d::Work {
  public:
   Sum(const HierarchicalGroup& group, std::vector<at::Tensor> tensors, const c10d::AllreduceOptions& options)
@@ -56,7 +57,7 @@ class HierarchicalGroup::Sum : public c10d::Work {
   const std::chrono::milliseconds timeout_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_ =
       c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
-  c10::intrusive_ptr<c10d::Work> between_;  // null where another rank speaks
+  c10::intrusive_ptr<c10d::Work> between_;  // null if another rank is the speaker
 };
 
 std::shared_ptr<HierarchicalGroup::Pending> HierarchicalGroup::none_pending() { return std::make_shared<Pending>(); }

@@ -8,13 +8,13 @@
 
 namespace ddp::dist {
 
-// Ranks on several machines that share memory with those of their own: sums are made in three steps. The ranks of a
-// machine add up in their memory, one of them speaks for the machine over Gloo, and the sum of all goes to the others
-// through memory again: a machine sends as many bytes as one rank would, whatever the number of its ranks. Everything
-// but sums goes over Gloo among all.
+// A group of ranks on several nodes, with shared memory on each node. An all-reduce has three steps: the ranks of a
+// node reduce in shared memory; one rank of each node, the speaker, all-reduces over Gloo; the speakers broadcast the
+// result in shared memory. A node thus sends as many bytes as one rank would, for any number of ranks on the node. All
+// other collectives use Gloo among all ranks.
 class HierarchicalGroup : public ArenaGroup {
  public:
-  // `speakers`: the group of one rank a machine; null on the others. `sums_may_wait`: as in Membership.
+  // `speakers`: the group of one rank of each node; null on the other ranks. `sums_may_wait`: as in Membership.
   template <class... Arguments>
   HierarchicalGroup(c10::intrusive_ptr<SharedMemory> machine, c10::intrusive_ptr<c10d::Backend> speakers,
                     bool sums_may_wait, Arguments&&... arguments)
@@ -22,8 +22,8 @@ class HierarchicalGroup : public ArenaGroup {
         speakers_(std::move(speakers)),
         sums_may_wait_(sums_may_wait) {}
 
-  // Inside of backward it returns when this machine's sum is made. The rest is done when backward is through, in the
-  // order of the calls, so that the network works beside backward; or earlier, when somebody waits.
+  // During backward it returns after the first step, the sum of this node. The other steps finish at the end of
+  // backward, in the order of the calls, or earlier if a caller waits. The network then overlaps with backward.
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override;
 

@@ -4,7 +4,7 @@
 
 namespace ddp::dist {
 
-// The one symbol of libddp_nccl.so.
+// The only symbol of libddp_nccl.so.
 inline constexpr const char* kMakeNccl = "ddp_make_nccl";
 using MakeNccl = void(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership,
                       c10::intrusive_ptr<c10d::Backend>& backend);

@@ -8,13 +8,13 @@
 namespace ddp::dist {
 namespace {
 
-// More values tell more places apart; so many fit a cache.
+// More values distinguish more indices; a table of this size fits into the cache.
 constexpr int kMostValues = 4093;
-// Ranks next to each other have values this far apart.
+// The distance between the values of neighbouring ranks.
 constexpr int kStride = 7;
 constexpr std::int64_t kChunk = 1 << 18;
 
-// Whole numbers up to this one are exact.
+// Returns the greatest integer up to which all integers are exact.
 std::int64_t greatest_exact(at::ScalarType dtype) {
   switch (dtype) {
     case at::kChar:
@@ -30,13 +30,13 @@ std::int64_t greatest_exact(at::ScalarType dtype) {
   }
 }
 
-// To which of so many classes an index belongs: neighbours to different ones, and without a period.
+// Returns the class of an index. Neighbouring indices have different classes, and the sequence has no period.
 std::size_t class_of(std::int64_t index, int classes) {
   const std::uint64_t mixed = static_cast<std::uint64_t>(index) * 0x9E3779B97F4A7C15u;
   return static_cast<std::size_t>(((mixed >> 32) * static_cast<std::uint64_t>(classes)) >> 32);
 }
 
-// Calls body(first index, length) for one piece of a tensor after the other.
+// Calls body(first index, length) for each piece of a tensor in order.
 template <class Body>
 void for_pieces(std::int64_t size, const Body& body) {
   for (std::int64_t first = 0; first < size; first += kChunk) body(first, std::min(kChunk, size - first));
@@ -45,7 +45,7 @@ void for_pieces(std::int64_t size, const Body& body) {
 }  // namespace
 
 Pattern::Pattern(at::ScalarType dtype, int terms) : terms_(terms) {
-  // One value is left over for spoil().
+  // The value values_ itself remains for spoil().
   const std::int64_t most = greatest_exact(dtype);
   values_ = static_cast<int>(std::clamp<std::int64_t>(most / terms, 2, kMostValues));
   summed_ranks_ = static_cast<int>(most / (values_ - 1));

@@ -7,7 +7,7 @@
 
 namespace ddp::dist {
 
-// Another rank has gone while this one waited for it: an effect of that rank's end, not the cause of the failure.
+// Another rank ended while this rank waited for it: an effect of that rank's end, not the cause of the failure.
 class PeerLost : public Error {
  public:
   explicit PeerLost(const std::string& what, const std::string& where = "") : Error(Fault::training, what, where) {}
@@ -22,7 +22,7 @@ class PeerLate : public Error {
 
 enum class PeerTrouble { none, lost, late };
 
-// Tells from an exception of a collective or a store whether another rank is gone or late.
+// Tells from an exception of a collective or a store whether another rank has ended or is late.
 PeerTrouble peer_trouble(const std::exception& error);
 
 }  // namespace ddp::dist

@@ -20,8 +20,8 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 StorePointer open_shared_store(const Membership& m) {
   if (!m.meeting.file.empty()) return c10::make_intrusive<c10d::FileStore>(m.meeting.file, m.world_size);
-  // TCPStore opens a port of its own on every interface unless it is given a socket: whoever starts the rank binds one
-  // to the address the group meets at.
+  // Without a socket, TCPStore listens on every interface. So the parent or launcher process passes a socket that is
+  // bound to the group's meeting address.
   c10d::TCPStoreOptions options;
   options.port = m.meeting.port;
   options.isServer = m.meeting.listener >= 0;
@@ -46,13 +46,13 @@ Group owned_by_all(c10::intrusive_ptr<c10d::ProcessGroup> group) {
 using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 c10::intrusive_ptr<SharedMemory> make_shared_memory(Membership m) {
-  TORCH_CHECK(m.meeting.memory != nullptr, "shm is for ranks that one process has forked");
+  TORCH_CHECK(m.meeting.memory != nullptr, "shm needs ranks that were forked by one process");
   m.rank -= m.first_rank;
   m.world_size = m.ranks_here;
   return c10::make_intrusive<SharedMemory>(m);
 }
 
-// One rank a machine, numbered as their machines are.
+// The group of one rank of each node, numbered like the nodes.
 c10::intrusive_ptr<c10d::Backend> make_speakers(const StorePointer& store, Membership m) {
   if (m.rank != m.first_rank) return nullptr;
   m.rank = m.first_rank / m.ranks_here;
@@ -61,7 +61,7 @@ c10::intrusive_ptr<c10d::Backend> make_speakers(const StorePointer& store, Membe
 }
 
 GroupPointer hierarchical_group(const StorePointer& store, const Membership& m) {
-  // Both wait for other ranks: in one order on all.
+  // Both calls wait for other ranks, so the order must be the same on all ranks.
   const auto machine = make_shared_memory(m);
   const auto speakers = make_speakers(store, m);
   return c10::make_intrusive<HierarchicalGroup>(machine, speakers, m.sums_may_wait, m.progress, store, m.rank,
@@ -83,7 +83,8 @@ Group connect(const GroupPointer& group, const StorePointer& store, const Member
   const auto type = nccl ? c10d::ProcessGroup::NCCL : c10d::ProcessGroup::GLOO;
   group->setDefaultBackend(type);
   if (nccl) {
-    // Bound to one device, NCCL refuses the gradients that are on another one of this rank; it connects when it must.
+    // If NCCL is bound to one device, it rejects gradients on another device of this rank. Without a binding it
+    // connects at the first use.
     const c10::Device device(m.device);
     if (!m.spread) group->setBoundDeviceId(device);
     group->setBackend(c10::DeviceType::CUDA, type, backend);
@@ -97,7 +98,7 @@ Group connect(const GroupPointer& group, const StorePointer& store, const Member
   return owned_by_all(group);
 }
 
-// The CPU's words: never through NCCL.
+// Makes the group for CPU messages, which never go through NCCL.
 Group make_control_group(const StorePointer& store, Membership m) {
   m.backend = "gloo";
   m.device = "cpu";

@@ -19,43 +19,43 @@ class Store;
 
 namespace ddp::dist {
 
-// A rank's place in its group, and where the group meets.
+// The place of a rank in its group, and the meeting place of the group.
 struct Membership {
   std::string backend;  // "shm", "gloo" or "nccl"
   int rank = 0;
   int world_size = 1;
-  int ranks_here = 1;   // shm: of this machine; as many as on every other
-  int first_rank = 0;   // shm: of this machine
+  int ranks_here = 1;   // shm: ranks of this node; the same number on every node
+  int first_rank = 0;   // shm: first rank of this node
   std::string device;   // the rank's first device: "cpu" or "cuda:3"
-  bool spread = false;  // over more devices than that one
+  bool spread = false;  // the rank uses more than one device
   MeetingPlace meeting;
-  record::RankProgress& progress;  // which collectives this rank begins is noted there
+  record::RankProgress& progress;  // receives the collectives that this rank begins
   std::chrono::milliseconds timeout{600000};
-  bool sums_may_wait = true;  // may a sum that was begun in backward be done when backward is through?
+  bool sums_may_wait = true;  // all-reduces started in backward may finish at its end
 };
 
-// A rank's way to the others. The store lives as long as this does.
+// The connections of a rank to the other ranks. The store lives as long as this object.
 struct Groups {
-  Group main;     // for gradients, over the backend
-  Group control;  // for what ranks tell each other on the CPU, over Gloo; where they are not all forked by one parent
-  std::shared_ptr<c10d::Store> store;  // where they met; null where they share memory
+  Group main;                          // for gradients, over the backend
+  Group control;                       // for CPU messages, over Gloo; null if one parent forked all ranks
+  std::shared_ptr<c10d::Store> store;  // the rendezvous; null if all ranks share memory
 };
 
-// Joins; returns when all ranks are there. Throws ddp::Error (training) where they are not within the timeout, or
-// where the backend cannot be had. `control`: is a control group wanted?
+// Joins the groups; returns when all ranks have joined. Throws ddp::Error (training) on timeout, or if the backend is
+// not available. `control`: make a control group.
 Groups join_process_groups(const Membership& membership, bool control);
 
-// Ends NCCL in good order, once nothing is under way; Gloo ends with the group. A null group is a world of one rank.
+// Shuts NCCL down; no collective may be in progress. Gloo ends with the group. A null group means a world size of 1.
 void leave(const Group& group);
 
-// Gloo over the interface that the store is reached through, for CPU and CUDA tensors.
+// Makes Gloo over the network interface that reaches the store, for CPU and CUDA tensors.
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);
 
 class SharedArena;
-// Where the tensors of a group whose ranks share memory are summed without being copied; null: it has no such place.
+// Returns the arena of a group whose ranks share memory, in which tensors are summed without copies; null: no arena.
 std::shared_ptr<SharedArena> arena_of(const Group& group);
 
-// NCCL, from libddp_nccl.so: the only library that needs libtorch_cuda.
+// Makes NCCL from libddp_nccl.so, the only library that needs libtorch_cuda.
 c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, const Membership& membership);
 
 }  // namespace ddp::dist

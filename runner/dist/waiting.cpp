@@ -10,12 +10,12 @@
 namespace ddp::dist {
 namespace {
 
-// Those who waited for the same rank give up within moments of each other.
+// Ranks that wait for the same rank time out within moments of each other.
 constexpr std::chrono::milliseconds kMoment{800};
 
 std::string key_of(int rank) { return "waited-in-vain/" + std::to_string(rank); }
 
-// Says that `rank` waits, and returns which of the others do not say so within a moment.
+// Reports that `rank` waits, and returns the other ranks that do not report it within a moment.
 std::vector<int> ask(c10d::Store& store, int rank, std::vector<int> others) {
   const auto deadline = std::chrono::steady_clock::now() + kMoment;
   store.set(key_of(rank), std::vector<std::uint8_t>{1});
@@ -34,7 +34,7 @@ std::vector<int> absent_ranks(const Groups& groups, int rank) {
   for (int r = 0; r < groups.main->getSize(); ++r) {
     if (r != rank) others.push_back(r);
   }
-  // The process that hosts the store may be the one that is stopped: a thread of its own asks, and may never return.
+  // The process that hosts the store may be the one that hangs, so a separate thread asks. It may never return.
   auto answer = std::make_shared<std::promise<std::vector<int>>>();
   std::thread([answer, store = groups.store, rank, others] {
     try {

@@ -6,9 +6,9 @@
 
 namespace ddp::dist {
 
-// Which ranks stay away, where there is no parent who sees all ranks: each rank that gave up waiting says so in the
-// store, and looks for a moment who else does. Who does not has not been waiting. Rank 0 where the store does not
-// answer. Not collective: those who stay away do not call it.
+// Finds the absent ranks when no parent sees all ranks. Each rank that timed out sets a key in the store, and checks
+// for a moment which other ranks do the same. A rank without the key was not waiting, so it is absent. Returns rank 0
+// if the store does not answer. Not collective: absent ranks do not call it.
 std::vector<int> absent_ranks(const Groups& groups, int rank);
 
 }  // namespace ddp::dist

@@ -7,8 +7,8 @@
 
 namespace ddp::dist {
 
-// A process group that notes on the rank's progress page which collective it begins: when one waits in vain for
-// another, the parent can tell which of them stayed away.
+// A process group that records in the rank's progress entry which collective it begins. If a rank times out, the parent
+// can tell which rank is absent.
 class WatchedGroup : public c10d::ProcessGroup {
  public:
   template <class... Arguments>

@@ -98,7 +98,7 @@ std::uint64_t bytes_of(const std::vector<std::int64_t>& shape, std::size_t eleme
   std::uint64_t bytes = element;
   bool empty = false;
   for (const std::int64_t extent : shape) {
-    if (extent < 0) throw std::runtime_error("its shape is none");
+    if (extent < 0) throw std::runtime_error("its shape is invalid");
     empty = empty || extent == 0;
     const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
     if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > INT64_MAX) {

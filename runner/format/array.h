@@ -33,33 +33,31 @@ bool is_float(Element element);
 // Returns NumPy's name of the type: "uint8", "float32".
 std::string name_of(Element element);
 
-// The numbers of a file as they lie in it: nothing is copied or converted. An element may start at any address.
+// The numbers of a file in place: nothing is copied or converted. Elements may be unaligned.
 struct Array {
-  std::string name = {};  // errors show it: the file, and the name in the file where it has one
+  std::string name = {};  // for errors: the file, and the array's name in the file if it has one
   Element element = Element::float32;
-  bool swapped = false;                     // the bytes of an element are in the order that is not the machine's
-  std::vector<std::int64_t> shape = {};     // empty: one number
-  std::vector<std::int64_t> strides = {};   // in bytes, one for each extent
+  bool swapped = false;                     // the byte order of an element is not the machine's
+  std::vector<std::int64_t> shape = {};     // empty: a single number
+  std::vector<std::int64_t> strides = {};   // in bytes, one per dimension
   const char* data = nullptr;               // of the first element
-  std::shared_ptr<const void> memory = {};  // keeps the bytes
+  std::shared_ptr<const void> memory = {};  // owns the bytes
 
-  // Values of a row: the product of all extents but the first.
+  // The number of values per row: the product of all dimensions except the first.
   std::int64_t row_size() const;
 };
 
-// Returns the strides in bytes of an array whose elements lie end to end, the last extent first, or with `fortran` the
-// first extent first.
+// Returns the strides in bytes of a contiguous array: the last dimension varies fastest, or with `fortran` the first.
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape, std::size_t element, bool fortran);
 
-// Returns the bytes of an array of this shape, at most INT64_MAX. Extents that cannot be of one array, also beside an
-// extent of 0, throw std::runtime_error.
+// Returns the number of bytes of an array of this shape, at most INT64_MAX. Throws std::runtime_error for impossible
+// dimensions, even if another dimension is 0.
 std::uint64_t bytes_of(const std::vector<std::int64_t>& shape, std::size_t element);
 
-// Returns a tensor of the CPU as an array that keeps it. Throws ddp::Error (usage) where its numbers are none of the
-// kinds above.
+// Wraps a CPU tensor as an array that keeps the tensor alive. Throws ddp::Error (usage) if its type is not an Element.
 Array array_of(std::string name, const at::Tensor& tensor);
 
-// Returns the error (usage) about a name that a file has no array for; it lists those that it has.
+// Returns a usage error for an array that the file lacks; the error lists the arrays of the file.
 Error no_array(const std::string& name, const std::vector<std::string>& known, const std::string& file);
 
 }  // namespace ddp::format

@@ -9,15 +9,15 @@
 
 namespace ddp::format {
 
-// The bytes of a file in its pages, which stay mapped while `memory` lives and must not be written to. All processes
-// that map one file share them, and what is not read takes no memory. The file must not become shorter meanwhile: the
-// kernel ends a process that reads a page which is gone, with SIGBUS. The parent then names rank and signal.
+// The bytes of a memory-mapped file. They stay mapped while `memory` lives and must not be written to. All processes
+// that map the file share its pages, and unread pages take no memory. The file must not shrink meanwhile: the kernel
+// ends a process that reads a missing page with SIGBUS, and the parent names rank and signal.
 struct MappedFile {
   std::shared_ptr<const void> memory = {};
   std::string_view bytes = {};
 };
 
-// Throws ddp::Error (training) where the pages cannot be mapped.
+// Throws ddp::Error (training) if mmap fails.
 MappedFile map_file(const record::InputFile& file, const std::filesystem::path& name);
 
 }  // namespace ddp::format

@@ -18,14 +18,14 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostExtents = 64;  // NumPy's own limit
 constexpr const char* kSaveNumbers = "save numbers: numpy.save(file, array.astype(numpy.float32), allow_pickle=False)";
 
-// Reads the one kind of Python dict that a header is: texts, True and False, tuples of whole numbers.
+// Parses the Python dict of a header: texts, True and False, tuples of integers.
 class DictReader {
  public:
   explicit DictReader(std::string_view text) : rest_(text) {}
 
-  [[noreturn]] static void refuse() { throw std::runtime_error("its header is not that of an array"); }
+  [[noreturn]] static void refuse() { throw std::runtime_error("its header does not describe an array"); }
 
-  // Takes the character if it is the next one behind blanks.
+  // Skips blanks and takes the next character if it is `c`.
   bool take(char c) {
     skip_blanks();
     if (rest_.empty() || rest_.front() != c) return false;
@@ -40,7 +40,7 @@ class DictReader {
     return rest_.starts_with(c);
   }
 
-  // A text without escapes: no name of a type has any.
+  // A text without escapes: names of types have none.
   std::string text() {
     const char quote = next_is('"') ? '"' : '\'';
     require(quote);
@@ -115,10 +115,10 @@ Described read_dict(std::string_view text, const std::string& name) {
     const std::string key = reader.text();
     reader.require(':');
     if (key == "descr" && !type) {
-      // A list of fields, or a type with a shape of its own.
+      // A list of fields, or a type with its own shape.
       if (reader.next_is('[') || reader.next_is('(')) {
-        throw usage_error("holds records (a structured dtype), which are not read", name,
-                          "save each field as an array of its own");
+        throw usage_error("contains records (a structured dtype), which are not supported", name,
+                          "save each field as a separate array");
       }
       type = reader.text();
     } else if (key == "fortran_order" && !fortran) {
@@ -134,7 +134,7 @@ Described read_dict(std::string_view text, const std::string& name) {
   return {.type = *type, .fortran = *fortran, .shape = *shape};
 }
 
-// Type codes as NumPy's array-protocol has them, without the byte order.
+// Type codes of NumPy's array protocol, without byte order.
 const std::map<std::string_view, Element>& npy_types() {
   static const std::map<std::string_view, Element> known{
       {"b1", Element::boolean}, {"i1", Element::int8},    {"i2", Element::int16},   {"i4", Element::int32},
@@ -146,17 +146,17 @@ const std::map<std::string_view, Element>& npy_types() {
 
 [[noreturn]] void refuse_type(const std::string& type, const std::string& name) {
   const std::string code = type.substr(type.find_first_not_of("<>|="));
-  const std::map<char, const char*> others{{'O', "Python objects, which would have to be unpickled"},
+  const std::map<char, const char*> others{{'O', "Python objects, which require unpickling"},
                                            {'c', "complex numbers"},
-                                           {'f', "floats of a size that other machines do not have"},
+                                           {'f', "floats of a platform-dependent size"},
                                            {'S', "texts (bytes)"},
                                            {'U', "texts"},
                                            {'M', "dates"},
-                                           {'m', "lengths of time"},
-                                           {'V', "bytes without a type that NumPy knows"}};
+                                           {'m', "time differences"},
+                                           {'V', "raw bytes without a type"}};
   const auto known = others.find(code.front());
   const std::string kind = known == others.end() ? "an unknown type" : known->second;
-  throw usage_error("holds " + kind + " (dtype " + config::in_quotes(type) + ")", name, kSaveNumbers);
+  throw usage_error("contains " + kind + " (dtype " + config::in_quotes(type) + ")", name, kSaveNumbers);
 }
 
 void set_type(NpyHeader& header, const std::string& type, const std::string& name) {
@@ -171,17 +171,17 @@ void set_type(NpyHeader& header, const std::string& type, const std::string& nam
 
 std::string_view header_text(std::string_view start, std::uint64_t& begin) {
   const std::size_t fixed = kMagic.size() + 2;  // the version is two bytes
-  if (start.size() < fixed || !start.starts_with(kMagic)) throw std::runtime_error("is no .npy file, or cut off");
+  if (start.size() < fixed || !start.starts_with(kMagic)) throw std::runtime_error("is not an .npy file, or cut off");
   const int version = static_cast<unsigned char>(start[kMagic.size()]);
   if (version < 1 || version > 3 || start[kMagic.size() + 1] != 0) {
-    throw std::runtime_error("is of a version of .npy that is not known");
+    throw std::runtime_error("has an unknown version of the .npy format");
   }
   const std::size_t digits = version == 1 ? 2 : 4;
   std::uint64_t length = 0;
   if (start.size() < fixed + digits) throw std::runtime_error("is cut off in its header");
   for (std::size_t i = digits; i-- > 0;) length = length << 8 | static_cast<unsigned char>(start[fixed + i]);
   begin = fixed + digits + length;
-  if (begin > kLargestNpyHeader) throw std::runtime_error("has a header larger than that of an array of numbers");
+  if (begin > kLargestNpyHeader) throw std::runtime_error("has a header too large for an array of numbers");
   if (start.size() < begin) throw std::runtime_error("is cut off in its header");
   return start.substr(fixed + digits, length);
 }
@@ -199,16 +199,16 @@ NpyHeader read_npy_header(std::string_view start, const std::string& name) try {
 } catch (const Error&) {
   throw;
 } catch (const std::exception& error) {
-  throw usage_error(error.what(), name, "an .npy file is what numpy.save writes");
+  throw usage_error(error.what(), name, "give a file that numpy.save wrote");
 }
 
 Array npy_array(std::string_view bytes, std::shared_ptr<const void> memory, const std::string& name) {
   NpyHeader header = read_npy_header(bytes, name);
   const std::uint64_t there = bytes.size() - header.begin;
   if (there != header.bytes) {
-    throw usage_error(
-        "its header says " + std::to_string(header.bytes) + " bytes of numbers, the file has " + std::to_string(there),
-        name, "it is cut off or damaged; write it again with numpy.save");
+    throw usage_error("its header says " + std::to_string(header.bytes) + " bytes of numbers, but the file has " +
+                          std::to_string(there),
+                      name, "it is cut off or damaged; write it again with numpy.save");
   }
   Array array{.name = name, .element = header.element, .swapped = header.swapped};
   array.strides = dense_strides(header.shape, size_of(header.element), header.fortran);

@@ -27,13 +27,13 @@ NpzFile::NpzFile(const std::filesystem::path& file) try : file_(file.string()) {
     if (!member.name.ends_with(kNpyEnding)) continue;
     const std::string name = member.name.substr(0, member.name.size() - kNpyEnding.size());
     if (!members_.emplace(name, std::move(member)).second) {
-      throw std::runtime_error("it has two arrays of the name " + config::in_quotes(name));
+      throw std::runtime_error("it has two arrays with the name " + config::in_quotes(name));
     }
   }
 } catch (const Error& error) {
   throw usage_error(error.summary(), error.where(), error.remedy());
 } catch (const std::exception& error) {
-  throw usage_error(error.what(), file.string(), "an .npz file is what numpy.savez writes");
+  throw usage_error(error.what(), file.string(), "give a file that numpy.savez wrote");
 }
 
 std::vector<std::string> NpzFile::names() const {
@@ -54,16 +54,16 @@ bool NpzFile::is_deflated(const std::string& name) const { return member(name).d
 
 at::Tensor NpzFile::inflated(const std::string& name) const try {
   const ZipMember& packed = member(name);
-  // The header comes first: it must agree with what the archive claims before memory is taken for that.
+  // Reads the header first: it must match the size in the archive before that much memory is allocated.
   std::string start(std::min<std::uint64_t>(packed.size, kLargestNpyHeader), '\0');
   inflate_member(packed, start.data(), start.size());
   const NpyHeader header = read_npy_header(start, shown(name));
-  if (header.begin + header.bytes != packed.size) throw std::runtime_error("its header does not fit its size");
+  if (header.begin + header.bytes != packed.size) throw std::runtime_error("its header does not match its size");
   const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(available_memory(), 0));
   if (packed.size > available) {
-    throw usage_error("takes " + megabytes(packed.size) + " unpacked, more than the " + megabytes(available) +
-                          " of memory that are free",
-                      shown(name), "save it with numpy.savez, which packs nothing: it is then read where it lies");
+    throw usage_error(
+        "needs " + megabytes(packed.size) + " decompressed, more than the " + megabytes(available) + " of free memory",
+        shown(name), "save it with numpy.savez, which does not compress: it is then read in place");
   }
   at::Tensor bytes = at::empty({static_cast<std::int64_t>(packed.size)}, at::kByte);
   inflate_member(packed, static_cast<char*>(bytes.mutable_data_ptr()), packed.size);

@@ -13,25 +13,24 @@
 
 namespace ddp::format {
 
-// A zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it. Arrays that are stored lie in the
-// file's pages; their CRC is not checked, since that would read all of them. Deflated ones are unpacked into memory,
-// and checked.
+// A zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it. Stored arrays are memory-mapped;
+// their CRC is not checked, which would read all of them. Deflated arrays are decompressed into memory and checked.
 class NpzFile {
  public:
-  // Throws ddp::Error (usage) where it is no such archive.
+  // Throws ddp::Error (usage) if the file is not such an archive.
   explicit NpzFile(const std::filesystem::path& file);
 
-  // The names of its arrays, sorted: those of the members without ".npy".
+  // The sorted names of the arrays: the members' names without ".npy".
   std::vector<std::string> names() const;
-  // Is this array deflated? Throws ddp::Error (usage), which lists the names, where it does not exist.
+  // Is this array deflated? Throws ddp::Error (usage), which lists the names, if the array does not exist.
   bool is_deflated(const std::string& name) const;
-  // Returns the .npy file of a deflated array, uint8 [bytes]. Throws ddp::Error (usage) where it is damaged, where its
-  // size is not what its header says, and where memory does not suffice.
+  // Returns the .npy file of a deflated array as uint8 [bytes]. Throws ddp::Error (usage) if it is damaged, if its size
+  // differs from its header, or if memory does not suffice.
   at::Tensor inflated(const std::string& name) const;
 
-  // Returns an array that is stored. Throws ddp::Error (usage).
+  // Returns a stored array. Throws ddp::Error (usage).
   Array stored(const std::string& name) const;
-  // Returns the array in what `inflated` returned.
+  // Returns the array in the bytes that `inflated` returned.
   Array from_inflated(const std::string& name, const at::Tensor& bytes) const;
 
  private:

@@ -4,8 +4,8 @@
 
 namespace ddp::format {
 
-// Called while an exception is handled, by what reads data from outside: throws a ddp::Error as it is, and what
-// LibTorch or the standard library threw as ddp::Error (usage) about `where`.
+// Call it in a catch block of code that reads untrusted data. Rethrows a ddp::Error unchanged, and throws other
+// exceptions of LibTorch or the standard library as ddp::Error (usage) about `where`.
 [[noreturn]] void throw_refusal(const std::string& where);
 
 }  // namespace ddp::format

@@ -41,10 +41,10 @@ std::string dtype_name(at::ScalarType type) {
   throw training_error(std::string("a tensor of type ") + c10::toString(type) + " cannot be saved");
 }
 
-// Where a tensor's bytes lie in the data.
+// The range of a tensor's bytes in the data.
 std::pair<std::uint64_t, std::uint64_t> range_of(const nlohmann::json& entry) {
   const auto& offsets = config::member(entry, "data_offsets");
-  if (!offsets.is_array() || offsets.size() != 2) throw std::runtime_error("it has no data_offsets");
+  if (!offsets.is_array() || offsets.size() != 2) throw std::runtime_error("its data_offsets are invalid");
   const auto begin = static_cast<std::uint64_t>(config::as_count(offsets[0]));
   const auto end = static_cast<std::uint64_t>(config::as_count(offsets[1]));
   if (begin > end) throw std::runtime_error("its data ends before it begins");
@@ -53,14 +53,14 @@ std::pair<std::uint64_t, std::uint64_t> range_of(const nlohmann::json& entry) {
 
 std::vector<std::int64_t> shape_of(const nlohmann::json& entry, std::uint64_t element_size, std::uint64_t bytes) {
   const auto& extents = config::member(entry, "shape");
-  if (!extents.is_array() || extents.size() > kMostDimensions) throw std::runtime_error("its shape is none");
+  if (!extents.is_array() || extents.size() > kMostDimensions) throw std::runtime_error("its shape is invalid");
   std::vector<std::int64_t> shape;
   for (const auto& extent : extents) shape.push_back(config::as_count(extent));
-  if (bytes != bytes_of(shape, element_size)) throw std::runtime_error("its shape does not fit its data");
+  if (bytes != bytes_of(shape, element_size)) throw std::runtime_error("its shape does not match its data");
   return shape;
 }
 
-// A tensor as the header describes it.
+// A tensor as described by the header.
 struct Entry {
   std::string name;
   at::ScalarType dtype;
@@ -69,10 +69,10 @@ struct Entry {
   std::uint64_t bytes;
 };
 
-// `data`: the place in the file where the data begin.
+// `data` is the file offset of the data.
 Entry entry_of(const std::string& name, const nlohmann::json& described, std::uint64_t data) {
   const auto dtype = dtypes().find(config::text_member(described, "dtype"));
-  if (dtype == dtypes().end()) throw std::runtime_error("its dtype is none that is known");
+  if (dtype == dtypes().end()) throw std::runtime_error("its dtype is unknown");
   const auto [begin, end] = range_of(described);
   return {.name = name,
           .dtype = dtype->second,
@@ -81,8 +81,8 @@ Entry entry_of(const std::string& name, const nlohmann::json& described, std::ui
           .bytes = end - begin};
 }
 
-// The format's own rule: the tensors' ranges lie end to end over all of the data. So what is read is never more than
-// the file.
+// The format's own rule: the ranges of the tensors cover all of the data without gaps or overlaps. This limits the
+// memory to the size of the file.
 void require_each_byte_once(const nlohmann::json& header, std::uint64_t size) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const auto& [name, entry] : header.items()) {
@@ -91,21 +91,21 @@ void require_each_byte_once(const nlohmann::json& header, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end());
   std::uint64_t end = 0;
   for (const auto& [first, last] : ranges) {
-    if (first != end) throw std::runtime_error("its tensors do not lie end to end");
+    if (first != end) throw std::runtime_error("its tensors are not contiguous");
     end = last;
   }
-  if (end != size) throw std::runtime_error("it holds more or less than its tensors");
+  if (end != size) throw std::runtime_error("the sizes of its tensors do not add up to its size");
 }
 
 nlohmann::json read_header(const record::InputFile& file, std::uint64_t length) {
   std::string text(length, '\0');
   file.read(8, text.data(), length);
   nlohmann::json header = config::parse_json(text);
-  if (!header.is_object()) throw std::runtime_error("its header is no object");
+  if (!header.is_object()) throw std::runtime_error("its header is not an object");
   return header;
 }
 
-// Returns what `take` makes of each tensor of the file.
+// Applies `take` to each tensor of the file and returns the results.
 template <class Take>
 NamedTensors tensors_of(const record::InputFile& in, const std::string& name_of_file, const Take& take) {
   unsigned char prefix[8] = {};
@@ -113,7 +113,7 @@ NamedTensors tensors_of(const record::InputFile& in, const std::string& name_of_
   if (in.size() >= sizeof prefix) in.read(0, prefix, sizeof prefix);
   for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
   if (in.size() < sizeof prefix || length > kLargestHeader || length > in.size() - sizeof prefix) {
-    throw training_error("is no safetensors file, or cut off", name_of_file);
+    throw training_error("is not a safetensors file, or cut off", name_of_file);
   }
   const std::uint64_t begin = sizeof prefix + length;
   std::string place = "its header";
@@ -156,7 +156,7 @@ NamedTensors map_safetensors(const fs::path& file) {
     const bool aligned = entry.offset % c10::elementSize(entry.dtype) == 0;
     if (entry.bytes == 0 || !aligned) return read_tensor(in, entry);
     if (!mapped.memory) mapped = map_file(in, file);
-    // from_blob takes memory that could be written to; the pages are mapped for reading only.
+    // from_blob takes a writable pointer, but the pages are mapped read-only.
     char* begin = const_cast<char*>(mapped.bytes.data()) + entry.offset;
     return at::from_blob(
         begin, entry.shape, [memory = mapped.memory](void*) {}, at::TensorOptions(entry.dtype));
@@ -165,7 +165,7 @@ NamedTensors map_safetensors(const fs::path& file) {
 
 std::string safetensors_head(const NamedTensors& tensors) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  header[kMetadata] = {{"format", "pt"}};  // what Python's save_file writes for torch tensors
+  header[kMetadata] = {{"format", "pt"}};  // Python's save_file writes this for torch tensors
   std::uint64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     header[name] = {{"dtype", dtype_name(tensor.scalar_type())},

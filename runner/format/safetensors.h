@@ -6,23 +6,23 @@
 
 #include "model/named_tensors.h"
 
-// The safetensors format (https://github.com/huggingface/safetensors): an 8-byte little-endian length, a JSON header of
-// that length, raw data. It is what Python reads with safetensors.torch.load_file.
+// The safetensors format (https://github.com/huggingface/safetensors): the header's length as 8 bytes, little-endian, a
+// JSON header, and raw data. Python reads it with safetensors.torch.load_file.
 namespace ddp::format {
 
-// Reads a file, onto the CPU. The file is data from outside: every length, offset, dtype and shape is checked before it
-// is used, and memory stays within the file's size. Throws ddp::Error (training).
+// Reads a file to the CPU. The file is untrusted: every length, offset, dtype and shape is checked before use, and
+// memory stays within the file's size. Throws ddp::Error (training).
 NamedTensors read_safetensors(const std::filesystem::path& file);
 
-// The same, but the tensors lie in the file's pages, which are mapped and must not be written to. All processes that
-// map one file share them. The file must not become shorter while a tensor lives.
+// The same, but the tensors are memory-mapped and must not be written to. All processes that map the file share its
+// pages. The file must not shrink while a tensor lives.
 NamedTensors map_safetensors(const std::filesystem::path& file);
 
-// Writes a file of these tensors of the CPU, without fsync. Throws ddp::Error (training).
+// Writes a file of CPU tensors, without fsync. Throws ddp::Error (training).
 void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
-// Returns what a file of these tensors begins with: length and header. The tensors' bytes follow, end to end.
-// Throws ddp::Error (training) where the format has no name for a type of numbers.
+// Returns the beginning of a file of these tensors: length and header. The tensors' bytes follow without gaps. Throws
+// ddp::Error (training) if the format lacks the type of a tensor.
 std::string safetensors_head(const NamedTensors& tensors);
 
 }  // namespace ddp::format

@@ -7,34 +7,34 @@
 #include <string_view>
 #include <vector>
 
-// Tables in files: CSV, Parquet, Feather, JSON lines. The readers lie in libddp_tables.so, which needs Arrow C++
-// (runner/tables); it is loaded by the first process that opens a table. Arrow starts threads: never in a process that
-// forks ranks.
+// Tables in files: CSV, Parquet, Feather, JSON lines. The readers are in libddp_tables.so, which needs Arrow C++
+// (runner/tables). A process loads it when it first opens a table. Arrow starts threads: never load it in a process
+// that forks ranks.
 namespace ddp::format {
 
 enum class CellType { number, text };
 
-// A column as the file stores it. Cells of CSV and of text columns are text; a column of integers, floats or booleans
-// holds numbers. A file that cannot tell (CSV) says text.
+// A column as stored in the file. Cells of CSV and of text columns are text; columns of integers, floats or booleans
+// are numbers. All columns of a CSV file count as text.
 struct ColumnInfo {
   std::string name;
   CellType type = CellType::text;
 };
 
-// A column to read. A number is parsed exactly, as a double (std::from_chars' value); a boolean is 0 or 1. Numbers that
-// are asked for as text have the shortest text that gives the same double; a whole number has its digits.
+// A column to read. A number is parsed exactly, as a double (as by std::from_chars); a boolean is 0 or 1. A number read
+// as text becomes the shortest text that gives the same double; an integer keeps its digits.
 struct WantedColumn {
   std::string name;
   CellType type = CellType::number;
 };
 
-// The cells of one column of a chunk, in memory that the chunk keeps. A cell is missing where it is null, empty, or one
-// of NA, NaN, nan, null, None.
+// The cells of one column of a chunk; the chunk owns the memory. A cell is missing if it is null, empty, or one of NA,
+// NaN, nan, null, None.
 struct ColumnCells {
-  const double* numbers = nullptr;        // row i is numbers[i]; of a missing cell: any value
+  const double* numbers = nullptr;        // row i is numbers[i]; undefined for a missing cell
   const std::int32_t* offsets = nullptr;  // row i is text[offsets[i]] to text[offsets[i + 1]]
   const char* text = nullptr;
-  const std::uint8_t* valid = nullptr;  // a bit a row, lowest bit first; null: no cell is missing
+  const std::uint8_t* valid = nullptr;  // one bit per row, lowest bit first; null: no cell is missing
   std::int64_t first_bit = 0;           // of row 0 in `valid`
 
   bool is_missing(std::int64_t row) const {
@@ -46,39 +46,39 @@ struct ColumnCells {
   }
 };
 
-// Some rows of a table, in the order of the file.
+// Consecutive rows of a table, in the order of the file.
 struct TableChunk {
   std::int64_t rows = 0;
-  std::vector<ColumnCells> columns = {};  // in the order in which they were asked for
+  std::vector<ColumnCells> columns = {};  // in the order of the wanted columns
   std::shared_ptr<const void> memory = {};
 };
 
 struct TableOptions {
-  std::string format = "csv";  // "csv", "parquet" or "jsonl"; .gz and .feather files are told by their names
-  char delimiter = '\0';       // of CSV; '\0': a comma, of .tsv and .tsv.gz files a tab
-  bool header = true;          // of CSV; without one columns are named "0", "1", …
+  std::string format = "csv";  // "csv", "parquet" or "jsonl"; the extensions .gz and .feather are recognized
+  char delimiter = '\0';       // of CSV; '\0': a comma, or a tab for .tsv and .tsv.gz files
+  bool header = true;          // of CSV; without a header columns are named "0", "1", …
 };
 
-// One file, opened. Its memory stays within a few chunks, however large the file is.
+// An open file. Its memory stays within a few chunks, however large the file is.
 class TableFile {
  public:
   virtual ~TableFile() = default;
-  // In the order of the file. Two columns of one name are an error when the file is opened.
+  // The columns in the order of the file. Opening a file with two columns of the same name is an error.
   virtual const std::vector<ColumnInfo>& columns() const = 0;
-  // Begins to read these columns, from the first row. Throws ddp::Error (usage) where a column does not exist.
+  // Starts reading these columns from the first row. Throws ddp::Error (usage) if a column does not exist.
   virtual void read(const std::vector<WantedColumn>& wanted) = 0;
-  // Takes the next rows, a few ten thousand at a time. Returns false at the end. Throws ddp::Error (usage) for a bad
-  // cell or a ragged row, with file, line and column: up to 20 of them in one error.
+  // Reads the next rows, tens of thousands at a time. Returns false at the end. Throws ddp::Error (usage) for bad cells
+  // or ragged rows, with file, line and column: up to 20 of them in one error.
   virtual bool next(TableChunk& chunk) = 0;
-  // Returns the line of each of these rows, from 1, where the file is text. `rows`: from 0, ascending. Reads the file
-  // once more. Empty: the file has no lines.
+  // Returns the line number, from 1, of each of these rows in a text file. `rows` count from 0 and ascend. Reads the
+  // file again. Returns an empty list if the file has no lines.
   virtual std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const {
     static_cast<void>(rows);
     return {};
   }
 };
 
-// Opens a file. Throws ddp::Error (usage) where it cannot be read or is not of that format.
+// Opens a file. Throws ddp::Error (usage) if it cannot be read or has another format.
 std::unique_ptr<TableFile> open_table(const std::filesystem::path& file, const TableOptions& options);
 
 }  // namespace ddp::format

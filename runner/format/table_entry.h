@@ -5,8 +5,8 @@
 #include "format/table.h"
 #include "format/table_writer.h"
 
-// The entries of libddp_tables.so (runner/tables), as open_table and open_table_writer find them. The caller owns what
-// they return. Each throws what its namesake throws.
+// The entry points of libddp_tables.so (runner/tables) for open_table and open_table_writer. The caller owns the
+// returned objects. Each throws the same errors as its namesake.
 extern "C" ddp::format::TableFile* ddp_open_table(const std::filesystem::path* file,
                                                   const ddp::format::TableOptions* options);
 extern "C" ddp::format::TableWriter* ddp_open_table_writer(int descriptor,

@@ -20,12 +20,12 @@ constexpr std::uint32_t kEnd64Locator = 0x07064b50;
 constexpr std::size_t kEndSize = 22;
 constexpr std::size_t kLocatorSize = 20;
 constexpr std::size_t kEnd64Size = 56;
-constexpr std::uint64_t kIn64Bits = 0xffffffff;  // a size or offset that stands in the ZIP64 field
+constexpr std::uint64_t kIn64Bits = 0xffffffff;  // a size or offset that is in the ZIP64 field
 constexpr std::uint16_t kZip64Field = 1;
-// Deflate packs no more than 258 bytes into 2 bits; what claims more is no deflated data.
+// Deflate codes at most 258 bytes with 2 bits; a larger expansion means that the data are not deflated.
 constexpr std::uint64_t kMostPerByte = 1032;
 
-// Reads little-endian numbers one after the other.
+// Reads consecutive little-endian numbers.
 class ZipReader {
  public:
   ZipReader(std::string_view bytes, std::uint64_t begin) {
@@ -64,10 +64,10 @@ struct Directory {
   std::uint64_t entries = 0;
   std::uint64_t size = 0;
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;  // of the directory: the end record begins here
+  std::uint64_t end = 0;  // the end of the directory, where the end record begins
 };
 
-// The end record is the last thing in an archive but for a comment, whose length it tells.
+// The end record is the last part of an archive, except for a comment, whose length it contains.
 std::size_t find_end(std::string_view archive) {
   if (archive.size() >= kEndSize) {
     const std::size_t last = archive.size() - kEndSize;
@@ -79,10 +79,10 @@ std::size_t find_end(std::string_view archive) {
       if (record.u16() == last - at) return at;
     }
   }
-  throw std::runtime_error("is no zip archive, or cut off");
+  throw std::runtime_error("is not a zip archive, or cut off");
 }
 
-// The record of an archive with sizes or offsets beyond 32 bits.
+// Finds the ZIP64 record, for sizes or offsets beyond 32 bits.
 std::optional<Directory> find_end64(std::string_view archive, std::size_t end) {
   if (end < kLocatorSize) return std::nullopt;
   ZipReader locator(archive, end - kLocatorSize);
@@ -118,14 +118,14 @@ Directory find_directory(std::string_view archive) {
   return directory;
 }
 
-// The sizes of a member and the place of its local header, as the directory has them.
+// The sizes of a member and the offset of its local header, from the directory.
 struct Extent {
   std::uint64_t packed = 0;
   std::uint64_t size = 0;
   std::uint64_t header = 0;
 };
 
-// Takes from the ZIP64 field what does not fit into 32 bits.
+// Reads the values that need 64 bits from the ZIP64 field.
 void read_zip64_field(std::string_view extra, Extent& extent) {
   ZipReader fields(extra, 0);
   while (fields.left() >= 4) {
@@ -154,11 +154,11 @@ void require_readable(const ZipMember& member, std::uint16_t flags, std::uint16_
   const std::string which = "its member " + config::in_quotes(member.name);
   if ((flags & 1) != 0) throw std::runtime_error(which + " is encrypted");
   if (method != 0 && method != 8) {
-    throw std::runtime_error(which + " is packed by method " + std::to_string(method) + ", not stored or deflated");
+    throw std::runtime_error(which + " is compressed by method " + std::to_string(method) + ", not stored or deflated");
   }
   const std::uint64_t packed = member.packed.size();
   const bool fits = member.deflated ? member.size / kMostPerByte <= packed : member.size == packed;
-  if (!fits) throw std::runtime_error(which + " cannot have the size that it claims");
+  if (!fits) throw std::runtime_error(which + " claims an impossible size");
 }
 
 ZipMember read_entry(std::string_view archive, ZipReader& entry, std::uint64_t end) {
@@ -185,11 +185,11 @@ ZipMember read_entry(std::string_view archive, ZipReader& entry, std::uint64_t e
   return member;
 }
 
-// zlib's state, which ends with it.
+// Owns zlib's state.
 class Inflater {
  public:
   Inflater() {
-    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::runtime_error("there is not enough memory to unpack it");
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::runtime_error("not enough memory to decompress it");
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
@@ -222,7 +222,7 @@ void inflate_member(const ZipMember& member, char* out, std::uint64_t size) {
   std::uint64_t done = 0;
   std::uint32_t crc = 0;
   int result = Z_OK;
-  char beyond = 0;  // takes a byte behind the end, which a whole member must not have
+  char beyond = 0;  // receives a byte beyond the end, which a valid member does not have
   while (result == Z_OK) {
     if (stream.avail_in == 0) {
       stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
@@ -241,7 +241,7 @@ void inflate_member(const ZipMember& member, char* out, std::uint64_t size) {
     crc = static_cast<std::uint32_t>(crc32_z(crc, next, made));
     done += made;
   }
-  if (result != Z_STREAM_END || done != size) throw std::runtime_error("is damaged: it cannot be unpacked");
+  if (result != Z_STREAM_END || done != size) throw std::runtime_error("is damaged: it cannot be decompressed");
   if (size == member.size && crc != member.crc) throw std::runtime_error("is damaged: its checksum differs");
 }
 

@@ -12,7 +12,7 @@
 namespace ddp::graph {
 namespace {
 
-constexpr const char* kHowToWrite = "torch.export.save writes such a file; so does python/export_model.py";
+constexpr const char* kHowToWrite = "write the file with torch.export.save or python/export_model.py";
 
 std::uint32_t checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
@@ -25,14 +25,14 @@ Archive::Archive(const std::filesystem::path& file) try {
   std::uint64_t rest = mapped_.bytes.size();
   for (format::ZipMember& member : format::zip_members(mapped_.bytes)) {
     const std::size_t folder = member.name.find('/');
-    if (folder == std::string::npos) throw std::runtime_error("it is no archive of torch.export");
-    if (member.deflated) throw std::runtime_error("its member " + config::in_quotes(member.name) + " is packed");
-    // Members that share bytes would take more memory than the file has.
+    if (folder == std::string::npos) throw std::runtime_error("it is not an archive of torch.export");
+    if (member.deflated) throw std::runtime_error("its member " + config::in_quotes(member.name) + " is compressed");
+    // Members that share bytes could need more memory than the file's size.
     if (member.size > rest) throw std::runtime_error("its members overlap");
     rest -= member.size;
     std::string name = member.name.substr(folder + 1);
     if (!members_.emplace(std::move(name), std::move(member)).second) {
-      throw std::runtime_error("it has two members of one name");
+      throw std::runtime_error("it has two members with the same name");
     }
   }
 } catch (const Error& error) {

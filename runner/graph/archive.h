@@ -13,15 +13,15 @@
 namespace ddp::graph {
 
 // A file that torch.export.save wrote (torch/export/pt2_archive): a zip archive of stored members in one folder. It is
-// data from outside. Nothing of it is executed or unpickled, and nothing is unpacked: memory stays within its size.
+// untrusted data: nothing of it is executed, unpickled or decompressed, so memory stays within the file's size.
 class Archive {
  public:
-  // Throws ddp::Error (usage) where the file cannot be read, or is no such archive.
+  // Throws ddp::Error (usage) if the file cannot be read or is not such an archive.
   explicit Archive(const std::filesystem::path& file);
 
   bool has(const std::string& member) const { return members_.contains(member); }
   const std::map<std::string, format::ZipMember>& members() const { return members_; }
-  // The bytes of a member, whose checksum is right. The name is without the folder. Throws std::runtime_error where the
+  // The bytes of a member; its checksum is verified. The name excludes the folder. Throws std::runtime_error if the
   // member is missing or damaged.
   std::string_view bytes(const std::string& member) const;
   nlohmann::json json(const std::string& member) const;

@@ -17,7 +17,7 @@ const ArgumentRule* rule_of(std::string_view operation) {
   return nullptr;
 }
 
-// "_copy" and "add" of the schema's "aten::_copy" and "aten::add_".
+// Returns "_copy" and "add" for the schema's "aten::_copy" and "aten::add_".
 std::string operation_of(const c10::FunctionSchema& schema) {
   std::string name = schema.name();
   name.erase(0, name.find("::") == std::string::npos ? 0 : name.find("::") + 2);
@@ -28,7 +28,7 @@ std::string operation_of(const c10::FunctionSchema& schema) {
 
 ArgumentCheck::ArgumentCheck(const c10::FunctionSchema& schema) : operation_(operation_of(schema)) {
   rule_ = rule_of(operation_);
-  // What works in place is checked like what it is named after.
+  // An in-place operator is checked like its namesake without "_".
   if (rule_ == nullptr && operation_.ends_with('_')) rule_ = rule_of(operation_.substr(0, operation_.size() - 1));
   if (rule_ == nullptr) return;
   for (const std::string_view name : rule_->arguments) {
@@ -38,7 +38,7 @@ ArgumentCheck::ArgumentCheck(const c10::FunctionSchema& schema) : operation_(ope
 }
 
 const at::Tensor& CheckedArguments::tensor(std::size_t i) const {
-  if (!value(i).isTensor() || !value(i).toTensor().defined()) refuse(i, "has to be a tensor");
+  if (!value(i).isTensor() || !value(i).toTensor().defined()) refuse(i, "must be a tensor");
   return value(i).toTensor();
 }
 
@@ -46,35 +46,35 @@ std::vector<at::Tensor> CheckedArguments::tensors(std::size_t i) const {
   if (!value(i).isTensorList()) return {tensor(i)};
   std::vector<at::Tensor> tensors = value(i).toTensorVector();
   for (const at::Tensor& one : tensors) {
-    if (!one.defined()) refuse(i, "has to hold tensors");
+    if (!one.defined()) refuse(i, "must hold tensors");
   }
   return tensors;
 }
 
 std::vector<std::int64_t> CheckedArguments::numbers(std::size_t i) const {
   if (value(i).isInt()) return {value(i).toInt()};
-  if (!value(i).isIntList()) refuse(i, "has to be a list of whole numbers");
+  if (!value(i).isIntList()) refuse(i, "must be a list of whole numbers");
   return value(i).toIntVector();
 }
 
 std::vector<double> CheckedArguments::reals(std::size_t i) const {
   if (value(i).isDouble()) return {value(i).toDouble()};
-  if (!value(i).isDoubleList()) refuse(i, "has to be a list of numbers");
+  if (!value(i).isDoubleList()) refuse(i, "must be a list of numbers");
   return value(i).toDoubleVector();
 }
 
 std::int64_t CheckedArguments::number(std::size_t i) const {
-  if (!value(i).isInt()) refuse(i, "has to be a whole number");
+  if (!value(i).isInt()) refuse(i, "must be a whole number");
   return value(i).toInt();
 }
 
 bool CheckedArguments::flag(std::size_t i) const {
-  if (!value(i).isBool()) refuse(i, "has to be true or false");
+  if (!value(i).isBool()) refuse(i, "must be true or false");
   return value(i).toBool();
 }
 
 c10::Scalar CheckedArguments::scalar(std::size_t i) const {
-  if (!value(i).isScalar()) refuse(i, "has to be a number");
+  if (!value(i).isScalar()) refuse(i, "must be a number");
   return value(i).toScalar();
 }
 

@@ -6,16 +6,16 @@
 
 namespace ddp::graph {
 
-// Recurrent layers: lists of parameters, first states, lengths of sequences.
+// Recurrent layers: lists of parameters, initial states, sequence lengths.
 const std::vector<ArgumentRule>& recurrent_rules();
 
-// Images, and windows over them: sizes of outputs, steps, margins, scales.
+// Images, and windows over them: output sizes, strides, padding, scales.
 const std::vector<ArgumentRule>& image_rules();
 
 // Other layers.
 const std::vector<ArgumentRule>& layer_rules();
 
-// Tensors of numbers in a row.
+// Ranges: tensors of evenly spaced numbers.
 const std::vector<ArgumentRule>& range_rules();
 
 }  // namespace ddp::graph

@@ -18,8 +18,8 @@ using config::text_member;
 using nlohmann::json;
 using LateKind = CallList::Late::Kind;
 
-// The only kind of argument that an operator may get for a type of numbers, a layout or a memory format; "" for other
-// arguments. To the operator it is a whole number, which the kernels use as an index and do not check.
+// The only kind of argument allowed for a scalar type, a layout or a memory format; "" for other arguments. The
+// operator receives it as an integer, which kernels use as an unchecked index.
 std::string_view kind_of_code(const c10::Argument& wanted) {
   switch (unwrapped(wanted.real_type())->kind()) {
     case c10::TypeKind::ScalarTypeType:
@@ -101,7 +101,7 @@ bool GraphValues::set_late(const c10::Argument& wanted, std::int32_t place, cons
     late.elements.assign(times, {.slot = slot_of(given)});
   } else if (kind == "as_tensors" || kind == "as_optional_tensors") {
     late.kind = kind == "as_tensors" ? LateKind::tensors : LateKind::optional_tensors;
-    // An index takes tensors that may be missing, and the archive may write those that are not without saying so.
+    // An index takes optional tensors, and the archive may write tensors that are present without that kind.
     const auto list = unwrapped(wanted.type())->cast<c10::ListType>();
     if (list && list->getElementType()->kind() == c10::TypeKind::OptionalType) late.kind = LateKind::optional_tensors;
     for (const json& one : list_of(value)) {
@@ -152,7 +152,7 @@ CallList::Slot GraphValues::slot_of(const json& argument) const {
 }
 
 std::vector<CallList::Result> GraphValues::add_results(const json& outputs) {
-  // A node may return values that nothing names.
+  // A node may return values without a name.
   const auto added = [this](const std::string& name) { return name.empty() ? CallList::kNone : add(name); };
   std::vector<CallList::Result> results;
   for (const json& output : list_of(outputs)) {
@@ -169,7 +169,7 @@ std::vector<CallList::Result> GraphValues::add_results(const json& outputs) {
     } else if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool") {
       result.slots.push_back(added(text_member(value, "as_name")));
     } else {
-      throw std::runtime_error("a result is of the kind " + config::in_quotes(kind));
+      throw std::runtime_error("a result has the unknown kind " + config::in_quotes(kind));
     }
     results.push_back(std::move(result));
   }
@@ -188,7 +188,7 @@ CallList::Slot GraphValues::constant_slot(const json& argument) {
 
 void GraphValues::enter(const json& graph_inputs, const json& node_inputs, std::size_t first) {
   if (list_of(node_inputs).size() != first + list_of(graph_inputs).size()) {
-    throw std::runtime_error("a graph gets another number of inputs than it takes");
+    throw std::runtime_error("the number of inputs differs from the number that the graph takes");
   }
   std::map<std::string, CallList::Slot> inner;
   for (std::size_t i = 0; i < graph_inputs.size(); ++i) {
@@ -215,7 +215,7 @@ void GraphValues::leave(const json& graph_outputs, const json& node_outputs) {
     }
   }
   if (outer.size() != list_of(graph_outputs).size()) {
-    throw std::runtime_error("a graph returns another number of values than its node");
+    throw std::runtime_error("a graph and its node return different numbers of values");
   }
   std::vector<CallList::Slot> slots;
   for (const json& output : graph_outputs) slots.push_back(slot_of(output));

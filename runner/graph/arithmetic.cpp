@@ -16,7 +16,7 @@ const IValue& argument(const Arguments& arguments, std::size_t i) {
   return arguments[i];
 }
 
-// A truth value is 0 or 1 where numbers are added up.
+// A truth value counts as 0 or 1 in sums.
 std::int64_t whole(const IValue& value) {
   return value.isBool() ? static_cast<std::int64_t>(value.toBool()) : value.toInt();
 }
@@ -24,7 +24,7 @@ double real(const IValue& value) { return value.isDouble() ? value.toDouble() : 
 
 [[noreturn]] void too_large() { throw std::runtime_error("a size is too large"); }
 
-// Applies one function to whole numbers, another where one of the two is a float.
+// Applies `of_whole` to integers, and `of_real` if one of the two arguments is a float.
 template <class Whole, class Real>
 IValue apply(const Arguments& arguments, Whole of_whole, Real of_real) {
   const IValue& a = argument(arguments, 0);

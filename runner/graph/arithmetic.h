@@ -6,8 +6,8 @@
 
 namespace ddp::graph {
 
-// Returns the function that a graph names so: Python's arithmetic on sizes ("_operator.floordiv"), and reading the
-// sizes of a tensor. Null: there is none. Such a function throws std::runtime_error where Python's raises.
+// Returns the function with this name in a graph: Python's arithmetic on sizes ("_operator.floordiv"), or reading the
+// sizes of a tensor. Null if the name is unknown. The function throws std::runtime_error where Python raises.
 CallList::Arithmetic arithmetic_named(std::string_view target);
 
 }  // namespace ddp::graph

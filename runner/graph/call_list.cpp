@@ -58,7 +58,7 @@ at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
   } catch (const BadArgument& error) {
     clear();
     throw usage_error(std::string(error.what()) + (now->source.empty() ? "" : "\n  in " + now->source), list_.file,
-                      "correct it in the model, and export it again");
+                      "correct the model, and export it again");
   } catch (...) {
     clear();
     throw;
@@ -68,7 +68,7 @@ at::Tensor Executor::run(const std::vector<at::Tensor>& inputs) {
   return output;
 }
 
-// Leaves the slots as they were before a run: what it made is freed.
+// Frees the values of a run: the slots are as before it.
 void Executor::clear() {
   if (!outer_.empty()) set_modes(outer_.front());
   outer_.clear();
@@ -123,7 +123,7 @@ void Executor::push_arguments(const CallList::Call& call) {
   }
 }
 
-// Optimizers, reducers and loaders hold memory of the size that weights and inputs had: a graph must not change it.
+// Optimizers, reducers and loaders rely on the sizes of weights and inputs: a graph must not change them.
 void Executor::require_own() const {
   const at::Tensor& tensor = stack_.front().toTensor();
   bool is_own = true;
@@ -160,7 +160,7 @@ c10::IValue Executor::late_argument(const CallList::Late& late) const {
   return numbers;
 }
 
-// A result may be no tensor at all, and kernels that get none where they need one do not look: it becomes None.
+// A result may be an undefined tensor, and kernels that require a tensor do not check for it: it becomes None.
 void Executor::take_result(CallList::Slot slot, c10::IValue value) {
   if (slot == CallList::kNone) return;
   if (value.isTensor() && !value.toTensor().defined()) value = {};
@@ -175,7 +175,7 @@ void Executor::take_results(const CallList::Call& call) {
       continue;
     }
     const std::vector<at::Tensor> tensors = stack_[i].toTensorVector();
-    TORCH_CHECK(tensors.size() == result.slots.size(), "returns ", tensors.size(), " tensors, and the graph takes ",
+    TORCH_CHECK(tensors.size() == result.slots.size(), "returns ", tensors.size(), " tensors, but the graph takes ",
                 result.slots.size());
     for (std::size_t k = 0; k < tensors.size(); ++k) take_result(result.slots[k], tensors[k]);
   }

@@ -13,33 +13,33 @@
 
 namespace ddp::graph {
 
-// A list of calls that are resolved: run one after the other, they compute a function of tensors. Values lie in
-// numbered slots. An exported model's graph becomes such a list (resolve.h).
+// A list of resolved calls that, run in order, compute a function of tensors. Values are in numbered slots. The graph
+// of an exported model becomes such a list (resolve.h).
 struct CallList {
   using Slot = std::int32_t;
   static constexpr Slot kNone = -1;
 
-  // An element of a list that is an argument: a slot's value, or with kNone a constant.
+  // An element of an argument that is a list: a slot's value; a constant if the slot is kNone.
   struct Element {
     Slot slot = kNone;
     std::int64_t number = 0;
   };
 
-  // An argument of a call that changes from run to run. The others lie in Call::arguments.
+  // An argument of a call that changes between runs. The others are in Call::arguments.
   struct Late {
     enum class Kind {
       value,             // the value of the first element's slot
-      number_as_tensor,  // the same, which is a number, as a tensor
+      number_as_tensor,  // the same value, a number, converted to a tensor
       tensors,           // a list of tensors
-      optional_tensors,  // the same; kNone is none
+      optional_tensors,  // the same; kNone stands for a missing tensor
       numbers            // a list of whole numbers
     };
-    std::int32_t place = 0;  // among the arguments
+    std::int32_t place = 0;  // index of the argument
     Kind kind = Kind::value;
     std::vector<Element> elements = {};
   };
 
-  // A result of a call: one slot, or those of a list's elements; kNone drops it.
+  // A result of a call: one slot, or one slot per element of a list; kNone drops the value.
   struct Result {
     bool is_list = false;
     std::vector<Slot> slots = {};
@@ -48,7 +48,7 @@ struct CallList {
   // Arithmetic on numbers, such as sizes of tensors.
   using Arithmetic = c10::IValue (*)(const std::vector<c10::IValue>&);
 
-  // The modes that hold while a part of the list runs.
+  // The modes of a part of the list.
   struct Modes {
     bool grad = true;
     bool changes_autocast = false;
@@ -62,35 +62,35 @@ struct CallList {
     Kind kind = Kind::operation;
     const c10::OperatorHandle* operation = nullptr;  // of `operators`
     ArgumentCheck check = {};                        // before the operation
-    bool reshapes = false;                           // it gives its first argument, a tensor, another shape
+    bool reshapes = false;                           // changes the shape of its first argument, a tensor
     Arithmetic arithmetic = nullptr;
     Modes modes = {};                         // of `enter`
     std::vector<c10::IValue> arguments = {};  // constants at their places
     std::vector<Late> late = {};
     std::vector<Result> results = {};
-    std::vector<Slot> last_uses = {};  // slots that nothing reads after this call
-    std::string source = {};           // "model.py, line 12: return self.fc(x)"; empty where it is not known
+    std::vector<Slot> last_uses = {};  // slots that no later call reads
+    std::string source = {};           // "model.py, line 12: return self.fc(x)"; empty if unknown
   };
 
   std::vector<std::unique_ptr<const c10::OperatorHandle>> operators = {};
   std::vector<Call> calls = {};
-  std::vector<c10::IValue> values = {};  // a slot each: tensors that outlive a run are set
+  std::vector<c10::IValue> values = {};  // one per slot: tensors that outlive a run are set
   std::vector<Slot> inputs = {};
   Slot output = kNone;
-  std::string file = {};  // of the graph, for errors
+  std::string file = {};  // the graph's file, for errors
 };
 
-// Returns a Python number where an operator takes a tensor: it does not take part in the choice of the result's type.
+// Wraps a Python number for an operator that takes a tensor; it does not affect the result's type.
 at::Tensor wrapped_number(const c10::IValue& number);
 
-// Runs a call list, again and again. It allocates nothing for values that lie in slots.
+// Runs a call list repeatedly. Values in slots need no allocation.
 class Executor {
  public:
   explicit Executor(CallList list);
 
-  // Returns the output for inputs in the list's order, under the autograd mode of the caller. Throws what an operator
-  // throws (c10::Error), with the line of Python that called it; and ddp::Error (usage) where an operator would not
-  // survive its arguments. It must not be entered twice at a time.
+  // Returns the output for inputs in the list's order, in the caller's autograd mode. Throws an operator's error
+  // (c10::Error) with the Python line of the call, and ddp::Error (usage) if the arguments would crash an operator. Not
+  // reentrant.
   at::Tensor run(const std::vector<at::Tensor>& inputs);
 
   const CallList& list() const { return list_; }
@@ -108,8 +108,8 @@ class Executor {
   CallList list_;
   std::vector<c10::IValue> values_;
   std::vector<c10::IValue> stack_;
-  const std::vector<at::Tensor>* inputs_ = nullptr;  // of the run at hand
-  std::vector<CallList::Modes> outer_;               // the modes around those parts that are being run
+  const std::vector<at::Tensor>* inputs_ = nullptr;  // of the current run
+  std::vector<CallList::Modes> outer_;               // the modes around the parts that are running
 };
 
 }  // namespace ddp::graph

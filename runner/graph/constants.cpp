@@ -30,7 +30,7 @@ const std::string& kind_of(const json& argument) {
 
 const json& list_of(const json& value) {
   if (!value.is_array() || static_cast<std::int64_t>(value.size()) > kLongestList) {
-    throw std::runtime_error("an argument is no list");
+    throw std::runtime_error("an argument is not a list");
   }
   return value;
 }
@@ -41,7 +41,7 @@ c10::TypePtr unwrapped(c10::TypePtr type) {
 }
 
 std::int64_t whole_number(const json& value) {
-  if (!value.is_number_integer()) throw std::runtime_error("an argument is no whole number");
+  if (!value.is_number_integer()) throw std::runtime_error("an argument is not a whole number");
   return value.get<std::int64_t>();
 }
 
@@ -51,11 +51,11 @@ double real_number(const json& value) {
   if (value == json("Infinity")) return std::numeric_limits<double>::infinity();
   if (value == json("-Infinity")) return -std::numeric_limits<double>::infinity();
   if (value == json("NaN")) return std::numeric_limits<double>::quiet_NaN();
-  throw std::runtime_error("an argument is no number");
+  throw std::runtime_error("an argument is not a number");
 }
 
 bool truth(const json& value) {
-  if (!value.is_boolean()) throw std::runtime_error("an argument is no truth value");
+  if (!value.is_boolean()) throw std::runtime_error("an argument is not true or false");
   return value.get<bool>();
 }
 
@@ -89,7 +89,7 @@ at::MemoryFormat memory_format(std::int64_t code) {
   }
 }
 
-// A list of whole numbers where the operator may want floats.
+// A list of integers, converted to floats if the operator takes floats.
 IValue number_list(const c10::Type& type, const json& value) {
   const auto list = type.cast<c10::ListType>();
   if (list && unwrapped(list->getElementType())->kind() == c10::TypeKind::FloatType) {
@@ -114,7 +114,7 @@ IValue real_list(const json& value) {
   return numbers;
 }
 
-// A number stands for a list of them where the operator has a list of a fixed length.
+// A number stands for a list of equal numbers if the operator takes a list of fixed length.
 IValue repeated(const c10::Argument& wanted, const IValue& value) {
   const auto type = unwrapped(wanted.type());
   if (type->kind() != c10::TypeKind::ListType || !value.isInt()) return value;
@@ -144,14 +144,14 @@ IValue converted(const c10::Argument& wanted, const json& given, c10::Device dev
     return static_cast<std::int64_t>(at::kStrided);
   }
   throw std::runtime_error("the argument " + config::in_quotes(wanted.name()) + " is of the kind " +
-                           config::in_quotes(kind) + ", which no graph that trains needs");
+                           config::in_quotes(kind) + ", which training does not support");
 }
 
 }  // namespace
 
 IValue constant_of(const c10::Argument& wanted, const json& given, c10::Device device) {
   IValue value = repeated(wanted, converted(wanted, given, device));
-  // The GPU of the machine that exported the model decided this flag.
+  // The exporting machine's GPU decided this flag.
   if (wanted.name() == "cudnn_enabled") value = at::globalContext().userEnabledCuDNN();
   if (!value.isNone() && !value.isTensor() && !value.type()->isSubtypeOf(*unwrapped(wanted.type()))) {
     const bool is_scalar = unwrapped(wanted.type())->kind() == c10::TypeKind::NumberType && value.isScalar();

@@ -9,7 +9,7 @@
 #include <c10/core/Device.h>
 #include <nlohmann/json.hpp>
 
-// Arguments of a graph's nodes that are constants, of the schema's type Argument. All throw std::runtime_error where an
+// Constant arguments of a graph's nodes (the schema's type Argument). All functions throw std::runtime_error if an
 // argument is damaged or of another kind.
 namespace ddp::graph {
 
@@ -21,10 +21,10 @@ std::int64_t whole_number(const nlohmann::json& value);
 double real_number(const nlohmann::json& value);
 bool truth(const nlohmann::json& value);
 
-// The type of an argument without the "?" of one that may be missing.
+// The type of an argument; for an optional type "T?", T.
 c10::TypePtr unwrapped(c10::TypePtr type);
 
-// Returns a constant as an operator wants it. Devices become `device`.
+// Returns a constant in the form that the operator takes. Devices become `device`.
 c10::IValue constant_of(const c10::Argument& wanted, const nlohmann::json& given, c10::Device device);
 
 }  // namespace ddp::graph

@@ -12,12 +12,12 @@ namespace {
 
 using nlohmann::json;
 
-// An argument that says that the model trains, and its value in evaluation.
+// An argument that selects training mode, with its value in evaluation.
 struct Switch {
   std::string_view operation;
   std::string_view argument;
   bool is_share = false;                // a share of values to drop, not a flag
-  std::string_view statistics_in = {};  // the switch counts only where this argument is a tensor
+  std::string_view statistics_in = {};  // the switch applies only if this argument is a tensor
 };
 
 constexpr std::array kSwitches = {
@@ -56,12 +56,12 @@ void switch_arguments(std::string_view operation, json& inputs) {
       if (statistics == nullptr || !statistics->contains("as_tensor")) return;
     }
     json* argument = find_argument(inputs, one.argument);
-    if (argument == nullptr) return;  // its default is evaluation's
+    if (argument == nullptr) return;  // the default selects evaluation
     *argument = one.is_share ? json{{"as_float", 0.0}} : json{{"as_bool", false}};
   }
 }
 
-// Batch norm counts the batches that it has seen in training.
+// Batch norm counts the batches seen in training.
 bool counts_batches(std::string_view operation, const json& inputs, const std::set<std::string>& counters) {
   if (operation != "add_" && operation != "add") return false;
   if (inputs.empty()) return false;
@@ -69,7 +69,7 @@ bool counts_batches(std::string_view operation, const json& inputs, const std::s
   return first.contains("as_tensor") && counters.contains(config::text_member(first.at("as_tensor"), "name"));
 }
 
-// The operator of a target such as "torch.ops.aten.add_.Tensor"; "" of others.
+// The operator of a target such as "torch.ops.aten.add_.Tensor"; "" for other targets.
 std::string_view aten_operator(std::string_view target) {
   constexpr std::string_view kAtenOps = "torch.ops.aten.";
   if (!target.starts_with(kAtenOps)) return "";
@@ -92,7 +92,7 @@ void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
     if (counts_batches(operation, inputs, counters)) continue;
     switch_arguments(operation, inputs);
     for (json& input : inputs) {
-      // A part of the model that has its own gradient mode is a graph among the arguments.
+      // A part of the model with its own gradient mode is a graph among the arguments.
       const bool is_graph = input.is_object() && input.contains("arg") && input.at("arg").contains("as_graph");
       if (is_graph) switch_to_evaluation(input["arg"]["as_graph"]["graph"], counters);
     }

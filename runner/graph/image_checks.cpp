@@ -8,17 +8,17 @@
 namespace ddp::graph {
 namespace {
 
-// Kernels multiply two such numbers, and have to find no overflow.
+// Limits that keep the product of two such numbers, which kernels compute, from overflow.
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 constexpr double kMostScale = 1e6;
 
-// Sizes, steps and margins of windows over images, in numbers that kernels compute with.
+// Sizes, strides and padding of windows over images: kernels multiply these numbers.
 void check_windows(const CheckedArguments& given) {
   constexpr std::size_t kArguments = 7;
   for (std::size_t i = 0; i < kArguments; ++i) {
     if (!given.has(i)) continue;
     for (const std::int64_t number : given.numbers(i)) {
-      given.require(number > -kMostExtent && number < kMostExtent, i, "has to hold numbers of less than 2^31");
+      given.require(number > -kMostExtent && number < kMostExtent, i, "must hold numbers of less than 2^31");
     }
   }
 }
@@ -26,47 +26,47 @@ void check_windows(const CheckedArguments& given) {
 const std::vector<std::string_view> kWindowArguments = {"kernel_size", "stride",         "padding", "dilation",
                                                         "output_size", "output_padding", "pad"};
 
-// oneDNN computes addresses from steps that lead far beyond the image.
+// oneDNN computes addresses from strides, which may lead far beyond the image.
 void check_convolution(const CheckedArguments& given) {
   enum Argument : std::size_t { input, self, weight, stride, padding, dilation, output_padding };
   const std::size_t image = given.has(input) ? input : self;
   const at::Tensor& inputs = given.tensor(image);
   const at::Tensor& kernel = given.tensor(weight);
-  given.require(inputs.dim() >= 2, image, "has to have 2 dimensions or more");
-  given.require(kernel.dim() >= 3, weight, "has to have 3 dimensions or more");
-  // A list of one number holds for all dimensions.
+  given.require(inputs.dim() >= 2, image, "must have 2 dimensions or more");
+  given.require(kernel.dim() >= 3, weight, "must have 3 dimensions or more");
+  // A list of one number applies to all dimensions.
   const auto wide = [](const at::Tensor& tensor) {
     return *std::max_element(tensor.sizes().begin() + 1, tensor.sizes().end());
   };
   const std::int64_t most = std::max({wide(inputs), wide(kernel), std::int64_t{1}});
   for (const std::int64_t step : given.numbers(stride)) {
-    given.require(step <= most, stride, "has to hold steps that are not wider than the input or the weight");
+    given.require(step <= most, stride, "must hold strides of at most the size of the input or the weight");
   }
   for (const std::size_t place : {padding, dilation, output_padding}) {
-    if (!given.has(place) || given.is_text(place)) continue;  // "same" and "valid" are margins, too
+    if (!given.has(place) || given.is_text(place)) continue;  // "same" and "valid" are also allowed
     for (const std::int64_t number : given.numbers(place)) {
-      given.require(number > -kMostExtent && number < kMostExtent, place, "has to hold numbers of less than 2^31");
+      given.require(number > -kMostExtent && number < kMostExtent, place, "must hold numbers of less than 2^31");
     }
   }
 }
 
-// Margins of two sides for each dimension that gets them; before these are channels, and before them a batch or not.
+// Padding on two sides of each padded dimension; these follow the channels and an optional batch dimension.
 template <std::int64_t dimensions>
 void check_margins(const CheckedArguments& given) {
   enum Argument : std::size_t { self, padding };
   const std::int64_t given_dimensions = given.tensor(self).dim();
   given.require(given_dimensions == dimensions + 1 || given_dimensions == dimensions + 2, self,
-                "has another number of dimensions than the operator takes");
+                "has a number of dimensions that the operator does not take");
   const std::vector<std::int64_t> margins = given.numbers(padding);
   given.require(margins.size() == static_cast<std::size_t>(2 * dimensions), padding,
-                "has to hold 2 margins a dimension");
+                "must hold 2 margins per dimension");
   for (const std::int64_t margin : margins) {
-    given.require(margin > -kMostExtent && margin < kMostExtent, padding, "has to hold numbers of less than 2^31");
+    given.require(margin > -kMostExtent && margin < kMostExtent, padding, "must hold numbers of less than 2^31");
   }
 }
 
-// The scales and sizes of interpolation. With antialiasing, kernels look up the inputs of the last output where the
-// scale says, not where the sizes say.
+// The scales and sizes of interpolation. With antialiasing, kernels compute the inputs of the last output from the
+// scale, not from the sizes.
 class Interpolation {
  public:
   enum Argument : std::size_t { self, input, output_size, scales, scales_d, scales_h, scales_w, scale_factors };
@@ -80,13 +80,13 @@ class Interpolation {
     if (!given_.has(output_size)) return;
     const std::vector<std::int64_t> sizes = given_.numbers(output_size);
     for (const std::int64_t size : sizes) {
-      given_.require(size > 0 && size < kMostExtent, output_size, "has to hold sizes of 1 to 2^31");
+      given_.require(size > 0 && size < kMostExtent, output_size, "must hold sizes of 1 to 2^31");
     }
     if (!is_antialiased) return;
     const std::size_t image = given_.has(self) ? self : input;
     const at::Tensor& tensor = given_.tensor(image);
-    given_.require(tensor.dim() == 4, image, "has to have 4 dimensions");
-    given_.require(sizes.size() == 2, output_size, "has to hold 2 sizes");
+    given_.require(tensor.dim() == 4, image, "must have 4 dimensions");
+    given_.require(sizes.size() == 2, output_size, "must hold 2 sizes");
     require_fit(scales_h, tensor.size(2), sizes[0]);
     require_fit(scales_w, tensor.size(3), sizes[1]);
   }
@@ -94,14 +94,14 @@ class Interpolation {
  private:
   void require_scales(std::size_t place) const {
     for (const double scale : given_.reals(place)) {
-      given_.require(scale >= 1 / kMostScale && scale <= kMostScale, place, "has to be a scale of 1e-6 to 1e6");
+      given_.require(scale >= 1 / kMostScale && scale <= kMostScale, place, "must be a scale of 1e-6 to 1e6");
     }
   }
 
   void require_fit(std::size_t place, std::int64_t in, std::int64_t out) const {
     if (!given_.has(place)) return;
     const double difference = static_cast<double>(in) * given_.reals(place).front() - static_cast<double>(out);
-    given_.require(std::fabs(difference) <= 1, place, "has to be the size of the output over that of the input");
+    given_.require(std::fabs(difference) <= 1, place, "must be output size / input size");
   }
 
   const CheckedArguments& given_;

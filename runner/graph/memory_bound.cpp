@@ -14,7 +14,7 @@
 namespace ddp::graph {
 namespace {
 
-// What RLIMIT_DATA counts, as the process has it now.
+// The bytes that RLIMIT_DATA counts, as the process has them now.
 rlim_t data_bytes() {
   std::ifstream in("/proc/self/status");
   for (std::string line; std::getline(in, line);) {

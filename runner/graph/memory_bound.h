@@ -4,11 +4,10 @@
 
 namespace ddp::graph {
 
-// Bounds the memory that this process can ask for from now on by what the machine, or its control group, has left: a
-// graph that makes tensors larger than that gets an error from the call that makes them (c10::Error), and the kernel
-// has no need to kill a process. Memory counts from when it is asked for, not from when it is written to. Returns the
-// number of bytes. A bound that is lower already stays. Not for processes that use a GPU: drivers reserve more than
-// they take.
+// Limits the memory of this process to what the machine, or its control group, has left. A graph that makes larger
+// tensors gets an error from the call that allocates them (c10::Error), and the kernel need not kill a process. The
+// limit counts allocated memory, written to or not. Returns the number of bytes. A lower existing limit stays. Not for
+// processes that use a GPU: drivers reserve more memory than they use.
 std::int64_t bound_memory();
 
 }  // namespace ddp::graph

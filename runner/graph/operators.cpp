@@ -7,11 +7,11 @@
 namespace ddp::graph {
 namespace {
 
-// By what they do. The operator "name_", which works in place, is allowed where "name" is. Not listed are operators
-// whose kernels trust shapes and indices that they are given, where a model does without: native_batch_norm (batch_norm
-// checks), the kernels behind scaled_dot_product_attention, ctc_loss.
+// The allowed operators by topic. The in-place operator "name_" is allowed if "name" is. The list omits operators whose
+// kernels trust shapes and indices and that models do not need: native_batch_norm (batch_norm checks), the kernels
+// behind scaled_dot_product_attention, ctc_loss.
 constexpr const char* kAllowed =
-    // Numbers, one by one.
+    // Element-wise.
     " abs absolute acos acosh add addcdiv addcmul angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh"
     " atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil clamp"
     " clamp_max clamp_min clip copysign cos cosh deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 fix"
@@ -30,12 +30,12 @@ constexpr const char* kAllowed =
     " celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_sigmoid log_softmax _log_softmax mish"
     " prelu _prelu_kernel relu relu6 rrelu selu silu softmax _softmax _safe_softmax softplus softshrink"
     " special_log_softmax special_softmax threshold"
-    // Sums, extremes and orders.
+    // Reductions and sorting.
     " all allclose amax amin aminmax any argmax argmin argsort bincount count_nonzero cummax cummin cumprod cumsum dist"
     " equal histc kthvalue logcumsumexp logsumexp max mean median min mode msort nanmean nanmedian nanquantile nansum"
     " norm nuclear_norm frobenius_norm prod quantile renorm sort special_logsumexp std std_mean sum sum_to_size topk"
     " trace unique_consecutive unique_dim _unique2 var var_mean"
-    // Products of matrices, and linear algebra.
+    // Matrix products and linear algebra.
     " addbmm addmm addmv addr baddbmm bilinear _trilinear bmm cdist _cdist_forward _euclidean_dist chain_matmul "
     "cholesky"
     " cholesky_inverse cholesky_solve corrcoef cosine_similarity cov cross det dot einsum ger inner inverse kron"
@@ -78,11 +78,11 @@ constexpr const char* kAllowed =
     "slice_scatter"
     " split split_with_sizes squeeze stack swapaxes swapdims t tensor_split tile transpose tril triu unbind unflatten"
     " unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze _unsafe_view view view_as vsplit vstack"
-    // Elements that other tensors choose.
+    // Indexing by other tensors.
     " bucketize diff gather index index_add index_copy index_fill index_put index_reduce index_select masked_fill"
     " masked_scatter masked_select nonzero nonzero_numpy nonzero_static scatter scatter_add scatter_reduce searchsorted"
     " take take_along_dim argwhere"
-    // New tensors, and their types.
+    // New tensors and type conversions.
     " _to_copy arange copy empty empty_like eye fill full full_like lift_fresh lift_fresh_copy linspace logspace "
     "new_empty"
     " new_full new_ones new_zeros ones ones_like scalar_tensor to type_as zero zeros zeros_like bartlett_window"
@@ -94,7 +94,7 @@ constexpr const char* kAllowed =
     // Random numbers.
     " bernoulli cauchy exponential geometric log_normal multinomial normal poisson rand rand_like randint randint_like"
     " randn randn_like random randperm uniform"
-    // Checks that Python's model makes.
+    // Assertions of the Python model.
     " _assert_async _assert_scalar _assert_tensor_metadata sym_constrain_range sym_constrain_range_for_size is_nonzero"
     // Properties of tensors, as numbers.
     " sym_numel sym_size sym_storage_offset sym_stride ";

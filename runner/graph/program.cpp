@@ -19,17 +19,17 @@ using config::member;
 using config::text_member;
 using nlohmann::json;
 
-constexpr std::int64_t kSchema = 8;  // the major version of the format that this reader knows
+constexpr std::int64_t kSchema = 8;  // the supported major version of the format
 constexpr const char* kLogits = "logits";
-// Modules in modules, of a weight's name: each takes a part of the stack, and a copy of all names around it.
+// The limit of nested modules in a weight's name: each one takes stack, and a copy of all names around it.
 constexpr std::ptrdiff_t kMostParts = 100;
 
-// "Symbol('s77', positive=True, integer=True)" is the symbol s77; other expressions are none.
+// Returns "s77" for "Symbol('s77', positive=True, integer=True)"; "" for other expressions.
 std::string symbol_in(const std::string& expression) {
   constexpr std::string_view kBegin = "Symbol('";
   if (!expression.starts_with(kBegin)) return "";
   const std::size_t end = expression.find('\'', kBegin.size());
-  // Facts about the symbol follow its name, up to the closing bracket.
+  // Facts about the symbol follow its name, up to the closing parenthesis.
   if (end == std::string::npos || expression.find(')', end) + 1 != expression.size()) return "";
   return expression.substr(kBegin.size(), end - kBegin.size());
 }
@@ -44,7 +44,7 @@ class ProgramReader {
   Program read() {
     const json& version = member(model_, "schema_version");
     if (config::count_member(version, "major") != kSchema) {
-      throw std::runtime_error("it was written by another version of PyTorch: its format is " + version.dump());
+      throw std::runtime_error("it was written by an unsupported version of PyTorch, with format " + version.dump());
     }
     const json& module = member(model_, "graph_module");
     tensors_ = &member(member(module, "graph"), "tensor_values");
@@ -77,7 +77,7 @@ class ProgramReader {
       add_user_input(member(of, "arg"));
     } else if (kind != "constant_input") {
       throw std::runtime_error("it has an input of the kind " + config::in_quotes(kind) +
-                               ", which no archive can hold");
+                               ", which archives do not support");
     }
   }
 
@@ -94,8 +94,8 @@ class ProgramReader {
   void add_user_input(const json& argument) {
     if (!argument.contains("as_tensor")) {
       throw std::runtime_error(
-          "forward takes an argument that is no tensor; export a module whose forward takes tensors "
-          "alone");
+          "forward takes an argument that is not a tensor; export a module whose forward takes only "
+          "tensors");
     }
     Program::Input input{.value = text_member(member(argument, "as_tensor"), "name")};
     const json& meta = member(*tensors_, input.value);
@@ -120,7 +120,7 @@ class ProgramReader {
     return extent;
   }
 
-  // The description of forward as Python called it. It is missing from archives of older versions.
+  // The description of forward's call in Python. Archives of older versions lack it.
   static json call_of(const json& module, const char* key) {
     const auto calls = module.find("module_call_graph");
     if (calls == module.end() || !calls->is_array() || calls->empty()) return nullptr;
@@ -140,10 +140,10 @@ class ProgramReader {
 
   static std::string output_of(const json& module) {
     const json& specs = list(member(member(module, "signature"), "output_specs"));
-    std::vector<std::string> values;  // "": no tensor
+    std::vector<std::string> values;  // "": not a tensor
     for (const json& spec : specs) {
       if (!spec.contains("user_output")) {
-        throw std::runtime_error("its graph is not the one that torch.export.export returns");
+        throw std::runtime_error("its graph is not a graph that torch.export.export returns");
       }
       const json& argument = member(spec.at("user_output"), "arg");
       values.push_back(argument.contains("as_tensor") ? text_member(argument.at("as_tensor"), "name") : "");
@@ -153,8 +153,8 @@ class ProgramReader {
     return values[place];
   }
 
-  // The place of the output that the loss takes among the leaves of what forward returns: "logits" of a dict, else the
-  // first one.
+  // The index, among the leaves of forward's result, of the output that the loss takes: "logits" of a dict, otherwise
+  // the first output.
   static std::size_t place_of_logits(const json& module, std::size_t outputs) {
     const json text = call_of(module, "out_spec");
     if (!text.is_string()) return 0;

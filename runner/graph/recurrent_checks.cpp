@@ -9,7 +9,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Layers of one call. Each has parameters of its own, so that real models stay far below.
+// The limit of layers in one call. Each layer has its own parameters, so real models have far fewer.
 constexpr std::int64_t kMostLayers = 1 << 16;
 
 std::string text_of(const Shape& shape) { return c10::str(at::IntArrayRef(shape)); }
@@ -34,7 +34,7 @@ class RecurrentLayers {
   void require() {
     is_packed_ = given_.has(data);
     layers_ = given_.number(num_layers);
-    given_.require(layers_ >= 1 && layers_ <= kMostLayers, num_layers, "has to be 1 or more");
+    given_.require(layers_ >= 1 && layers_ <= kMostLayers, num_layers, "must be 1 or more");
     directions_ = given_.flag(bidirectional) ? 2 : 1;
     is_packed_ ? require_packed() : require_padded();
     require_states();
@@ -44,52 +44,51 @@ class RecurrentLayers {
  private:
   void require_padded() {
     const at::Tensor& tensor = given_.tensor(input);
-    given_.require(tensor.dim() == 3, input, "has to have 3 dimensions");
+    given_.require(tensor.dim() == 3, input, "must have 3 dimensions");
     const bool begins_with_batch = given_.flag(batch_first);
     batch_ = tensor.size(begins_with_batch ? 0 : 1);
-    given_.require(tensor.size(begins_with_batch ? 1 : 0) > 0, input, "has to have a step or more");
+    given_.require(tensor.size(begins_with_batch ? 1 : 0) > 0, input, "must have at least one step");
     features_ = tensor.size(2);
   }
 
-  // Rows of all steps, one step after the other: as many rows for each as sequences are that long.
+  // Packed sequences: the rows of all steps, step by step; each step has one row for each sequence that is long enough.
   void require_packed() {
     const at::Tensor& rows = given_.tensor(data);
-    given_.require(rows.dim() == 2, data, "has to have 2 dimensions");
+    given_.require(rows.dim() == 2, data, "must have 2 dimensions");
     features_ = rows.size(1);
     const at::Tensor& sizes = given_.tensor(batch_sizes);
     given_.require(sizes.dim() == 1 && sizes.scalar_type() == at::kLong && sizes.numel() > 0 &&
                        sizes.device().is_cpu() && sizes.is_contiguous(),
-                   batch_sizes, "has to be a list of whole numbers on the CPU");
+                   batch_sizes, "must be a list of whole numbers on the CPU");
     const auto* begin = sizes.const_data_ptr<std::int64_t>();
     std::int64_t sum = 0;
     for (std::int64_t step = 0; step < sizes.numel(); ++step) {
-      given_.require(begin[step] > 0 && begin[step] <= rows.size(0), batch_sizes,
-                     "has to hold positive numbers of rows");
+      given_.require(begin[step] > 0 && begin[step] <= rows.size(0), batch_sizes, "must hold positive numbers of rows");
       given_.require(step == 0 || begin[step] <= begin[step - 1], batch_sizes, "must not grow");
       sum += begin[step];
-      given_.require(sum <= rows.size(0), batch_sizes, "has to add up to the rows of `data`");
+      given_.require(sum <= rows.size(0), batch_sizes, "must add up to the rows of `data`");
     }
-    given_.require(sum == rows.size(0), batch_sizes, "has to add up to the rows of `data`");
+    given_.require(sum == rows.size(0), batch_sizes, "must add up to the rows of `data`");
     batch_ = begin[0];
   }
 
-  // The first states, [layers * directions, batch, features]: one tensor, or two for LSTM.
+  // The initial states, [layers * directions, batch, features]: one tensor, or two for LSTM.
   void require_states() {
     const std::vector<at::Tensor> states = given_.tensors(hx);
-    given_.require(states.size() == (gates_ == 4 ? 2 : 1), hx, "has to hold the first states, 1 tensor or 2 for LSTM");
+    given_.require(states.size() == (gates_ == 4 ? 2 : 1), hx, "must hold the initial states: 1 tensor, or 2 for LSTM");
     for (const at::Tensor& state : states) {
       if (state.dim() != 3 || state.size(0) != layers_ * directions_ || state.size(1) != batch_) {
-        given_.refuse(hx, "has to be of shape " + text_of({layers_ * directions_, batch_}) + " and its features, not " +
+        given_.refuse(hx, "must be of shape " + text_of({layers_ * directions_, batch_}) + " and its features, not " +
                               c10::str(state.sizes()));
       }
     }
     outputs_ = states.front().size(2);
     cells_ = states.back().size(2);
-    given_.require(outputs_ > 0 && cells_ > 0, hx, "has to have a feature or more");
+    given_.require(outputs_ > 0 && cells_ > 0, hx, "must have at least one feature");
   }
 
-  // All parameters of a layer and direction, one after the other: [weights of inputs, weights of outputs, two biases,
-  // and weights of LSTM's projection where it has one].
+  // All parameters of a layer and direction, in this order: [weights of inputs, weights of outputs, two biases, and the
+  // weights of LSTM's projection if it has one].
   void require_parameters() {
     std::vector<Shape> wanted;
     const std::vector<at::Tensor> given = given_.tensors(params);
@@ -97,14 +96,14 @@ class RecurrentLayers {
     const bool has_projection = outputs_ != cells_;
     const auto each = static_cast<std::int64_t>(2 + (has_bias ? 2 : 0) + (has_projection ? 1 : 0));
     if (static_cast<std::int64_t>(given.size()) != layers_ * directions_ * each) {
-      given_.refuse(params, "has to hold " + std::to_string(layers_ * directions_ * each) + " tensors, not " +
+      given_.refuse(params, "must hold " + std::to_string(layers_ * directions_ * each) + " tensors, not " +
                                 std::to_string(given.size()));
     }
     std::size_t at = 0;
     const auto require_shape = [&](const Shape& shape) {
       const at::Tensor& tensor = given[at];
       if (tensor.sizes() != at::IntArrayRef(shape)) {
-        given_.refuse(params, "has to be of shape " + text_of(shape) + " at " + std::to_string(at) + ", not " +
+        given_.refuse(params, "must be of shape " + text_of(shape) + " at " + std::to_string(at) + ", not " +
                                   c10::str(tensor.sizes()));
       }
       ++at;
@@ -127,7 +126,7 @@ class RecurrentLayers {
   std::int64_t batch_ = 0;
   std::int64_t features_ = 0;  // of the inputs
   std::int64_t outputs_ = 0;   // features of the outputs
-  std::int64_t cells_ = 0;     // features of LSTM's cells, elsewhere those of the outputs
+  std::int64_t cells_ = 0;     // features of LSTM's cells; otherwise of the outputs
 };
 
 const std::vector<std::string_view> kLayerArguments = {

@@ -30,29 +30,29 @@ constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 // The operator of a target such as "torch.ops.aten.add_.Tensor".
 struct OperatorName {
   std::string name;
-  std::string overload;  // "" of the default one
+  std::string overload;  // "" for the default one
 };
 
 OperatorName operator_name(std::string_view target) {
   target.remove_prefix(kAten.size());
   const std::size_t dot = target.rfind('.');
-  if (dot == std::string_view::npos) throw std::runtime_error("it is damaged: its operator has no overload");
+  if (dot == std::string_view::npos) throw std::runtime_error("it is damaged: its operator lacks an overload");
   const std::string_view overload = target.substr(dot + 1);
   return {.name = std::string(target.substr(0, dot)), .overload = std::string(overload == "default" ? "" : overload)};
 }
 
-// An error that may tell what to do.
+// An error with an optional remedy.
 struct Refusal : std::runtime_error {
   Refusal(const std::string& what, std::string what_to_do) : std::runtime_error(what), remedy(std::move(what_to_do)) {}
   std::string remedy;
 };
 
-// The slots of a model's tensors and of views of them. Evaluation must not write into these.
+// The slots of a model's tensors and of views of them. Evaluation must not write to these.
 class KeptTensors {
  public:
   void add(CallList::Slot slot, const std::string& name) { names_.emplace(slot, name); }
 
-  // Takes note of the views that a call returns. Throws Refusal where it writes into a tensor of the model.
+  // Records the views that a call returns. Throws Refusal if the call writes to a tensor of the model.
   void follow(const c10::FunctionSchema& schema, const CallList::Call& call) {
     for (const CallList::Late& late : call.late) {
       const c10::AliasInfo* alias = schema.arguments()[static_cast<std::size_t>(late.place)].alias_info();
@@ -69,7 +69,7 @@ class KeptTensors {
 
  private:
   [[noreturn]] static void refuse(const std::string& name) {
-    throw Refusal("changes the tensor " + config::in_quotes(name) + " of the model in evaluation, too",
+    throw Refusal("changes the tensor " + config::in_quotes(name) + " of the model even in evaluation",
                   "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
   }
 
@@ -146,8 +146,8 @@ class Resolver {
     } else if (target == "torch.ops.higher_order.wrap_with_autocast") {
       add_region(node, autocast_region(node), /*graph_at=*/4);
     } else if (target.starts_with(kHigherOrder)) {
-      throw Refusal("calls " + config::in_quotes(target) + ": control flow that depends on data is not trained",
-                    "write the model without torch.cond, torch.while_loop and their like");
+      throw Refusal("calls " + config::in_quotes(target) + ": data-dependent control flow is not supported",
+                    "write the model without torch.cond, torch.while_loop or similar functions");
     } else if (target.starts_with(kOps)) {
       throw Refusal("calls the custom operator " + config::in_quotes(target), "use operators of PyTorch itself");
     } else {
@@ -157,12 +157,11 @@ class Resolver {
 
   void add_operation(const json& node, const OperatorName& name) {
     if (!is_allowed(name.name) || name.overload.find("out") != std::string::npos) {
-      throw Refusal("calls aten." + config::printable(name.name) +
-                        ", which is not on the list of operators that a model may call",
+      throw Refusal("calls aten." + config::printable(name.name) + ", which is not an allowed operator",
                     "replace it in the model");
     }
     if (use_.evaluates && draws(name.name)) {
-      throw Refusal("draws random numbers with aten." + name.name + " in evaluation, too",
+      throw Refusal("draws random numbers with aten." + name.name + " even in evaluation",
                     "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
     }
     const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name.name, name.overload});
@@ -185,7 +184,7 @@ class Resolver {
     CallList::Call call{.kind = Kind::arithmetic, .arithmetic = function, .source = source_line(node)};
     values_.set_numbers(member(node, "inputs"), call);
     call.results = values_.add_results(member(node, "outputs"));
-    if (call.results.size() != 1 || call.results.front().is_list) throw std::runtime_error("has not one result");
+    if (call.results.size() != 1 || call.results.front().is_list) throw std::runtime_error("must have one result");
     add_call(std::move(call));
   }
 
@@ -214,7 +213,7 @@ class Resolver {
             .device = use_.device.type()};
   }
 
-  // Puts the nodes of a graph that is an argument in the place of its call.
+  // Inserts the nodes of a graph that is an argument in place of its call.
   void add_region(const json& node, const CallList::Modes& modes, std::size_t graph_at) {
     const json& graph = member(argument_of(node, graph_at, "as_graph"), "graph");
     const bool outer_no_grad = std::exchange(no_grad_, !modes.grad);
@@ -228,7 +227,7 @@ class Resolver {
 
   void add_call(CallList::Call call) { list_.calls.push_back(std::move(call)); }
 
-  // Frees what a run makes as soon as nothing reads it any more, as Python does.
+  // Frees a value after its last use, as Python does.
   void free_after_last_use() {
     std::vector<CallList::Call*> last(list_.values.size(), nullptr);
     for (CallList::Call& call : list_.calls) {

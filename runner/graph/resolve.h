@@ -12,23 +12,23 @@
 
 namespace ddp::graph {
 
-// How a graph is to be run.
+// The use of a graph.
 struct Use {
-  // Dropout does nothing and batch norm takes its running statistics, as after model.eval(). A graph of model.train()
-  // has the other mode baked in, but for the operators that take it as an argument.
+  // Evaluation: dropout does nothing and batch norm uses its running statistics, as after model.eval(). A graph of
+  // model.train() has training mode built in, except for operators that take it as an argument.
   bool evaluates = false;
-  bool is_switched = true;         // to evaluate, the graph is one of model.train(), not of model.eval()
-  c10::Device device = c10::kCPU;  // of all tensors, in place of the device on which the model was exported
+  bool is_switched = true;         // for evaluation: the graph comes from model.train(), not from model.eval()
+  c10::Device device = c10::kCPU;  // of all tensors; it replaces the device of the export
 };
 
-// Resolves each call of a program's graph: its operator is looked up, its arguments are converted. `tensors` holds the
-// tensors of the model by their names in Python. Throws ddp::Error (usage), with the line of the user's Python, for
-// operators that are not allowed, for control flow and custom operators, and where an argument does not fit; and where
-// the graph is to evaluate and draws random numbers that no argument switches off, or, if it is switched, writes into a
-// buffer or a weight.
+// Resolves each call of a program's graph: looks up its operator and converts its arguments. `tensors` holds the
+// model's tensors by their names in Python. Throws ddp::Error (usage), with the line of the user's Python code, for
+// operators that are not allowed, for control flow and custom operators, and for arguments that do not fit. For
+// evaluation, also throws if the graph draws random numbers that no argument switches off, or if a switched graph
+// writes to a buffer or a weight.
 CallList resolve(const Program& program, const Use& use, const std::map<std::string, at::Tensor>& tensors);
 
-// Returns a program's graph as `resolve` runs it to evaluate. Throws std::runtime_error where it is damaged.
+// Returns a program's graph in the form that `resolve` uses for evaluation. Throws std::runtime_error if it is damaged.
 nlohmann::json graph_of_evaluation(const Program& program);
 
 }  // namespace ddp::graph

@@ -6,8 +6,8 @@
 
 namespace ddp::graph {
 
-// The type of numbers that an archive names by this code (torch/_export/serde/schema.py, ScalarType). Throws
-// std::runtime_error for a code that ddp-exp does not train with.
+// The scalar type with this code in an archive (torch/_export/serde/schema.py, ScalarType). Throws std::runtime_error
+// for a type that ddp-exp does not train with.
 c10::ScalarType scalar_type(std::int64_t code);
 
 }  // namespace ddp::graph

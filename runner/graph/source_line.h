@@ -6,8 +6,9 @@
 
 namespace ddp::graph {
 
-// Returns the line of the user's Python that made a node: "model.py, line 12: x = self.fc(x)". Frames of the package
-// torch, and of code that it makes, are left out while there are others. Empty: the graph does not keep it.
+// Returns the line of the user's Python code that made a node: "model.py, line 12: x = self.fc(x)". Skips frames of the
+// package torch and of code that torch generates, unless all frames are such. Empty if the graph does not record the
+// line.
 std::string source_line(const nlohmann::json& node);
 
 }  // namespace ddp::graph

@@ -19,18 +19,19 @@ namespace {
 
 constexpr const char* kGraphMember = "models/model.json";
 
-// Throws ddp::Error (usage) where the archive has not the weights of the run: somebody has written it anew.
+// Replaces weights of an archive. Throws ddp::Error (usage) if the archive lacks a weight of the run because it was
+// rewritten.
 class TrainedWeights {
  public:
   TrainedWeights(const std::filesystem::path& file, Weights& weights) : file_(file), weights_(weights) {}
 
-  // Puts a weight in the place of the archive's own.
+  // Replaces a weight of the archive.
   void set(const std::string& name, const at::Tensor& trained) const {
     const auto found = weights_.tensors.find(name);
-    if (found == weights_.tensors.end()) refuse(name, "which it lacks");
+    if (found == weights_.tensors.end()) refuse(name, "but the archive lacks it");
     at::Tensor& own = found->second;
     if (own.sizes() != trained.sizes() || own.scalar_type() != trained.scalar_type()) {
-      refuse(name, "which is of another shape or type there");
+      refuse(name, "but its shape or type differs in the archive");
     }
     const at::NoGradGuard no_grad;
     own.copy_(trained);
@@ -38,16 +39,15 @@ class TrainedWeights {
 
  private:
   [[noreturn]] void refuse(const std::string& name, const std::string& how) const {
-    throw usage_error(
-        "is not the archive that was trained: the run has the weight " + config::in_quotes(name) + ", " + how,
-        file_.string(), "put the archive back with which the run began");
+    throw usage_error("is not the archive of this run: the run has the weight " + config::in_quotes(name) + ", " + how,
+                      file_.string(), "restore the archive that the run began with");
   }
 
   const std::filesystem::path& file_;
   Weights& weights_;
 };
 
-// A graph that still draws random numbers is refused, with the line of the user's Python.
+// Refuses a graph that still draws random numbers, with the line of the user's Python code.
 std::string evaluating_graph(const Archive& archive, const Program& program, const Weights& weights) {
   resolve(program, {.evaluates = true}, weights.tensors);
   nlohmann::json model = archive.json(kGraphMember);

@@ -8,13 +8,13 @@
 
 namespace ddp::graph {
 
-// Takes the next bytes of a file that is being written. It does not throw.
+// Receives the next bytes of a file that is being written. Must not throw.
 using TakeBytes = std::function<void(std::string_view)>;
 
-// Writes the archive of a model once more, with `weights` in place of those that it has; each tied weight is written
-// once. Its other members stay byte for byte, but with `evaluates` the graph, which becomes the one that evaluation
-// runs. torch.export.load reads the result. Throws ddp::Error (usage) where the archive cannot be read or holds other
-// weights than these, and, with `evaluates`, where its graph cannot be switched to evaluation.
+// Writes a model's archive again with `weights` in place of its own; each tied weight is written once. The other
+// members stay byte for byte the same, except that with `evaluates` the graph becomes the one for evaluation.
+// torch.export.load reads the result. Throws ddp::Error (usage) if the archive cannot be read or holds other weights,
+// and, with `evaluates`, if its graph cannot be switched to evaluation.
 void write_trained_archive(const std::filesystem::path& archive, const NamedTensors& weights, bool evaluates,
                            const TakeBytes& take);
 

@@ -19,16 +19,16 @@ namespace {
 constexpr std::int64_t kStrided = 7;  // of the schema's Layout
 constexpr std::size_t kMostExtents = 64;
 
-// The lists of sizes and strides of a stored tensor hold no symbols.
+// The sizes and strides of a stored tensor contain no symbols.
 std::vector<std::int64_t> fixed_numbers(const nlohmann::json& list) {
-  if (!list.is_array() || list.size() > kMostExtents) throw std::runtime_error("its shape is none");
+  if (!list.is_array() || list.size() > kMostExtents) throw std::runtime_error("its shape is invalid");
   std::vector<std::int64_t> numbers;
   for (const auto& one : list) numbers.push_back(config::count_member(one, "as_int"));
   return numbers;
 }
 
-// Bytes from the storage's beginning to the end of the last element. Elements that share memory are refused: a file of
-// some bytes could claim any number of them.
+// The bytes from the beginning of the storage to the end of the last element. Refuses elements that share memory: a
+// file of a few bytes could claim any number of them.
 std::uint64_t extent_in_bytes(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
                               std::int64_t offset, std::size_t element) {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
@@ -43,7 +43,7 @@ std::uint64_t extent_in_bytes(const std::vector<std::int64_t>& sizes, const std:
   return static_cast<std::uint64_t>(last + 1) * element;
 }
 
-// Reads the tensors that one table of the archive names.
+// Reads the tensors of one table of the archive.
 class WeightReader {
  public:
   WeightReader(const Archive& archive, std::string folder, Weights& weights)
@@ -67,7 +67,7 @@ class WeightReader {
 
   at::Tensor tensor_of(const nlohmann::json& entry) {
     if (entry.contains("use_pickle") && entry.at("use_pickle") != nlohmann::json(false)) {
-      throw std::runtime_error("it is pickled, and pickles are never read");
+      throw std::runtime_error("it is pickled, and pickles are not read");
     }
     const auto& meta = config::member(entry, "tensor_meta");
     if (config::count_member(meta, "layout") != kStrided) throw std::runtime_error("it is not dense");
@@ -84,7 +84,7 @@ class WeightReader {
 
   at::Tensor read_tensor(const Place& place) {
     const auto& [member, code, sizes, strides, offset] = place;
-    if (sizes.size() != strides.size()) throw std::runtime_error("it has not one stride for each size");
+    if (sizes.size() != strides.size()) throw std::runtime_error("its numbers of strides and sizes differ");
     const c10::ScalarType type = scalar_type(code);
     const c10::Storage& storage = storage_of(member);
     if (extent_in_bytes(sizes, strides, offset, c10::elementSize(type)) > storage.nbytes()) {
@@ -93,7 +93,7 @@ class WeightReader {
     return at::empty({0}, type).set_(storage, offset, sizes, strides);
   }
 
-  // Each member is copied once, however many tensors lie in it.
+  // Each member is copied once, however many tensors it holds.
   const c10::Storage& storage_of(const std::string& member) {
     at::Tensor& copy = weights_.members[folder_ + member];
     if (!copy.defined()) {
@@ -135,7 +135,7 @@ c10::ScalarType scalar_type(std::int64_t code) {
     case 13:
       return c10::kBFloat16;
     default:
-      throw std::runtime_error("numbers of type " + std::to_string(code) + " are not trained with");
+      throw std::runtime_error("numbers of type " + std::to_string(code) + " are not supported");
   }
 }
 

@@ -11,14 +11,13 @@ namespace ddp::graph {
 
 // The tensors of an archive, on the CPU.
 struct Weights {
-  // Parameters, buffers and constants by their names in Python. Names of one tied weight have one tensor.
+  // Parameters, buffers and constants by their names in Python. Names of one tied weight share one tensor.
   std::map<std::string, at::Tensor> tensors = {};
-  // The bytes in which these tensors lie, by the member that they were read from.
+  // The bytes of these tensors, by the member that they were read from.
   std::map<std::string, at::Tensor> members = {};
 };
 
-// Throws std::runtime_error where a tensor is pickled, does not lie within its member, or is of a kind that does not
-// train.
+// Throws std::runtime_error if a tensor is pickled, exceeds its member, or has a type that ddp-exp does not train with.
 Weights read_weights(const Archive& archive);
 
 }  // namespace ddp::graph

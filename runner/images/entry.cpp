@@ -14,7 +14,7 @@
 namespace ddp::images {
 namespace {
 
-// Says what the standard library may throw for a damaged file as an error of the file.
+// Reports exceptions of the standard library, which a damaged file may cause, as errors of the file.
 template <class Call>
 auto as_errors(const std::string& name, const Call& call) {
   try {
@@ -22,7 +22,7 @@ auto as_errors(const std::string& name, const Call& call) {
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw usage_error("takes more memory than there is", name);
+    throw usage_error("needs more memory than is available", name);
   } catch (const std::exception& error) {
     throw damaged(name, error.what());
   }
@@ -51,7 +51,7 @@ std::unique_ptr<format::ImageFile> open(std::span<const std::byte> bytes, const 
   if (is_png(bytes)) return open_png(bytes, name);
   if (is_webp(bytes)) return open_webp(bytes, name);
   if (bytes.empty()) throw usage_error("is empty", name);
-  throw usage_error("is no JPEG, PNG or WebP image", name);
+  throw usage_error("is not a JPEG, PNG or WebP image", name);
 }
 
 }  // namespace

@@ -6,19 +6,19 @@
 
 namespace ddp::images {
 
-// Calls C libraries whose error handlers must not return: libjpeg and libpng. Their handler calls `leave`, and the call
-// that is under way ends.
+// Calls C libraries whose error handlers must not return: libjpeg and libpng. Their handler calls `leave`, which ends
+// the current call (longjmp).
 class Guard {
  public:
-  // Returns false where `call` was left. What is on the stack then vanishes without destructors, so neither `call` nor
-  // what it calls may keep an object there that has one.
+  // Returns false if `leave` ended `call`. The stack is then unwound without destructors: neither `call` nor its
+  // callees may hold an object with a destructor.
   template <class Call>
   bool completes(const Call& call) {
     if (setjmp(back_) != 0) return false;
     call();
     return true;
   }
-  // Ends the call that is under way. `message`: kept, as far as it fits.
+  // Ends the current call. Keeps `message`, cut to the size of its buffer.
   [[noreturn]] void leave(const char* message) {
     std::snprintf(message_.data(), message_.size(), "%s", message);
     std::longjmp(back_, 1);

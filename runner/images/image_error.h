@@ -6,19 +6,19 @@
 #include "base/error.h"
 #include "format/image.h"
 
-// The errors of images, all of them ddp::Error (usage) that names the file.
+// Errors of images. All of them are ddp::Error (usage) and name the file.
 namespace ddp::images {
 
-// Data that cannot be decoded. `why`: in a library's words.
+// Data that cannot be decoded. `why` is the library's message.
 Error damaged(const std::string& name, const std::string& why);
 
-// Data that end before the image does.
+// Data that end before the image is complete.
 Error truncated(const std::string& name);
 
-// An image of a kind that is not read: "a CMYK image".
+// An image of an unsupported kind, such as "a CMYK image".
 Error unsupported(const std::string& name, const std::string& kind, const std::string& remedy);
 
-// Throws where an image of this size is refused whatever is in it: empty, or larger than Pillow takes.
+// Throws if an image of this size is refused without a look at its data: it is empty, or larger than Pillow allows.
 void check_size(const std::string& name, const format::ImageSize& size);
 
 }  // namespace ddp::images

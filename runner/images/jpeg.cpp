@@ -11,11 +11,11 @@ namespace ddp::images {
 namespace {
 
 constexpr std::int64_t kChannelsOfJpeg = 3;
-constexpr std::int64_t kRowsAtOnce = 16;  // as many as libjpeg mostly transforms together
+constexpr std::int64_t kRowsAtOnce = 16;  // libjpeg usually transforms as many rows at once
 constexpr std::byte kMarker{0xff};
 constexpr std::byte kEndOfImage{0xd9};
 
-// Coded pixels hold no such pair of bytes, so the search ends at once in a whole file.
+// Coded pixels never contain this pair of bytes. The search starts at the end: in a complete file it ends at once.
 bool has_end_marker(std::span<const std::byte> coded) {
   while (coded.size() >= 2) {
     if (coded[coded.size() - 2] == kMarker && coded.back() == kEndOfImage) return true;
@@ -31,8 +31,8 @@ void refuse_kinds(const jpeg_decompress_struct& state, const std::string& name) 
   }
 }
 
-// Of a progressive file whose last scans are missing, libjpeg guesses coefficients from the blocks around: then blocks
-// at the edge of a part would differ.
+// If the last scans of a progressive file are missing, libjpeg guesses coefficients from neighbouring blocks: blocks at
+// the edge of a part would differ.
 bool guesses_from_neighbours(const jpeg_decompress_struct& state) {
   if (!state.progressive_mode || state.coef_bits == nullptr) return false;
   for (int component = 0; component < state.num_components; ++component) {
@@ -42,14 +42,14 @@ bool guesses_from_neighbours(const jpeg_decompress_struct& state) {
   return false;
 }
 
-// Columns of an image, with what lies left of those that are wanted.
+// The columns of an image to decode: the first one and their number.
 struct Columns {
   JDIMENSION left = 0;
   JDIMENSION width = 0;
 };
 
-// libjpeg decodes whole blocks, and takes the first and last column that it decodes for edges of the image, where
-// colours are upsampled differently: two samples of the coarsest channel more on either side keep them out.
+// libjpeg decodes whole blocks and upsamples colours differently in the first and last decoded columns, as at the edges
+// of an image. Two more samples of the coarsest channel on either side keep these columns out of the part.
 Columns choose_columns(JpegDecompression& jpeg, const format::Rectangle& part) {
   const jpeg_decompress_struct& state = jpeg.state();
   const std::int64_t width = state.output_width;

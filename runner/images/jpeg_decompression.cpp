@@ -5,11 +5,11 @@
 namespace ddp::images {
 namespace {
 
-// libjpeg-turbo's own limit for data that are not trusted (its TJFLAG_LIMITSCANS): real files have about ten, and each
-// costs a pass over the whole image, however few bytes it has.
+// libjpeg-turbo's own limit for untrusted data (TJFLAG_LIMITSCANS). Real files have about ten scans; each scan costs a
+// pass over the whole image, however few bytes it has.
 constexpr int kMostScans = 500;
 
-// A progressive image's coefficients take 6 bytes a pixel; rows that libjpeg works on, less than the rest.
+// The coefficients of a progressive image take 6 bytes per pixel; libjpeg's row buffers take less than the rest.
 constexpr long kMemory = 32 << 20;
 constexpr long kMemoryOfPixel = 16;
 

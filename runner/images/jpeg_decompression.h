@@ -11,11 +11,11 @@
 
 namespace ddp::images {
 
-// libjpeg's state for one image whose bytes lie in memory. Warnings, of data that can be decoded all the same, are left
-// unheard, as Pillow does. Each call throws ddp::Error (usage) where the data end too early or libjpeg gives up.
+// libjpeg's state for one image in memory. Warnings about data that can still be decoded are ignored, as in Pillow.
+// Each call throws ddp::Error (usage) if the data end too early or libjpeg fails.
 class JpegDecompression {
  public:
-  // Reads the header. Both arguments outlive it.
+  // Reads the header. Both arguments must outlive the object.
   JpegDecompression(std::span<const std::byte> bytes, const std::string& name);
   ~JpegDecompression();
   JpegDecompression(const JpegDecompression&) = delete;
@@ -25,10 +25,10 @@ class JpegDecompression {
   // The bytes after the header: the coded pixels.
   std::span<const std::byte> rest() const;
 
-  // Begins to decode, as RGB.
+  // Starts decoding to RGB.
   void start();
-  // Chooses columns, from `left` on, before the first row: widened to what libjpeg decodes together. `left` and `width`
-  // become what the rows then hold.
+  // Chooses the columns from `left` on, before the first row is read. Widens them to the blocks that libjpeg decodes;
+  // `left` and `width` return the actual columns of the rows.
   void crop(JDIMENSION& left, JDIMENSION& width);
   void skip_rows(JDIMENSION count);
   void read_row(JSAMPLE* pixels);
@@ -46,7 +46,7 @@ class JpegDecompression {
 
   const std::span<const std::byte> bytes_;
   const std::string& name_;
-  bool ended_ = false;  // libjpeg asked for more than there is
+  bool ended_ = false;  // libjpeg tried to read beyond the data
   Guard guard_;
   jpeg_decompress_struct state_ = {};
   jpeg_error_mgr errors_ = {};

@@ -14,7 +14,7 @@ class PngFile : public format::ImageFile {
  public:
   PngFile(std::span<const std::byte> bytes, const std::string& name)
       : bytes_(bytes), name_(name), header_(read_png_header(bytes_, name_)) {
-    if (header_.bits > 8) throw unsupported(name, "a PNG of 16 bits a channel", "save it with 8 bits");
+    if (header_.bits > 8) throw unsupported(name, "a PNG of 16 bits per channel", "save it with 8 bits");
   }
 
   format::ImageSize size() const override { return header_.size; }

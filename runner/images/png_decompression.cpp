@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::int64_t kChannelsOfPng = 3;
 
-// libpng's state for one image whose bytes lie in memory. Warnings are left unheard. Each call throws ddp::Error
-// (usage) where libpng gives up.
+// libpng's state for one image in memory. Warnings are ignored. Each call throws ddp::Error (usage) if libpng fails.
 class PngDecompression {
  public:
   PngDecompression(std::span<const std::byte> bytes, const std::string& name) : left_(bytes), name_(name) {
@@ -22,20 +21,20 @@ class PngDecompression {
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
     if (info_ == nullptr) {
       png_destroy_read_struct(&png_, nullptr, nullptr);
-      throw usage_error("takes more memory than there is", name);
+      throw usage_error("needs more memory than is available", name);
     }
   }
   ~PngDecompression() { png_destroy_read_struct(&png_, &info_, nullptr); }
   PngDecompression(const PngDecompression&) = delete;
   PngDecompression& operator=(const PngDecompression&) = delete;
 
-  // Reads what stands before the pixels. From here on rows are RGB, of as many bytes as the header's width warrants.
+  // Reads the chunks before the pixels. Rows are RGB from here on, with the header's width.
   void start(const PngHeader& header) {
     run([&] {
       png_set_read_fn(png_, this, read);
       png_set_user_limits(png_, static_cast<png_uint_32>(header.size.width),
                           static_cast<png_uint_32>(header.size.height));
-      // Texts and profiles, which may be compressed, are not even unpacked.
+      // Skips texts and profiles, which may be compressed, without decompressing them.
       png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
       png_read_info(png_, info_);
       convert_to_rgb();
@@ -46,7 +45,7 @@ class PngDecompression {
       }
     });
   }
-  // `row` null: passes over one.
+  // Reads a row, or skips it if `row` is null.
   void read_row(std::uint8_t* row) {
     run([&] { png_read_row(png_, row, nullptr); });
   }
@@ -67,7 +66,7 @@ class PngDecompression {
       if (png_get_bit_depth(png_, info_) < 8) png_set_expand_gray_1_2_4_to_8(png_);
       png_set_gray_to_rgb(png_);
     }
-    // A palette's transparency comes along with its colours.
+    // A palette image also gets the alpha channel of its transparency.
     png_set_strip_alpha(png_);
   }
 
@@ -89,7 +88,7 @@ class PngDecompression {
   png_infop info_ = nullptr;
 };
 
-// Seven passes go over the whole image, each a finer one.
+// Interlaced images have seven passes over the whole image, each finer than the one before.
 void decode_interlaced(PngDecompression& png, const PngHeader& header, const format::Rectangle& part,
                        std::uint8_t* pixels) {
   const std::size_t row_bytes = static_cast<std::size_t>(header.size.width * kChannelsOfPng);

@@ -7,7 +7,7 @@ namespace {
 
 enum Filter : std::uint8_t { kNone, kSub, kUp, kAverage, kPaeth };
 
-// Of the bytes to the left, above, and above to the left, the one that is nearest to left + above - corner.
+// Returns the byte (left, above, or corner, which is above to the left) that is nearest to left + above - corner.
 inline int nearest_of(int left, int above, int corner) {
   const int to_left = std::abs(above - corner), to_above = std::abs(left - corner);
   const int to_corner = std::abs(above + left - 2 * corner);
@@ -15,7 +15,7 @@ inline int nearest_of(int left, int above, int corner) {
   return to_left <= to_above && to_left <= to_corner ? left : of_two;
 }
 
-// The pixel before the first one, and those above the first row, are 0.
+// The pixel before the first one and the pixels above the first row count as 0.
 template <int channels>
 void undo_sub(std::uint8_t* row, std::int64_t bytes) {
   for (std::int64_t i = channels; i < bytes; ++i) row[i] = static_cast<std::uint8_t>(row[i] + row[i - channels]);

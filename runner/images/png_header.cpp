@@ -21,7 +21,7 @@ PngChunk take_chunk(std::span<const std::byte>& left, const std::string& name) {
 PngHeader read_png_header(std::span<const std::byte> bytes, const std::string& name) {
   std::span<const std::byte> left = bytes.subspan(kPngSignatureBytes);
   const PngChunk first = take_chunk(left, name);
-  if (first.type != "IHDR" || first.data.size() != kHeaderBytes) throw damaged(name, "its first chunk is no header");
+  if (first.type != "IHDR" || first.data.size() != kHeaderBytes) throw damaged(name, "its first chunk is not a header");
   const PngHeader header{.size = {.height = big_endian(first.data.subspan(4)), .width = big_endian(first.data)},
                          .bits = std::to_integer<int>(first.data[8]),
                          .color = std::to_integer<int>(first.data[9]),

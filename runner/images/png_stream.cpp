@@ -17,9 +17,9 @@ namespace {
 constexpr int kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgba = 6;
 constexpr std::size_t kRgbBytes = 3;
 constexpr std::size_t kMostColors = 256;
-// libpng doubts longer chunks (PNG_USER_CHUNK_MALLOC_MAX).
+// libpng rejects longer chunks (PNG_USER_CHUNK_MALLOC_MAX).
 constexpr std::size_t kLongestChunk = 8'000'000;
-// Deflate makes at most so many bytes of one.
+// Deflate expands one byte to at most so many bytes.
 constexpr std::size_t kMostExpansion = 1032;
 constexpr std::size_t kLargestWindow = 32768;
 
@@ -47,19 +47,19 @@ bool is_usual(const PngHeader& header, const PngChunk& chunk) {
          chunk.is_intact();
 }
 
-// An ancillary chunk, which says nothing of the pixels.
+// Is this an ancillary chunk, which does not affect the pixels?
 bool may_be_passed_over(const PngChunk& chunk) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   return std::all_of(chunk.type.begin(), chunk.type.end(), is_letter) && chunk.type[0] >= 'a' &&
          chunk.data.size() <= kLongestChunk;
 }
 
-// What the chunks before the end of the pixels hold.
+// The contents of the chunks up to the end of the pixels.
 struct Content {
-  Palette palette = {};  // places beyond its end are black, as libpng has them
+  Palette palette = {};  // indices beyond its end are black, as in libpng
   std::size_t colors = 0;
   std::span<const std::byte> packed;
-  std::vector<std::byte> joined;  // the memory of `packed`, where that lies in several chunks
+  std::vector<std::byte> joined;  // the memory of `packed`, if it spans several chunks
 };
 
 bool take_palette(const PngChunk& chunk, Content& content) {
@@ -72,7 +72,7 @@ bool take_palette(const PngChunk& chunk, Content& content) {
   return chunk.is_intact();
 }
 
-// Takes the chunks of pixels, which follow one another.
+// Takes the chunks of pixels, which are consecutive.
 bool take_packed(PngChunk chunk, std::span<const std::byte> left, Content& content) {
   content.packed = chunk.data;
   bool is_first = true;
@@ -107,14 +107,14 @@ bool take_content(std::span<const std::byte> bytes, const PngHeader& header, Con
   return false;
 }
 
-// zlib refuses a distance beyond the window that the stream's first byte gives, libdeflate does not: the window has to
-// be such that there is none.
+// zlib rejects distances beyond the window that the stream's first byte declares; libdeflate does not. The window must
+// therefore be large enough for every distance.
 bool has_window_for(std::span<const std::byte> packed, std::size_t size) {
   const std::size_t window = std::size_t{256} << (std::to_integer<unsigned>(packed[0]) >> 4);
   return window >= std::min(size, kLargestWindow);
 }
 
-// Inflates a stream of which neither a byte nor a pixel is left over.
+// Decompresses a stream that must contain exactly the bytes of the pixels.
 bool inflate_all(std::span<const std::byte> packed, std::uint8_t* to, std::size_t size) {
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> inflater(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
@@ -142,7 +142,7 @@ void to_rgb(const std::uint8_t* from, std::int64_t width, int color, const Palet
   }
 }
 
-// Of a small part at the top libpng reads no more than it has to.
+// False for a small part at the top: libpng stops reading after its last row.
 bool is_worth_all(const format::Rectangle& part, const PngHeader& header) {
   return 2 * (part.top + part.height) >= header.size.height;
 }

@@ -26,12 +26,12 @@ struct Packing {
   std::string_view begin;
   const char* remedy;
 };
-constexpr std::array kPackings = {Packing{"\x1f\x8b", "unpack it first: gunzip"},
-                                  Packing{"\x28\xb5\x2f\xfd", "unpack it first: unzstd"},
-                                  Packing{"BZh", "unpack it first: bunzip2"},
+constexpr std::array kPackings = {Packing{"\x1f\x8b", "decompress it first: gunzip"},
+                                  Packing{"\x28\xb5\x2f\xfd", "decompress it first: unzstd"},
+                                  Packing{"BZh", "decompress it first: bunzip2"},
                                   Packing{"\xfd"
                                           "7zXZ",
-                                          "unpack it first: unxz"}};
+                                          "decompress it first: unxz"}};
 
 void refuse_packed(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -40,19 +40,18 @@ void refuse_packed(const fs::path& file) {
   const std::string_view begin(bytes.data(), static_cast<std::size_t>(in.gcount()));
   for (const Packing& packing : kPackings) {
     if (begin.starts_with(packing.begin)) {
-      throw usage_error("is compressed, and its images are read where they lie", file.string(), packing.remedy);
+      throw usage_error("is compressed, but images are read in place", file.string(), packing.remedy);
     }
   }
 }
 
 Error tar_error(archive* tar, const fs::path& file) {
   const char* why = archive_error_string(tar);
-  return usage_error(
-      "cannot be read as a tar archive: " + config::printable(why != nullptr ? why : "no reason is known"),
-      file.string());
+  return usage_error("cannot be read as a tar archive: " + config::printable(why != nullptr ? why : "unknown reason"),
+                     file.string());
 }
 
-// The bytes as they stand in the archive where they are no UTF-8.
+// Names that are not UTF-8 stay as the bytes of the archive.
 std::string name_of(archive_entry* entry) {
   const char* name = archive_entry_pathname(entry);
   if (name == nullptr) name = archive_entry_pathname_utf8(entry);
@@ -63,8 +62,8 @@ format::TarMember member_of(archive* tar, archive_entry* entry, const fs::path& 
   format::TarMember member{
       .name = name_of(entry), .offset = archive_filter_bytes(tar, 0), .size = archive_entry_size(entry)};
   if (archive_entry_sparse_count(entry) > 0) {
-    throw usage_error("holds \"" + config::printable(member.name) + "\" as a sparse file", file.string(),
-                      "make it again without tar's option --sparse");
+    throw usage_error("contains the sparse file \"" + config::printable(member.name) + "\"", file.string(),
+                      "create the archive without tar's option --sparse");
   }
   if (member.size < 0 || member.offset > file_bytes || member.size > file_bytes - member.offset) {
     throw usage_error("is truncated: it ends within \"" + config::printable(member.name) + "\"", file.string());
@@ -87,7 +86,7 @@ std::vector<format::TarMember> list_tar(const fs::path& file) {
     const int status = archive_read_next_header(tar.get(), &entry);
     if (status == ARCHIVE_EOF) return members;
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) throw tar_error(tar.get(), file);
-    // A hard link without data of its own has no type.
+    // A hard link without its own data has no type.
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     members.push_back(member_of(tar.get(), entry, file, file_bytes));
   }

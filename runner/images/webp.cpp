@@ -13,8 +13,8 @@ namespace ddp::images {
 namespace {
 
 constexpr std::int64_t kChannelsOfWebp = 3;
-constexpr std::size_t kRiffBytes = 8;  // "RIFF" and the bytes that follow
-// libwebp begins a part at an even place, and upsamples colours at its edges as if they were the image's.
+constexpr std::size_t kRiffBytes = 8;  // "RIFF" and the number of bytes that follow
+// libwebp starts a part at an even position and upsamples colours at its edges as at the edges of the image.
 constexpr std::int64_t kMargin = 2;
 
 const std::uint8_t* data_of(std::span<const std::byte> bytes) {
@@ -31,7 +31,7 @@ std::uint64_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-// The part that libwebp is asked for.
+// The part that libwebp decodes.
 format::Rectangle widened(const format::Rectangle& part, const format::ImageSize& size) {
   const std::int64_t top = std::max<std::int64_t>(part.top - kMargin, 0) & ~std::int64_t{1};
   const std::int64_t left = std::max<std::int64_t>(part.left - kMargin, 0) & ~std::int64_t{1};
@@ -60,7 +60,7 @@ class WebpFile : public format::ImageFile {
     const std::size_t stride = static_cast<std::size_t>(asked.width * kChannelsOfWebp);
     std::vector<std::uint8_t> decoded(stride * static_cast<std::size_t>(asked.height));
     WebPDecoderConfig config;
-    if (WebPInitDecoderConfig(&config) == 0) throw usage_error("is of another version than its headers", "libwebp");
+    if (WebPInitDecoderConfig(&config) == 0) throw usage_error("has another version than its headers", "libwebp");
     config.options.use_cropping = 1;
     config.options.crop_top = static_cast<int>(asked.top);
     config.options.crop_left = static_cast<int>(asked.left);
@@ -87,9 +87,9 @@ class WebpFile : public format::ImageFile {
       case VP8_STATUS_SUSPENDED:
         return truncated(name_);
       case VP8_STATUS_OUT_OF_MEMORY:
-        return usage_error("takes more memory than there is", name_);
+        return usage_error("needs more memory than is available", name_);
       case VP8_STATUS_UNSUPPORTED_FEATURE:
-        return unsupported(name_, "a WebP of a kind of its own", "save it anew");
+        return unsupported(name_, "an unknown kind of WebP", "save it again");
       default:
         return damaged(name_, "libwebp cannot decode it");
     }

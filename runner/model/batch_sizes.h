@@ -4,13 +4,13 @@
 
 namespace ddp::model {
 
-// The samples that a batch of a model may have.
+// The limits of a model's batch size, in samples.
 struct BatchSizes {
   std::int64_t least = 1;
   std::int64_t most = INT64_MAX;
 };
 
-// A module derives from this beside torch::nn::Module where it does not take batches of any size.
+// The second base class of a module that does not accept every batch size.
 struct LimitsBatches {
   virtual ~LimitsBatches() = default;
   virtual BatchSizes batch_sizes() const = 0;

@@ -16,13 +16,14 @@ at::Tensor call_with(torch::nn::AnyModule& model, const std::vector<at::Tensor>&
   return model.forward(inputs[Index]...);
 }
 
-// Calls a forward that names `Count` inputs.
+// Calls a forward with `Count` or more parameters, one for each input.
 template <std::size_t Count>
 at::Tensor call_named(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) {
   if (inputs.size() == Count) return call_with(model, inputs, std::make_index_sequence<Count>());
   if constexpr (Count < kMostNamedInputs) return call_named<Count + 1>(model, inputs);
   throw usage_error("the dataset gives " + std::to_string(inputs.size()) +
-                        " inputs, and a model that names them takes " + std::to_string(kMostNamedInputs) + " at most",
+                        " inputs, and a model with one parameter for each takes " + std::to_string(kMostNamedInputs) +
+                        " at most",
                     "model", "derive the model from TakesInputs (runner/model/call.h)");
 }
 

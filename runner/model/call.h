@@ -7,18 +7,17 @@
 
 namespace ddp::model {
 
-// A module derives from this beside torch::nn::Module, and has `at::Tensor forward(std::vector<at::Tensor>)`, where it
-// takes any number of inputs.
+// The second base class of a module that takes any number of inputs, by `at::Tensor forward(std::vector<at::Tensor>)`.
 struct TakesInputs {
   virtual ~TakesInputs() = default;
 };
 
-// The most inputs of a module whose forward names them one by one.
+// The maximum number of inputs of a module whose forward has one parameter for each input.
 inline constexpr std::size_t kMostNamedInputs = 6;
 
-// Returns the output of a model for the inputs of a batch, in their order. `forward` of the module takes one tensor for
-// each input, or all of them where it derives from TakesInputs. Throws ddp::Error (usage) where it cannot take
-// so many inputs, and c10::Error where its forward names another number of them.
+// Returns the output of a model for the inputs of a batch, in their order. The module's `forward` takes one tensor for
+// each input, or a vector if the module derives from TakesInputs. Throws ddp::Error (usage) if the batch has too many
+// inputs, and c10::Error if `forward` has another number of parameters.
 at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs);
 
 }  // namespace ddp::model

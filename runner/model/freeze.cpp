@@ -35,11 +35,11 @@ void freeze(torch::nn::Module& module, const std::vector<std::string>& patterns)
   if (!unmatched.empty()) {
     const std::string example = parameters.empty() ? "" : ", such as \"" + parameters.front().first + "\"";
     throw usage_error("matches no parameter of the model: " + unmatched, kFreezeKey,
-                      "take the names of state_dict()" + example + "; * stands for any characters");
+                      "use the names of state_dict()" + example + "; * stands for any characters");
   }
   const bool trains = std::any_of(parameters.begin(), parameters.end(),
                                   [](const auto& parameter) { return parameter.second.requires_grad(); });
-  if (!trains) throw usage_error("freezes every parameter of the model", kFreezeKey, "leave some to train");
+  if (!trains) throw usage_error("freezes every parameter of the model", kFreezeKey, "leave some parameters to train");
 }
 
 }  // namespace ddp::model

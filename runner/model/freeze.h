@@ -9,9 +9,9 @@ class Module;
 
 namespace ddp::model {
 
-// Takes the gradient from the parameters that one of the patterns matches, as requires_grad_(False) does in Python; of
-// a tied parameter, one of its names is enough. Throws ddp::Error (usage) where a pattern matches no parameter, or no
-// parameter is left to train.
+// Freezes the parameters that match a pattern, as requires_grad_(False) does in Python. For a tied parameter, a match
+// of one of its names is enough. Throws ddp::Error (usage) if a pattern matches no parameter, or if no parameter is
+// left to train.
 void freeze(torch::nn::Module& module, const std::vector<std::string>& patterns);
 
 }  // namespace ddp::model

@@ -13,7 +13,7 @@
 namespace ddp::model {
 namespace {
 
-// The prefixes in their order, each on what those before it made of the name.
+// Applies the prefix replacements in order, each to the result of the previous one.
 std::string renamed(std::string name, const config::Value& prefixes) {
   for (const auto& [prefix, replacement] : prefixes.items()) {
     if (name.starts_with(prefix)) name = replacement.get<std::string>() + name.substr(prefix.size());
@@ -28,7 +28,7 @@ bool converts(const at::Tensor& from, const at::Tensor& to) {
   return from.scalar_type() == to.scalar_type() || (from.is_floating_point() && to.is_floating_point());
 }
 
-// Fits the tensors of a file to those of a model, and collects what does not fit.
+// Assigns the tensors of a file to the tensors of a model, and collects the mismatches.
 class Fitting {
  public:
   Fitting(const config::InitFrom& from, const torch::nn::Module& module)
@@ -56,7 +56,7 @@ class Fitting {
     }
   }
 
-  // The weights, when all tensors of the file were taken. Throws ddp::Error (usage).
+  // Returns the weights after all tensors of the file were taken. Throws ddp::Error (usage).
   NamedTensors finish(const std::string& where) {
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const std::string& name = weights_[i].first;
@@ -82,7 +82,7 @@ class Fitting {
     return skipped;
   }
 
-  // A tied parameter that the file has under one of its names gets that one's tensor under the others.
+  // Gives all names of a tied parameter the tensor that the file has for one of them.
   NamedTensors only_taken() {
     std::map<const void*, at::Tensor> of;
     for (std::size_t i = 0; i < weights_.size(); ++i) {
@@ -95,9 +95,9 @@ class Fitting {
   }
 
   const config::InitFrom& from_;
-  NamedTensors weights_;  // by all names; first the model's own
+  NamedTensors weights_;  // by all names; initially the model's own
   std::map<std::string, at::Tensor*> places_;
-  std::vector<const void*> own_;  // the model's own tensor of each
+  std::vector<const void*> own_;  // the model's tensor of each weight
   std::set<std::string> taken_;
   std::set<const void*> loaded_;
   std::set<std::string> matched_;

@@ -11,10 +11,10 @@ class Module;
 
 namespace ddp::model {
 
-// Returns the first weights of a module by the names of its parameters and buffers: those of a file, renamed and
-// without those that are skipped, and its own for the rest. Floating-point tensors of another dtype are converted, as
-// Python's load_state_dict() does. Of a tied parameter one name is enough. `where` names the file. Throws one
-// ddp::Error (usage) that lists every name that is missing or left over, every shape and dtype that differs, and every
+// Returns the initial weights of a module, by the names of its parameters and buffers. Takes the file's tensors after
+// renaming and skipping, and the module's own tensors for the rest. Converts floating-point tensors of another dtype,
+// as Python's load_state_dict() does. A tied parameter needs only one name in the file. Errors name the file `where`.
+// Throws one ddp::Error (usage) that lists every missing or extra name, every different shape or dtype, and every
 // pattern of `skip` that matches nothing.
 NamedTensors initial_weights(const NamedTensors& file, const config::InitFrom& from, const torch::nn::Module& module,
                              const std::string& where);

@@ -9,11 +9,11 @@
 
 namespace ddp {
 
-// Tensors by name, in a fixed order: the inputs of a batch, a model's parameters, an optimizer's state, a file's
-// content.
+// Tensors by name, in a fixed order: the inputs of a batch, a model's parameters, an optimizer's state, the contents of
+// a file.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-// Returns the same as a list. `tensors` is a torch::OrderedDict, as torch::nn::Module::named_parameters() returns it.
+// Converts a torch::OrderedDict, such as the result of torch::nn::Module::named_parameters(), to a list.
 template <class OrderedDict>
 NamedTensors named(const OrderedDict& tensors) {
   NamedTensors list;
@@ -22,7 +22,7 @@ NamedTensors named(const OrderedDict& tensors) {
   return list;
 }
 
-// Returns each tensor once, under its first name: a tied parameter has several.
+// Returns each tensor once, under its first name: a tied parameter has several names.
 inline NamedTensors each_once(const NamedTensors& tensors) {
   NamedTensors list;
   std::unordered_set<const void*> seen;
@@ -49,7 +49,8 @@ inline std::vector<at::Tensor> tensors_of(const NamedTensors& named) {
   return list;
 }
 
-// Returns the tensors without their names on a device. Copies from page-locked memory do not wait for the device.
+// Copies the tensors to a device and returns them without names. Copies from page-locked memory do not wait for the
+// device.
 inline std::vector<at::Tensor> on_device(const NamedTensors& named, c10::Device device) {
   std::vector<at::Tensor> list;
   list.reserve(named.size());

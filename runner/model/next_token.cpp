@@ -15,7 +15,7 @@ at::Tensor next_token_scores(torch::nn::AnyModule& model, const at::Tensor& toke
     return scores.select(1, -1);
   }
   throw usage_error("gives " + c10::str(scores.sizes()) + " for tokens of " + c10::str(tokens.sizes()), "the model",
-                    "a model of text gives scores of the next token at every place: [n, t, vocab_size]");
+                    "a text model must return scores of the next token at every position: [n, t, vocab_size]");
 }
 
 }  // namespace ddp::model

@@ -5,17 +5,16 @@
 
 namespace ddp::model {
 
-// A module derives from this beside torch::nn::Module where it can score the next token without scoring every other
-// place of the context.
+// The second base class of a module that can score the next token without scoring the other positions of the context.
 struct ScoresNextToken {
   virtual ~ScoresNextToken() = default;
   // tokens: int64 [n, t]. Returns [n, vocab_size]: the scores of the token that follows each row.
   virtual at::Tensor next_token_scores(const at::Tensor& tokens) = 0;
 };
 
-// Returns the scores [n, vocab_size] of the token that follows each row of `tokens`, int64 [n, t]. A model that does
-// not derive from ScoresNextToken scores all places, and the last one counts. Throws ddp::Error (usage) where its
-// output is not [n, t, vocab_size].
+// Returns the scores [n, vocab_size] of the token that follows each row of `tokens`, int64 [n, t]. If the model does
+// not derive from ScoresNextToken, it scores all positions, and the last one is returned. Throws ddp::Error (usage) if
+// the output is not [n, t, vocab_size].
 at::Tensor next_token_scores(torch::nn::AnyModule& model, const at::Tensor& tokens);
 
 }  // namespace ddp::model

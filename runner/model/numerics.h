@@ -15,22 +15,22 @@ struct Experiment;
 
 namespace ddp::model {
 
-// The way in which a model computes, beside its weights. It holds in training, evaluation and prediction alike.
+// The numeric settings of a model's computation, the same in training, evaluation and prediction.
 struct Numerics {
-  std::string precision = "fp32";  // or "bf16", "fp16": forward and loss under torch.autocast's casts
-  bool channels_last = false;      // images and the weights of convolutions lie in that memory format
+  std::string precision = "fp32";  // or "bf16", "fp16": forward and loss under autocast
+  bool channels_last = false;      // images and convolution weights have this memory format
 
   static Numerics of(const config::Experiment& experiment);
-  // Returns the inputs of a batch, where images [n, channels, height, width] lie as the model wants them.
+  // Returns the inputs of a batch, with images [n, channels, height, width] in the model's memory format.
   std::vector<at::Tensor> prepared(std::vector<at::Tensor> inputs) const;
 };
 
-// Brings parameters and buffers of four dimensions into the memory format channels_last, as
-// module.to(memory_format=torch.channels_last) does in Python. Their values and names stay.
+// Converts parameters and buffers of four dimensions to the memory format channels_last, as
+// module.to(memory_format=torch.channels_last) does in Python. Values and names do not change.
 void to_channels_last(torch::nn::Module& module);
 
-// While one lives, this thread computes on the type of `device` under torch.autocast's casts; with "fp32" it changes
-// nothing. The copies of weights that it made are dropped at its end (torch/amp/autocast_mode.py).
+// Enables torch.autocast for this thread and the type of `device` during its lifetime; does nothing for "fp32". The end
+// of its lifetime drops the cached casts of weights (torch/amp/autocast_mode.py).
 class Autocast {
  public:
   Autocast(const std::string& precision, c10::Device device);
@@ -45,12 +45,12 @@ class Autocast {
   at::ScalarType outer_type_ = at::kFloat;
 };
 
-// The casts of one thread, for others that compute for it.
+// The autocast state of one thread, for other threads that compute on its behalf.
 class CastsOfThread {
  public:
-  // Takes those of this thread.
+  // Captures the state of this thread.
   explicit CastsOfThread(c10::DeviceType device);
-  // Sets them in the thread that calls it.
+  // Sets the state in the calling thread.
   void set() const;
 
  private:

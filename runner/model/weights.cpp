@@ -29,7 +29,7 @@ void load_weights(const NamedTensors& tensors, torch::nn::Module& module, const 
   for (const auto& item : module.named_buffers()) targets[item.key()] = item.value();
   for (const auto& [name, tensor] : tensors) {
     const auto target = targets.find(name);
-    if (target == targets.end()) throw training_error("has \"" + name + "\", which the model has not", where);
+    if (target == targets.end()) throw training_error("has \"" + name + "\", which the model does not have", where);
     if (target->second.sizes() != tensor.sizes() || target->second.scalar_type() != tensor.scalar_type()) {
       throw training_error("\"" + name + "\" is " + c10::str(tensor.scalar_type(), tensor.sizes()) + ", in the model " +
                                c10::str(target->second.scalar_type(), target->second.sizes()),

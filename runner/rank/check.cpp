@@ -7,7 +7,7 @@
 namespace ddp::rank {
 namespace {
 
-// A failure that names no place of its own is blamed on the model.
+// Reports a LibTorch error, which names no place, as an error of the key `model`.
 void check_model(const CheckRequest&, const Task& task, const TakeReply& reply) try {
   const config::Component& model = task.experiment->model;
   models::registry().build(model.name, model.options, models::Placement{.devices = {c10::kCPU}});

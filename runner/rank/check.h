@@ -4,13 +4,13 @@
 
 namespace ddp::rank {
 
-// The reply of a check is empty: a mistake is a refusal.
+// The empty reply of a check. A mistake is reported as a refusal instead.
 struct Checked {
   void fields(config::Fields&) {}
 };
 
-// Asks to build the model of an experiment and to run nothing of it: a file that it is read from is read, and refused
-// where it cannot be trained. The reply is one Checked.
+// Builds the model of an experiment without running it. Reads the model's file, if any, and refuses one that cannot be
+// trained. The reply is one Checked.
 struct CheckRequest {
   using Reply = Checked;
   static constexpr const char* kVerb = "check";

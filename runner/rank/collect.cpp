@@ -19,7 +19,7 @@
 namespace ddp::rank {
 namespace {
 
-// Writes the blocks of the ranks, in their order.
+// Writes the blocks of the ranks in order.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -40,7 +40,7 @@ class CsvSink final : public Sink {
   const CollectRequest& r_;
 };
 
-// The head says how many rows there are: it is written once more at the end, as long as at the beginning.
+// The header contains the number of rows, so end() writes it again, with the same length.
 class NpySink final : public Sink {
  public:
   explicit NpySink(const CollectRequest& request) : r_(request) {}
@@ -65,14 +65,14 @@ class NpySink final : public Sink {
   }
 
  private:
-  static constexpr std::size_t kStart = 10;  // the magic number, the version, and the length of the dict
+  static constexpr std::size_t kStart = 10;  // magic number, version, and length of the dict
 
   std::string text_with(std::int64_t rows) const {
     std::string extents = std::to_string(rows) + ",";
     for (std::size_t i = 0; i < shape_.size(); ++i) extents += (i == 0 ? " " : ", ") + std::to_string(shape_[i]);
     return "{'descr': '<f4', 'fortran_order': False, 'shape': (" + extents + "), }";
   }
-  // The head of a .npy file, version 1.0.
+  // Returns the header of a .npy file, version 1.0.
   std::string head_with(std::int64_t rows) const {
     std::string text = text_with(rows);
     text.resize(length_ - kStart - 1, ' ');
@@ -89,7 +89,7 @@ class NpySink final : public Sink {
   std::int64_t bytes_ = 0;
 };
 
-// The bytes of so many texts, each with a zero byte behind it.
+// Returns the size in bytes of `count` texts, each followed by a zero byte.
 std::size_t bytes_of_texts(const std::string& block, std::size_t begin, std::int64_t count) {
   std::size_t end = begin;
   for (; count > 0; --count) end = block.find('\0', end) + 1;
@@ -138,7 +138,7 @@ std::unique_ptr<Sink> make_sink(const CollectRequest& request) {
   return std::make_unique<CsvSink>(request);
 }
 
-// Puts the blocks of the ranks together in their order: they were dealt in turn.
+// Joins the blocks of the ranks in order: blocks were dealt to the ranks in turn.
 void collect(const CollectRequest& request, const Task& t, const TakeReply&) {
   const auto sink = make_sink(request);
   const std::size_t ranks = request.pipes.size();
@@ -153,13 +153,13 @@ void collect(const CollectRequest& request, const Task& t, const TakeReply&) {
     sink->put(block);
     t.progress->rank(t.rank).note_activity();
   }
-  // Where one rank has no more blocks, those after it have none.
+  // After a rank without more blocks, no other rank has one: read only their end marks.
   for (std::size_t other = 1; other < ranks; ++other) next_of(turn + other, block);
   sink->end();
 }
 
 const bool collect_registered =
-    verbs().add<CollectRequest>(CollectRequest::kVerb, "writes what ranks have predicted", collect);
+    verbs().add<CollectRequest>(CollectRequest::kVerb, "writes the predictions of the ranks", collect);
 
 }  // namespace
 }  // namespace ddp::rank

@@ -10,20 +10,20 @@
 
 namespace ddp::rank {
 
-// The collectives that can be measured, and the types of their elements, by name.
+// The names of the collectives that can be measured, and of their element types.
 inline constexpr std::array kCommOps{"all_reduce", "reduce", "broadcast", "scatter", "gather", "all_gather"};
 inline constexpr std::array kCommTypes{"float", "double", "half", "bfloat16", "int8", "uint8", "int32", "int64"};
 
-// One collective of one size, as all ranks measured it.
+// The result of all ranks for one collective of one size.
 struct CommRow {
   std::string op;
-  std::int64_t bytes = 0;     // as nccl-tests counts them: of the greatest tensor that a rank has in it
-  std::int64_t elements = 0;  // as many as these bytes hold
-  double microseconds = 0;    // of one call: the mean of a rank's calls, of the rank that was slowest
-  double bus_factor = 0;      // bus bandwidth is bytes / time times this
-  std::int64_t wrong = 0;     // values that were not what they must be, of all ranks
+  std::int64_t bytes = 0;     // of the largest tensor of a rank, as in nccl-tests
+  std::int64_t elements = 0;  // number of elements in these bytes
+  double microseconds = 0;    // mean time of a call on the slowest rank
+  double bus_factor = 0;      // bus bandwidth = bytes / time * bus_factor
+  std::int64_t wrong = 0;     // number of wrong values on all ranks
 
-  // The first of them, where there is one. A value that is not a number is null in JSON, and read as the default.
+  // The first wrong value, if any. NaN is null in JSON, and null is read as the default.
   std::int64_t rank = 0;
   std::int64_t index = 0;
   double expected = std::numeric_limits<double>::quiet_NaN();
@@ -43,8 +43,8 @@ struct CommRow {
   }
 };
 
-// Asks one rank to measure collectives together with the others. The replies are CommRows, the same and in the same
-// order on every rank.
+// Measures collectives together with the other ranks. The replies are CommRows, the same and in the same order on every
+// rank.
 struct CommRequest {
   using Reply = CommRow;
   static constexpr const char* kVerb = "comm";
@@ -54,9 +54,9 @@ struct CommRequest {
   std::string dtype = "float";
   std::int64_t iterations = 20;
   std::int64_t warmup = 5;
-  bool check = true;  // every value of every rank, in calls that are not timed
+  bool check = true;  // check every value of every rank, in calls that are not timed
 
-  // Named as the flags of `ddp-exp comm`.
+  // The names are the options of `ddp-exp comm`.
   void fields(config::Fields& f) {
     f({.name = "op"}, ops);
     f({.name = "sizes"}, sizes);

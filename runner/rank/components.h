@@ -4,7 +4,7 @@
 
 namespace ddp::rank {
 
-// Asks for every component that registered itself. The reply is one config::Components as JSON.
+// Lists every registered component. The reply is one config::Components as JSON.
 struct ComponentsRequest {
   static constexpr const char* kVerb = "components";
 

@@ -10,19 +10,19 @@
 
 namespace ddp::rank {
 
-// Builds the data of a task's experiment, from the held ones where there are some. Throws what data::build_sets does.
-// `whole`: as data::build_whole does.
+// Builds the data of a task's experiment, from its held data if any. `whole`: as data::build_whole(). Throws as
+// data::build_sets().
 data::Sets build_sets(const Task& task, bool whole = false);
 
-// Returns this rank's share of a set to measure on; nothing where there is no such set.
+// Returns this rank's share of a set to measure on; empty if the set has no dataset.
 std::optional<data::EvaluationSet> evaluation_of(const Task& task, const data::Set& set,
                                                  const config::HeldOut& options);
 
 // The data of a rank.
 struct Data {
   data::Sets sets;
-  std::unique_ptr<data::Batches> batches;         // to train on
-  std::optional<data::EvaluationSet> validation;  // none: there is no such set
+  std::unique_ptr<data::Batches> batches;         // training batches
+  std::optional<data::EvaluationSet> validation;  // empty: no such set
   std::optional<data::EvaluationSet> test;
 };
 

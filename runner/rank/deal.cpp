@@ -29,7 +29,7 @@ namespace ddp::rank {
 namespace {
 
 constexpr std::int64_t kBlockRows = 4096;
-// Rows may be images: a pipe's two ends each hold a block.
+// Limits memory if rows are images: each end of a pipe holds a block.
 constexpr std::int64_t kBlockBytes = 16 << 20;
 
 std::vector<DealtRows::Input> layout_of(const NamedTensors& rows) {
@@ -50,25 +50,25 @@ std::string layout_text(const std::vector<DealtRows::Input>& inputs) {
   return text;
 }
 
-// Deals rows to the ranks in blocks of one size; the last block may be short.
+// Deals rows to the ranks in blocks of the same size; the last block may be shorter.
 class Dealer {
  public:
   explicit Dealer(const DealRequest& request) : r_(request) {}
 
-  // Says what rows follow; the first call tells the ranks. `file` holds them. Throws ddp::Error (usage) where they are
-  // not like those before.
+  // Declares the layout of the next rows, which are in `file`. The first call sends the layout to the ranks. Throws
+  // ddp::Error (usage) if a later layout differs.
   void begin(const std::vector<DealtRows::Input>& inputs, const std::string& file, bool has_paths = false) {
     if (!rows_.inputs.empty()) {
       if (inputs == rows_.inputs) return;
       throw usage_error(
           "has rows of shape " + layout_text(inputs) + ", but " + rows_.file + " has " + layout_text(rows_.inputs),
-          file, "rows that follow each other are of one kind");
+          file, "all files must have rows of the same shape and type");
     }
     std::int64_t bytes = 1;
     for (const auto& input : inputs) {
       std::int64_t values = static_cast<std::int64_t>(c10::elementSize(static_cast<at::ScalarType>(input.type)));
       for (const std::int64_t extent : input.shape) values *= extent;
-      if (values == 0) throw usage_error("has rows that hold no number", file);
+      if (values == 0) throw usage_error("has rows without numbers", file);
       row_bytes_.push_back(static_cast<std::size_t>(values));
       bytes += values;
     }
@@ -84,7 +84,7 @@ class Dealer {
 
   std::int64_t block_rows() const { return rows_.block_rows; }
 
-  // Each input [n, …], contiguous. `paths`: of each row, where rows have some.
+  // Adds rows; each input is [n, …] and contiguous. `paths`: one for each row, if rows have paths.
   void add(const NamedTensors& inputs, const std::vector<std::string>& paths = {}) {
     const std::int64_t count = inputs.front().second.size(0);
     for (std::int64_t row = 0; row < count;) {
@@ -137,15 +137,15 @@ class Dealer {
   const DealRequest& r_;
   DealtRows rows_;
   std::vector<std::size_t> row_bytes_;  // of each input
-  std::vector<std::string> partial_;    // of each input, the rows of a block that is not whole yet
+  std::vector<std::string> partial_;    // for each input, the rows of the incomplete block
   std::int64_t partial_rows_ = 0;
-  std::string paths_;  // of the block's rows, each with a zero byte behind it
+  std::string paths_;  // of the block's rows, each followed by a zero byte
   std::size_t turn_ = 0;
 };
 
 void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   datasets::Encoder encoder = datasets::encoder_from_json(t.preprocessing);
-  // Each row of the input has its row of the output.
+  // Dropping rows is not possible, because each input row needs an output row.
   if (encoder.missing == "drop") encoder.missing = "error";
   dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front());
   std::int64_t unknown_names = 0;
@@ -173,7 +173,7 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   }
 }
 
-// The run's dataset over other files.
+// Builds the run's dataset from other files.
 std::unique_ptr<datasets::Dataset> dataset_over(const std::vector<std::string>& files, const Task& t) {
   const config::Component trained = data::dataset_to_measure(*t.experiment);
   config::Value options = trained.options;
@@ -187,7 +187,7 @@ std::unique_ptr<datasets::Dataset> dataset_over(const std::vector<std::string>& 
                                      .seed = static_cast<std::uint64_t>(t.experiment->seed)});
 }
 
-// Counts the numbers that are infinite or NaN.
+// Counts the infinite and NaN numbers.
 std::int64_t count_not_finite(const NamedTensors& rows) {
   std::int64_t count = 0;
   for (const auto& [name, tensor] : rows) {
@@ -196,7 +196,8 @@ std::int64_t count_not_finite(const NamedTensors& rows) {
   return count;
 }
 
-// Deals the samples of one file, or of several that hold the same rows. Returns how many numbers are not finite.
+// Deals the samples of one file, or of several files that hold the same rows. Returns the number of values that are not
+// finite.
 std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string& file, const GivenPaths& given,
                           const Task& t, Dealer& dealer) {
   std::int64_t not_finite = 0;
@@ -227,7 +228,7 @@ std::int64_t deal_samples(const datasets::MapDataset& samples, const std::string
 }
 
 void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
-  // Of images a file is a row: one dataset takes them all.
+  // For images, a file is a row, so one dataset takes all files.
   const bool images = datasets::registry().traits(t.experiment->dataset.name).value("library", "") == "images";
   const auto together = images ? std::ssize(request.inputs) : request.files_of_row;
   const GivenPaths given(request.inputs, request.shown);
@@ -236,15 +237,14 @@ void deal_files(const DealRequest& request, const Task& t, Dealer& dealer) {
     const auto dataset = dataset_over({next, next + together}, t);
     const auto* samples = dynamic_cast<const datasets::MapDataset*>(dataset.get());
     if (samples == nullptr) {
-      throw usage_error("the dataset \"" + t.experiment->dataset.name + "\" does not give its samples by number",
-                        *next);
+      throw usage_error("the dataset \"" + t.experiment->dataset.name + "\" has no access to samples by index", *next);
     }
     not_finite += deal_samples(*samples, *next, given, t, dealer);
   }
   if (not_finite > 0) {
     log::warn(std::to_string(not_finite) +
               (not_finite == 1 ? " number of the inputs is" : " numbers of the inputs are") +
-              " not finite (inf or nan): the model gets them as they are");
+              " not finite (inf or nan): the model gets them unchanged");
   }
 }
 

@@ -14,7 +14,7 @@
 namespace ddp::rank {
 namespace {
 
-// Datasets that draw their samples draw those of a run.
+// Uses the seed of the run, so datasets that generate samples give the samples of the run.
 data::Sets sets_of_run(const Task& task) {
   at::manual_seed(static_cast<std::uint64_t>(task.experiment->seed));
   return build_sets(task);
@@ -24,7 +24,7 @@ void describe_data(const DescribeRequest&, const Task& task, const TakeReply& re
   const config::Experiment& e = *task.experiment;
   const data::Sets sets = sets_of_run(task);
   config::Loader loader = e.loader;
-  loader.workers = 0;  // one batch is worth no thread
+  loader.workers = 0;  // a single batch does not need threads
   const auto batches = data::make_batches(*sets.train.dataset, sets.train.samples,
                                           {.world_size = task.world_size, .batch_size = *e.batch_size}, loader);
   batches->start_epoch(/*epoch=*/0, /*position=*/0, /*done=*/0, /*last=*/true);
@@ -46,18 +46,18 @@ void tell_draws(const DrawsRequest& request, const Task& task, const TakeReply& 
     samples.push_back({{"sample", sample}, {"draws", std::move(draws)}});
   }
   if (samples.empty()) {
-    throw usage_error("draws nothing for a sample", "dataset \"" + task.experiment->dataset.name + "\"",
+    throw usage_error("makes no random draws for its samples", "dataset \"" + task.experiment->dataset.name + "\"",
                       "--draws is for datasets of images, which have transforms");
   }
   reply(config::write(DataView{.value = {{"epoch", 0}, {"samples", std::move(samples)}}}));
 }
 
 const bool describe_registered =
-    verbs().add<DescribeRequest>(DescribeRequest::kVerb, "says what the data are", describe_data);
+    verbs().add<DescribeRequest>(DescribeRequest::kVerb, "describes the data", describe_data);
 const bool preview_registered =
-    verbs().add<PreviewRequest>(PreviewRequest::kVerb, "shows the data for a page", preview_data);
+    verbs().add<PreviewRequest>(PreviewRequest::kVerb, "builds the report about the data", preview_data);
 
-const bool draws_registered = verbs().add<DrawsRequest>(DrawsRequest::kVerb, "says what transforms draw", tell_draws);
+const bool draws_registered = verbs().add<DrawsRequest>(DrawsRequest::kVerb, "lists the transforms' draws", tell_draws);
 
 }  // namespace
 }  // namespace ddp::rank

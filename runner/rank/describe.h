@@ -4,14 +4,14 @@
 
 namespace ddp::rank {
 
-// Describes the data of an experiment for people.
+// A description of the data of an experiment, for people.
 struct DataView {
   config::Value value = config::Value::object();
 
   void fields(config::Fields& f) { f({.name = "value", .types = {config::Type::table}}, value); }
 };
 
-// Asks what the data of an experiment are. The reply is one DataView: what data::describe gives of the held data.
+// Describes the data of an experiment. The reply is one DataView: data::describe of the held data.
 struct DescribeRequest {
   using Reply = DataView;
   static constexpr const char* kVerb = "describe";
@@ -19,7 +19,7 @@ struct DescribeRequest {
   void fields(config::Fields&) {}
 };
 
-// Asks for the parts of a page about the data. The reply is one DataView: what data::preview gives.
+// Builds the parts of a report about the data. The reply is one DataView: the result of data::preview.
 struct PreviewRequest {
   using Reply = DataView;
   static constexpr const char* kVerb = "preview";
@@ -27,7 +27,7 @@ struct PreviewRequest {
   void fields(config::Fields&) {}
 };
 
-// Asks what is drawn for the first training samples in the first epoch. The reply is one DataView: "epoch", and
+// Returns the random draws for the first training samples in the first epoch. The reply is one DataView: "epoch", and
 // "samples", a list of {"sample": its index, "draws": MapDataset::draws}.
 struct DrawsRequest {
   using Reply = DataView;

@@ -20,29 +20,30 @@
 namespace ddp::rank {
 namespace {
 
-// Why a request could not be served.
+// The reason why a request failed.
 struct RequestFailure {
   Error error;
   dist::PeerTrouble peer = dist::PeerTrouble::none;
 };
 
-// Tells the parent, through the page, why this rank ends.
+// Reports to the parent, through the progress page, why this rank ends.
 void tell_failure(const Task& task, const RequestFailure& failure) {
   const std::string what = failure.error.what();
   if (task.logs_failure) log::error(what);
   record::RankProgress& progress = task.progress->rank(task.rank);
-  // A refusal would come again.
+  // A restart would fail with the same error.
   if (failure.error.fault() == Fault::usage) progress.hopeless = true;
   std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
   progress.peer_lost = failure.peer == dist::PeerTrouble::lost;
   progress.peer_late = failure.peer == dist::PeerTrouble::late;
   progress.failed = true;
-  // The parent hears of the rank that went first and ends this one: it must not be mistaken for the culprit.
+  // Gives the parent time to notice the rank that ended first, and to end this rank. Otherwise the parent could blame
+  // this rank.
   const timespec moment{.tv_sec = 2, .tv_nsec = 0};
   if (progress.peer_lost) nanosleep(&moment, nullptr);
 }
 
-// Tells who asked.
+// Reports the failure to the sender of the request.
 void tell(const Request& request, const RequestFailure& failure) {
   if (request.refuse) {
     request.refuse(failure.error);
@@ -55,14 +56,14 @@ void serve(const Request& request) {
   if (!request.plugin.empty()) {
     load_plugin(request.plugin, [&request](const Error& error) {
       tell(request, {error});
-      _exit(request.refuse ? 0 : 1);  // a refusal is an answer
+      _exit(request.refuse ? 0 : 1);  // a refusal is a valid reply
     });
   }
   const TakeReply ignored = [](const config::Value&) {};
   verbs().build(request.verb, request.options, request.task, request.reply ? request.reply : ignored);
 }
 
-// Returns nothing where the request was served.
+// Returns nullopt if the request succeeded.
 std::optional<RequestFailure> failure_of(const Request& request) {
   try {
     serve(request);
@@ -82,7 +83,7 @@ std::optional<RequestFailure> failure_of(const Request& request) {
 
 void become_rank(const Task& task) {
   log::become_rank(task.rank, /*own_log=*/task.watched);
-  // As in Python: who writes to a rank that is gone gets an error that says so.
+  // As in Python: a write to a rank that has ended must return an error, not kill this process.
   std::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -7,10 +7,10 @@
 
 namespace ddp::rank {
 
-// The measured values of one set, by their names in events: val_loss, test_accuracy, ….
+// The measured values, by their names in events: val_loss, test_accuracy, ….
 struct Measurement {
   config::Value values = config::Value::object();
-  std::string left_out;  // in words: images that do not decode; empty: none
+  std::string left_out;  // message about images that cannot be decoded; empty: none
 
   void fields(config::Fields& f) {
     f({.name = "values", .types = {config::Type::table}}, values);
@@ -18,14 +18,14 @@ struct Measurement {
   }
 };
 
-// Asks ranks to measure the weights of the checkpoint that the task goes on from, as training measures. Rank 0 replies
-// with one Measurement.
+// Measures the weights of the checkpoint that the task resumes from, as training does. Rank 0 replies with one
+// Measurement.
 struct EvaluateRequest {
   using Reply = Measurement;
   static constexpr const char* kVerb = "evaluate";
 
-  bool whole = false;  // on all samples of [dataset] instead of validation and test; their names have no prefix
-  bool raw = false;    // the weights that training changes, not their average
+  bool whole = false;  // on all samples of [dataset], not validation and test; names have no prefix
+  bool raw = false;    // the trained weights, not their average
 
   void fields(config::Fields& f) {
     f({.name = "whole"}, whole);

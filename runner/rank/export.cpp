@@ -11,7 +11,7 @@
 namespace ddp::rank {
 namespace {
 
-// Returns errno; 0 where all was written.
+// Returns errno, or 0 on success.
 int write_whole(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(descriptor, bytes.data(), bytes.size());

@@ -7,22 +7,22 @@
 
 namespace ddp::rank {
 
-// The result of writing.
+// The result of an export.
 struct Exported {
-  std::int64_t error = 0;  // errno; 0: all was written
+  std::int64_t error = 0;  // errno; 0: success
 
   void fields(config::Fields& f) { f({.name = "error"}, error); }
 };
 
-// Asks to write an archive of torch.export with trained weights. The reply is one Exported.
+// Writes an archive of torch.export with trained weights. The reply is one Exported.
 struct ExportRequest {
   using Reply = Exported;
   static constexpr const char* kVerb = "export";
 
   std::string archive;
   std::string weights;          // a .safetensors file of the checkpoint
-  bool evaluates = false;       // the graph becomes the one that evaluation runs
-  std::int64_t descriptor = 0;  // of the file to write
+  bool evaluates = false;       // write the graph of evaluation mode
+  std::int64_t descriptor = 0;  // file descriptor to write to
 
   void fields(config::Fields& f) {
     f({.name = "archive"}, archive);

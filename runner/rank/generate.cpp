@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kBlockSize = "block_size";
 
-// The most tokens that the model is given: as many as it takes, or as a sample of its training had.
+// The maximum context length in tokens: block_size of the model, or else of the dataset it was trained on.
 std::int64_t context_size(const config::Experiment& e) {
   const auto& of_model = e.model.options;
   const bool told = of_model.contains(kBlockSize) && of_model.at(kBlockSize).is_number_integer();
@@ -63,9 +63,9 @@ class Generator {
     ids_ = tokenize::encode_all(*tokenizer_, prompt);
     if (ids_.empty()) throw usage_error("has no token", "--prompt", "give at least one character");
     give(ids_, reply);
-    // The model's initial weights have drawn from the generator before.
+    // Building the model has advanced the generator.
     at::manual_seed(static_cast<std::uint64_t>(r.seed));
-    // As sample.py has it around all of the generation: the draws, too.
+    // As in sample.py, autocast covers the whole generation, including the draws.
     const model::Autocast casts(task_.experiment->precision, first_device(task_));
     for (std::int64_t i = 0; i < r.tokens; ++i) {
       ids_.push_back(draw_token(scores(), r));
@@ -80,7 +80,7 @@ class Generator {
     const auto count = std::min<std::int64_t>(context_size_, static_cast<std::int64_t>(ids_.size()));
     const at::Tensor context =
         at::from_blob(ids_.data() + (static_cast<std::int64_t>(ids_.size()) - count), {1, count}, at::kLong);
-    // A copy, aligned as Python's is.
+    // The clone is aligned like Python's tensor.
     const at::Tensor scores = model::next_token_scores(model_->module(), context.clone().to(first_device(task_)));
     require_finite(scores, "the weights give scores that are not finite", task_.resume_from.string(),
                    "use another checkpoint: --from");

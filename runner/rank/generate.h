@@ -10,7 +10,7 @@ namespace ddp::rank {
 
 // A part of a generated text.
 struct Continuation {
-  std::string text;  // whole characters: a token may end inside one, which the next part then has
+  std::string text;  // complete characters; a character split between tokens is in the later part
   std::vector<std::int64_t> tokens;
 
   void fields(config::Fields& f) {
@@ -19,19 +19,19 @@ struct Continuation {
   }
 };
 
-// Asks one rank to continue a prompt with the weights of the checkpoint that the task goes on from, and with the
-// tokenizer in the task's preprocessing. It replies with the prompt, then with each token as it is drawn, and last
-// with what stands for a character that was never completed.
+// Continues a prompt on one rank, with the weights of the checkpoint that the task resumes from and the tokenizer in
+// the task's preprocessing. Replies with the prompt, then with each token when it is drawn, and last with a replacement
+// for an incomplete character, if any.
 struct GenerateRequest {
   using Reply = Continuation;
   static constexpr const char* kVerb = "generate";
 
   std::string prompt;
   std::int64_t tokens = 0;
-  double temperature = 0.8;  // 0: always the token with the greatest score
+  double temperature = 0.8;  // 0: always the most likely token
   std::int64_t top_k = 200;
   std::int64_t seed = 42;
-  bool raw = false;  // the weights that training changes, not their average
+  bool raw = false;  // the trained weights, not their average
 
   void fields(config::Fields& f) {
     f({.name = "prompt"}, prompt);

@@ -3,7 +3,7 @@
 namespace ddp::rank {
 namespace {
 
-// "folder" for "folder/".
+// Returns "folder" for "folder/".
 std::string without_end(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;

@@ -6,14 +6,14 @@
 
 namespace ddp::rank {
 
-// Paths as a person gave them, for the rows of a prediction.
+// Converts the paths of predicted rows to the form that the user gave.
 class GivenPaths {
  public:
-  // `absolute`: the inputs; `shown`: how the person wrote each of them, or empty.
+  // `absolute`: the inputs; `shown`: the text that the user wrote for each input, or empty.
   GivenPaths(const std::vector<std::string>& absolute, const std::vector<std::string>& shown);
 
-  // Returns the path of a row as it belongs to what was given: a file, the folder that it is in, or the archive of
-  // "ARCHIVE, MEMBER".
+  // Returns a row's path with its given part as the user wrote it. The given part is the file, a folder above it, or
+  // the archive of "ARCHIVE, MEMBER".
   std::string operator()(const std::string& path) const;
 
  private:

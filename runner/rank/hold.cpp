@@ -14,7 +14,7 @@ void hold(const HoldRequest& request, const Task& task, const TakeReply& reply) 
 }
 
 const bool hold_registered =
-    verbs().add<HoldRequest>(HoldRequest::kVerb, "prepares the data that all ranks of a machine map", hold);
+    verbs().add<HoldRequest>(HoldRequest::kVerb, "prepares the data that all ranks of a node map", hold);
 
 }  // namespace
 }  // namespace ddp::rank

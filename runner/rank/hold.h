@@ -6,21 +6,21 @@
 
 namespace ddp::rank {
 
-// Describes the data of an experiment.
+// Facts about the data of an experiment.
 struct DataFacts {
-  config::Value facts = config::Value::object();  // as data::facts_of gives them
+  config::Value facts = config::Value::object();  // the result of data::facts_of
 
   void fields(config::Fields& f) { f({.name = "facts", .types = {config::Type::table}}, facts); }
 };
 
-// Asks to build the data of an experiment, and to write what they keep in memory into a file, which the ranks get as
+// Builds the data of an experiment and writes their in-memory tensors to a file, which the ranks receive as
 // Task::held_data. The reply is one DataFacts.
 struct HoldRequest {
   using Reply = DataFacts;
   static constexpr const char* kVerb = "hold";
 
-  std::string file;    // empty: the data are described alone
-  bool whole = false;  // all samples of [dataset] are one test set, as data::build_whole makes it
+  std::string file;    // empty: only describe the data
+  bool whole = false;  // use all samples of [dataset] as one test set, as data::build_whole
 
   void fields(config::Fields& f) {
     f({.name = "file"}, file);

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kNamed = 5;
 
-// Tells whether a dataset of the experiment leaves out samples that do not decode. All ranks have the same experiment.
+// Tells whether a dataset of the experiment leaves out samples that cannot be decoded. The result is the same on every
+// rank.
 bool leaves_out(const config::Experiment& e) {
   const auto skips = [](const config::Component& dataset) {
     const auto option = dataset.options.find("on_bad");
@@ -27,13 +28,14 @@ bool leaves_out(const config::Experiment& e) {
   return skips(e.dataset) || skips(e.validation.dataset) || skips(e.test.dataset);
 }
 
-// Adds the lines of a text.
+// Adds the lines of a text to `lines`.
 void add_lines(const std::string& text, std::set<std::string>& lines) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.insert(line);
 }
 
-// A line for each sample that this rank left out. A name of a file may hold any character.
+// Returns one line for each sample that this rank left out. Names are made printable, because a file name may contain a
+// newline.
 std::string lines_of(const data::Sets& sets) {
   std::set<std::string> names;
   for (const data::Set* set : {&sets.train, &sets.validation, &sets.test}) {

@@ -8,16 +8,16 @@
 
 namespace ddp::rank {
 
-// Returns the names of the samples that some rank could not decode and therefore left out; other ranks than 0 get none.
-// Collective, where a dataset leaves samples out.
+// Returns on rank 0 the names of the samples that any rank could not decode and left out; returns an empty set on other
+// ranks. Collective if a dataset may leave samples out.
 std::set<std::string> left_out_of_all(const Task& task, const data::Sets& sets, const dist::Group& group);
 
-// Says how many samples were left out, and names the first ones.
+// Returns a message with the number of left-out samples and the first names.
 std::string in_words(const std::set<std::string>& left_out);
 
-// Tells at the end of training the samples that a rank could not decode: warns of their number and the first ones, and
-// writes all of them into the run's bad_files.txt, with those that it has from before a resume. Collective, where a
-// dataset leaves samples out. Throws ddp::Error (training) where the file cannot be written.
+// Reports the samples that ranks could not decode, at the end of training: prints a warning with their number and the
+// first names, and adds all names to the run's bad_files.txt, which keeps its names from before a resume. Collective if
+// a dataset may leave samples out. Throws ddp::Error (training) if the file cannot be written.
 void tell_left_out(const Task& task, const data::Sets& sets, const dist::Group& group);
 
 }  // namespace ddp::rank

@@ -8,7 +8,7 @@
 namespace ddp::rank {
 namespace {
 
-// "y" of "y", of "y.npy" and of "y-*.npy": the name of the array that an option names.
+// Returns the array name of an option: "y" for "y", "y.npy" and "y-*.npy".
 std::string target_name(const config::Value& option) {
   const config::Value& first = option.is_array() && !option.empty() ? option.front() : option;
   std::string name = first.is_string() ? first.get<std::string>() : "";

@@ -13,14 +13,14 @@ struct Meaning {
   datasets::TargetKind kind = datasets::TargetKind::numbers;
   std::string loss;
   bool of_table = false;
-  bool has_paths = false;               // each row is a file, whose path comes first
-  std::vector<std::string> targets;     // the names of columns; of arrays one
-  std::vector<std::string> classes;     // the names of classes; the others are named by their numbers
-  std::vector<datasets::Scale> scales;  // of the targets that are numbers; empty: none was scaled
+  bool has_paths = false;               // each row is a file; its path is the first column
+  std::vector<std::string> targets;     // column names; one name for arrays
+  std::vector<std::string> classes;     // names of classes; a class without a name is shown by its number
+  std::vector<datasets::Scale> scales;  // of numeric targets; empty: no target was scaled
 };
 
-// The meaning is that of the preprocessing for tables and images, and that of the loss and the option "targets" for
-// other data.
+// Derives the meaning from the preprocessing for tables; for other data from the loss, the option "targets", and the
+// class names in the preprocessing.
 Meaning meaning_of(const Task& task, bool has_paths = false);
 
 }  // namespace ddp::rank

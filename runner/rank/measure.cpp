@@ -20,7 +20,7 @@
 namespace ddp::rank {
 namespace {
 
-// NCCL's work is done when its stream is.
+// NCCL's work is complete only when its stream is synchronized.
 void wait_for_device(c10::Device device) {
   if (device.is_cpu()) return;
   c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
@@ -31,20 +31,20 @@ void call(dist::CollectiveOp& op, std::int64_t times, c10::Device device) {
   wait_for_device(device);
 }
 
-// Ranks that were not forked by one parent may have been given different things, and would wait for each other.
+// Throws if ranks without a common parent were started with different options, because they would wait for each other.
 void agree(const Task& t, const CommRequest& o, const dist::Group& control) {
   const config::Value mine = config::write(o);
   const auto of_rank_0 = config::Value::parse(dist::broadcast_text(control, mine.dump()));
   if (const auto differs = config::first_difference(of_rank_0, mine)) {
-    throw training_error("this rank does not measure what rank 0 does: --" + differs->key + " is " + differs->second +
+    throw training_error("this rank has other options than rank 0: --" + differs->key + " is " + differs->second +
                              ", not " + differs->first,
                          "rank " + std::to_string(t.rank), "start all ranks with the same command");
   }
 }
 
-// Seconds of one call on this rank.
+// Returns the mean seconds of one call on this rank.
 double time_calls(dist::CollectiveOp& op, const CommRequest& o, c10::Device device, const dist::Group& group) {
-  // Pages are there, and no sum runs away.
+  // prepare() touches the memory pages; calm() prevents repeated sums from overflowing.
   op.prepare();
   op.calm();
   call(op, o.warmup, device);
@@ -61,7 +61,7 @@ dist::Mismatch check_values(dist::CollectiveOp& op, c10::Device device) {
   return op.check();
 }
 
-// What all ranks found, as one row.
+// Combines the results of all ranks in `row`.
 void gather_row(CommRow& row, double seconds, const dist::Mismatch& m, const dist::Group& group) {
   const at::Tensor mine =
       at::tensor({seconds, static_cast<double>(m.count), static_cast<double>(m.index), m.expected, m.got}, at::kDouble);
@@ -80,7 +80,7 @@ void gather_row(CommRow& row, double seconds, const dist::Mismatch& m, const dis
   }
 }
 
-// Its tensors lie where DDP's buckets do.
+// Creates the tensors in the shared arena, where DDP's buckets are.
 std::unique_ptr<dist::CollectiveOp> make_op(const std::string& name, std::int64_t bytes, const CommRequest& o,
                                             c10::Device device, const dist::Group& group) {
   const auto arena = dist::arena_of(group);
@@ -116,7 +116,8 @@ void measure_all(const Task& t, const CommRequest& o, const dist::Groups& groups
 }
 
 void measure(const CommRequest& o, const Task& t, const TakeReply& reply) {
-  // LibTorch's warnings, of hosts without a name and the like, would stand between the rows. Who wants them says so.
+  // Hides LibTorch's warnings, such as about hosts without a name, which would appear between the rows. The user can
+  // set the variable to see them.
   setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
   c10::initLogging();
   prepare_process(t);

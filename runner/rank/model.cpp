@@ -17,7 +17,7 @@ std::vector<c10::Device> devices_of(const Task& t) { return {t.devices.begin(), 
 torch::nn::AnyModule build_model(const Task& t) {
   const auto& e = *t.experiment;
   models::Placement placement{.devices = devices_of(t)};
-  // Copied to the others whenever it is used.
+  // The strategy copies the model to the other devices at each use.
   if (dist::copies_model(e.parallel)) placement.devices.resize(1, c10::kCPU);
   torch::nn::AnyModule model = models::registry().build(e.model.name, e.model.options, placement);
   model::freeze(*model.ptr(), e.freeze);
@@ -26,14 +26,14 @@ torch::nn::AnyModule build_model(const Task& t) {
   return model;
 }
 
-// A file that is damaged is refused: it would be when the ranks start again.
+// Reports a damaged file as a usage error, because a restart cannot help.
 NamedTensors read_given(const std::filesystem::path& file) try {
   return format::read_safetensors(file);
 } catch (const Error& error) {
   throw usage_error(error.summary(), error.where(), error.remedy());
 }
 
-// The buckets of a checkpoint, unless other parameters were frozen then: new ones are made for these.
+// Returns the checkpoint's buckets, or none if other parameters are frozen now: then new buckets are made.
 dist::Buckets fitting_buckets(const checkpoint::State& saved, const config::Experiment& e) {
   return saved.freeze == e.freeze ? saved.buckets : dist::Buckets{};
 }
@@ -53,7 +53,7 @@ std::unique_ptr<dist::Parallel> build_parallel(const Task& t, const dist::Group&
   if (saved != nullptr) {
     parallel->load(saved->weights(/*raw=*/which == SavedWeights::own), t.resume_from.string());
   } else if (!t.init_from.empty() && (t.together || t.rank == 0)) {
-    // Where another rank does not see the file, rank 0's weights reach it as those of every start do.
+    // A rank that does not see the file receives rank 0's weights when the strategy starts.
     parallel->load(given_weights(t, *parallel->module().ptr()), t.init_from.string());
   }
   parallel->start(saved != nullptr ? fitting_buckets(saved->state, e) : dist::Buckets{});

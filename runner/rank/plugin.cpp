@@ -10,7 +10,7 @@
 namespace ddp::rank {
 namespace {
 
-// The text of dlerror with the name of a symbol as C++ writes it.
+// Returns the text of dlerror with demangled symbol names.
 std::string readable(const std::string& why) {
   const std::size_t at = why.find("_Z");
   if (at == std::string::npos) return why;
@@ -22,15 +22,15 @@ std::string readable(const std::string& why) {
   return text;
 }
 
-// The one that load_plugin was given, for the handler, which takes no arguments.
+// The `end` of load_plugin; global because a terminate handler takes no arguments.
 const std::function<void(const Error&)>* end_process = nullptr;
 
 [[noreturn]] void end_for_thrown() {
   try {
     if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
-    (*end_process)(usage_error(std::string("it throws while it is loaded: ") + error.what(), "sources"));
-  } catch (...) {  // of a type that tells nothing
+    (*end_process)(usage_error(std::string("throws an exception during loading: ") + error.what(), "sources"));
+  } catch (...) {  // the type has no message
   }
   std::abort();
 }
@@ -44,7 +44,7 @@ void load_plugin(const std::filesystem::path& library, const std::function<void(
   std::set_terminate(before);
   if (!is_loaded) {
     throw usage_error("cannot be loaded: " + readable(dlerror()), "sources",
-                      "start again: it is compiled anew where it is damaged");
+                      "start again: a damaged library is compiled again");
   }
 }
 

@@ -7,9 +7,9 @@
 
 namespace ddp::rank {
 
-// Loads the library that the files of `sources` were compiled into; what it holds registers itself. Throws ddp::Error
-// (usage) where it cannot be loaded. Where its code throws while it is loaded, `end` is told why and ends the process:
-// the loader passes on no exception.
+// Loads the library compiled from the files of `sources`; its components register themselves. Throws ddp::Error (usage)
+// if the library cannot be loaded. If its code throws during loading, calls `end` with the reason; `end` must end the
+// process, because exceptions cannot pass through the loader.
 void load_plugin(const std::filesystem::path& library, const std::function<void(const Error&)>& end);
 
 }  // namespace ddp::rank

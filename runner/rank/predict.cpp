@@ -27,7 +27,7 @@ std::vector<std::int64_t> with_rows(std::int64_t rows, const std::vector<std::in
   return whole;
 }
 
-// The blocks of rows that a rank is dealt, and the model that answers them.
+// The blocks of rows that a rank receives, and the model that predicts them.
 class Answering {
  public:
   Answering(const PredictRequest& request, const Task& t)
@@ -43,8 +43,8 @@ class Answering {
     blocks_.resize(rows_.inputs.size());
   }
 
-  // The output for one row, which shows how many there are where there are no rows, too. Throws ddp::Error (usage)
-  // where the model does not take such rows.
+  // Returns the output for one row of zeros, which shows the output's shape even if the input has no rows. Throws
+  // ddp::Error (usage) if the model does not accept rows of this shape.
   at::Tensor look() {
     std::vector<at::Tensor> inputs;
     std::string shapes;
@@ -60,7 +60,7 @@ class Answering {
       const auto size = model.options.find("in_features");
       const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
       throw usage_error("has rows of shape " + shapes + ", which the model \"" + model.name + "\"" + takes +
-                            " does not take: " + error.msg(),
+                            " does not accept: " + error.msg(),
                         rows_.file);
     }
   }
@@ -75,10 +75,10 @@ class Answering {
   }
 
   bool has_paths() const { return rows_.has_paths; }
-  // Of the rows of the block, each with a zero byte behind it; "": they have none.
+  // The paths of the block's rows, each followed by a zero byte; "": rows have no paths.
   const std::string& paths() const { return paths_; }
 
-  // The outputs for the rows of the block.
+  // Returns the outputs for the rows of the block.
   at::Tensor outputs() {
     std::vector<at::Tensor> inputs;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -97,7 +97,7 @@ class Answering {
   }
 
  private:
-  // The outputs as evaluation has them, but for their type: what is written is float32.
+  // Computes outputs as in evaluation, but converts 16-bit types to float32, the type of the output files.
   at::Tensor answer(const std::vector<at::Tensor>& inputs) {
     const model::Autocast casts(numerics_.precision, device_);
     const at::Tensor output = model::call(model_->module(), numerics_.prepared(inputs));
@@ -106,15 +106,15 @@ class Answering {
 
   at::Tensor forward(const std::vector<at::Tensor>& all, std::int64_t first, std::int64_t count) {
     std::vector<at::Tensor> batch;
-    // A copy, aligned as a batch of training is.
+    // The clone is aligned like a training batch.
     for (const at::Tensor& input : all) batch.push_back(input.narrow(0, first, count).clone().to(device_));
     try {
       return answer(batch);
     } catch (const c10::IndexError& error) {
       const std::int64_t row = first_row_ + first;
-      throw usage_error("the model does not take them: " + error.msg(),
+      throw usage_error("the model does not accept these rows: " + error.msg(),
                         "rows " + std::to_string(row) + " to " + std::to_string(row + count - 1) + " of the input",
-                        "rows count from 0");
+                        "rows are counted from 0");
     }
   }
 
@@ -125,10 +125,10 @@ class Answering {
   const checkpoint::Checkpoint saved_;
   const std::unique_ptr<dist::Parallel> model_;
   DealtRows rows_;
-  std::vector<std::string> blocks_;  // of each input
+  std::vector<std::string> blocks_;  // one for each input
   std::string paths_;
   std::int64_t turn_ = 0;
-  std::int64_t first_row_ = 0;  // of the block, in the whole input
+  std::int64_t first_row_ = 0;  // first row of the block in the whole input
 };
 
 void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
@@ -152,7 +152,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
 }
 
 const bool predict_registered =
-    verbs().add<PredictRequest>(PredictRequest::kVerb, "predicts the rows that it is dealt", predict);
+    verbs().add<PredictRequest>(PredictRequest::kVerb, "predicts the rows of a rank", predict);
 
 }  // namespace
 }  // namespace ddp::rank

@@ -6,21 +6,21 @@
 
 #include "config/option/option.h"
 
-// A prediction goes through pipes, so that neither the input nor the output has to fit into memory: one process reads
-// rows and deals blocks of them to the ranks in turn, each rank runs its blocks through the model, and one process
-// writes the answers in the order of the blocks. A block of a pipe is its size (8 bytes) and its content; size 0 is the
-// end. To a rank goes first a DealtRows, then for each block of rows a block of a pipe for each input of the model, and
-// where rows have paths one more: each path with a zero byte behind it.
-// From a rank comes a block of a pipe for each block of rows, and from rank 0 first the head (predictions.h).
+// A prediction uses pipes, so neither the input nor the output has to fit into memory. One process reads rows and deals
+// blocks of rows to the ranks in turn. Each rank runs its blocks through the model. One process writes the results in
+// the order of the blocks. A pipe block is its size (8 bytes) and its content; size 0 is the end. A rank receives a
+// DealtRows first; then for each block of rows one pipe block for each input of the model, and one more with the paths
+// if rows have paths, each path followed by a zero byte. A rank sends one pipe block for each block of rows; rank 0
+// sends the header (predictions.h) first.
 namespace ddp::rank {
 
-// Asks a process to read files and to deal their rows, prepared as in training, to the ranks.
+// Reads files and deals their rows, preprocessed as in training, to the ranks.
 struct DealRequest {
   static constexpr const char* kVerb = "deal";
 
   std::vector<std::string> inputs;
-  std::vector<std::string> shown = {};  // each of them as it was given, for the paths of rows
-  std::int64_t files_of_row = 1;        // so many of them, which follow each other, hold the same rows
+  std::vector<std::string> shown = {};  // the inputs as the user wrote them, for the paths of rows
+  std::int64_t files_of_row = 1;        // this many consecutive inputs hold the same rows
   std::vector<std::int64_t> pipes;      // to the ranks
   std::int64_t batch_size = 0;
 
@@ -33,7 +33,7 @@ struct DealRequest {
   }
 };
 
-// Describes the rows that a rank is dealt.
+// The layout of the rows that a rank receives.
 struct DealtRows {
   struct Input {
     std::int64_t type = 0;            // at::ScalarType
@@ -42,15 +42,15 @@ struct DealtRows {
     bool operator==(const Input&) const = default;
   };
 
-  std::string file;             // the first one, for people
+  std::string file;             // the first file, for messages
   std::int64_t block_rows = 0;  // a multiple of the batch size; the last block may be short
   bool has_paths = false;       // each row is a file
-  std::vector<Input> inputs;    // in the order in which the model takes them
+  std::vector<Input> inputs;    // in the order of the model's inputs
 };
 std::string to_text(const DealtRows& rows);
 DealtRows dealt_rows_of(const std::string& text);
 
-// Asks a rank to predict its blocks.
+// Predicts the blocks of a rank.
 struct PredictRequest {
   static constexpr const char* kVerb = "predict";
 
@@ -59,7 +59,7 @@ struct PredictRequest {
   std::int64_t ranks = 1;
   std::int64_t batch_size = 0;
   std::string form = "csv";  // "csv", "npy" or "parquet"
-  bool raw = false;          // the weights that training changes, not their average
+  bool raw = false;          // the trained weights, not their average
 
   void fields(config::Fields& f) {
     f({.name = "from"}, from);
@@ -71,14 +71,14 @@ struct PredictRequest {
   }
 };
 
-// Asks a process to write what the ranks answer.
+// Writes the predictions of the ranks.
 struct CollectRequest {
   static constexpr const char* kVerb = "collect";
 
   std::vector<std::int64_t> pipes;  // from the ranks
-  std::int64_t out = -1;            // a descriptor; a .npy or .parquet file is empty, and can seek
+  std::int64_t out = -1;            // file descriptor; a .npy or .parquet file must be empty and seekable
   std::string form = "csv";
-  std::string name;  // of the output, for people
+  std::string name;  // of the output, for messages
 
   void fields(config::Fields& f) {
     f({.name = "pipes"}, pipes);

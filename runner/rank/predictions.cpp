@@ -23,7 +23,7 @@ using datasets::TargetKind;
 using format::OutputColumn;
 using format::OutputType;
 
-// A cell of a CSV file: in quotes where it needs them (RFC 4180).
+// Returns a cell of a CSV file, quoted if necessary (RFC 4180).
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -53,7 +53,7 @@ Number number_in(const std::string& text) {
   return number;
 }
 
-// Numbers where all names are numbers, as one who reads the CSV file takes them; text where doubles would merge two.
+// Returns a number type if all names are numbers, as a CSV reader would; text if two names would be the same double.
 OutputType type_of_names(const std::vector<std::string>& names) {
   if (std::all_of(names.begin(), names.end(), reads_as<std::int64_t>)) return OutputType::integer;
   if (!std::all_of(names.begin(), names.end(), reads_as<double>)) return OutputType::text;
@@ -64,7 +64,7 @@ OutputType type_of_names(const std::vector<std::string>& names) {
   return numbers.size() == names.size() ? OutputType::float64 : OutputType::text;
 }
 
-// Puts the cells of a column behind what a block of Parquet has.
+// Appends the cells of a column to a Parquet block.
 template <class Cell, class CellOf>
 void append_column(std::string& block, std::int64_t rows, const CellOf& cell_of) {
   const std::size_t begin = block.size();
@@ -95,17 +95,17 @@ void Predictions::require_fit(const at::Tensor& looked) const {
   const std::string shape = "has outputs of shape " + c10::str(looked.sizes());
   const auto targets = static_cast<std::int64_t>(m_.targets.size());
   if (looked.dim() == 0 || looked.size(0) != 1) {
-    throw usage_error(shape + " for one row", "the model", "the first extent of its outputs counts the rows");
+    throw usage_error(shape + " for one row", "the model", "the first dimension of outputs must be the rows");
   }
   if (m_.kind == TargetKind::classes && (looked.dim() < 2 || looked.dim() == 3)) {
-    throw usage_error(shape + ", and the loss \"" + m_.loss + "\" has classes", "the model",
-                      "predict takes outputs [n, classes], or [n, classes, height, width]");
+    throw usage_error(shape + ", and the loss \"" + m_.loss + "\" needs classes", "the model",
+                      "predict accepts outputs [n, classes] or [n, classes, height, width]");
   }
   if (m_.of_table && (looked.dim() != 2 || (m_.kind != TargetKind::classes && looked.size(1) != targets))) {
     throw usage_error(shape + ", but the data have " + std::to_string(targets) + " target columns", "the model");
   }
   if (looked.dim() > 2 && form_ != Form::npy) {
-    throw usage_error(shape + ", which are no columns of a table", "the model", "write them to a .npy file: -o");
+    throw usage_error(shape + ", which cannot be table columns", "the model", "write them to a .npy file: -o");
   }
 }
 
@@ -179,7 +179,7 @@ void Predictions::append(std::string& block, const at::Tensor& output, const std
   }
 }
 
-// Standardised targets get their units back, in double.
+// Converts standardised targets back to their units, in double precision.
 void Predictions::undo_scales(const at::Tensor& values) const {
   if (m_.scales.empty()) return;
   float* row = values.mutable_data_ptr<float>();

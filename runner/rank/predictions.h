@@ -10,23 +10,23 @@
 
 namespace ddp::rank {
 
-// The files that predictions become.
+// The file formats of predictions.
 enum class Form { csv, npy, parquet };
 Form form_named(const std::string& name);
 
-// Turns outputs of a model into what the collector takes: lines of CSV; rows of float32; or the cells of a block's
-// rows, as `append` describes. The head is CSV's first line; the shape of a row, as JSON; or the columns, as JSON
-// (columns_from_text).
+// Converts outputs of a model for the collector. CSV: lines of text; the header is the first line. NumPy: rows of
+// float32; the header is the shape of a row, as JSON. Parquet: the cells of a block's rows, see append(); the header is
+// the columns, as JSON (columns_from_text).
 class Predictions {
  public:
-  // `looked`: the output for one row. Throws ddp::Error (usage) where such outputs do not belong to the targets, and
-  // where the form does not take them.
+  // `looked`: the output for one row. Throws ddp::Error (usage) if its shape does not match the targets or is not
+  // possible in the file format.
   Predictions(Meaning meaning, Form form, const at::Tensor& looked);
 
   std::string head() const;
-  // Appends the rows of a block: outputs [n, …]. Of Parquet: n (8 bytes), then column by column its n cells, each
-  // column beginning at a multiple of 8 bytes. `paths`: of the rows, each with a zero byte behind it; "": they have
-  // none.
+  // Appends the rows of a block; `output`: [n, …]. For Parquet, appends n (8 bytes), then the n cells of each column;
+  // each column begins at a multiple of 8 bytes. `paths`: the rows' paths, each followed by a zero byte; "": rows have
+  // no paths.
   void append(std::string& block, const at::Tensor& output, const std::string& paths = "") const;
 
  private:
@@ -42,13 +42,13 @@ class Predictions {
   const Meaning m_;
   const Form form_;
   std::vector<std::int64_t> row_shape_;
-  std::int64_t width_ = 1;                                    // columns of outputs
-  std::vector<std::string> classes_;                          // of all outputs
-  format::OutputType prediction_ = format::OutputType::text;  // of the column of classes
-  std::vector<format::OutputColumn> columns_;                 // but for .npy
+  std::int64_t width_ = 1;                                    // number of outputs of a row
+  std::vector<std::string> classes_;                          // class names of all outputs
+  format::OutputType prediction_ = format::OutputType::text;  // type of the class column
+  std::vector<format::OutputColumn> columns_;                 // empty for .npy
 };
 
-// The columns that a head of Parquet describes.
+// Returns the columns in a Parquet header.
 std::vector<format::OutputColumn> columns_from_text(const std::string& head);
 
 }  // namespace ddp::rank

@@ -32,12 +32,12 @@
 namespace ddp::rank {
 namespace {
 
-// Samples that show whether model, data and loss fit. Two, because normalisation needs more than one.
+// The number of samples for the check of model, data and loss. Two, because batch normalization needs more than one.
 constexpr std::int64_t kTried = 2;
 
-// Some samples as training will see them: a batch where it is timed. A dataset that draws has to draw a whole one.
-// `sizes`: of the batches that the model takes; whether training's fit is for the plan to say
-// (launch/plan/batch_sizes).
+// Returns some samples as in training; a whole batch if the step is timed. A dataset that generates samples must
+// generate a whole batch. `sizes`: the batch sizes that the model accepts. launch/plan/batch_sizes checks whether the
+// training's sizes fit.
 datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool timed, model::BatchSizes sizes) {
   const std::int64_t some = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
   const std::int64_t most = std::min(std::max(some, sizes.least), sizes.most);
@@ -52,14 +52,15 @@ std::string shapes_of(const NamedTensors& tensors) {
   return text;
 }
 
-// The model is tried on the CPU, whatever trains. Some operators of GPUs have no 16-bit kernel there; shapes count.
+// The model is checked on the CPU, even if it trains on GPUs. Some operators have a 16-bit kernel only on GPUs, so the
+// check for a GPU uses fp32: only shapes matter.
 model::Numerics numerics_of(const Task& t) {
   model::Numerics numerics = model::Numerics::of(*t.experiment);
   if (!c10::Device(t.devices.front()).is_cpu()) numerics.precision = "fp32";
   return numerics;
 }
 
-// Does it, and blames the precision where the CPU has no kernel for it.
+// Runs `work`. If the CPU has no kernel for the precision, throws an error of the key `precision`.
 template <class Work>
 at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
   const model::Autocast casts(numerics.precision, c10::kCPU);
@@ -67,7 +68,7 @@ at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
     return work();
   } catch (const c10::NotImplementedError& error) {
     if (numerics.precision == "fp32") throw;
-    throw usage_error("the CPU cannot compute so: " + error.msg(), "precision", "use precision = \"fp32\"");
+    throw usage_error("the CPU has no kernel for it: " + error.msg(), "precision", "use precision = \"fp32\"");
   }
 }
 
@@ -77,13 +78,13 @@ at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensor
   try {
     return under_casts(numerics, [&] { return model::call(model, numerics.prepared(tensors_of(inputs))); });
   } catch (const c10::Error& error) {
-    throw usage_error("the model \"" + e.model.name + "\" does not take what the dataset \"" + e.dataset.name +
-                          "\" gives, inputs of shape " + shapes_of(inputs) + ": " + error.msg(),
+    throw usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
+                          "\", of shape " + shapes_of(inputs) + ": " + error.msg(),
                       "model");
   }
 }
 
-// Does what was saved fit this model and optimizer, and is it whole?
+// Throws if the saved state is incomplete or does not fit this model and optimizer.
 void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer& optimizer) {
   if (!t.resume_from.empty()) {
     const checkpoint::Checkpoint saved = checkpoint::load(t.resume_from);
@@ -94,7 +95,7 @@ void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer&
   }
 }
 
-// Backward takes about twice as long as forward. The first forward is not counted: it warms up.
+// Estimates the time of a step: backward takes about twice as long as forward. An earlier forward has warmed up.
 double time_of_step(torch::nn::AnyModule& model, const Task& t, const datasets::Batch& batch) {
   at::set_num_threads(static_cast<int>(*t.experiment->threads));
   const auto begin = std::chrono::steady_clock::now();
@@ -133,7 +134,7 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
   }
 }
 
-// Do the model's outputs have a place for each class of the data? The samples that are tried have only some of them.
+// Checks that the model has an output for each class of the data. The batch of the probe has only some of the classes.
 void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets) {
   const config::Experiment& e = *t.experiment;
   const config::Spec* spec = e.components().find("loss", e.loss.name);
@@ -151,7 +152,7 @@ void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets
     } catch (const c10::Error&) {
       throw usage_error("the data have class " + std::to_string(each.max().item<std::int64_t>()) +
                             ", counted from 0, and the model gives " + std::to_string(output.size(1)) + " outputs",
-                        "model", "give the model as many outputs as there are classes");
+                        "model", "give the model one output for each class");
     }
   }
 }
@@ -162,11 +163,11 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
   try {
     under_casts(numerics_of(t), [&] { return loss(output, train::only_target(batch.targets)); });
   } catch (const c10::Error& error) {
-    throw usage_error("the loss \"" + e.loss.name + "\" does not take outputs of shape " + c10::str(output.sizes()) +
+    throw usage_error("the loss \"" + e.loss.name + "\" does not accept outputs of shape " + c10::str(output.sizes()) +
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
-  // Mixed targets are shares of classes; those of a validation are not mixed.
+  // Mixed training targets are class probabilities; validation targets, which metrics measure, are not mixed.
   const auto mix = e.dataset.options.find("mix");
   if (mix == e.dataset.options.end() || mix->empty())
     train::Measures(e).require(output, train::only_target(batch.targets));
@@ -174,7 +175,7 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
   if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
     probe.warnings.push_back(
         "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
-        "model as many outputs as there are classes");
+        "model one output for each class");
   }
 }
 
@@ -199,7 +200,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   if (timed) probe.step_seconds = time_of_step(model, t, batch) * static_cast<double>(e.accumulate);
 }
 
-// A failure that names no place of its own is blamed on the model.
+// Reports an error that names no place as an error of the key `model`.
 void probe_model(const ProbeRequest& request, const Task& task, const TakeReply& reply) try {
   Probe probe;
   measure_model(task, request.timed, probe);

@@ -8,22 +8,22 @@
 
 namespace ddp::rank {
 
-// The facts about an experiment that only tensors can tell.
+// The facts about an experiment that need LibTorch.
 struct Probe {
   std::vector<std::string> warnings = {};
   std::int64_t parameters = 0;
-  std::int64_t frozen_parameters = 0;  // of these
+  std::int64_t frozen_parameters = 0;  // part of `parameters`
   std::int64_t parameter_bytes = 0;
-  std::int64_t gradient_bytes = 0;  // less where parameters are frozen
+  std::int64_t gradient_bytes = 0;  // without frozen parameters
   std::int64_t buffer_bytes = 0;
   std::int64_t optimizer_bytes = 0;
   std::int64_t train_samples = 0;  // 0: endless
   std::int64_t validation_samples = 0;
   std::int64_t test_samples = 0;
-  std::int64_t least_batch = 1;  // samples that the model takes at once
+  std::int64_t least_batch = 1;  // smallest batch that the model accepts
   std::int64_t most_batch = INT64_MAX;
-  config::Value groups = config::Value::array();  // of parameters: what match, lr_scale and options say, and how many
-  double step_seconds = 0;                        // about what a step takes; 0: it was not asked for
+  config::Value groups = config::Value::array();  // parameter groups: match, options, lr_scale, and sizes
+  double step_seconds = 0;                        // estimated time of a step; 0: not requested
 
   void fields(config::Fields& f) {
     f({.name = "warnings"}, warnings);
@@ -43,13 +43,13 @@ struct Probe {
   }
 };
 
-// Asks to build the model on the CPU, to run forward and loss on a few samples, and to try the weights and the state
-// that the task goes on from. Of the task, only what is the same for all ranks is looked at. The reply is one Probe.
+// Builds the model on the CPU, runs forward and loss on a few samples, and checks the weights and the state that the
+// task resumes from. Uses only the fields of the task that are the same on all ranks. The reply is one Probe.
 struct ProbeRequest {
   using Reply = Probe;
   static constexpr const char* kVerb = "probe";
 
-  bool timed = false;  // also takes the time of a step, with a whole batch
+  bool timed = false;  // also measure the time of a step, with a whole batch
 
   void fields(config::Fields& f) { f({.name = "timed"}, timed); }
 };

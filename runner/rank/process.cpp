@@ -15,7 +15,7 @@
 namespace ddp::rank {
 namespace {
 
-// This rank waited in vain for another, and no parent sees which.
+// Returns the beginning of the error message of a rank that timed out and has no parent: which ranks stay away.
 std::string who_stays_away(const Task& t, const dist::Groups& groups) {
   std::string ranks;
   for (const int rank : dist::absent_ranks(groups, t.rank)) {
@@ -40,7 +40,7 @@ void prepare_process(const Task& t) {
     at::globalContext().setAllowTF32CuBLAS(*e.tf32);
     at::globalContext().setAllowTF32CuDNN(*e.tf32);
   }
-  // For this thread and those that it starts.
+  // Applies to this thread and the threads that it starts.
   if (!at::globalContext().setFlushDenormal(e.flush_denormal) && e.flush_denormal) {
     throw training_error("this CPU cannot treat denormal numbers as 0", "flush_denormal", "set it to false");
   }
@@ -68,7 +68,7 @@ dist::Groups join_groups(const Task& t) {
                                     .meeting = t.meeting,
                                     .progress = t.progress->rank(t.rank),
                                     .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000)),
-                                    // In its first step a static graph waits for its sums before that.
+                                    // In its first step, a static graph waits for its sums before backward ends.
                                     .sums_may_wait = !d.static_graph},
                                    /*control=*/!t.together);
 }

@@ -9,21 +9,21 @@
 
 namespace ddp::rank {
 
-// The device that this rank computes on, or begins on where it has several.
+// The device of this rank, or the first one if it has several.
 c10::Device first_device(const Task& task);
 
-// Threads, device and generator of this process. What draws from the generator comes after this.
+// Sets the threads, device and random generator of this process. Call before any random draw.
 void prepare_process(const Task& task);
 
-// From here on what is freed stays with this process: a step takes what the one before has freed. The kernel would
-// clear every page of a large tensor anew, in each step.
+// Makes the process keep freed memory for reuse in the next step. Otherwise the kernel would clear all memory pages of
+// large tensors in each step.
 void keep_freed_memory();
 
-// Joins this rank's groups; none where the experiment trains in one process. Throws ddp::Error (training).
+// Joins this rank's groups; returns none if the experiment trains in one process. Throws ddp::Error (training).
 dist::Groups join_groups(const Task& task);
 
-// Does what the ranks do together. Where this one waited in vain for others, and no parent sees for which, the error
-// names them.
+// Runs `body`, which contains collectives. If this rank timed out waiting for others and has no parent that can name
+// them, the error names them.
 void naming_absent_ranks(const Task& task, const dist::Groups& groups, const std::function<void()>& body);
 
 }  // namespace ddp::rank

@@ -26,19 +26,19 @@
 namespace ddp::rank {
 namespace {
 
-// Ranks that were not forked by one parent may have been given different things. Rank 0's checkpoint is the one.
+// Throws if ranks without a common parent were started with different experiments. Returns rank 0's checkpoint.
 std::filesystem::path agree(const Task& t, const dist::Group& control) {
   if (!control) return t.resume_from;
   config::Value mine = config::write(record::as_kept(*t.experiment));  // folders may differ
   mine["source_texts"] = record::hashes_of_texts(*t.experiment);
-  mine.erase("init_from");  // the first weights are rank 0's to read
+  mine.erase("init_from");  // only rank 0 reads the initial weights
   const auto of_rank_0 = config::Value::parse(dist::broadcast_text(control, mine.dump()));
   if (const auto differs = config::first_difference(of_rank_0, mine)) {
     throw training_error("this rank's experiment is not rank 0's: " + differs->key + " is " + differs->second +
                              ", not " + differs->first,
                          "rank " + std::to_string(t.rank), "start all ranks with the same file and settings");
   }
-  // A rank that has no parent to write its log does so itself, where it sees the run's folder.
+  // A rank without a parent writes its own log, if it sees the run's folder.
   const std::filesystem::path run = dist::broadcast_text(control, t.run_directory.string());
   const std::filesystem::path log = record::RunDirectory(run).log(t.rank);
   std::error_code unseen;
@@ -47,8 +47,8 @@ std::filesystem::path agree(const Task& t, const dist::Group& control) {
   return dist::broadcast_text(control, t.resume_from.string());
 }
 
-// The state of a run that begins, or that was begun by other ranks or in other micro-batches: what was seen of its
-// epoch stays seen, and what is left of its order is dealt out anew.
+// Adapts the state to this run's ranks and batch size, which may have changed since the save. Samples of the epoch that
+// were seen stay seen; the rest of the epoch's order is distributed again.
 void take_over(checkpoint::State& state, const Task& t, const TrainRequest& request) {
   const auto& e = *t.experiment;
   const config::EpochPlace then{.position = state.position,
@@ -65,13 +65,13 @@ void take_over(checkpoint::State& state, const Task& t, const TrainRequest& requ
   state.data = record::data_member({{"data", request.data_files}});
 }
 
-// "CPU0", "GPU3": the word of the seeds for the device of a rank.
+// Returns "CPU0" or "GPU3", the tutorial scripts' label for the device of a rank.
 std::string label(const Task& t) {
   const c10::Device device = first_device(t);
   return device.is_cpu() ? "CPU" + std::to_string(t.rank) : "GPU" + std::to_string(device.index());
 }
 
-// Where the run stands for those who watch it.
+// Shows the progress at the start on the progress page.
 void show_start(record::RunProgress& run, const config::Length& length, const checkpoint::State& state) {
   run.steps_in_all = length.steps;
   run.step = state.step;
@@ -79,13 +79,13 @@ void show_start(record::RunProgress& run, const config::Length& length, const ch
   run.seconds = state.seconds;
 }
 
-// Tells the numbers of the model, and those that no gradient changes.
+// Shows the numbers of all parameters and of frozen parameters.
 void show_model(record::RunProgress& run, const NamedTensors& parameters) {
   run.parameters = model::count_of(parameters);
   run.frozen_parameters = run.parameters - model::count_of(trained_of(parameters));
 }
 
-// A rank's parts that outlive the start; the trainer works with them.
+// The parts of a rank that start() builds and train() uses.
 struct Parts {
   const Task& task;
   const TrainRequest& request;
@@ -97,10 +97,10 @@ struct Parts {
   std::optional<record::RunRecorder> recorder;  // on rank 0
   std::optional<train::Ema> ema;
   std::optional<train::Checkpointer> checkpointer;
-  checkpoint::State state;  // where to begin
+  checkpoint::State state;  // starting point
 };
 
-// What is told of the run while it trains, on rank 0.
+// Starts the event records of the run, on rank 0.
 void start_records(Parts& p, const record::RunDirectory& directory) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
@@ -122,18 +122,18 @@ std::map<std::string, std::string> documents_of(const data::Sets& sets) {
   return {{checkpoint::kPreprocessing, sets.preprocessing.dump(2) + "\n"}};
 }
 
-// Tells where the average begins anew, or ends: the checkpoint was saved with another [ema].
+// Prints whether the average starts or ends here, because the checkpoint was saved with another [ema].
 void tell_of_average(const config::Experiment& e, const checkpoint::Checkpoint& saved, const record::Console& console) {
   const bool had = saved.state.rules.contains(checkpoint::kEma);
   const std::int64_t step = saved.state.step;
   if (had && !e.ema.on()) console.line("the average of the weights ends at step " + std::to_string(step));
   if (had || !e.ema.on()) return;
   const std::int64_t first = (step / *e.ema.every + 1) * *e.ema.every;
-  if (step < *e.ema.every) return;  // none would have begun
-  console.line("the average of the weights begins with those of step " + std::to_string(first));
+  if (step < *e.ema.every) return;  // the first update is still ahead in any case
+  console.line("the average of the weights begins at step " + std::to_string(first));
 }
 
-// Model, optimizer and state, new or as saved. What was loaded is gone when this returns.
+// Builds model, optimizer and state, new or from a checkpoint. Frees the loaded checkpoint before it returns.
 void start(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
@@ -175,7 +175,7 @@ void run_to_end(train::Trainer& trainer, Parts& p) {
     if (p.events) p.events->finish(/*success=*/false);
     throw;
   }
-  // One that was asked to stop has no end yet.
+  // A run that was asked to stop has not ended yet.
   if (p.events && p.task.progress->run().ended) p.events->finish(/*success=*/true);
   if (p.recorder) p.recorder->flush();
 }
@@ -224,10 +224,10 @@ void train(Parts& p) {
   run_to_end(trainer, p);
 }
 
-// Trains as one rank, from its fork to its end. Throws where it cannot go on.
+// Trains as one rank, from its fork to its end. Throws if training cannot continue.
 void run(const TrainRequest& request, const Task& t, const TakeReply&) {
   log::detail("Running " + t.experiment->model.name + " on " + t.device_names);
-  // Everything that draws from the generator comes after this, in a Python script's order: data, model, training.
+  // All random draws come after this call, in the order of a Python script: data, model, training.
   prepare_process(t);
   Parts p{.task = t,
           .request = request,

@@ -7,15 +7,15 @@
 
 namespace ddp::rank {
 
-// Asks a rank to train from its fork to its end. There is no reply: the records in the run directory tell all.
+// Trains as one rank, from its fork to its end. Sends no reply: the results are in the run directory.
 struct TrainRequest {
   static constexpr const char* kVerb = "train";
 
-  bool resumed = false;      // goes on in a run directory that was there
-  std::string changes = {};  // of its experiment since then, a JSON object: {"batch_size": [32, 16]}
-  // The files of the data, as record::to_value writes them: each checkpoint tells them.
+  bool resumed = false;      // the run directory existed before
+  std::string changes = {};  // changed settings since then, a JSON object: {"batch_size": [32, 16]}
+  // The files of the data, as record::to_value writes them. Each checkpoint contains them.
   config::Value data_files = config::Value::array();
-  std::int64_t until_epoch = 0;  // stops, saved, when so many epochs are done; 0: at its end
+  std::int64_t until_epoch = 0;  // saves and stops when this many epochs are done; 0: at the end
 
   void fields(config::Fields& f) {
     f({.name = "resumed"}, resumed);

@@ -5,12 +5,12 @@
 
 namespace ddp::rank {
 
-// The verbs that the rank library can serve. A verb is one file, which registers a function of its request struct, the
-// task, and the taker of its replies:
+// The verbs of the rank library. Each verb is one source file, which registers a function of its request struct, the
+// task, and the receiver of its replies:
 //
 //   const bool train_registered = verbs().add<TrainRequest>(TrainRequest::kVerb, "trains as one rank", train);
 //
-// The function throws where it cannot go on; ddp_rank_serve tells why.
+// The function throws if it cannot continue; ddp_rank_serve reports the reason.
 using Verbs = config::Registry<void, const Task&, const TakeReply&>;
 Verbs& verbs();
 

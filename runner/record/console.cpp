@@ -19,7 +19,8 @@ void Console::detail(const std::string& text) const {
 
 void Console::tell(const std::string& text) const {
   if (pipe_ < 0) return;
-  // One write of at most PIPE_BUF bytes is never mixed with another rank's. A parent that is gone needs no line.
+  // POSIX does not mix a write of at most PIPE_BUF bytes with another rank's. If the parent is gone, nobody reads the
+  // line.
   const std::string whole = text.substr(0, PIPE_BUF - 1) + "\n";
   [[maybe_unused]] const auto written = write(pipe_, whole.data(), whole.size());
 }

@@ -4,8 +4,8 @@
 
 namespace ddp::record {
 
-// How a rank speaks to the person at the terminal: whole lines through a pipe to the parent, which shows them
-// without tearing its live line; and each in the rank's own log.
+// A rank's messages to the person at the terminal: whole lines through a pipe to the parent, which shows them without
+// tearing its live line. Each line also goes to the rank's own log.
 class Console {
  public:
   explicit Console(int pipe) : pipe_(pipe) {}

@@ -42,7 +42,7 @@ bool is_run(const fs::path& folder) { return is_there(folder / "config.toml"); }
 
 bool is_sweep_folder(const fs::path& folder) { return !is_run(folder) && is_there(folder / "sweep.toml"); }
 
-// When the run or sweep there began; nothing where there is none.
+// Returns the time at which the run or sweep in the folder began; nothing if the folder has neither.
 std::optional<fs::file_time_type> begin_of(const fs::path& folder) {
   for (const char* file : {"config.toml", "sweep.toml"}) {
     std::error_code error;
@@ -51,8 +51,8 @@ std::optional<fs::file_time_type> begin_of(const fs::path& folder) {
   return {};
 }
 
-// A run is named by its own folder, not by a link that moves on with the next run, nor by "." or a path that ends in
-// '/'. Relative to where we are, so that people can read it.
+// Returns the run's own folder, not a link, which would move on with the next run, nor "." or a path that ends in '/'.
+// The path is relative if it lies in the working directory: people read it.
 fs::path own_folder(const fs::path& named) {
   const fs::path whole = paths::without_links(named);
   std::error_code gone;
@@ -62,7 +62,7 @@ fs::path own_folder(const fs::path& named) {
   return relative == "." || *relative.begin() == ".." ? whole : relative;
 }
 
-// The newest run or sweep under the results root: where the youngest of the `latest` links points.
+// Returns the newest run or sweep under the results root: the target of the youngest `latest` link.
 fs::path newest(const fs::path& results) {
   fs::path found;
   std::optional<fs::file_time_type> youngest;
@@ -81,7 +81,7 @@ fs::path newest(const fs::path& results) {
   return found;
 }
 
-// Returns the folder of a run or sweep that is given by its folder or by its whole name.
+// Returns the folder of a run or sweep, given its folder or its whole name.
 std::optional<fs::path> find_exactly(const fs::path& results, const std::string& run) {
   for (const fs::path& candidate : {fs::path(run), results / run, results / run / "latest"}) {
     if (is_run(candidate) || is_sweep_folder(candidate)) return candidate;
@@ -89,7 +89,7 @@ std::optional<fs::path> find_exactly(const fs::path& results, const std::string&
   return {};
 }
 
-// Returns the folder of the trial that SWEEP/007 names. SWEEP is a whole name or a part of an id.
+// Returns the folder of the trial SWEEP/007. SWEEP is a whole name or a part of an id.
 std::optional<fs::path> find_trial(const fs::path& results, const std::string& run) {
   const std::size_t slash = run.rfind('/');
   if (slash == std::string::npos || slash + 1 == run.size()) return {};
@@ -106,7 +106,7 @@ std::optional<fs::path> find_trial(const fs::path& results, const std::string& r
 void RunDirectory::require_run_id(const std::string& run_id) {
   if (is_safe_name(run_id) && run_id != "latest") return;
   throw usage_error(config::in_quotes(run_id) + " cannot be a run id", "--run-id",
-                    "use up to 128 ASCII letters, digits, '.', '_' and '-', no '.' first, and not the word latest");
+                    "use up to 128 ASCII letters, digits, '.', '_' and '-', no '.' first, and not 'latest'");
 }
 
 RunDirectory RunDirectory::create(const fs::path& results, const std::string& name, std::string run_id) {
@@ -130,11 +130,11 @@ RunDirectory RunDirectory::create_folder(const fs::path& results, const std::str
   for (;;) {
     if (!given) run_id = new_run_id();
     made.path_ = results / name / run_id;
-    // A given one may be there already, left by a run that was killed before its first file.
+    // A given id may already have a folder, left by a run that was killed before it wrote its first file.
     if (made.make_folder(made.path_) || (given && !made.begun() && !made.is_sweep())) break;
     if (given) {
       throw usage_error("this run exists", made.path_.string(),
-                        "go on with it: " + own_command("resume " + path_word(made.path_)));
+                        "resume it: " + own_command("resume " + path_word(made.path_)));
     }
   }
   return made;
@@ -198,7 +198,7 @@ void RunDirectory::begin(const fs::path& file, const std::function<std::string()
 RunDirectory RunDirectory::find(const fs::path& results, const std::string& run) {
   if (run == "latest") {
     if (fs::path found = newest(results); !found.empty()) return RunDirectory(own_folder(found));
-    throw usage_error("there is no run yet", results.string(), "start one: " + own_command("run FILE"));
+    throw usage_error("no runs yet", results.string(), "start one: " + own_command("run FILE"));
   }
   if (const auto found = find_exactly(results, run)) return RunDirectory(own_folder(*found));
   if (const auto found = find_trial(results, run)) return RunDirectory(own_folder(*found));
@@ -218,11 +218,11 @@ void RunDirectory::require_run() const {
 
 bool RunDirectory::is_locked() const {
   const FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A writer that wants its lock at this moment waits longer than this one is held.
+  // A writer that tries to lock at this moment retries for longer than this lock is held.
   return folder && flock(folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// The ranks of a run whose parent was killed hold the lock until they have gone too: a moment.
+// The ranks of a killed parent hold the lock until they have ended too, a moment later.
 FileDescriptor RunDirectory::lock() const { return lock(LOCK_EX, std::chrono::milliseconds(500)); }
 
 FileDescriptor RunDirectory::lock_shared(std::chrono::milliseconds patience) const { return lock(LOCK_SH, patience); }

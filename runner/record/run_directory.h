@@ -10,63 +10,63 @@
 
 namespace ddp::record {
 
-// The folder of the user's own C++ files in that of a run, or sweep.
+// The folder of the user's C++ files in the folder of a run or sweep.
 inline constexpr const char* kSourcesFolder = "sources";
 
-// Where a run keeps what it leaves: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json,
-// sources/, checkpoints/, logs/, tensorboard/}; or a sweep: {sweep.toml, journal.jsonl, summary.json, sources/,
-// trials/<number>/}.
+// The folder of a run: results/<name>/<run-id>/{config.toml, metrics.jsonl, summary.json, sources/, checkpoints/,
+// logs/, tensorboard/}; or of a sweep: {sweep.toml, journal.jsonl, summary.json, sources/, trials/<number>/}.
 class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Throws ddp::Error (usage) where the id cannot be one: it must not leave the results root.
+  // Throws ddp::Error (usage) if the id is invalid: it must not lead out of the results root.
   static void require_run_id(const std::string& run_id);
 
-  // Makes results/<name>/<run-id>/ for this run, or sweep, alone. An empty id gets a new one, YYYYmmdd-HHMMSS-xxxx.
-  // Throws ddp::Error (usage) where it cannot be made, and leaves nothing.
+  // Makes results/<name>/<run-id>/ for one new run or sweep. An empty id gets a new one, YYYYmmdd-HHMMSS-xxxx. If it
+  // fails, it throws ddp::Error (usage) and leaves nothing behind.
   static RunDirectory create(const std::filesystem::path& results, const std::string& name, std::string run_id);
   static RunDirectory create_sweep(const std::filesystem::path& results, const std::string& name, std::string run_id);
 
-  // That of a trial of the sweep in `sweep`: results/<name>/<sweep>/trials/<number>/. Makes it where it is not there.
-  // Throws ddp::Error (usage).
+  // The folder of a trial of the sweep in folder `sweep`: results/<name>/<sweep>/trials/<number>/. Makes it if it is
+  // missing. Throws ddp::Error (usage).
   static RunDirectory trial(const std::filesystem::path& sweep, int number);
 
-  // Its folder in the sweep's: "trials/003".
+  // Returns a trial's folder relative to its sweep: "trials/003".
   static std::filesystem::path trial_folder(int number);
 
-  // Has `write` write what a run has from its begin, and writes the text that it returns as config.toml, last. If that
-  // begins the run, points results/<name>/latest at it (but at no trial), or throws ddp::Error (usage) and discards it.
+  // Calls `write`, which writes a run's first files, and then writes the text that it returns as config.toml. If
+  // config.toml is new, points results/<name>/latest at the run (but never at a trial). If that fails for a new run,
+  // discards the run and throws ddp::Error (usage).
   void begin(const std::function<std::string()>& write) const { begin(config(), write); }
-  // The same of a sweep, whose file is sweep.toml.
+  // The same for a sweep, whose file is sweep.toml.
   void begin_sweep(const std::function<std::string()>& write) const { begin(sweep(), write); }
 
-  // Removes what a run, or sweep, that has not begun has, and the folders above that create() made, but for those with
-  // something else in them.
+  // Removes the files of a run or sweep that has not begun, and the parent folders that create() made if they are
+  // empty.
   void discard() const;
 
-  // Finds RUN as a user names it: a run directory, "name", "name/run-id", "name/sweep-id/003" (a trial) or "latest"
-  // under the results root, or else a unique part of an id, of at least four characters. It may be a sweep, which has
-  // sweep.toml in place of config.toml. Throws ddp::Error (usage) where there is none, or several have that part.
+  // Finds RUN as a user names it: a run directory; "name", "name/run-id", "name/sweep-id/003" (a trial) or "latest"
+  // under the results root; or a unique part of an id of at least four characters. The result may be a sweep, which has
+  // sweep.toml in place of config.toml. Throws ddp::Error (usage) if nothing matches, or several ids have that part.
   static RunDirectory find(const std::filesystem::path& results, const std::string& run);
 
-  // An exclusive lock that lasts until the descriptor and its copies in the ranks are closed. Throws
-  // ddp::Error (usage) where another process holds it.
+  // Takes an exclusive lock. It lasts until the descriptor and its copies in the ranks are closed. Throws ddp::Error
+  // (usage) if another process holds it.
   FileDescriptor lock() const;
-  // One that several processes may have at a time: those that train the trials of one sweep. Waits so long for one that
-  // has it alone.
+  // Takes a shared lock, which several processes may hold at a time: they train the trials of one sweep. Waits up to
+  // `patience` for a process that holds the exclusive lock.
   FileDescriptor lock_shared(std::chrono::milliseconds patience) const;
-  // Does a process hold it?
+  // Does a process hold a lock?
   bool is_locked() const;
 
   const std::filesystem::path& path() const { return path_; }
-  // Has the run begun: is its config.toml there?
+  // Has the run begun, that is, does config.toml exist?
   bool begun() const;
-  // Is it a sweep's?
+  // Is it the folder of a sweep?
   bool is_sweep() const;
-  // Is it the run of a sweep's trial?
+  // Is it the folder of a sweep's trial?
   bool is_trial() const;
-  // Throws ddp::Error (usage) where it is a sweep, for a command that takes a run.
+  // Throws ddp::Error (usage) if the folder is a sweep's, for a command that takes a run.
   void require_run() const;
 
   std::filesystem::path config() const { return path_ / "config.toml"; }
@@ -75,9 +75,9 @@ class RunDirectory {
   std::filesystem::path journal() const { return path_ / "journal.jsonl"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
-  // Of runs that measure matrices, the last ones (metrics/matrices).
+  // The last measured matrices, if the run measures any (metrics/matrices).
   std::filesystem::path matrices() const { return path_ / "matrices.json"; }
-  // The samples that did not decode and were left out, a line each.
+  // The samples that were left out because they did not decode, one per line.
   std::filesystem::path bad_files() const { return path_ / "bad_files.txt"; }
   std::filesystem::path sources() const { return path_ / kSourcesFolder; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
@@ -88,12 +88,12 @@ class RunDirectory {
   static RunDirectory create_folder(const std::filesystem::path& results, const std::string& name, std::string run_id);
   void begin(const std::filesystem::path& file, const std::function<std::string()>& write) const;
   FileDescriptor lock(int how, std::chrono::milliseconds patience) const;
-  // Makes a folder and those above it. False: it was there.
+  // Makes a folder and its missing parents. Returns false if it exists already.
   bool make_folder(const std::filesystem::path& folder);
   void remove_what_was_made() const;
 
   std::filesystem::path path_;
-  std::vector<std::filesystem::path> made_;  // by create(), the outermost first
+  std::vector<std::filesystem::path> made_;  // made by create(), the outermost first
 };
 
 }  // namespace ddp::record

@@ -34,7 +34,7 @@ std::vector<std::string> folders_inside(const fs::path& folder) {
   return names;
 }
 
-// "basic/w4fg" gives the name "basic" and a part of an id; "w4fg" gives a part alone.
+// "basic/w4fg" has the name "basic" and a part of an id; "w4fg" has a part only.
 struct NamedPart {
   std::string name;
   std::string part;
@@ -70,7 +70,7 @@ std::string listed(const std::vector<std::string>& matches) {
   return text;
 }
 
-// Returns "name/id" of the run whose id, or the random end of whose id, is nearest to the part.
+// Returns "name/id" of the run whose id, or the random end of its id, is nearest to the part.
 std::string nearest_run(const fs::path& results, const NamedPart& wanted, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!wanted.name.empty() && name != wanted.name) continue;
@@ -123,7 +123,7 @@ std::string remedy_for_unknown_run(const fs::path& results, const std::string& n
   }
   if (!text.empty()) return text + "?";
   text = "name a run by its folder, by a name under " + results.string() +
-         ", by name/id, name/sweep-id/007, latest, or a part of an id of at least 4 characters";
+         ", by name/id, name/sweep-id/007 or latest, or a part of an id of at least 4 characters";
   return names.empty() ? text : text + "; names there: " + listed(names);
 }
 

@@ -22,7 +22,7 @@ std::optional<Origin> read_origin(const config::Value& json) {
   }
   try {
     if (const auto step = json.find("step"); step != json.end()) origin.step = config::as_count(*step);
-  } catch (const std::exception&) {  // no step
+  } catch (const std::exception&) {  // the step stays 0
   }
   return origin;
 }
@@ -36,7 +36,7 @@ std::optional<Origin> origin_of(const RunDirectory& run) {
 
 namespace {
 
-// As dump(2), but that a row of a matrix is on one line.
+// Like dump(2), but with each row of a matrix on one line.
 std::string to_text(const config::Value& value, const std::string& indent = "") {
   constexpr auto kReplace = config::Value::error_handler_t::replace;
   const bool of_rows = value.is_array() && !value.empty() && value[0].is_array();

@@ -18,7 +18,7 @@ std::optional<std::time_t> read_timestamp(std::string_view text) {
   std::tm utc{};
   if (strptime(std::string(text).c_str(), kForm, &utc) == nullptr) return {};
   const std::time_t moment = timegm(&utc);
-  // strptime also takes shorter numbers and what follows, and timegm takes the 31st of February for one of March.
+  // strptime also accepts shorter numbers and trailing text, and timegm takes February 31 for a day in March.
   return timestamp(moment) == text ? std::optional(moment) : std::nullopt;
 }
 

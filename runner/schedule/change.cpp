@@ -35,9 +35,9 @@ std::string change_in_words(const Course& before, const Course& now, std::int64_
   if (equal_lr(scheduler_of(with_old_lr, now.length)(step), old_lr)) return "";
   const Scheduler scheduler = scheduler_of(now.experiment, now.length);
   if (equal_lr(scheduler(step), old_lr)) return "";
-  return "the schedule \"" + now.experiment.scheduler.name + "\" is now over " + length_text(now) + ": lr goes on at " +
-         lr_text(scheduler(step)) + " (the schedule before gave " + lr_text(old_lr) + " for this step), and ends at " +
-         lr_text(scheduler(now.length.steps - 1));
+  return "the schedule \"" + now.experiment.scheduler.name + "\" now covers " + length_text(now) +
+         ": lr continues at " + lr_text(scheduler(step)) + " (the old schedule gave " + lr_text(old_lr) +
+         " for this step) and ends at " + lr_text(scheduler(now.length.steps - 1));
 }
 
 }  // namespace ddp::schedule

@@ -15,8 +15,8 @@ struct Course {
 };
 
 // Describes the effect of a changed schedule on a run that has done `step` steps: the lr of the next step by the new
-// and by the old schedule, and the last lr. Returns "" where both give the same lr, where only the optimizer's lr
-// changed, where one of them is not here (is_here), or where one is a plateau, whose lr follows from what was measured.
+// and the old schedule, and the last lr. Returns "" if both give the same lr, if only the optimizer's lr changed, if
+// one of the schedules is not in this process (is_here), or if one is a plateau, whose lr depends on measured metrics.
 std::string change_in_words(const Course& before, const Course& now, std::int64_t step);
 
 }  // namespace ddp::schedule

@@ -4,7 +4,7 @@ namespace ddp::schedule {
 namespace {
 
 const bool constant_registered =
-    schedulers().add<Warmup>("constant", "the same lr in every step", [](const Warmup& o, const Horizon& horizon) {
+    schedulers().add<Warmup>("constant", "constant lr", [](const Warmup& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [lr = horizon.lr](auto, auto) { return lr; });
     });
 

@@ -14,7 +14,7 @@ struct CosineOptions : Warmup {
   }
 };
 
-// Without restarts: Loshchilov and Hutter, SGDR (2017), equation 5.
+// Loshchilov and Hutter, SGDR (2017), equation 5, without restarts.
 const bool cosine_registered = schedulers().add<CosineOptions>(
     "cosine", "half a cosine from lr to min_lr", [](const CosineOptions& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [o, lr = horizon.lr](std::int64_t, double progress) {

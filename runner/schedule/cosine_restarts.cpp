@@ -21,7 +21,7 @@ struct CosineRestartsOptions : Warmup {
 
 // Loshchilov and Hutter, SGDR (2017), equation 5; torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.
 const bool cosine_restarts_registered = schedulers().add<CosineRestartsOptions>(
-    "cosine_restarts", "half a cosine from lr to min_lr, again and again",
+    "cosine_restarts", "half a cosine from lr to min_lr, repeated",
     [](const CosineRestartsOptions& o, const Horizon& horizon) {
       const std::int64_t first = steps_of(o.period, horizon, "period");
       return with_warmup(o, horizon, [o, first, lr = horizon.lr](std::int64_t since, double) {

@@ -12,7 +12,7 @@ struct LinearOptions : Warmup {
 };
 
 const bool linear_registered = schedulers().add<LinearOptions>(
-    "linear", "a line from lr to lr * end_factor", [](const LinearOptions& o, const Horizon& horizon) {
+    "linear", "linear from lr to lr * end_factor", [](const LinearOptions& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [o, lr = horizon.lr](std::int64_t, double progress) {
         return lr * (1 + (o.end_factor - 1) * progress);
       });

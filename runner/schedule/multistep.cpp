@@ -24,7 +24,7 @@ struct MultistepOptions : Warmup {
   }
 };
 
-// Milestones count from the run's start, the warm-up included (torch.optim.lr_scheduler.MultiStepLR).
+// Milestones count from the start of the run, including the warm-up (torch.optim.lr_scheduler.MultiStepLR).
 const bool multistep_registered = schedulers().add<MultistepOptions>(
     "multistep", "lr times gamma after each of the milestones", [](const MultistepOptions& o, const Horizon& horizon) {
       std::vector<std::int64_t> milestones;

@@ -17,18 +17,18 @@ struct OneCycleOptions {
   bool three_phase = false;
   void fields(config::Fields& f) {
     f({.name = "max_lr", .doc = "lr at the peak; default: the optimizer's lr", .range = config::above(0)}, max_lr);
-    f({.name = "pct_start", .doc = "the share of the run before the peak", .range = config::between(0, 1)}, pct_start);
+    f({.name = "pct_start", .doc = "share of the run before the peak", .range = config::between(0, 1)}, pct_start);
     f({.name = "div_factor", .doc = "lr begins at max_lr / div_factor", .range = config::above(0)}, div_factor);
     f({.name = "final_div_factor",
        .doc = "lr ends at max_lr / div_factor / final_div_factor",
        .range = config::above(0)},
       final_div_factor);
-    f({.name = "anneal_strategy", .doc = "cosines, or lines", .choices = {"cos", "linear"}}, anneal_strategy);
-    f({.name = "three_phase", .doc = "falls to where it began before it falls to its end"}, three_phase);
+    f({.name = "anneal_strategy", .doc = "shape of the phases", .choices = {"cos", "linear"}}, anneal_strategy);
+    f({.name = "three_phase", .doc = "return to the first lr before the final decay"}, three_phase);
   }
 };
 
-// A phase ends at a step, which need not be whole.
+// A phase of the cycle; its end may be a fractional step.
 struct OneCyclePhase {
   double end_step = 0;
   double from = 0;

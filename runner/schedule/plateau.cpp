@@ -8,20 +8,20 @@ constexpr const char* kPlateau = "plateau";
 }  // namespace
 
 void PlateauOptions::fields(config::Fields& f) {
-  f({.name = "metric", .doc = "the metric that it follows, such as val_loss; default: that of checkpoint"}, metric);
+  f({.name = "metric", .doc = "metric to follow, such as val_loss; default: the metric of [checkpoint]"}, metric);
   f({.name = "factor",
-     .doc = "factor of each change",
+     .doc = "factor of each change of lr",
      .range = {.minimum = 0, .maximum = 1, .minimum_excluded = true, .maximum_excluded = true}},
     factor);
-  f({.name = "patience", .doc = "validations without an improvement that change nothing", .range = config::at_least(0)},
+  f({.name = "patience", .doc = "validations without improvement before lr is lowered", .range = config::at_least(0)},
     patience);
-  f({.name = "threshold", .doc = "an improvement is more than this", .range = config::at_least(0)}, threshold);
-  f({.name = "threshold_mode", .doc = "rel: of the best value; abs: as it is", .choices = {"rel", "abs"}},
+  f({.name = "threshold", .doc = "minimum size of an improvement", .range = config::at_least(0)}, threshold);
+  f({.name = "threshold_mode", .doc = "threshold relative to the best value, or absolute", .choices = {"rel", "abs"}},
     threshold_mode);
   f({.name = "cooldown", .doc = "validations after a change that do not count", .range = config::at_least(0)},
     cooldown);
-  f({.name = "min_lr", .doc = "lr is never less, but in a warm-up", .range = config::at_least(0)}, min_lr);
-  f({.name = "eps", .doc = "a change of lr by no more is left out", .range = config::at_least(0)}, eps);
+  f({.name = "min_lr", .doc = "lower limit of lr, except during warm-up", .range = config::at_least(0)}, min_lr);
+  f({.name = "eps", .doc = "changes of lr up to this size are skipped", .range = config::at_least(0)}, eps);
   Warmup::fields(f);
 }
 
@@ -31,9 +31,9 @@ PlateauOptions plateau_of(const config::Experiment& e) { return config::read<Pla
 
 namespace {
 
-// The schedule as long as nothing has been lowered.
+// The schedule while lr has not been lowered.
 const bool plateau_registered = schedulers().add<PlateauOptions>(
-    kPlateau, "lr times factor where a metric stops to improve", [](const PlateauOptions& o, const Horizon& horizon) {
+    kPlateau, "lr times factor when a metric stops improving", [](const PlateauOptions& o, const Horizon& horizon) {
       return with_warmup(o, horizon, [lr = horizon.lr](auto, auto) { return lr; });
     });
 

@@ -7,10 +7,10 @@
 
 namespace ddp::schedule {
 
-// The options of the scheduler "plateau" and their defaults: torch.optim.lr_scheduler.ReduceLROnPlateau's. Its lr is no
-// function of the step: train::Plateau lowers it at validations.
+// The options of the scheduler "plateau", with the defaults of torch.optim.lr_scheduler.ReduceLROnPlateau. The lr is
+// not a function of the step: train::Plateau lowers it at validations.
 struct PlateauOptions : Warmup {
-  std::string metric;  // its name in events; empty: the one that checkpoints are judged by
+  std::string metric;  // name in events; empty: the metric of checkpoints
   double factor = 0.1;
   std::int64_t patience = 10;
   double threshold = 1e-4;
@@ -21,10 +21,10 @@ struct PlateauOptions : Warmup {
   void fields(config::Fields& f);
 };
 
-// Does the schedule of the experiment follow a metric?
+// Tells whether the schedule of the experiment follows a metric.
 bool follows_metric(const config::Experiment& experiment);
 
-// The options of an experiment whose schedule does.
+// Returns the options of an experiment whose schedule follows a metric.
 PlateauOptions plateau_of(const config::Experiment& experiment);
 
 }  // namespace ddp::schedule

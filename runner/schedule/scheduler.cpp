@@ -47,9 +47,8 @@ std::int64_t Warmup::steps(const Horizon& horizon) const {
 }
 
 void Warmup::fields(config::Fields& f) {
-  f({.name = "warmup_steps", .doc = "steps in which lr rises linearly to its value", .range = config::at_least(0)},
-    warmup_steps);
-  add_run_part(f, "warmup", "the same as a part of the run: steps, \"2 epochs\" or \"5%\"", warmup, /*least=*/0);
+  f({.name = "warmup_steps", .doc = "steps of a linear warm-up to lr", .range = config::at_least(0)}, warmup_steps);
+  add_run_part(f, "warmup", "warm-up as a part of the run: steps, \"2 epochs\" or \"5%\"", warmup, /*least=*/0);
 }
 
 std::int64_t warmup_steps_of(const config::Experiment& e, const Horizon& horizon) {

@@ -11,9 +11,9 @@
 
 namespace ddp::schedule {
 
-// What a scheduler is built for.
+// The run that a scheduler is built for.
 struct Horizon {
-  double lr = 0;                     // the optimizer's
+  double lr = 0;                     // base learning rate of the optimizer
   std::int64_t steps = 0;            // optimizer steps of the whole run
   std::int64_t steps_per_epoch = 0;  // 0: the dataset has no epochs
 
@@ -22,45 +22,46 @@ struct Horizon {
   }
 };
 
-// The horizon of a run of this length.
+// Returns the horizon of a run of this length.
 Horizon horizon_of(double lr, const config::Length& run);
 
-// The learning rate of the step about to be taken, counted from 0.
+// Returns the learning rate of the next step, counted from 0.
 using Scheduler = std::function<double(std::int64_t step)>;
 
 using SchedulerRegistry = config::Registry<Scheduler, const Horizon&>;
 SchedulerRegistry& schedulers();
 
-// The schedule of a loaded experiment over a run of this length, from the lr of its optimizer.
+// Builds the schedule of a loaded experiment over a run of this length, from the lr of its optimizer.
 Scheduler scheduler_of(const config::Experiment& experiment, const config::Length& run);
 
-// Returns whether this process has that scheduler: one of the user's own `sources` is in the ranks alone, where its
-// code may run.
+// Tells whether this process has the scheduler. A scheduler of the user's `sources` exists only in ranks, because only
+// ranks run the user's code.
 bool is_here(const std::string& scheduler);
 
-// Visits an option that is a part of a run, such as 100, "10 epochs" or "5%", as config/run_part.h reads it. Its field
-// is null where the file does not give it. `least`: the smallest number of steps.
+// Visits an option that is a part of a run, such as 100, "10 epochs" or "5%" (config/run_part.h). The field is null if
+// the file does not have the option. `least`: the smallest number of steps.
 void add_run_part(config::Fields& f, const std::string& name, const std::string& doc, config::Value& field,
                   double least = 1, bool required = false);
 
-// The steps of an option of the scheduler that add_run_part() visited.
+// Returns the steps of a scheduler option that add_run_part() visited.
 std::int64_t steps_of(const config::Value& part, const Horizon& horizon, const std::string& option);
 
-// The options that every scheduler but onecycle has: a linear warm-up to lr. Of w steps, step t has lr * (t + 1) / w.
+// The options of every scheduler except onecycle: a linear warm-up to lr. In a warm-up of w steps, step t has lr * (t +
+// 1) / w.
 struct Warmup {
   std::int64_t warmup_steps = 0;
   config::Value warmup;  // null: warmup_steps
 
-  // Returns the steps of the warm-up; 0: there is none.
+  // Returns the steps of the warm-up; 0: no warm-up.
   std::int64_t steps(const Horizon& horizon) const;
   void fields(config::Fields& f);
 };
 
-// Returns the steps of the warm-up that an experiment gives; 0 where its scheduler has no such option.
+// Returns the warm-up steps of an experiment; 0 if its scheduler has no such option.
 std::int64_t warmup_steps_of(const config::Experiment& experiment, const Horizon& horizon);
 
-// The warm-up, then `after(steps since, share of the steps that remain after the warm-up)`: the schedule of t - w over
-// the run's steps less w, as by torch.optim.lr_scheduler.SequentialLR.
+// Returns the warm-up of w steps, followed by `after`, a schedule of t - w over the run's remaining steps, as
+// torch.optim.lr_scheduler.SequentialLR. `since`: t - w. `progress`: the share of the remaining steps that are done.
 Scheduler with_warmup(const Warmup& warmup, const Horizon& horizon,
                       std::function<double(std::int64_t since, double progress)> after);
 

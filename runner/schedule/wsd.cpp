@@ -8,14 +8,14 @@ namespace {
 struct WsdOptions : Warmup {
   config::Value decay = "10%";
   void fields(config::Fields& f) {
-    add_run_part(f, "decay", "the last steps, in which lr falls to 0: steps, \"10 epochs\" or \"5%\"", decay);
+    add_run_part(f, "decay", "last steps, in which lr falls to 0: steps, \"10 epochs\" or \"5%\"", decay);
     Warmup::fields(f);
   }
 };
 
-// Hu et al., MiniCPM (2024): warm-up, stable, decay. Step t of T has lr * (T - t) / k in the last k steps.
+// Hu et al., MiniCPM (2024): warm-up, stable, decay. In the last k of T steps, step t has lr * (T - t) / k.
 const bool wsd_registered = schedulers().add<WsdOptions>(
-    "wsd", "the same lr, and at the end a line to 0", [](const WsdOptions& o, const Horizon& horizon) {
+    "wsd", "constant lr, then linear to 0 in the last steps", [](const WsdOptions& o, const Horizon& horizon) {
       const std::int64_t decay = steps_of(o.decay, horizon, "decay");
       const std::int64_t warm = o.steps(horizon);
       return with_warmup(o, horizon, [=](std::int64_t since, double) {

@@ -15,22 +15,24 @@ struct AshaOptions {
   std::optional<std::int64_t> max_epochs;
   std::int64_t reduction_factor = 4;
   void fields(config::Fields& f) {
-    f({.name = "trials", .doc = "how many begin", .range = config::between(1, 100000)}, trials);
-    f({.name = "seed", .doc = "of what is drawn", .range = config::at_least(0)}, seed);
-    f({.name = "min_epochs", .doc = "what every trial trains", .range = config::between(1, 1e9)}, min_epochs);
-    f({.name = "max_epochs", .doc = "what the best train; default: epochs", .range = config::between(1, 1e9)},
+    f({.name = "trials", .doc = "number of trials that begin", .range = config::between(1, 100000)}, trials);
+    f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
+    f({.name = "min_epochs", .doc = "epochs that every trial trains", .range = config::between(1, 1e9)}, min_epochs);
+    f({.name = "max_epochs",
+       .doc = "epochs that the best trials train; default: epochs",
+       .range = config::between(1, 1e9)},
       max_epochs);
     f({.name = "reduction_factor",
-       .doc = "one of so many goes on from each rung to the next, which is so many times higher",
+       .doc = "1 of this many trials continues to the next rung, which has this many times the epochs",
        .range = config::between(2, 1000)},
       reduction_factor);
   }
 };
 
 // Asynchronous successive halving (Li et al., A System for Massively Parallel Hyperparameter Tuning, 2018; their
-// algorithm 2): rung k is min_epochs x reduction_factor^k epochs. Whenever something can train, a trial among the best
-// 1/reduction_factor of its rung goes on to the next one, the highest rung first; where there is none, a new trial
-// begins. Nobody waits for a rung to be full.
+// algorithm 2): rung k is min_epochs x reduction_factor^k epochs. Whenever a trial can train, a trial among the best
+// 1/reduction_factor of its rung continues to the next rung, the highest rung first; if no rung has such a trial, a new
+// trial begins. No trial waits for a rung to fill.
 class Asha : public Search {
  public:
   Asha(const AshaOptions& options, const Space& space) : o_(options), space_(space) {
@@ -80,7 +82,7 @@ class Asha : public Search {
     if (std::isnan(metric)) return;
     for (Rung& rung : rungs_) {
       if (rung.epochs <= epochs) rung.metrics.try_emplace(trial, metric);
-      // It cannot go on, but those that do are measured against it.
+      // The trial cannot continue, but trials that do are compared with it.
       if (epochs == kToItsEnd) rung.begun.insert(trial);
     }
   }
@@ -88,18 +90,18 @@ class Asha : public Search {
  private:
   struct Rung {
     std::int64_t epochs = 0;
-    std::set<int> begun = {};            // trials that go for it
-    std::map<int, double> metrics = {};  // of those that reached it
+    std::set<int> begun = {};            // trials that train towards it
+    std::map<int, double> metrics = {};  // of trials that reached it
   };
 
-  // The last rung is the trial's end.
+  // The last rung is the trial's end: 0.
   std::int64_t epochs_of(std::size_t rung) const { return rung + 1 == rungs_.size() ? 0 : rungs_[rung].epochs; }
   std::size_t rung_of(std::int64_t epochs) const {
     const auto found = std::find_if(rungs_.begin(), rungs_.end(), [&](const Rung& r) { return r.epochs == epochs; });
     return found == rungs_.end() ? rungs_.size() - 1 : static_cast<std::size_t>(found - rungs_.begin());
   }
 
-  // The best trial of the rung's best 1/reduction_factor that has not gone on.
+  // Returns the best trial in the rung's best 1/reduction_factor that has not continued yet.
   std::optional<int> promotable(std::size_t rung, const Fits& fits) const {
     std::vector<std::pair<double, int>> best;
     for (const auto& [trial, metric] : rungs_[rung].metrics) best.emplace_back(metric, trial);
@@ -118,7 +120,7 @@ class Asha : public Search {
 };
 
 const bool asha_registered = methods().add<AshaOptions>(
-    "asha", "asynchronous successive halving: the best of those that trained a little train on",
+    "asha", "asynchronous successive halving: all trials train a little, the best continue",
     [](const AshaOptions& o, const Space& space) { return std::make_unique<Asha>(o, space); },
     /*traits=*/{{"epochs", "max_epochs"}});
 

@@ -9,14 +9,14 @@ struct GridOptions {
   void fields(config::Fields&) {}
 };
 
-// Every combination of the values; those of the last parameter change first.
+// Every combination of the values. The last parameter changes fastest.
 class Grid : public InOrder {
  public:
   explicit Grid(const Space& space) : space_(space) {
     for (const config::Parameter& parameter : space_.parameters) {
       if (parameter.is_range()) {
         throw usage_error(
-            parameter.key + " is a range, and a grid has values only\n" + config::excerpt(parameter.place),
+            parameter.key + " is a range, but a grid takes lists only\n" + config::excerpt(parameter.place),
             config::where(parameter.place), "give a list, such as [0.1, 0.01], or use method = \"random\"");
       }
       trials_ *= parameter.choices.size();

@@ -18,12 +18,12 @@ constexpr double kPrior = -1;
 double drawn_share(std::mt19937_64& engine) { return static_cast<double>(engine() >> 11) * 0x1.0p-53; }
 
 double scaled(const Axis& axis, double value) { return axis.log ? std::log(value) : value; }
-// Each value of an axis with steps has half a step on both sides.
+// A value of an axis with steps stands for half a step on both sides.
 double begin_of(const Axis& axis) { return scaled(axis, axis.low - axis.step / 2); }
 double end_of(const Axis& axis) { return scaled(axis, axis.high + axis.step / 2); }
 
-// The larger gap to the neighbours of each point; of an outermost one the gap to its only neighbour, and of a single
-// one to the farther end.
+// Returns the larger gap to the neighbours of each point. An outermost point has the gap to its only neighbour; a
+// single point has the distance to the farther end.
 std::vector<double> gaps(const std::vector<double>& points, double begin, double end) {
   if (points.size() == 1) return {std::max(points.front() - begin, end - points.front())};
   std::vector<std::size_t> order(points.size());

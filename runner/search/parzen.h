@@ -6,11 +6,11 @@
 
 namespace ddp::search {
 
-// The values that one parameter may have, as numbers: of a range, or 0, 1, … of so many choices.
+// The possible values of one parameter, as numbers: a range, or 0, 1, … for a list of choices.
 struct Axis {
   double low = 0;
   double high = 0;
-  double step = 0;  // between one value and the next; 0: every number
+  double step = 0;  // between neighbouring values; 0: every number
   bool log = false;
   std::int64_t choices = 0;  // 0: a range
 };
@@ -18,31 +18,31 @@ struct Axis {
 // A value for each axis.
 using Coordinates = std::vector<double>;
 
-// The weights of n observations, the oldest first, and of the prior behind them; their sum is 1. The newest 25 count as
-// much as the prior; those before them the less the older they are.
+// Returns the weights of n observations, the oldest first, then the prior's weight; their sum is 1. The newest 25 weigh
+// as much as the prior; the weights of older ones fall with their age.
 std::vector<double> parzen_weights(std::size_t observations);
 
-// A normal distribution that is cut off at the ends of its axis: where it is highest, how wide it is, and the log of
-// the mass that is left of it. On the scale of the axis: of logarithms, where it is log.
+// A normal distribution cut off at the ends of its axis: its mean, its deviation, and the log of the remaining mass. On
+// the axis's scale: logarithms if `log` is set.
 struct Kernel {
   double mean = 0;
   double deviation = 0;
   double log_mass = 0;
 };
 
-// A kernel around each of the values of a range, as wide as the larger gap to its neighbours, but no narrower than the
-// axis / min(100, values + 2); behind them the prior, which is as wide as the axis, around its centre.
+// Makes a kernel around each value of a range. Its width is the larger gap to its neighbours, but at least the axis /
+// min(100, values + 2). The last kernel is the prior: as wide as the axis, at its centre.
 std::vector<Kernel> kernels_around(const std::vector<double>& values, const Axis& axis);
 
 // A Parzen estimator (Bergstra et al., Algorithms for Hyper-Parameter Optimization, 2011) with the rules of Optuna's
-// TPESampler: a mixture of one kernel for each observation, and of a prior that is nearly even.
+// TPESampler: a mixture of one kernel for each observation, and of an almost uniform prior.
 class Parzen {
  public:
   // `observations`: the oldest first.
   Parzen(std::vector<Axis> axes, const std::vector<Coordinates>& observations);
 
   Coordinates sample(std::mt19937_64& engine) const;
-  // log of the density at these values, of a log axis by its logarithm.
+  // Returns the log of the density at these values; on a log axis, of the density of the value's logarithm.
   double log_density(const Coordinates& values) const;
 
  private:
@@ -52,7 +52,7 @@ class Parzen {
   const std::vector<Axis> axes_;
   std::vector<double> weights_;               // of each kernel
   std::vector<std::vector<Kernel>> kernels_;  // of each axis that is a range
-  std::vector<std::vector<double>> chosen_;   // of each axis that is a list: what was observed; less than 0: the prior
+  std::vector<std::vector<double>> chosen_;   // of each axis that is a list: observed choices; less than 0: the prior
 };
 
 }  // namespace ddp::search

@@ -7,8 +7,8 @@ struct RandomOptions {
   std::int64_t trials = 10;
   std::int64_t seed = 0;
   void fields(config::Fields& f) {
-    f({.name = "trials", .doc = "how many", .range = config::between(1, 100000)}, trials);
-    f({.name = "seed", .doc = "of what is drawn", .range = config::at_least(0)}, seed);
+    f({.name = "trials", .doc = "number of trials", .range = config::between(1, 100000)}, trials);
+    f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
   }
 };
 

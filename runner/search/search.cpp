@@ -10,8 +10,8 @@ Methods& methods() {
 }
 
 config::Point draw(const Space& space, std::int64_t seed, int trial) {
-  // A generator for each trial, so that the values of one do not depend on how many there are. The distributions of
-  // the standard library differ from one to the next; the engine does not.
+  // One generator for each trial: a trial's values do not depend on the number of trials. The engine is standardized;
+  // the distributions of the standard library are not.
   std::seed_seq seeds{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
                       static_cast<std::uint32_t>(trial)};
   std::mt19937_64 engine(seeds);

@@ -12,57 +12,57 @@
 
 namespace ddp::search {
 
-// What a sweep varies, and how long a trial is.
+// The parameters that a sweep varies, and the length of a trial.
 struct Space {
   const std::vector<config::Parameter>& parameters;
-  std::int64_t epochs = 0;  // of a whole trial; 0: it is given steps
+  std::int64_t epochs = 0;  // of a whole trial; 0: its length is given in steps
 };
 
-// A trial that is to train next: from the start, or on from where it stopped.
+// The trial to train next: from its start, or from where it paused.
 struct Move {
   int trial = 0;
-  std::int64_t epochs = 0;  // until so many are done; 0: to its end
+  std::int64_t epochs = 0;  // train until this epoch; 0: to the end
 };
 
-// The epochs of a trial that has come to its end, which a rule of [stop] may have set before its last epoch.
+// The epochs of a trial that has ended. A rule of [stop] may have ended it before its last epoch.
 inline constexpr std::int64_t kToItsEnd = INT64_MAX;
 
-// Is there room for the trial now?
+// Returns whether the trial has room now.
 using Fits = std::function<bool(int trial)>;
 
-// A search method: which trials there are, and which of them trains next. What it says follows from the space, from
-// its options, and from what it was told, in that order: a sweep that goes on tells it again what its journal holds.
+// A search method decides which trials exist and which of them trains next. Its answers are a function of the space, of
+// its options, and of the calls it has received, in their order: a resumed sweep replays its journal.
 class Search {
  public:
   virtual ~Search() = default;
 
   virtual int trials() const = 0;
-  // Does the end of one trial decide about no other? Then processes that do not know of each other can train them.
+  // Returns whether no trial's result affects another trial. Then independent processes can train them.
   virtual bool independent() const { return true; }
-  // Are the values of the trial known, whatever the results of others will be?
+  // Returns whether the trial's values no longer depend on results of other trials.
   virtual bool decided(int) const { return true; }
-  // The values of a trial: those that it has once it is decided; before that those that it would have now.
+  // The values of a trial: final once it is decided; before that, the values it would get now.
   virtual config::Point point(int trial) const = 0;
-  // The number of the rung, from 1, that a trial is at after so many epochs; nothing of methods without rungs.
+  // Returns the trial's rung after this many epochs, from 1; nothing for methods without rungs.
   virtual std::optional<int> rung_after(std::int64_t) const { return std::nullopt; }
-  // What to train next, as far as is known: the first of them that fits. Nothing: none does, or the trials that train
-  // now must end first, or all is done.
+  // Returns the next move: the first one that fits. Nothing: none fits, or running trials must end first, or all are
+  // done.
   virtual std::optional<Move> next(const Fits& fits) const = 0;
 
-  // A journal says that the trial has begun with these values. What follows from results of others on this machine may
-  // not follow from them on each one, to the last bit: a method that decides by them keeps these.
+  // Restores a trial that a journal says has begun with these values. A method that computes values from results must
+  // keep these, because floating point may differ in the last bit between machines.
   virtual void recall(int, const config::Value&) {}
-  // The move is made.
+  // The move has been made.
   virtual void begun(const Move& move) = 0;
-  // The trial has done so many epochs, or all that it will do (kToItsEnd), and this is its metric: less is better. NaN:
-  // it has reached no number.
+  // The trial has trained this many epochs, or to its end (kToItsEnd), with this metric: less is better. NaN: the trial
+  // reached no finite number.
   virtual void ended(int trial, std::int64_t epochs, double metric) = 0;
 };
 
-// Trials that begin one after the other, but for those that find no room yet.
+// Trials that begin in their order, except for trials that have no room yet.
 class Queue {
  public:
-  // The first that has not begun, of so many, and that fits.
+  // Returns the first of `trials` trials that has not begun and that fits.
   std::optional<int> first(int trials, const Fits& fits) const {
     for (int trial = done_; trial < trials; ++trial) {
       if (!begun_.contains(trial) && fits(trial)) return trial;
@@ -75,11 +75,11 @@ class Queue {
   }
 
  private:
-  int done_ = 0;         // all before it have begun
+  int done_ = 0;         // all trials below it have begun
   std::set<int> begun_;  // and these
 };
 
-// Every trial once, in their order, to its end.
+// Every trial once, in order, to its end.
 class InOrder : public Search {
  public:
   std::optional<Move> next(const Fits& fits) const override {
@@ -93,11 +93,11 @@ class InOrder : public Search {
   Queue queue_;
 };
 
-// The values of trial `trial` drawn at random from the space: the same for the same seed.
+// Draws the values of a trial at random from the space. The same seed gives the same values.
 config::Point draw(const Space& space, std::int64_t seed, int trial);
 
 using Methods = config::Registry<std::unique_ptr<Search>, const Space&>;
-// All methods: each registers itself, in a file of its own.
+// All methods. Each registers itself, in its own file.
 Methods& methods();
 
 }  // namespace ddp::search

@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::size_t kRandomTrials = 10;
 constexpr std::size_t kMostGood = 25;
-// Twice as many as Optuna draws: with several parameters the best of 24 is often not near the densest place.
+// Twice Optuna's number: with several parameters the best of 24 is often not near the densest place.
 constexpr int kCandidates = 48;
 
 struct TpeOptions {
   std::int64_t trials = 60;
   std::int64_t seed = 0;
   void fields(config::Fields& f) {
-    f({.name = "trials", .doc = "how many", .range = config::between(1, 100000)}, trials);
-    f({.name = "seed", .doc = "of what is drawn", .range = config::at_least(0)}, seed);
+    f({.name = "trials", .doc = "number of trials", .range = config::between(1, 100000)}, trials);
+    f({.name = "seed", .doc = "seed of the drawn values", .range = config::at_least(0)}, seed);
   }
 };
 
@@ -34,25 +34,25 @@ Axis axis_of(const config::Parameter& p) {
 }
 
 // The tree-structured Parzen estimator (Bergstra et al., Algorithms for Hyper-Parameter Optimization, 2011) with the
-// defaults of Optuna 5's TPESampler: once ten trials have a metric, the values of a trial are those, of some drawn from
-// a density of the best tenth of the trials, at which that density is the largest beside the density of the others. All
-// parameters are chosen together. Trials that still train, and those that failed, count on neither side.
+// defaults of Optuna 5's TPESampler. Once ten trials have a metric, candidates are drawn from a density of the best
+// tenth of the trials; a new trial takes the candidate with the largest ratio of that density to the density of the
+// other trials. All parameters are chosen together. Running trials and failed trials count on neither side.
 class Tpe : public InOrder {
  public:
   Tpe(const TpeOptions& options, const Space& space) : o_(options), space_(space) {
     for (const auto& parameter : space.parameters) axes_.push_back(axis_of(parameter));
-    // Which trials find room side by side is planned before any has begun.
+    // The placement of concurrent trials is planned before any trial begins.
     for (const auto& parameter : space.parameters) {
       const std::string& key = parameter.key;
       if (key != "device_pool" && key != "devices_per_rank" && key != "threads") continue;
-      throw usage_error("tpe decides the values of a trial when it begins, and " + key + " says what room it takes",
+      throw usage_error("tpe decides the values of a trial when it begins, but " + key + " must be known before",
                         config::where(parameter.place), "give one " + key + ", or use method = \"random\"");
     }
   }
 
   int trials() const override { return static_cast<int>(o_.trials); }
   bool independent() const override { return false; }
-  // No earlier trial can have left ten others behind it.
+  // Fewer than ten others end before one of the first ten trials begins, so its values are drawn at random.
   bool decided(int trial) const override { return known_.contains(trial) || trial < static_cast<int>(kRandomTrials); }
 
   config::Point point(int trial) const override {
@@ -90,7 +90,7 @@ class Tpe : public InOrder {
   }
 
  private:
-  // The values of the best tenth and of the others, the oldest first.
+  // The values of the best tenth and of the other trials, the oldest first.
   struct Split {
     std::vector<Coordinates> good;
     std::vector<Coordinates> others;
@@ -109,7 +109,7 @@ class Tpe : public InOrder {
   }
 
   Coordinates chosen(int trial) const {
-    // Other draws than those of a trial that is drawn from the whole space.
+    // A seed other than draw() uses.
     std::seed_seq seeds{static_cast<std::uint32_t>(o_.seed), static_cast<std::uint32_t>(o_.seed >> 32),
                         static_cast<std::uint32_t>(trial), std::uint32_t{1}};
     std::mt19937_64 engine(seeds);
@@ -135,9 +135,9 @@ class Tpe : public InOrder {
   std::map<int, double> costs_;       // of trials that have ended with a metric
 };
 
-const bool tpe_registered = methods().add<TpeOptions>(
-    "tpe", "values where those of the best trials so far are dense: the tree-structured Parzen estimator",
-    [](const TpeOptions& o, const Space& space) { return std::make_unique<Tpe>(o, space); });
+const bool tpe_registered =
+    methods().add<TpeOptions>("tpe", "values near the best trials so far: the tree-structured Parzen estimator",
+                              [](const TpeOptions& o, const Space& space) { return std::make_unique<Tpe>(o, space); });
 
 }  // namespace
 }  // namespace ddp::search

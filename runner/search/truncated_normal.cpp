@@ -8,7 +8,7 @@
 namespace ddp::search {
 namespace {
 
-// Beyond it erfc loses its digits to numbers that are too small.
+// Below it, erfc loses digits to denormal numbers.
 constexpr double kTail = -20;
 
 double mass_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
@@ -23,8 +23,8 @@ double log_mass_below(double x) {
   return -0.5 * x * x - 0.5 * std::log(2 * std::numbers::pi) - std::log(-x) + std::log1p(series);
 }
 
-// x with mass_below(x) = mass <= 0.5: a rational approximation (Abramowitz and Stegun, 26.2.23; within 4.5e-4), and
-// Halley's steps, each of which has three times the digits of the one before.
+// Returns x with mass_below(x) = mass <= 0.5: a rational approximation (Abramowitz and Stegun, 26.2.23; within 4.5e-4),
+// then Halley's method, each step of which triples the number of correct digits.
 double lower_quantile(double mass) {
   if (mass <= 0) return -std::numeric_limits<double>::infinity();
   const double t = std::sqrt(-2 * std::log(mass));
@@ -51,7 +51,7 @@ double truncated_normal_quantile(double share, double a, double b) {
   const double mass = 1 - below - above;
   const double under = below + share * mass;
   const double over = above + (1 - share) * mass;
-  // Of the side on which less is, so that the mass has all of its digits.
+  // The smaller side, where the mass keeps all of its digits.
   const double x = under < over ? lower_quantile(under) : -lower_quantile(over);
   return std::clamp(x, a, b);
 }

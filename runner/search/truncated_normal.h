@@ -2,12 +2,12 @@
 
 namespace ddp::search {
 
-// log of the mass that the standard normal distribution has between a < b; exact to about 1e-12 relative also far out
-// in its tails.
+// Returns the log of the standard normal distribution's mass between a < b. The relative error is about 1e-12, also far
+// out in the tails.
 double log_normal_mass(double a, double b);
 
-// x with a <= x <= b, below which the share 0 <= share < 1 of the standard normal mass between a and b is. For a <= 0
-// <= b: the bounds of a distribution whose centre they include.
+// Returns x with a <= x <= b such that the fraction 0 <= share < 1 of the standard normal mass between a and b lies
+// below x. Requires a <= 0 <= b: the bounds must include the distribution's centre.
 double truncated_normal_quantile(double share, double a, double b);
 
 }  // namespace ddp::search

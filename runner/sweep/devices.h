@@ -8,14 +8,14 @@
 
 namespace ddp::sweep {
 
-// What a trial takes of the pool: so many entries, or these GPUs.
+// The devices that a trial takes from the pool: a number of entries, or named GPUs.
 struct Need {
   int entries = 1;
   bool gpus = false;
   std::vector<int> named = {};
 };
 
-// What it has: the indices of GPUs, with their locks, or a number of cores.
+// The devices that a trial has: the indices of GPUs and their locks, or a number of cores.
 struct Share {
   std::vector<int> gpus = {};
   int cores = 0;
@@ -24,16 +24,16 @@ struct Share {
   std::vector<int> descriptors() const;
 };
 
-// The devices that the trials of a sweep share: this machine's GPUs, and its cores.
+// The devices that the trials of a sweep share: this machine's GPUs and cores.
 //
-// GPUs are shared with other commands too: each is locked by a file that all of them know, named by the GPU's UUID.
-// The lock is held by the trial's processes and free when the last of them is dead.
+// Other commands use the GPUs, too. Each GPU is locked by a file that all commands know, named by the GPU's UUID. The
+// trial's processes hold the lock; it is free when the last of them ends.
 class Devices {
  public:
-  // `cores`: entries for trials on CPUs.
+  // `cores`: number of entries for trials on CPUs.
   Devices(std::vector<launch::Gpu> gpus, int cores);
 
-  // Nothing: not all of it is free now. A trial that needs more cores than there are takes all.
+  // Returns nothing if not all of it is free now. A trial that needs more cores than the pool has takes all of them.
   std::optional<Share> take(const Need& need);
   void give_back(Share share);
 

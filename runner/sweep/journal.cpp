@@ -32,17 +32,17 @@ Event event_of(const nlohmann::json& line, const std::string& kind) {
   if (kind == "started") {
     event.until_epoch = config::count_member(line, "until_epoch");
     const auto& parameters = config::member(line, "parameters");
-    if (!parameters.is_object()) throw std::runtime_error("\"parameters\" is no object");
+    if (!parameters.is_object()) throw std::runtime_error("\"parameters\" is not an object");
     event.parameters = config::parse_value(parameters.dump());
     return event;
   }
-  if (std::find(kEnds.begin(), kEnds.end(), kind) == kEnds.end()) throw std::runtime_error("there is no such event");
+  if (std::find(kEnds.begin(), kEnds.end(), kind) == kEnds.end()) throw std::runtime_error("unknown event");
   event.epochs = config::count_member(line, "epochs");
   const auto& metric = config::member(line, "metric");
   if (metric.is_number()) event.metric = metric.get<double>();
-  if (!metric.is_number() && !metric.is_null()) throw std::runtime_error("\"metric\" is no number");
+  if (!metric.is_number() && !metric.is_null()) throw std::runtime_error("\"metric\" is not a number");
   event.seconds = seconds_of(line);
-  // A journal of an older version does not say it.
+  // Journals of older versions lack this member.
   if (line.contains("stopped_by")) event.stopped_by = config::text_member(line, "stopped_by");
   if (kind == "failed") {
     event.error = config::text_member(line, "error");
@@ -51,10 +51,10 @@ Event event_of(const nlohmann::json& line, const std::string& kind) {
   return event;
 }
 
-// The size of the lines that are whole.
+// The size of the complete lines.
 std::size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
 
-// Jobs of an array write one journal, from several machines, where not every file system appends as one.
+// Jobs of a Slurm array write one journal from several machines, and not every file system appends atomically.
 class Turn {
  public:
   explicit Turn(int file) : file_(file) {
@@ -137,7 +137,7 @@ std::vector<Event> read_journal(const fs::path& file) {
     throw;
   } catch (const std::runtime_error& error) {
     throw usage_error(error.what(), file.string(),
-                      "the journal of this sweep is damaged: mend or remove that line, then resume");
+                      "the journal of this sweep is damaged: repair or remove that line, then resume");
   }
 }
 

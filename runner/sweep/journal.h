@@ -11,37 +11,37 @@
 
 namespace ddp::sweep {
 
-// What happened to a trial, as a line of journal.jsonl tells it.
+// An event of a trial: a line of journal.jsonl.
 struct Event {
-  // started, then one of: finished, at its end; paused, to go on later or never; failed; interrupted.
+  // "started", then one of: "finished", the trial has ended; "paused", it may continue later; "failed"; "interrupted".
   std::string kind = {};
   int trial = 0;
-  std::int64_t until_epoch = 0;        // started: until so many are done; 0: to its end
+  std::int64_t until_epoch = 0;        // started: train until this epoch; 0: to the end
   config::Value parameters = nullptr;  // started
-  std::int64_t epochs = 0;             // that it has done
-  config::Value metric = nullptr;      // what it reached
+  std::int64_t epochs = 0;             // that the trial has trained
+  config::Value metric = nullptr;      // its value
   double seconds = 0;
-  std::string stopped_by = {};  // the rule of [stop] that ended it before its last step; empty: none did
+  std::string stopped_by = {};  // rule of [stop] that ended the trial before its last step; empty: none
   std::string error = {};       // failed
-  bool not_finite = false;      // failed, since the metric is no finite number
+  bool not_finite = false;      // failed because the metric is no finite number
 };
 
-// The events of a journal's text, in their order. A last line that has no end was not written whole, and is no event.
-// Throws std::runtime_error that says what is wrong with which line.
+// Parses the events of a journal, in their order. A last line without a line end was not written completely and is
+// skipped. Throws std::runtime_error that names the line and what is wrong with it.
 std::vector<Event> parse_journal(std::string_view text);
 
-// journal.jsonl of a sweep: a line for each event, each appended by one write. A sweep that is killed at any moment
-// leaves whole lines, and may be one that is not, which goes when the journal is opened again.
+// The journal.jsonl of a sweep: one line for each event, appended by a single write. If a sweep is killed, at most the
+// last line is incomplete; it is removed when the journal is opened again.
 class Journal {
  public:
-  // Opens it to append to. Throws ddp::Error (training).
+  // Opens the file to append to it. Throws ddp::Error (training).
   explicit Journal(const std::filesystem::path& file);
 
-  // Throws ddp::Error (training) where the line cannot be written.
+  // Throws ddp::Error (training) if the line cannot be written.
   void add(const Event& event);
-  // Does this while no other process that writes the sweep adds an event, or does likewise.
+  // Calls `body` while no other process of the sweep appends an event or runs alone().
   void alone(const std::function<void()>& body) const;
-  // The line that begins the journal of a sweep with so many trials.
+  // Writes the first line of the journal of a sweep with that many trials.
   void begin(const std::string& method, int trials);
 
  private:
@@ -51,7 +51,7 @@ class Journal {
   FileDescriptor file_;
 };
 
-// The events of a sweep's journal; none where there is no such file. Throws ddp::Error (usage) where it is damaged.
+// Reads the events of a sweep's journal; none if the file does not exist. Throws ddp::Error (usage) if it is damaged.
 std::vector<Event> read_journal(const std::filesystem::path& file);
 
 }  // namespace ddp::sweep

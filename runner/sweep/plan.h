@@ -15,21 +15,21 @@
 
 namespace ddp::sweep {
 
-// Which trials run on what: everything that is wrong with them, as far as can be told, was found before this is.
+// The trials of a sweep and their resources. All errors that can be found in advance were found before a plan is made.
 struct Plan {
   const config::LoadedSweep& loaded;
   search::Search& search;
   const launch::RankLibrary& library;
-  const launch::DataShelf& data;  // what several trials train on
+  const launch::DataShelf& data;  // data that several trials train on
   std::vector<launch::Gpu> gpus;
   std::vector<Need> needs;       // of each trial
-  int at_once = 1;               // most trials side by side
+  int at_once = 1;               // maximum number of concurrent trials
   int cores = 1;                 // entries of the pool for CPU ranks
   std::optional<int> only = {};  // this trial alone: other processes train the others
   record::RunDirectory directory;
-  bool data_changed = false;           // trials that go on take files of data as they are now
-  std::string accepting_command = {};  // goes on with the sweep on data that have changed
-  config::Value git = nullptr;         // the state of the checkout that the file stands in
+  bool data_changed = false;           // resumed trials accept data files as they are now
+  std::string accepting_command = {};  // the command that resumes the sweep on changed data
+  config::Value git = nullptr;         // the state of the checkout that contains the file
 };
 
 }  // namespace ddp::sweep

@@ -22,10 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Who looks at a sweep that runs sees it no older than this.
+// Maximum age of summary.json while the sweep runs.
 constexpr std::chrono::seconds kSummaryAge{2};
 constexpr int kRefreshMilliseconds = 200;
-// GPUs that another command holds become free without a word.
+// Another command releases its GPUs without notice: look this often.
 constexpr int kLookMilliseconds = 250;
 
 }  // namespace
@@ -43,7 +43,7 @@ Scheduler::Scheduler(const Plan& plan, Trials& trials)
       screen_(plan.loaded.sweep, trials, progress_) {
   const sigset_t set = launch::stop_signal_set();
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) throw training_error("cannot hear signals: " + errno_text(errno));
+  if (!signals_) throw training_error("cannot receive signals: " + errno_text(errno));
   summary_.name = plan.loaded.name;
   if (summary_.started.empty()) summary_.started = record::timestamp(std::time(nullptr));
   for (const Trial& trial : trials_.all()) {
@@ -55,7 +55,7 @@ Scheduler::Scheduler(const Plan& plan, Trials& trials)
   }
 }
 
-// A sweep that cannot write its journal leaves nothing that trains.
+// If the sweep cannot write its journal, no trial may keep training.
 Scheduler::~Scheduler() {
   signal_all(SIGKILL);
   for (const Running& running : running_) waitpid(running.process.pid, nullptr, 0);
@@ -87,7 +87,7 @@ void Scheduler::start_what_fits() {
   }
 }
 
-// What was begun goes on before anything else begins.
+// Trials that have begun continue before any other trial begins.
 std::optional<search::Move> Scheduler::next_move(const search::Fits& fits) {
   for (auto move = unfinished_.begin(); move != unfinished_.end(); ++move) {
     if (!fits(move->trial)) continue;
@@ -116,7 +116,7 @@ void Scheduler::start(const search::Move& move, Share share) {
   running.process =
       launch::fork_child({.descriptors = std::move(kept), .log = trial_log(directory).string(), .supervises = true},
                          [&] { return train_trial(plan_, move, std::move(running.share), progress); });
-  running.share.locks.clear();  // they are the trial's now
+  running.share.locks.clear();  // the trial's process holds them now
   running_.push_back(std::move(running));
 }
 
@@ -183,7 +183,7 @@ Event Scheduler::end_of(int trial, int exit_status) const {
   if ((event.kind == "finished" || event.kind == "paused") && !state.metric) {
     event.kind = "failed";
     event.not_finite = true;
-    event.error = "it has no " + metric + " that is a finite number";
+    event.error = "its " + metric + " is no finite number";
   }
   return event;
 }
@@ -199,8 +199,8 @@ void Scheduler::handle_signals() {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool at_once = stop_signals_.at_once(signal);
     if (stop_signal_ != 0 && !at_once) continue;
-    screen_.print(at_once ? "stopping at once" : "stopping: running trials save (once more: at once, without saving)");
-    // The second one that a trial hears ends it at once if it is INT.
+    screen_.print(at_once ? "stopping at once" : "stopping: running trials save (again: at once, without saving)");
+    // A trial that receives a second signal stops at once if it is SIGINT.
     signal_all(at_once ? SIGINT : SIGTERM);
     stop_signal_ = signal;
   }
@@ -231,7 +231,7 @@ int Scheduler::conclude() {
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
   if (failed && !stopped) log::error("every trial failed: " + plan_.directory.path().string());
   if (stopped) {
-    log::info("stopped; go on: " + own_command("resume " + path_word(plan_.directory.path())));
+    log::info("stopped; to continue: " + own_command("resume " + path_word(plan_.directory.path())));
     return launch::exit_code_of(stop_signal_);
   }
   return failed ? 1 : 0;
@@ -244,7 +244,7 @@ int Scheduler::conclude_one(int number) {
   return trial.status == Status::failed ? 1 : 0;
 }
 
-// What other processes have done is in the journal. Whoever comes last ends the sweep.
+// The journal tells what other processes have done. The last process ends the sweep.
 void Scheduler::catch_up() {
   Trials now(plan_.loaded.sweep, plan_.search);
   for (const Event& event : read_journal(plan_.directory.journal())) now.take(event);

@@ -17,12 +17,12 @@
 
 namespace ddp::sweep {
 
-// Runs the trials of a sweep to their ends, as many side by side as the devices hold. Each is a process that is forked
-// from this one, which has loaded the rank library, and which forks its ranks. This process stays alone in its memory:
-// one thread, one loop.
+// Runs the trials of a sweep to their ends, as many concurrently as the devices allow. Each trial is a process forked
+// from this one, which has loaded the rank library; the trial's process forks its ranks. This process stays
+// single-threaded: one loop.
 class Scheduler {
  public:
-  // `trials`: as the journal that is there tells. All that it is given outlives it.
+  // `trials`: the state that the existing journal describes. Both arguments must outlive the scheduler.
   Scheduler(const Plan& plan, Trials& trials);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
@@ -36,7 +36,7 @@ class Scheduler {
     int trial = 0;
     Share share = {};
     launch::Child process = {};
-    std::size_t place = 0;  // in the memory that it tells its progress by
+    std::size_t place = 0;  // of its TrialProgress in memory_
   };
 
   void start_what_fits();
@@ -67,7 +67,7 @@ class Scheduler {
   std::chrono::steady_clock::time_point summary_written_ = begun_;
   SharedMapping memory_;
   TrialProgress* const progress_;
-  std::vector<search::Move> unfinished_;  // that were begun before, or failed and are tried again
+  std::vector<search::Move> unfinished_;  // begun before, or failed and tried again
   std::list<Running> running_;
   std::vector<bool> places_;
   const launch::BlockedStopSignals blocked_;

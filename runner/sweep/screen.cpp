@@ -48,7 +48,7 @@ std::string Screen::counts() const {
                      std::to_string(running_.size()) + " running, " + std::to_string(failed) + " failed";
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
   text += " | " + report::duration(seconds);
-  // Those that run are half done, on average.
+  // Running trials count as half done, on average.
   const double left = static_cast<double>(total - done - failed) - static_cast<double>(running_.size()) / 2;
   const double did = ended_ + static_cast<double>(running_.size()) / 2;
   if (ended_ > 0) text += " | about " + report::duration(seconds / did * left) + " left";
@@ -82,7 +82,7 @@ std::vector<std::string> Screen::lines() const {
 void Screen::refresh() {
   if (!terminal_) return;
   const std::size_t width = launch::terminal_width();
-  // Over the old lines, in one piece: it does not flicker.
+  // Overwrites the old lines in one write: no flicker.
   std::string text = drawn_ > 0 ? "\033[" + std::to_string(drawn_) + "A\r" : "";
   drawn_ = 0;
   for (const std::string& line : lines()) {

@@ -8,19 +8,19 @@
 
 namespace ddp::sweep {
 
-// What a person sees of a sweep that runs: on a terminal a few lines that stay where they are (how many trials are
-// done, run, failed; the best so far; the time left; those that run), elsewhere a line for each trial that ends.
+// The progress of a running sweep. On a terminal: a few lines that are redrawn (numbers of trials done, running and
+// failed; the best trial; the time left; the running trials). Elsewhere: one line for each trial that ends.
 class Screen {
  public:
-  // `progress`: of the trials that run, by their place.
+  // `progress`: of the running trials, by their place.
   Screen(const config::Sweep& sweep, const Trials& trials, const TrialProgress* progress);
 
   bool shown() const { return terminal_; }
-  // Which trial's progress stands at that place.
+  // The progress of this trial is at that place.
   void begin(int trial, std::size_t place);
   void tell_end(const Trial& trial);
   void refresh();
-  // Prints a whole line above.
+  // Prints a whole line above the redrawn ones.
   void print(const std::string& line);
   void clear();
 
@@ -34,7 +34,7 @@ class Screen {
   const TrialProgress* progress_;
   const bool terminal_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  int ended_ = 0;  // trials, since then
+  int ended_ = 0;  // trials that ended since begun_
   std::vector<std::pair<int, std::size_t>> running_;
   std::size_t drawn_ = 0;  // lines
 };

@@ -37,17 +37,17 @@ const char* word(Status status) {
 
 std::string folder_of(int trial) { return record::RunDirectory::trial_folder(trial).string(); }
 
-// The folder that the sweep's name stands in.
+// The results folder: the parent of the folder with the sweep's name.
 fs::path results_root(const fs::path& sweep) {
   if (fs::path root = sweep.parent_path().parent_path(); !root.empty()) return root;
   std::error_code gone;
   return fs::absolute(sweep, gone).parent_path().parent_path();
 }
 
-// The command that repeats a trial alone, with the same bits.
+// The command that repeats a trial alone, bit for bit.
 std::string repeat_command(const record::RunDirectory& directory, const std::string& name, int trial) {
   const fs::path& sweep = directory.path();
-  // Under the sweep's own name, `latest` of that name would be the run.
+  // With the sweep's own name, `latest` of that name would point to the run.
   const std::string own_name = name.substr(0, kLongestSafeName - kOfBest.size()) + kOfBest;
   const fs::path results = results_root(sweep);
   return own_command("run " + path_word(sweep / folder_of(trial) / "config.toml") + " --name " + shell_word(own_name) +
@@ -75,7 +75,7 @@ SweepSummary read_summary(const record::RunDirectory& directory) {
     const report::SweepView before = report::read_sweep(directory.path());
     return {.started = before.started > 0 ? record::timestamp(before.started) : "", .seconds = before.seconds};
   } catch (const Error&) {
-    return {};  // nothing depends on what a damaged one says
+    return {};  // nothing depends on a damaged summary
   }
 }
 

@@ -12,7 +12,7 @@ namespace ddp::sweep {
 namespace fs = std::filesystem;
 namespace {
 
-// Puts the GPUs that the trial has in place of those that the file asks for, in the same groups.
+// Replaces the GPUs of the experiment file by the trial's GPUs, in the same groups.
 void place(config::Experiment& e, const Share& share) {
   if (share.gpus.empty()) return;
   std::size_t next = 0;
@@ -29,7 +29,7 @@ void place(config::Experiment& e, const Share& share) {
   }
 }
 
-// The start of a trial: its experiment, and the checkpoint that it goes on from, if it has one.
+// The start of a trial: its experiment, and its checkpoint if it has one.
 struct Beginning {
   bool begun = false;
   config::Loaded loaded;
@@ -52,7 +52,7 @@ Beginning beginning_of(const Plan& sweep, const record::RunDirectory& directory,
   return from;
 }
 
-// Has the trial trained as far as it is to, or to its end?
+// Returns whether the trial has trained to the move's epoch or to its end.
 bool has_done(const search::Move& move, const record::ReturnPoint& point, const launch::Plan& plan) {
   if (point.checkpoint.empty()) return false;
   return (move.epochs > 0 && point.position.epoch >= move.epochs) || launch::has_ended(plan.experiment, point.position);
@@ -76,10 +76,10 @@ void take_progress(const record::RunProgress& run, TrialProgress& progress) {
   progress.loss = run.loss.load();
 }
 
-// The last line that the trial's process has printed.
+// Returns the last line that the trial's process printed.
 std::string last_words(const record::RunDirectory& trial) {
   const auto lines = launch::last_lines(trial_log(trial), 1);
-  return lines.empty() ? "it ended without a word" : lines.back();
+  return lines.empty() ? "it ended without a message" : lines.back();
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::string last_words(const record::RunDirectory& trial) {
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 
 int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress) {
-  // It prints into a log of its own, whatever the sweep prints.
+  // The trial has a log of its own, so the sweep's verbosity does not apply.
   log::set_verbosity(log::Verbosity::normal);
   const auto directory = record::RunDirectory::trial(sweep.directory.path(), move.trial);
   FileDescriptor lock = directory.lock();

@@ -8,29 +8,29 @@
 
 namespace ddp::sweep {
 
-// How far a trial is that trains, for those who watch: memory that its process and the sweep share.
+// The progress of a running trial, in memory that its process and the sweep share.
 struct alignas(64) TrialProgress {
   std::atomic<std::int64_t> step{0};
-  std::atomic<std::int64_t> steps{0};  // in all; 0: not known yet
+  std::atomic<std::int64_t> steps{0};  // total; 0: not known yet
   std::atomic<double> loss{0};
 };
 
-// Trains a trial of the sweep as `move` says, from the start or from its newest checkpoint, in a process of its own,
-// whose ranks are children of it. Returns that process's exit code.
+// Trains a trial of the sweep as `move` says, from the start or from its newest checkpoint. It runs in a process of its
+// own, which forks the ranks. Returns the process's exit code.
 int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress);
 
-// How a trial stands, as its own summary.json tells it.
+// The state of a trial, from its own summary.json.
 struct TrialState {
-  std::string status = "failed";  // as a run's
+  std::string status = "failed";  // as of a run
   std::int64_t epochs = 0;
   double seconds = 0;
   std::optional<double> metric = {};  // finite
-  std::string stopped_by = {};        // the rule of [stop] that ended it before its last step; empty: none did
-  std::string error = {};             // why it failed, if it did
+  std::string stopped_by = {};        // rule of [stop] that ended the trial before its last step; empty: none
+  std::string error = {};             // of a failed trial
 };
 TrialState state_of(const record::RunDirectory& trial, const std::string& metric);
 
-// The file that the trial's process prints into.
+// The log of the trial's process.
 std::filesystem::path trial_log(const record::RunDirectory& trial);
 
 }  // namespace ddp::sweep

@@ -16,16 +16,16 @@ Trials::Trials(const config::Sweep& sweep, search::Search& search) : sweep_(swee
 
 void Trials::check_number(const Event& event) const {
   if (event.trial < static_cast<int>(all_.size())) return;
-  throw usage_error("the sweep has " + std::to_string(all_.size()) + " trials, and its journal tells of trial " +
+  throw usage_error("the sweep has " + std::to_string(all_.size()) + " trials, but its journal names trial " +
                         std::to_string(event.trial),
-                    "journal.jsonl", "give it at least as many as it had");
+                    "journal.jsonl", "give at least as many trials as before");
 }
 
 void Trials::check_parameters(const Event& event) const {
   const config::Value own = parameters(event.trial);
   if (!config::first_difference(event.parameters, own)) return;
-  throw usage_error("trial " + std::to_string(event.trial) + " was begun with " + in_words(event.parameters) +
-                        ", and is now to have " + in_words(own),
+  throw usage_error("trial " + std::to_string(event.trial) + " began with " + in_words(event.parameters) +
+                        ", and the sweep now gives it " + in_words(own),
                     "journal.jsonl", "begin another sweep, or leave [sweep] as it was");
 }
 

@@ -13,13 +13,13 @@ namespace ddp::sweep {
 enum class Status {
   waiting,  // has not begun
   running,
-  paused,  // at a rung: it goes on later, or never
+  paused,  // at a rung: may continue later
   completed,
   failed,
-  interrupted,  // goes on when the sweep does
+  interrupted,  // continues when the sweep is resumed
 };
 
-// What is known of a trial.
+// The known state of a trial.
 struct Trial {
   int number = 0;
   Status status = Status::waiting;
@@ -28,37 +28,38 @@ struct Trial {
   std::int64_t epochs = 0;
   std::optional<double> metric = {};
   double seconds = 0;
-  std::string stopped_by = {};  // completed: the rule of [stop] that ended it before its last step; empty: none did
+  std::string stopped_by = {};  // completed: rule of [stop] that ended the trial before its last step; empty: none
   std::string error = {};
 };
 
-// All trials of a sweep, as the events tell of them.
+// All trials of a sweep, as its events describe them.
 class Trials {
  public:
-  // A sweep of so many trials that has not begun. All that it is given outlives it.
+  // A sweep that has not begun. Both arguments must outlive this object.
   Trials(const config::Sweep& sweep, search::Search& search);
 
-  // Takes the event, and tells the search. Throws ddp::Error (usage) where it does not fit the sweep.
+  // Applies the event, and passes it to the search. Throws ddp::Error (usage) if it does not fit the sweep.
   void take(const Event& event);
 
-  // Forgets all, for what those of the same sweep know.
+  // Replaces all trials by another object's, of the same sweep.
   void replace(const Trials& other) { all_ = other.all_; }
 
   const std::vector<Trial>& all() const { return all_; }
   const Trial& at(int trial) const { return all_.at(trial); }
   int count(Status status) const;
-  // The rung, from 1, that the trial is at or went on from; nothing where there is none.
+  // Returns the trial's rung, from 1, or the rung that it left; nothing if there is none.
   std::optional<int> rung(const Trial& trial) const { return search_.rung_after(trial.epochs); }
   // {"optimizer.lr": 0.1}
   config::Value parameters(int trial) const { return sweep_.named(search_.point(trial)); }
 
-  // The same; {} where results of other trials are yet to decide.
+  // The same; {} if results of other trials will still decide them.
   config::Value decided_parameters(int trial) const;
 
-  // Best first: those at their end, then those that stopped, the longest first; without a metric last. A trial that a
-  // rule of [stop] ended counts as one that stopped where a paused one is better that trained as long or longer.
+  // Returns the trials, best first: completed trials, then stopped ones, the longest first; trials without a metric
+  // last. A trial that a rule of [stop] ended ranks with the stopped ones if a better paused trial has trained at least
+  // as long.
   std::vector<const Trial*> ranking() const;
-  // The best one that has a metric; null: none has.
+  // Returns the best trial that has a metric; null if none has.
   const Trial* best() const;
 
  private:

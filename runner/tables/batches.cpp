@@ -44,7 +44,7 @@ class BatchTable : public format::TableFile {
     while (const std::shared_ptr<arrow::RecordBatch> piece = next_piece()) {
       std::shared_ptr<arrow::RecordBatch> converted = convert_piece(*piece, mistakes);
       rows_before_ += piece->num_rows();
-      // All rows behind the first mistake are looked at, so that the next ones are told too.
+      // After the first mistake the remaining rows are still checked, to report further mistakes.
       if (mistakes.full()) break;
       if (!mistakes.empty()) continue;
       chunk = as_chunk(std::move(converted));
@@ -59,7 +59,7 @@ class BatchTable : public format::TableFile {
   }
 
  private:
-  // Some rows of the batch that is there, or of the next one. Null at the end.
+  // Returns some rows of the current batch or of the next one; null at the end.
   std::shared_ptr<arrow::RecordBatch> next_piece() {
     while (batch_ == nullptr || begin_ == batch_->num_rows()) {
       auto next = source_->next();
@@ -89,8 +89,8 @@ class BatchTable : public format::TableFile {
   std::vector<format::ColumnInfo> columns_;
   std::vector<format::WantedColumn> wanted_;
   std::shared_ptr<arrow::RecordBatch> batch_;
-  std::int64_t begin_ = 0;        // of the rows of batch_ that are not taken yet
-  std::int64_t rows_before_ = 0;  // of the file
+  std::int64_t begin_ = 0;        // first row of batch_ that is not yet taken
+  std::int64_t rows_before_ = 0;  // rows of the file before the current piece
 };
 
 }  // namespace

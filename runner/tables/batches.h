@@ -14,17 +14,17 @@
 
 namespace ddp::tables {
 
-// A file that Arrow reads in batches of rows, with the types that it stores.
+// A file that Arrow reads in batches of rows, with the stored types.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
   // All columns of the file.
   virtual std::shared_ptr<arrow::Schema> schema() const = 0;
-  // Begins at the first row. `places`: of the wanted columns in the schema, sorted, each once.
+  // Starts at the first row. `places` are the indices of the wanted columns in the schema, sorted and distinct.
   virtual arrow::Status begin(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places) = 0;
-  // The next rows, with at least these columns, in any order; null at the end.
+  // Returns the next rows, with at least the wanted columns, in any order; null at the end.
   virtual arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() = 0;
-  // Says what is wrong with the file after a failure. Arrow's words, where the source knows no better.
+  // Explains a failure; with Arrow's message if the source knows no better.
   virtual Error explain(const arrow::Status& failure) const = 0;
   // As format::TableFile::lines_of.
   virtual std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const {
@@ -33,7 +33,7 @@ class BatchSource {
   }
 };
 
-// Makes a table of it: its cells are converted to what is wanted.
+// Makes a table of a source; converts its cells to the wanted types.
 std::unique_ptr<format::TableFile> table_of(const std::filesystem::path& file, std::unique_ptr<BatchSource> source);
 
 }  // namespace ddp::tables

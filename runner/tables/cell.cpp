@@ -20,7 +20,7 @@ std::optional<double> parse_unusual_number(std::string_view cell) {
   double value = 0;
   const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (cell.empty() || rest != cell.data() + cell.size()) return std::nullopt;
-  // Too large or too small for a double: infinity or 0, as strtod rounds.
+  // Out of the range of a double: infinity or 0, as strtod rounds.
   if (error == std::errc::result_out_of_range) return std::strtod(std::string(cell).c_str(), nullptr);
   if (error != std::errc{} || value != value) return std::nullopt;
   return value;

@@ -7,16 +7,16 @@
 
 namespace ddp::tables {
 
-// Whether a cell says that it is missing: it is empty, or one of NA, NaN, nan, null, None.
+// Does the cell mean a missing value: is it empty, or one of NA, NaN, nan, null, None?
 bool says_missing(std::string_view cell);
 
-// The double nearest to a decimal number, as std::from_chars rounds; spaces and tabs around it and a "+" before it are
-// allowed, "inf" and "-inf" are numbers, other words are none.
+// Returns the double nearest to a decimal number, as std::from_chars rounds. Allowed are spaces and tabs around it, a
+// "+" before it, and the numbers "inf" and "-inf"; other words are not numbers.
 std::optional<double> parse_number(std::string_view cell);
 
-// Reads digits with at most one "." among them and a "-" before them, from `at` on. Returns where they end; null where
-// there are none, or so many that one division does not round them: then parse_number may know better. A quotient of
-// two doubles that are whole numbers below 2^53 and powers of ten up to 10^22 is the nearest double (Clinger 1990).
+// Reads digits with an optional "-" before and at most one "." among them, from `at` on. Returns their end; null if no
+// digits were found, or too many for one division to be exact: then parse_number may succeed. The quotient of two
+// doubles, one an integer below 2^53 and one a power of ten up to 10^22, is the nearest double (Clinger 1990).
 inline const char* read_plain_number(const char* at, const char* end, double& value) {
   static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
                                        1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
@@ -37,7 +37,7 @@ inline const char* read_plain_number(const char* at, const char* end, double& va
     fraction = take_digits();
     count += fraction;
   }
-  if (count == 0 || count > 19 || digits > (std::uint64_t{1} << 53)) return nullptr;  // 19 digits fit into 64 bits
+  if (count == 0 || count > 19 || digits > (std::uint64_t{1} << 53)) return nullptr;  // 19 digits fit in 64 bits
   const double quotient = static_cast<double>(digits) / kPowers[fraction];
   value = negative ? -quotient : quotient;
   return at;

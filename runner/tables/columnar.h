@@ -7,7 +7,7 @@
 
 namespace ddp::tables {
 
-// Opens a Parquet or a Feather file, told by its first bytes. Throws ddp::Error (usage) where it is neither.
+// Opens a Parquet or a Feather file, distinguished by the first bytes. Throws ddp::Error (usage) if it is neither.
 std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& file);
 
 }  // namespace ddp::tables

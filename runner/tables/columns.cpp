@@ -31,7 +31,7 @@ void require_distinct(const std::vector<format::ColumnInfo>& columns, const std:
     const auto [known, is_new] = first.emplace(columns[i].name, i);
     if (is_new) continue;
     throw usage_error("columns " + std::to_string(known->second + 1) + " and " + std::to_string(i + 1) +
-                          " have one name: " + quoted(columns[i].name),
+                          " have the same name: " + quoted(columns[i].name),
                       file.string(), "rename one of them");
   }
 }

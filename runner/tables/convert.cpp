@@ -21,7 +21,7 @@ namespace {
 
 using Array = std::shared_ptr<arrow::Array>;
 
-constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: all whole numbers up to it are doubles
+constexpr double kWholeNumbers = 9007199254740992.0;  // 2^53: all integers up to it are doubles
 
 format::ColumnCells cells_of(const arrow::Array& array) {
   format::ColumnCells cells;
@@ -43,12 +43,12 @@ bool is_text(arrow::Type::type id) {
   return arrow::is_base_binary_like(id) || id == arrow::Type::STRING_VIEW || id == arrow::Type::BINARY_VIEW;
 }
 
-// Numbers of a type, or a failure where a sum of them is no double's.
+// Converts the cells to a type without checks for overflow or lost digits.
 arrow::Result<Array> cast(const Array& array, const std::shared_ptr<arrow::DataType>& type) {
   return arrow::compute::Cast(*array, type, arrow::compute::CastOptions::Unsafe());
 }
 
-// The array with those rows missing for which `is_missing(row)` is true, too. Nothing is copied where there is none.
+// Returns the array with the rows also missing for which `is_missing(row)` is true. Copies nothing if no row is.
 template <class IsMissing>
 arrow::Result<Array> without(const Array& array, const IsMissing& is_missing) {
   const std::int64_t rows = array->length();
@@ -57,7 +57,7 @@ arrow::Result<Array> without(const Array& array, const IsMissing& is_missing) {
   for (std::int64_t row = 0; row < rows; ++row) {
     if (array->IsNull(row) || !is_missing(row)) continue;
     if (valid == nullptr) {
-      // With the array's offset, as its values have.
+      // With the array's offset, as for its values.
       ARROW_ASSIGN_OR_RAISE(valid, arrow::AllocateBitmap(array->offset() + rows));
       for (std::int64_t r = 0; r < rows; ++r) {
         arrow::bit_util::SetBitTo(valid->mutable_data(), array->offset() + r, array->IsValid(r));
@@ -100,14 +100,14 @@ arrow::Result<Array> to_numbers(const Array& array, const format::WantedColumn& 
   if (array->type_id() == arrow::Type::STRING) return parse_text(array, column, first_row, mistakes);
   ARROW_ASSIGN_OR_RAISE(const Array numbers, cast(array, arrow::float64()));
   const double* values = static_cast<const arrow::DoubleArray&>(*numbers).raw_values();
-  // Most columns have none, which a loop without branches tells soonest.
+  // Most columns have no NaN, and a loop without branches is the fastest way to find out.
   std::int64_t nans = 0;
   for (std::int64_t row = 0; row < numbers->length(); ++row) nans += values[row] != values[row];
   if (nans == 0) return numbers;
   return without(numbers, [&](std::int64_t row) { return std::isnan(values[row]); });
 }
 
-// The shortest text that gives the same double; of a whole number its digits.
+// Writes the shortest text that gives the same double; for an integer its digits.
 std::string_view write_number(double value, char (&text)[32]) {
   const bool is_whole = std::fabs(value) < kWholeNumbers && std::trunc(value) == value;
   const auto end = is_whole ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(value))
@@ -126,7 +126,7 @@ arrow::Result<Array> write_numbers(const Array& array) {
   return texts.Finish();
 }
 
-// "12" of "12.00"; "" of a decimal that is no whole number, or whose digits are not written out.
+// Returns "12" for "12.00"; "" for a decimal that is not an integer, or that has an exponent.
 std::string_view whole_digits(std::string_view decimal) {
   const std::size_t point = std::min(decimal.find('.'), decimal.size());
   const bool is_whole =
@@ -134,7 +134,7 @@ std::string_view whole_digits(std::string_view decimal) {
   return is_whole ? decimal.substr(0, point) : std::string_view();
 }
 
-// As write_numbers, of the text of decimals: all digits of a whole number are kept, also of those that are no doubles.
+// Like write_numbers, for decimals as text: keeps all digits of an integer, even if no double equals it.
 arrow::Result<Array> write_decimals(const Array& array) {
   const auto& decimals = static_cast<const arrow::StringArray&>(*array);
   arrow::StringBuilder texts;
@@ -155,15 +155,15 @@ arrow::Result<Array> write_decimals(const Array& array) {
 arrow::Result<Array> to_text(const Array& array, const format::WantedColumn& column, std::int64_t first_row,
                              Mistakes& mistakes) {
   if (array->type_id() == arrow::Type::STRING) return without_missing_text(array);
-  // All digits of a whole number are kept, also of those that are no doubles.
+  // Keeps all digits of an integer, even if no double equals it.
   if (arrow::is_integer(array->type_id())) return cast(array, arrow::utf8());
   if (cell_type(*array->type()) == format::CellType::text) return cast(array, arrow::utf8());
   ARROW_ASSIGN_OR_RAISE(const Array numbers, to_numbers(array, column, first_row, mistakes));
   return write_numbers(numbers);
 }
 
-// A column without what only saves space: a dictionary; decimals, whose cast to doubles does not round to the nearest;
-// text with wide offsets or views.
+// Converts columns to plain types: dictionaries to values, decimals to text (Arrow's cast to doubles does not round to
+// the nearest), and text with wide offsets or views to text.
 arrow::Result<Array> plain(Array array) {
   if (array->type_id() == arrow::Type::DICTIONARY) {
     const auto& type = static_cast<const arrow::DictionaryType&>(*array->type());
@@ -171,7 +171,7 @@ arrow::Result<Array> plain(Array array) {
   }
   if (arrow::is_decimal(array->type_id()) || is_text(array->type_id())) {
     if (array->type_id() == arrow::Type::STRING) return array;
-    // Safe: bytes that are not UTF-8 are refused.
+    // The safe cast refuses bytes that are not UTF-8.
     return arrow::compute::Cast(*array, arrow::utf8());
   }
   return array;
@@ -201,7 +201,7 @@ void require_readable(const format::WantedColumn& column, const arrow::DataType&
   const bool has_text = is_text(id) || id == arrow::Type::NA;
   const bool is_time = arrow::is_temporal(id) && !arrow::is_interval(id) && id != arrow::Type::DURATION;
   if (is_number || has_text || (is_time && column.type == format::CellType::text)) return;
-  throw usage_error("column " + shown(column.name) + " holds cells of type " + shortened(type.ToString()) +
+  throw usage_error("column " + shown(column.name) + " contains cells of type " + shortened(type.ToString()) +
                         ", which are " + (is_time ? "no numbers" : "neither numbers nor text"),
                     file.string(), "leave it out with dataset.drop");
 }

@@ -14,24 +14,25 @@
 
 namespace ddp::tables {
 
-// Returns the type in which Arrow stores columns of this kind: doubles, or text in UTF-8 with offsets of 32 bits.
+// Returns Arrow's type for columns of this kind: doubles, or UTF-8 text with 32-bit offsets.
 std::shared_ptr<arrow::DataType> arrow_type(format::CellType type);
 
-// Returns the type of a file's column: numbers where it is of integers, floats, decimals or booleans.
+// Returns the type of a file's column: numbers for integers, floats, decimals and booleans.
 format::CellType cell_type(const arrow::DataType& type);
 
-// Throws ddp::Error (usage) where a column of this type cannot be read: lists, structs and the like.
+// Throws ddp::Error (usage) if a column of this type, such as lists or structs, cannot be read.
 void require_readable(const format::WantedColumn& column, const arrow::DataType& type,
                       const std::filesystem::path& file);
 
-// A column of some rows as the doubles or the text that is wanted; not copied where it is that already. Cells that say
-// that they are missing, and numbers that are NaN, are null. Cells that are no numbers go to `mistakes`; `first_row` is
-// the place of the first row in the file, from 0. Fails where Arrow does.
+// Converts a column of some rows to doubles or text, as wanted; copies nothing if it already has this type. Cells that
+// mean a missing value, and NaN, become null. Adds cells that are not numbers to `mistakes`; `first_row` is the index
+// of the first row in the file. Fails if Arrow fails.
 arrow::Result<std::shared_ptr<arrow::Array>> convert(std::shared_ptr<arrow::Array> array,
                                                      const format::WantedColumn& column, std::int64_t first_row,
                                                      Mistakes& mistakes);
 
-// Some rows as a chunk that keeps the memory of the batch: nothing is copied. Each column is of one of these two types.
+// Returns some rows as a chunk that owns the memory of the batch, without copies. Each column must be of type double or
+// text.
 format::TableChunk as_chunk(std::shared_ptr<arrow::RecordBatch> batch);
 
 }  // namespace ddp::tables

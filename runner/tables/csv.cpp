@@ -27,7 +27,7 @@ format::TableOptions with_delimiter(format::TableOptions options, const std::fil
   return options;
 }
 
-// The caller's thread reads blocks; Arrow's threads parse them, one more at once than there are threads.
+// The caller's thread reads blocks; Arrow's threads parse them. One more block than threads is in progress.
 class CsvFile : public format::TableFile {
  public:
   CsvFile(const std::filesystem::path& file, const format::TableOptions& options)
@@ -93,7 +93,7 @@ class CsvFile : public format::TableFile {
   const std::filesystem::path file_;
   const format::TableOptions options_;
   std::vector<format::ColumnInfo> columns_;
-  std::int64_t begin_ = 0;  // of the rows
+  std::int64_t begin_ = 0;  // offset of the rows in bytes
   std::vector<format::WantedColumn> wanted_;
   std::shared_ptr<const CsvColumns> taker_;
   std::unique_ptr<CsvBlocks> blocks_;

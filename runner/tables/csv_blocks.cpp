@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kBlock = 2 << 20;
 
-// Returns the bytes of a block that are whole rows, where that is seen at once: no line break is quoted, and its lines
-// end in "\n". Else 0.
+// Returns the number of bytes of the whole rows in a block, if a simple scan finds them: no line break is quoted, and
+// lines end in "\n". Returns 0 otherwise.
 std::int64_t whole_lines(const arrow::Buffer& block, char delimiter) {
   const std::string_view bytes(block);
   const std::string_view lines = bytes.substr(0, bytes.rfind('\n') + 1);
@@ -35,7 +35,8 @@ CsvBlocks::CsvBlocks(const std::filesystem::path& file, char delimiter, std::int
   require(bytes_->Advance(begin), file_);
 }
 
-// Arrow takes the end of the file for the end of a quoted cell too. Behind a whole row a line can end.
+// Arrow also ends a quoted cell at the end of the file. Checks that the last row is complete: then a line break ends
+// it.
 void CsvBlocks::require_closed(const arrow::Buffer& rest) {
   const auto size = static_cast<std::size_t>(rest.size());
   if (size == 0 || std::memchr(rest.data(), '"', size) == nullptr) return;

@@ -9,20 +9,20 @@
 
 namespace ddp::tables {
 
-// Whole rows of a CSV, as bytes.
+// Whole rows of a CSV file, as bytes.
 struct CsvBlock {
   std::shared_ptr<arrow::Buffer> bytes;
-  bool last = false;  // what the file ends with: its row may lack a line break, or be cut off inside of quotes
+  bool last = false;  // the last block: its last row may lack a line break, or end inside of quotes
 };
 
-// Cuts a CSV into blocks of whole rows, about 2 MB each; line breaks inside of quotes end no row.
+// Splits a CSV file into blocks of whole rows, about 2 MB each. Line breaks inside of quotes do not end a row.
 class CsvBlocks {
  public:
-  // `begin`: how many bytes of the file to leave out.
+  // Skips the first `begin` bytes of the file.
   CsvBlocks(const std::filesystem::path& file, char delimiter, std::int64_t begin);
 
-  // Takes the next rows. Returns false at the end. Throws ddp::Error (usage) where the file cannot be read a row is
-  // larger than kLargestCsvRow, or the last cell is quoted and never closed.
+  // Reads the next rows. Returns false at the end. Throws ddp::Error (usage) if the file cannot be read, a row is
+  // larger than kLargestCsvRow, or the last cell is quoted but not closed.
   bool next(CsvBlock& block);
 
  private:

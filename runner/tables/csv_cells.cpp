@@ -20,12 +20,12 @@ class PlainCells {
  public:
   PlainCells(std::string_view rows, char delimiter, int width, const std::vector<CsvPlace>& wanted)
       : at_(rows.data()), end_(rows.data() + rows.size()), delimiter_(delimiter), width_(width), wanted_(wanted) {
-    // Where one of these ends a cell, numbers must not be read across it.
+    // If the delimiter is one of these characters, numbers must not be read across it.
     quick_ = std::strchr("0123456789.-", delimiter) == nullptr;
   }
 
   arrow::Status take(std::int64_t& number_of_rows) {
-    // A row takes at least a byte for each of its cells, so that empty lines reserve nothing.
+    // A row has at least one byte per cell: empty lines reserve no memory.
     const std::int64_t lines = std::count(at_, end_, '\n') + std::count(at_, end_, '\r') + 1;
     const std::int64_t most = std::min<std::int64_t>(lines, (end_ - at_ + 1) / width_);
     numbers_.resize(wanted_.size());
@@ -34,7 +34,7 @@ class PlainCells {
       if (wanted_[i].type == format::CellType::number) ARROW_RETURN_NOT_OK(numbers_[i].reserve(most));
     }
     for (;; ++number_of_rows) {
-      while (at_ < end_ && ends_row(*at_)) ++at_;  // empty lines are no rows
+      while (at_ < end_ && ends_row(*at_)) ++at_;  // empty lines are not rows
       if (at_ == end_) return arrow::Status::OK();
       ARROW_RETURN_NOT_OK(take_row());
     }
@@ -111,8 +111,8 @@ class PlainCells {
   const int width_;
   const std::vector<CsvPlace>& wanted_;
   bool quick_ = false;
-  std::vector<NumberColumn> numbers_;        // those of columns of text are empty
-  std::vector<arrow::StringBuilder> texts_;  // and the reverse
+  std::vector<NumberColumn> numbers_;        // empty for text columns
+  std::vector<arrow::StringBuilder> texts_;  // empty for number columns
 };
 
 }  // namespace

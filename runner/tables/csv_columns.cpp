@@ -19,7 +19,7 @@ namespace {
 
 arrow::csv::ConvertOptions text_conversion() {
   arrow::csv::ConvertOptions options;
-  options.null_values = {"", "NA", "NaN", "nan", "null", "None"};  // as says_missing
+  options.null_values = {"", "NA", "NaN", "nan", "null", "None"};  // as in says_missing
   options.strings_can_be_null = true;
   return options;
 }

@@ -15,14 +15,16 @@
 
 namespace ddp::tables {
 
-// Takes the wanted columns out of blocks of a CSV. Several threads may do so at once.
+// Extracts the wanted columns from blocks of a CSV file. Thread-safe.
 class CsvColumns {
  public:
-  // `places`: of the wanted columns in a row of `width` cells. Throws ddp::Error (usage) where Arrow lacks memory.
+  // `places` are the indices of the wanted columns in a row of `width` cells. Throws ddp::Error (usage) if Arrow lacks
+  // memory.
   CsvColumns(const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places, int width,
              char delimiter);
 
-  // Columns of doubles and of text. Fails where a row has not `width` cells, or a cell is not of its column's type.
+  // Returns columns of doubles and of text. Fails if a row does not have `width` cells, or if a cell does not have its
+  // column's type.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> take(const CsvBlock& block) const;
 
  private:
@@ -32,11 +34,11 @@ class CsvColumns {
   const int width_;
   const arrow::csv::ParseOptions dialect_;
   const arrow::csv::ConvertOptions converting_;
-  std::vector<std::shared_ptr<arrow::csv::Converter>> texts_;  // of each wanted column; null: numbers
-  std::vector<CsvPlace> places_;                               // of each wanted column
+  std::vector<std::shared_ptr<arrow::csv::Converter>> texts_;  // one per wanted column; null: numbers
+  std::vector<CsvPlace> places_;                               // one per wanted column
   std::vector<CsvPlace> in_order_;                             // the same, sorted by place
-  std::vector<std::size_t> numbers_in_order_;                  // where each wanted column stands there
-  bool wanted_twice_ = false;                                  // one column, at two places of the result
+  std::vector<std::size_t> numbers_in_order_;                  // index of each wanted column in in_order_
+  bool wanted_twice_ = false;                                  // a column occurs twice in the result
   std::shared_ptr<arrow::Schema> schema_;
 };
 

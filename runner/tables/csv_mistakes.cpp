@@ -13,7 +13,7 @@
 namespace ddp::tables {
 namespace {
 
-// Returns the fault of a cell; "" where it has none.
+// Returns the mistake in a cell; "" if the cell is valid.
 std::string csv_fault(const std::string& cell, format::CellType type) {
   if (says_missing(cell)) return "";
   if (type == format::CellType::number) return parse_number(cell) ? "" : not_a_number(cell);
@@ -26,7 +26,8 @@ void check_row(const CsvRow& row, const format::TableOptions& options, std::size
                const std::vector<format::WantedColumn>& wanted, const std::vector<int>& places, Mistakes& mistakes) {
   if (row.cells.size() != width) {
     mistakes.add(row.line, "has " + std::to_string(row.cells.size()) + (row.cells.size() == 1 ? " cell" : " cells") +
-                               (options.header ? ", the header has " : ", the first row has ") + std::to_string(width));
+                               (options.header ? ", but the header has " : ", but the first row has ") +
+                               std::to_string(width));
     return;
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -53,7 +54,7 @@ Error csv_mistakes(const std::filesystem::path& file, const format::TableOptions
       is_header = false;
     }
   } catch (const Error& error) {
-    // The rows end here.
+    // The rows after this error cannot be read.
     if (mistakes.empty()) return error;
   }
   return mistakes.empty() ? refusal : mistakes.error();

@@ -4,8 +4,8 @@
 
 namespace ddp::tables {
 
-// Does each quoted cell of these whole rows stand in one line, and hold no quote? A quote that is part of a cell
-// without quotes around it is none of these. Where there are no other quotes, each line break ends a row.
+// Is each quoted cell of these whole rows in one line and without a quote inside? False also for a quote within an
+// unquoted cell. If the quotes are simple, each line break ends a row.
 bool has_simple_quotes(std::string_view rows, char delimiter);
 
 }  // namespace ddp::tables

@@ -66,14 +66,13 @@ void CsvRows::add(CsvCell& cell, int byte, std::size_t& row_size) {
   cell.text.push_back(static_cast<char>(byte));
 }
 
-// From behind the opening quote to behind the closing one.
+// Reads from after the opening quote to after the closing quote.
 void CsvRows::take_quoted(CsvCell& cell, std::size_t& row_size) {
   for (;;) {
     const int byte = take();
     if (byte == kEnd) {
-      throw usage_error("a quoted cell begins here and is never closed",
-                        file_.string() + ":" + std::to_string(cell.line),
-                        "a quote inside of a quoted cell is written twice");
+      throw usage_error("a quoted cell begins here but is never closed",
+                        file_.string() + ":" + std::to_string(cell.line), "double each quote inside of a quoted cell");
     }
     if (byte == '"') {
       if (peek() != '"') return;

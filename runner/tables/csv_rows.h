@@ -14,17 +14,17 @@
 
 namespace ddp::tables {
 
-// A row that is larger is a mistake: a quoted cell that is not closed, or no CSV file.
+// A larger row is a mistake: a quoted cell is not closed, or the file is not a CSV file.
 inline constexpr std::int64_t kLargestCsvRow = 64 << 20;
 
 Error too_large_row(const std::string& where);
 
-// RFC 4180 for Arrow's parser: quotes, doubled inside of quotes; line breaks inside of quotes.
+// RFC 4180 for Arrow's parser: doubled quotes and line breaks inside of quotes.
 arrow::csv::ParseOptions csv_dialect(char delimiter);
 
 struct CsvCell {
   std::string text;
-  std::int64_t line = 0;  // of its first byte, from 1: line breaks inside of quotes count too
+  std::int64_t line = 0;  // line of its first byte, from 1; line breaks inside of quotes count too
 };
 
 struct CsvRow {
@@ -32,18 +32,18 @@ struct CsvRow {
   std::vector<CsvCell> cells;
 };
 
-// Reads a CSV byte by byte (RFC 4180), as Arrow's parser understands it: a cell is quoted where it begins with a quote,
-// "\n", "\r" and "\r\n" end a row, empty lines are no rows. For what needs lines more than speed: the header, and the
-// places of mistakes.
+// Reads a CSV file byte by byte (RFC 4180), with the rules of Arrow's parser: a cell is quoted if it begins with a
+// quote; "\n", "\r" and "\r\n" end a row; empty lines are not rows. For uses that need line numbers more than speed:
+// the header, and the lines of mistakes.
 class CsvRows {
  public:
   CsvRows(const std::filesystem::path& file, char delimiter);
 
-  // Takes the next row. Returns false at the end. Throws ddp::Error (usage) where the file cannot be read, a quoted
-  // cell is not closed, or a row is larger than any table's.
+  // Reads the next row. Returns false at the end. Throws ddp::Error (usage) if the file cannot be read, a quoted cell
+  // is not closed, or a row exceeds kLargestCsvRow.
   bool next(CsvRow& row);
 
-  // How many bytes of the (unpacked) file are behind the last row: the next one begins there.
+  // The offset of the next row in the (decompressed) file, in bytes.
   std::int64_t offset() const { return before_piece_ + at_; }
 
  private:

@@ -20,10 +20,11 @@
 namespace ddp::tables {
 namespace {
 
-// More threads take memory for each block under way, and the reader of the bytes is one thread.
+// Each thread needs memory for a block in progress, and a single thread reads the bytes.
 constexpr int kMostThreads = 16;
 
-// Calls what a damaged file may make Arrow or the standard library throw, and says it as an error of the file.
+// Runs `call` and reports exceptions of Arrow or the standard library, which a damaged file may cause, as errors of the
+// file.
 template <class Call>
 auto as_errors(const std::filesystem::path& file, const Call& call) {
   try {
@@ -64,7 +65,7 @@ std::unique_ptr<format::TableFile> open(const std::filesystem::path& file, const
   if (options.format == "csv") return open_csv(file, options);
   if (options.format == "parquet") return open_columnar(file);
   if (options.format == "jsonl") return table_of(file, open_jsonl(file));
-  throw usage_error("there is no format \"" + options.format + "\" of tables", file.string(), "csv, parquet or jsonl");
+  throw usage_error("there is no table format \"" + options.format + "\"", file.string(), "give csv, parquet or jsonl");
 }
 
 }  // namespace

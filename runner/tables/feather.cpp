@@ -30,7 +30,7 @@ class FeatherSource : public BatchSource {
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() override {
     if (batch_ == reader_->num_record_batches()) return nullptr;
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> batch, reader_->ReadRecordBatch(batch_++));
-    // Arrow takes the file's offsets as they are: a damaged file would have its reader leave the buffers.
+    // Arrow trusts the file's offsets: a damaged file would lead the reader out of the buffers.
     ARROW_RETURN_NOT_OK(batch->ValidateFull());
     return batch;
   }

@@ -51,10 +51,10 @@ class JsonlSource : public BatchSource {
   }
 
  private:
-  static constexpr std::int32_t kBlock = 4 << 20;  // no line may be larger
+  static constexpr std::int32_t kBlock = 4 << 20;  // the limit of a line
 
-  // Whole numbers may be followed by others, unless their digits are wanted as text. A column whose first cells are all
-  // null is what is wanted.
+  // An integer column may contain other numbers later: it is read as doubles, unless its digits are wanted as text. A
+  // column whose first cells are all null gets the wanted type.
   static std::shared_ptr<arrow::Field> field_to_read(const arrow::Field& field,
                                                      const std::vector<format::WantedColumn>& wanted) {
     const bool as_text = std::any_of(wanted.begin(), wanted.end(), [&](const format::WantedColumn& column) {

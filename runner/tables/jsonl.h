@@ -7,8 +7,8 @@
 
 namespace ddp::tables {
 
-// Opens JSON lines: one object a line. Its columns and their types are those of the first lines. Throws ddp::Error
-// (usage) where one of these is no object.
+// Opens JSON lines: one object per line. The first lines determine the columns and their types. Throws ddp::Error
+// (usage) if one of these lines is not an object.
 std::unique_ptr<BatchSource> open_jsonl(const std::filesystem::path& file);
 
 }  // namespace ddp::tables

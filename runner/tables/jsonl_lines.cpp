@@ -15,12 +15,12 @@ namespace ddp::tables {
 namespace {
 
 constexpr std::int64_t kLinePiece = 1 << 20;
-constexpr std::int64_t kSchemaBytes = 1 << 20;  // so many of a file tell its columns
+constexpr std::int64_t kSchemaBytes = 1 << 20;  // so many bytes of a file determine its columns
 constexpr std::size_t kLargestLine = 64 << 20;
 
 using Type = std::shared_ptr<arrow::DataType>;
 
-// The type of a column that has cells of both.
+// The type of a column with cells of both types.
 Type common_type(const Type& one, const Type& other) {
   if (one->id() == arrow::Type::NA || one->Equals(*other)) return other;
   if (other->id() == arrow::Type::NA) return one;
@@ -96,9 +96,9 @@ std::shared_ptr<arrow::Schema> jsonl_schema(const std::filesystem::path& file) {
     try {
       value = config::parse_value(line);
     } catch (const std::runtime_error& error) {
-      throw usage_error(error.what(), where, "JSON lines hold one object a line");
+      throw usage_error(error.what(), where, "write one JSON object per line");
     }
-    if (!value.is_object()) throw usage_error("is no JSON object", where, "JSON lines hold one object a line");
+    if (!value.is_object()) throw usage_error("is not a JSON object", where, "write one JSON object per line");
     for (const auto& [name, cell] : value.items()) {
       const auto [known, is_new] = places.emplace(name, fields.size());
       if (is_new) {

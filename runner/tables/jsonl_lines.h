@@ -12,17 +12,17 @@
 
 namespace ddp::tables {
 
-// Reads a text file line by line: for what needs lines more than speed.
+// Reads a text file line by line, for uses that need line numbers more than speed.
 class Lines {
  public:
   explicit Lines(const std::filesystem::path& file);
 
-  // Takes the next line that is not empty. Returns false at the end. Throws ddp::Error (usage) where the file cannot be
+  // Reads the next line that is not empty. Returns false at the end. Throws ddp::Error (usage) if the file cannot be
   // read or a line is larger than 64 MB.
   bool next(std::string& line);
 
   std::int64_t number() const { return number_; }  // of the last line, from 1
-  std::int64_t bytes() const { return bytes_; }    // that were taken so far
+  std::int64_t bytes() const { return bytes_; }    // read so far
 
  private:
   bool refill();
@@ -35,11 +35,11 @@ class Lines {
   std::int64_t bytes_ = 0;
 };
 
-// The type of a cell in JSON: bool, int64, double, text; a list or a struct where it is one; of null, null.
+// The type of a cell in JSON: bool, int64, double, text, list, struct or null.
 std::shared_ptr<arrow::DataType> json_type(const config::Value& value);
 
-// The columns of the first lines, in their order, each with the type of its first cells. A column in which numbers are
-// mixed with text is one of text.
+// The columns of the first lines, in their order, each with the type of its first cells. A column that mixes numbers
+// with text is a text column.
 std::shared_ptr<arrow::Schema> jsonl_schema(const std::filesystem::path& file);
 
 }  // namespace ddp::tables

@@ -40,7 +40,7 @@ void check_line(const config::Value& line, std::int64_t number, const arrow::Sch
     if (fits(type, field->type()->id())) continue;
     mistakes.add(number, {.name = field->name(), .type = cell_type(*field->type())},
                  shortened(cell->dump(-1, ' ', false, config::Value::error_handler_t::replace)) + " is " +
-                     kind_of(type) + ", the first cells of the column are " + kind_of(field->type()->id()));
+                     kind_of(type) + ", but the first cells of the column are " + kind_of(field->type()->id()));
   }
 }
 
@@ -56,14 +56,14 @@ Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& wan
         if (value.is_object()) {
           check_line(value, lines.number(), wanted, mistakes);
         } else {
-          mistakes.add(lines.number(), "is no JSON object");
+          mistakes.add(lines.number(), "is not a JSON object");
         }
       } catch (const std::runtime_error& error) {
         mistakes.add(lines.number(), error.what());
       }
     }
   } catch (const Error& error) {
-    // The file cannot be read further.
+    // The rest of the file cannot be read.
     if (mistakes.empty()) return error;
   }
   return mistakes.empty() ? refusal : mistakes.error();

@@ -12,7 +12,7 @@ constexpr std::size_t kShownBytes = 40;
 std::string shortened(std::string_view text) {
   if (text.size() <= kShownBytes) return config::printable(text);
   std::size_t size = kShownBytes;
-  // Not inside of a character of several bytes.
+  // Does not cut inside of a multi-byte character.
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
   return config::printable(text.substr(0, size)) + "…";
 }
@@ -35,8 +35,8 @@ void Mistakes::add(std::int64_t line, const format::WantedColumn& column, const 
 Error Mistakes::error() const {
   std::string remedy = full() ? "these are the first " + std::to_string(kMost) + " mistakes; " : "";
   if (!text_column_.empty()) {
-    remedy += "correct the cells; or, where a column such as " + shown(text_column_) +
-              " holds text, name it in dataset.categories or leave it out with dataset.drop";
+    remedy += "correct the cells; or, if a column such as " + shown(text_column_) +
+              " contains text, name it in dataset.categories or leave it out with dataset.drop";
   } else {
     remedy += "correct the file";
   }

@@ -11,28 +11,28 @@
 
 namespace ddp::tables {
 
-// The first 40 bytes of a text from outside, fit for a terminal.
+// The first 40 bytes of an untrusted text, safe for a terminal.
 std::string shortened(std::string_view text);
 
 // The same in quotes.
 std::string shown(std::string_view text);
 
-// "abc" is not a number
+// Returns `"abc" is not a number`.
 std::string not_a_number(std::string_view cell);
 
-// Collects the mistakes in a table, so that up to 20 are told at once.
+// Collects up to 20 mistakes in a table, to report them together.
 class Mistakes {
  public:
-  // `unit`: what is counted before each mistake: "" (the lines of a text file) or "row " (where a file has no lines).
+  // `unit` precedes the number of each mistake: "" for the lines of a text file, "row " for a file without lines.
   explicit Mistakes(const std::filesystem::path& file, std::string unit = "") : file_(file), unit_(std::move(unit)) {}
 
-  // `line`: from 1.
+  // `line` counts from 1.
   void add(std::int64_t line, const std::string& what);
   void add(std::int64_t line, const format::WantedColumn& column, const std::string& what);
 
   bool empty() const { return count_ == 0; }
   bool full() const { return count_ >= kMost; }
-  // One error with all of them, in the order in which they were added.
+  // Returns one error with all mistakes, in the order in which they were added.
   Error error() const;
 
  private:
@@ -41,7 +41,7 @@ class Mistakes {
   const std::filesystem::path file_;
   const std::string unit_;
   std::string text_;
-  std::string text_column_;  // a column of numbers in which a cell was none
+  std::string text_column_;  // a number column with a cell that is not a number
   int count_ = 0;
 };
 

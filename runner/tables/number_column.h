@@ -13,7 +13,7 @@
 
 namespace ddp::tables {
 
-// Doubles that grow row by row, up to a number that is known.
+// A column of doubles that grows row by row, up to a known number of rows.
 class NumberColumn {
  public:
   arrow::Status reserve(std::int64_t rows) {
@@ -24,7 +24,7 @@ class NumberColumn {
   }
   void add(double number) { *next_++ = number; }
   arrow::Status add_missing() {
-    // The bits of missing cells are made where the first one is.
+    // The bitmap of valid cells is allocated at the first missing cell.
     if (valid_ == nullptr) {
       ARROW_ASSIGN_OR_RAISE(valid_, arrow::AllocateBitmap(most_));
       std::memset(valid_->mutable_data(), 0xff, static_cast<std::size_t>(valid_->size()));

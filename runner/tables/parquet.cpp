@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::int64_t kParquetRows = 1 << 16;
 
-// One row group after the other, and of that only the columns that are wanted; threads decode columns side by side.
+// Reads one row group at a time, and only the wanted columns; threads decode columns in parallel.
 class ParquetSource : public BatchSource {
  public:
   ParquetSource(const std::filesystem::path& file, std::shared_ptr<arrow::io::RandomAccessFile> bytes) : file_(file) {
-    // Pages are read as they are needed: a row group may be large.
+    // Pages are read on demand: a row group may be large.
     parquet::ReaderProperties reading;
     reading.enable_buffered_stream();
     reading.set_buffer_size(1 << 20);

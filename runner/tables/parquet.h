@@ -9,7 +9,7 @@
 
 namespace ddp::tables {
 
-// Throws ddp::Error (usage) where Arrow refuses the file.
+// Throws ddp::Error (usage) if Arrow refuses the file.
 std::unique_ptr<BatchSource> open_parquet(const std::filesystem::path& file,
                                           std::shared_ptr<arrow::io::RandomAccessFile> bytes);
 

@@ -25,7 +25,7 @@ namespace {
 using format::OutputColumn;
 using format::OutputType;
 
-// A row group is kept in memory until it is whole.
+// A row group stays in memory until it is complete.
 constexpr std::int64_t kGroupBytes = 64 << 20;
 constexpr std::int64_t kMostGroupRows = 1 << 20;
 
@@ -52,7 +52,7 @@ std::shared_ptr<arrow::Schema> schema_of(const std::vector<OutputColumn>& column
   return arrow::schema(fields);
 }
 
-// Numbers hardly repeat: a dictionary of them would only be tried and given up.
+// Numbers rarely repeat: Parquet would try a dictionary for them and give up.
 std::shared_ptr<parquet::WriterProperties> properties_of(const std::vector<OutputColumn>& columns) {
   std::int64_t row_bytes = 0;
   parquet::WriterProperties::Builder builder;
@@ -76,7 +76,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> text_array(const OutputColumn& colu
   return builder.Finish();
 }
 
-// A name of a file may be no UTF-8, which a Parquet text has to be.
+// File names may not be UTF-8, but a Parquet text must be.
 arrow::Result<std::shared_ptr<arrow::Array>> path_array(std::int64_t rows, const void* cells) {
   arrow::StringBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Reserve(rows));
@@ -89,7 +89,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> path_array(std::int64_t rows, const
   return builder.Finish();
 }
 
-// The cells stay where they are.
+// Wraps the cells without a copy.
 arrow::Result<std::shared_ptr<arrow::Array>> array_over(const OutputColumn& column, std::int64_t rows,
                                                         const void* cells) {
   if (column.type == OutputType::text) return text_array(column, rows, cells);
@@ -104,7 +104,7 @@ class ParquetWriter : public format::TableWriter {
  public:
   ParquetWriter(int descriptor, std::vector<OutputColumn> columns, std::string name)
       : columns_(std::move(columns)), name_(std::move(name)), schema_(schema_of(columns_)) {
-    const int kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);  // Arrow closes what it writes to
+    const int kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);  // Arrow closes its descriptor
     if (kept < 0) throw training_error("cannot write: " + errno_text(errno), name_);
     file_ = take(arrow::io::FileOutputStream::Open(kept));
     writer_ =
@@ -135,7 +135,7 @@ class ParquetWriter : public format::TableWriter {
   void check(const arrow::Status& status) const {
     if (!status.ok()) throw failure(status.message());
   }
-  // Calls what may throw an exception of Parquet's.
+  // Runs `call` and reports Parquet's exceptions as a failure to write.
   template <class Call>
   void as_failure(const Call& call) const try {
     call();

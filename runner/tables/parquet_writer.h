@@ -8,7 +8,7 @@
 
 namespace ddp::tables {
 
-// As format::open_table_writer.
+// See format::open_table_writer.
 std::unique_ptr<format::TableWriter> open_parquet_writer(int descriptor,
                                                          const std::vector<format::OutputColumn>& columns,
                                                          const std::string& name);

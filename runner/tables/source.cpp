@@ -25,7 +25,7 @@ bool is_gzip(arrow::io::ReadableFile& file, const std::filesystem::path& path) {
 }  // namespace
 
 std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& file) {
-  // O_NONBLOCK: a pipe would let open() wait for its writer.
+  // O_NONBLOCK: without it, open() on a pipe waits for a writer.
   FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!descriptor) throw usage_error("cannot be read: " + errno_text(errno), file.string());
   struct stat status {};
@@ -40,7 +40,7 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
 std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path& file) {
   std::shared_ptr<arrow::io::ReadableFile> bytes = open_file(file);
   if (!is_gzip(*bytes, file)) {
-    if (file.extension() == ".gz") throw usage_error("is no gzip file, as its name says", file.string());
+    if (file.extension() == ".gz") throw usage_error("is not a gzip file, despite its name", file.string());
     return bytes;
   }
   const std::unique_ptr<arrow::util::Codec> codec = require(arrow::util::Codec::Create(arrow::Compression::GZIP), file);
@@ -48,7 +48,7 @@ std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path&
 }
 
 Error refusal(const arrow::Status& status, const std::filesystem::path& file) {
-  if (status.IsOutOfMemory()) return usage_error("takes more memory than there is", file.string());
+  if (status.IsOutOfMemory()) return usage_error("needs more memory than is available", file.string());
   return usage_error("cannot be read: " + config::printable(status.message()), file.string());
 }
 

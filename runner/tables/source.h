@@ -13,13 +13,13 @@
 
 namespace ddp::tables {
 
-// Opens a regular file; others are refused, since a pipe lets its reader wait. Throws ddp::Error (usage).
+// Opens a regular file. Other files are refused: a pipe could block its reader. Throws ddp::Error (usage).
 std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& file);
 
-// The bytes of a file from its first one, unpacked where it is a gzip file. Throws ddp::Error (usage).
+// Opens the bytes of a file, decompressed if it is a gzip file. Throws ddp::Error (usage).
 std::shared_ptr<arrow::io::InputStream> open_stream(const std::filesystem::path& file);
 
-// Says that Arrow refuses a file, in its words.
+// Returns the error of a file that Arrow refused, with Arrow's message.
 Error refusal(const arrow::Status& status, const std::filesystem::path& file);
 
 inline void require(const arrow::Status& status, const std::filesystem::path& file) {

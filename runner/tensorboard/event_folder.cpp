@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 constexpr std::size_t kCopiedAtOnce = 1 << 20;
 
-// In the order in which TensorBoard reads them: that of their names.
+// Returns the event files sorted by name: TensorBoard reads them in this order.
 std::vector<fs::path> event_files(const fs::path& folder) {
   std::vector<fs::path> found;
   for (const fs::path& file : paths::entries(folder)) {
@@ -31,7 +31,7 @@ std::vector<fs::path> event_files(const fs::path& folder) {
   return found;
 }
 
-// The time in a file's name; 0: none.
+// Returns the time in a file's name, or 0.
 std::int64_t time_of(const fs::path& file) {
   const std::string name = file.filename().string();
   std::int64_t time = 0;
@@ -39,7 +39,7 @@ std::int64_t time_of(const fs::path& file) {
   return time;
 }
 
-// As TensorBoard's own writers name it; behind the others of the folder, also of the same second.
+// Returns a name in the form of TensorBoard's writers. It sorts behind the folder's other files, even within a second.
 std::string next_name(const std::vector<fs::path>& others) {
   std::int64_t time = std::time(nullptr);
   for (const fs::path& other : others) time = std::max(time, time_of(other) + 1);
@@ -52,7 +52,7 @@ std::string next_name(const std::vector<fs::path>& others) {
 
 FileDescriptor begin_event_file(const fs::path& folder, std::string text, std::int64_t step, std::int64_t epoch) {
   paths::make_folders(folder);
-  // TensorBoard does not see it under this name.
+  // TensorBoard does not find this name.
   const fs::path unfinished = folder / ".next";
   FileDescriptor file(open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file) throw training_error("cannot be written: " + errno_text(errno), unfinished.string());
@@ -68,8 +68,8 @@ FileDescriptor begin_event_file(const fs::path& folder, std::string text, std::i
   }
   write_all(file.get(), text.data(), text.size(), unfinished.string());
   paths::rename(unfinished, folder / next_name(others));
-  // Emptied, not removed: a TensorBoard that was reading one goes on to the next only while it is there. One that keeps
-  // its events is read before this one, which begins with telling readers to forget.
+  // The old files are emptied and not removed: a TensorBoard that reads one moves to the next only while it exists. If
+  // an old file keeps its events, TensorBoard reads it before this one, whose beginning tells readers to forget them.
   std::error_code ignored;
   for (const fs::path& other : others) fs::resize_file(other, 0, ignored);
   return file;

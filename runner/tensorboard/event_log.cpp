@@ -11,9 +11,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kEvery = std::chrono::milliseconds(500);
-// A file that cannot be begun is not tried at every write.
+// Time between two attempts to begin the file.
 constexpr auto kPause = std::chrono::seconds(10);
-// More than this is not kept in memory for a disk that takes none: two thirds of a million steps.
+// Most bytes of events that wait in memory while the disk takes none: two thirds of a million steps.
 constexpr std::size_t kMostWaiting = 64 << 20;
 
 double wall_time() {
@@ -89,7 +89,7 @@ void EventLog::encode_waiting() {
   }
   for (const Point& point : taken_) append_point(unwritten_, point);
   taken_.clear();
-  // A process that had nothing to do leaves the file as the one before has left it.
+  // A process that had nothing to do leaves the previous file unchanged.
   if (success && (file_ || !unwritten_.empty())) append_session_end(unwritten_, wall_time(), *success);
 }
 
@@ -111,11 +111,11 @@ void EventLog::write(bool last) {
   } catch (const std::exception& error) {
     next_try_ = Clock::now() + kPause;
     if (!std::exchange(warned_, true)) {
-      o_.console.line(std::string("warning: there is no event file for TensorBoard yet: ") + error.what());
+      o_.console.line(std::string("warning: no event file for TensorBoard yet: ") + error.what());
     }
   }
   if (unwritten_.size() <= kMostWaiting) return;
-  o_.console.line("warning: " + o_.folder.string() + ": too many events wait to be written; there will be no more");
+  o_.console.line("warning: " + o_.folder.string() + ": too many events wait to be written; no more are written");
   given_up_ = true;
   unwritten_ = {};
 }

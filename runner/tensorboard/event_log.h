@@ -18,31 +18,31 @@
 
 namespace ddp::tensorboard {
 
-// Which events, and where the run stands that they are of.
+// The destination of a run's events, and the run's progress before this process.
 struct EventLogOptions {
-  std::filesystem::path folder;   // made when there is something to write
+  std::filesystem::path folder;   // made with the first event
   config::Value parameters = {};  // as hyper_parameters() returns them
-  // What the run had done before this process. Of what is in the folder, only that is kept.
+  // The run's progress before this process. Later events in the folder are dropped.
   std::int64_t step = 0;
   std::int64_t epoch = 0;
   double seconds = 0;
   record::Console console;
 };
 
-// A run's event file for TensorBoard, written off the training path within a second. One file of the folder has it
-// all: a process that goes on with a run begins another with what is kept of the one before, and empties that. What
-// cannot be written is told, and the run goes on; nothing is fsynced.
+// A run's event file for TensorBoard, written off the training path within a second. All events are in one file of the
+// folder: a process that resumes a run begins a new file with the valid events of the old one, and empties the old one.
+// A failed write is reported and the run continues; nothing is fsynced.
 class EventLog final : public record::MetricsFollower {
  public:
   explicit EventLog(EventLogOptions options);
-  // Returns when all is in the file.
+  // Returns once all events are in the file.
   ~EventLog() override;
 
   void step(const record::StepRecord& record, double samples_per_second, double seconds) override;
   void epoch(const record::EpochRecord& record, double seconds) override;
   void validation(const record::ValidationRecord& record, double seconds) override;
   void flush() override { write(/*last=*/false); }
-  // How the run ended: the last of it.
+  // Notes the result of the run, as the last event.
   void finish(bool success);
 
  private:
@@ -53,15 +53,15 @@ class EventLog final : public record::MetricsFollower {
   void begin_file();
 
   const EventLogOptions o_;
-  const double wall_time_at_0_;  // of training time
-  std::mutex writing_;           // held while events are written, so that they keep their order; guards up to mutex_
+  const double wall_time_at_0_;  // wall time at which training time was 0
+  std::mutex writing_;           // held while events are written, to keep their order; guards the members up to mutex_
   std::vector<Point> taken_;
   std::string unwritten_;
   std::optional<record::GrowingFile> file_;
-  std::chrono::steady_clock::time_point next_try_;  // to begin the file
+  std::chrono::steady_clock::time_point next_try_;  // earliest next attempt to begin the file
   bool warned_ = false;
   bool given_up_ = false;
-  std::mutex mutex_;  // guards what follows; never held during a write
+  std::mutex mutex_;  // guards the members below; never held during a write
   std::condition_variable wake_;
   std::vector<Point> waiting_;
   std::optional<bool> success_;

@@ -9,14 +9,14 @@ namespace {
 constexpr char kEpoch[] = "epoch";
 
 void append_event(std::string& file, const wire::Event& event) {
-  // Kept: a run of a small model has thousands a second.
+  // Reused: a run of a small model has thousands of events per second.
   thread_local std::string bytes;
   event.SerializeToString(&bytes);
   append_record(file, bytes);
 }
 
-// "val/loss" of val_loss, which TensorBoard shows together with val/accuracy; "epoch/train_loss" beside "train/loss",
-// which is of steps.
+// Returns "val/loss" for val_loss, which TensorBoard then shows beside val/accuracy; "epoch/train_loss" beside
+// "train/loss", the loss of single steps.
 std::string tag_of(const std::string& metric) {
   for (const std::string kind : {"val", "test"}) {
     if (metric.starts_with(kind + "_")) return kind + "/" + metric.substr(kind.size() + 1);
@@ -31,7 +31,7 @@ void add(wire::Summary& summary, const Tag& tag, double value) {
   added.set_simple_value(static_cast<float>(value));
 }
 
-// What the plugin "hparams" reads, under one of its tags.
+// Appends data for the plugin "hparams" under one of its tags.
 void append_hyper_parameters(std::string& file, double wall_time, const char* tag, const wire::HyperParameters& data) {
   wire::Event event;
   event.set_wall_time(wall_time);
@@ -84,8 +84,8 @@ void append_point(std::string& file, const Point& point) {
   append_event(file, event);
 }
 
-// No "experiment" of the plugin: TensorBoard takes the first that it finds for that of all runs, and shows of the
-// others only what that one names. Without one it works it out of all runs.
+// Writes no "experiment" for the plugin: TensorBoard would take the first one for all runs, and would show only its
+// values of the other runs. Without one, TensorBoard derives it from all runs.
 void append_session_start(std::string& file, double wall_time, const config::Value& parameters) {
   wire::HyperParameters data;
   wire::SessionStart& start = *data.mutable_session_start();

@@ -5,7 +5,7 @@
 namespace ddp::tensorboard {
 namespace {
 
-// `x = "name"` is short for [x] with name = "name", here too.
+// `x = "name"` is short for [x] with name = "name"; it is shown in this form too.
 std::string name_of(const std::string& section, const std::string& key) {
   if (section.empty()) return key;
   return key == "name" ? section : section + "." + key;
@@ -37,8 +37,8 @@ config::Value hyper_parameters(const config::Experiment& experiment) {
   const config::Value written = config::write(experiment);
   config::Value shown = config::Value::object();
   for (const auto& [key, value] : written.items()) {
-    if (key == "name") continue;  // the runs' own names have it
-    // Only a component's table has a name.
+    if (key == "name") continue;  // the run's name shows it
+    // Only the table of a component has a name.
     const bool always = key == "seed" || (value.is_object() && value.contains("name"));
     const config::Value of_key = flat({{key, value}});
     for (const auto& [name, entry] : of_key.items()) {

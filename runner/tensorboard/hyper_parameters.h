@@ -5,8 +5,9 @@
 
 namespace ddp::tensorboard {
 
-// What TensorBoard's table of hyper-parameters shows of a run, by its name in the experiment file: every component and
-// its options, the seed, and whatever else was given another value than its default. Bools, numbers and texts.
+// Returns the row of a run in TensorBoard's table of hyper-parameters, by keys of the experiment file: every component
+// with its options, the seed, and all other settings that differ from their defaults. The values are bools, numbers and
+// texts.
 config::Value hyper_parameters(const config::Experiment& experiment);
 
 }  // namespace ddp::tensorboard

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// What we write is far smaller; a file may claim anything.
+// Our records are far smaller; the length in a damaged file may be any number.
 constexpr std::uint64_t kMostBytes = 1 << 20;
 constexpr std::size_t kReadAtOnce = 1 << 20;
 constexpr std::size_t kHead = sizeof(std::uint64_t) + sizeof(std::uint32_t);

@@ -8,14 +8,14 @@ namespace ddp::tokenize {
 namespace {
 
 constexpr std::int64_t kBytes = 256;
-// Ids are handed on in pieces of this size.
+// Ids are passed on in pieces of this size.
 constexpr std::size_t kBytesAtOnce = 1 << 12;
 
 struct ByteOptions {
   void fields(config::Fields&) {}
 };
 
-// Each byte is a token: any file can be encoded, whatever its encoding.
+// Each byte is a token: every file can be encoded, whatever its character encoding.
 class ByteTokenizer final : public Tokenizer {
  public:
   std::int64_t vocab_size() const override { return kBytes; }
@@ -32,7 +32,7 @@ class ByteTokenizer final : public Tokenizer {
   std::string decode(std::span<const std::int64_t> ids) const override {
     std::string text;
     for (const std::int64_t id : ids) {
-      if (id < 0 || id >= kBytes) throw usage_error(std::to_string(id) + " is no byte");
+      if (id < 0 || id >= kBytes) throw usage_error(std::to_string(id) + " is not a byte");
       text.push_back(static_cast<char>(id));
     }
     return text;

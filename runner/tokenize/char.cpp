@@ -14,7 +14,7 @@ constexpr std::size_t kCharactersAtOnce = 1 << 12;
 struct CharOptions {
   std::string characters;
   void fields(config::Fields& f) {
-    f({.name = "characters", .doc = "those that there are, in the order of code points; default: those of the text"},
+    f({.name = "characters", .doc = "characters in the order of code points; default: the characters of the text"},
       characters);
   }
 };
@@ -60,7 +60,7 @@ class CharTokenizer final : public Tokenizer {
     std::string text;
     for (const std::int64_t id : ids) {
       if (id < 0 || id >= vocab_size()) {
-        throw usage_error(std::to_string(id) + " is none of the " + std::to_string(vocab_size()) + " characters");
+        throw usage_error(std::to_string(id) + " is not an id of the " + std::to_string(vocab_size()) + " characters");
       }
       append_utf8(points_[static_cast<std::size_t>(id)], text);
     }
@@ -75,12 +75,12 @@ class CharTokenizer final : public Tokenizer {
 
  private:
   [[noreturn]] static void refuse(char32_t point, const std::string& where) {
-    throw usage_error("the character " + shown(point) + " does not occur in the text that the tokenizer was made for",
-                      where, "leave it out, or train on a text that has it");
+    throw usage_error("the character " + shown(point) + " does not occur in the text that the tokenizer was made from",
+                      where, "leave it out, or train on a text that contains it");
   }
 
   const std::u32string points_;
-  std::vector<std::int32_t> ids_;  // of each code point
+  std::vector<std::int32_t> ids_;  // index: the code point
 };
 
 std::unique_ptr<Tokenizer> make_char(const CharOptions& options, const Text& text) {

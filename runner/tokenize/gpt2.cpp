@@ -21,18 +21,17 @@ struct Gpt2Options {
   std::vector<std::string> tokens;
   std::vector<std::string> merges;
   void fields(config::Fields& f) {
-    f({.name = "folder", .doc = "the folder with vocab.json and merges.txt; empty: tokens and merges are given"},
-      folder);
-    f({.name = "tokens", .doc = "the tokens in the order of their ids, in GPT-2's alphabet"}, tokens);
-    f({.name = "merges", .doc = "\"left right\", in the order of their ranks"}, merges);
+    f({.name = "folder", .doc = "folder of vocab.json and merges.txt; empty: use tokens and merges"}, folder);
+    f({.name = "tokens", .doc = "tokens in the order of their ids, in GPT-2's alphabet"}, tokens);
+    f({.name = "merges", .doc = "merges \"left right\" in the order of their ranks"}, merges);
   }
 };
 
-// GPT-2's byte pair encoding. All of a text is ordinary text: "<|endoftext|>" in it is no special token, as in
-// nanoGPT's encode_ordinary.
+// GPT-2's byte pair encoding. The whole text is ordinary text: "<|endoftext|>" is not a special token, as in nanoGPT's
+// encode_ordinary.
 class Gpt2Tokenizer final : public Tokenizer {
  public:
-  // `where`: of the vocabulary, for errors.
+  // The name of the vocabulary in errors is `where`.
   Gpt2Tokenizer(Gpt2Vocabulary vocabulary, const std::string& where) : vocabulary_(std::move(vocabulary)) {
     std::unordered_map<std::string_view, std::int32_t> ids;
     for (const std::string& token : vocabulary_.tokens) {
@@ -46,7 +45,7 @@ class Gpt2Tokenizer final : public Tokenizer {
       const auto found = ids.find(token);
       if (found != ids.end()) return found->second;
       throw usage_error("lacks the token " + config::in_quotes(token), where,
-                        "vocab.json and merges.txt have to be of one tokenizer, and have a token for each byte");
+                        "give vocab.json and merges.txt of one tokenizer, with a token for each byte");
     };
     for (std::size_t byte = 0; byte < first_ids_.size(); ++byte) {
       std::string token;
@@ -83,7 +82,7 @@ class Gpt2Tokenizer final : public Tokenizer {
     std::string text;
     for (const std::int64_t id : ids) {
       if (id < 0 || id >= vocab_size()) {
-        throw usage_error(std::to_string(id) + " is none of the " + std::to_string(vocab_size()) + " tokens");
+        throw usage_error(std::to_string(id) + " is not an id of the " + std::to_string(vocab_size()) + " tokens");
       }
       text += bytes_[static_cast<std::size_t>(id)];
     }
@@ -96,7 +95,8 @@ class Gpt2Tokenizer final : public Tokenizer {
   template <class IdOf>
   void add_merge(const std::string& merge, const IdOf& id_of, const std::string& where) {
     const std::size_t blank = merge.find(' ');
-    if (blank == merge.npos) throw usage_error("has the merge " + config::in_quotes(merge) + ", which is none", where);
+    if (blank == merge.npos)
+      throw usage_error("has the merge " + config::in_quotes(merge) + ", which is invalid", where);
     const std::string left = merge.substr(0, blank);
     const std::string right = merge.substr(blank + 1);
     if (!merges_.add({.left = id_of(left), .right = id_of(right)}, id_of(left + right))) {
@@ -111,8 +111,8 @@ class Gpt2Tokenizer final : public Tokenizer {
   }
 
   const Gpt2Vocabulary vocabulary_;
-  std::vector<std::string> bytes_;             // of each token
-  std::array<std::int32_t, 256> first_ids_{};  // of each byte
+  std::vector<std::string> bytes_;             // index: the token
+  std::array<std::int32_t, 256> first_ids_{};  // index: the byte
   Merges merges_;
 };
 

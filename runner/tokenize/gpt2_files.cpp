@@ -14,7 +14,7 @@ namespace ddp::tokenize {
 namespace fs = std::filesystem;
 namespace {
 
-// GPT-2's files have one megabyte, and half of one.
+// GPT-2's own files have about 1 MB and 0.5 MB.
 constexpr std::uint64_t kLargestTokenizerFile = 256u << 20;
 constexpr std::int64_t kMostTokens = 1 << 24;
 constexpr const char* kVersionLine = "#version";
@@ -26,23 +26,22 @@ std::string read_tokenizer_file(const fs::path& file) try {
   in.read(0, text.data(), text.size());
   return text;
 } catch (const Error& error) {
-  throw usage_error(error.summary(), file.string(),
-                    "a folder that is a tokenizer holds GPT-2's vocab.json and merges.txt");
+  throw usage_error(error.summary(), file.string(), "give a folder with GPT-2's vocab.json and merges.txt");
 }
 
-// The tokens by their ids. vocab.json is an object {"token": id, …}.
+// Returns the tokens in the order of their ids. vocab.json is an object {"token": id, …}.
 std::vector<std::string> read_vocabulary(const std::string& text) {
   const nlohmann::json json = config::parse_json(text);
-  if (!json.is_object() || json.empty()) throw std::runtime_error("it is no object of tokens");
+  if (!json.is_object() || json.empty()) throw std::runtime_error("it is not an object of tokens");
   const auto count = static_cast<std::int64_t>(json.size());
   if (count > kMostTokens) throw std::runtime_error("it has too many tokens");
   std::vector<std::string> tokens(json.size());
   std::vector<bool> seen(json.size());
   for (const auto& [token, id] : json.items()) {
     if (token.empty()) throw std::runtime_error("it has an empty token");
-    // Ids that are each below the number of tokens, and differ, are all of them.
+    // Distinct ids below the number of tokens cover the whole range.
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= json.size()) {
-      throw std::runtime_error("the id of " + config::in_quotes(token) + " is none of 0 to " +
+      throw std::runtime_error("the id of " + config::in_quotes(token) + " is not one of 0 to " +
                                std::to_string(count - 1));
     }
     const auto place = id.get<std::size_t>();
@@ -67,7 +66,7 @@ std::vector<std::string> read_merges(const std::string& text, const fs::path& fi
     const bool two =
         blank != 0 && blank != line.npos && blank + 1 < line.size() && line.find(' ', blank + 1) == line.npos;
     if (!two || first_invalid(line) != line.npos) {
-      throw usage_error("is no merge: two tokens with a blank between them",
+      throw usage_error("is not a merge of two tokens, with a blank between them",
                         file.string() + ":" + std::to_string(number));
     }
     merges.push_back(std::move(line));
@@ -101,7 +100,7 @@ Gpt2Vocabulary read_gpt2_files(const fs::path& folder) {
   try {
     vocabulary.tokens = read_vocabulary(text);
   } catch (const std::runtime_error& error) {
-    throw usage_error(std::string("is no vocabulary: ") + error.what(), tokens.string());
+    throw usage_error(std::string("is not a vocabulary: ") + error.what(), tokens.string());
   }
   vocabulary.merges = read_merges(read_tokenizer_file(merges), merges);
   return vocabulary;

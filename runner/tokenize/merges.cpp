@@ -21,7 +21,7 @@ const Merges::Merge* Merges::find(Pair pair) const {
   return found == ranks_.end() ? nullptr : &found->second;
 }
 
-// The joining of one word: tokens in a linked list, and a heap of the pairs that could be joined.
+// Joins the tokens of one word: a linked list of tokens, and a heap of pairs that can be joined.
 class Joining {
  public:
   Joining(const Merges& merges, std::vector<std::int32_t>& tokens)
@@ -38,7 +38,7 @@ class Joining {
 
   void run() {
     while (!heap_.empty()) {
-      // All places of one pair, before the pairs that come of them.
+      // Joins all occurrences of one pair before the pairs that result from it.
       for (const std::int32_t rank = heap_.front().rank; !heap_.empty() && heap_.front().rank == rank;) {
         std::pop_heap(heap_.begin(), heap_.end(), later);
         const Candidate candidate = heap_.back();
@@ -57,7 +57,7 @@ class Joining {
  private:
   struct Candidate {
     std::int32_t rank = 0;
-    std::int32_t place = 0;  // of the left token
+    std::int32_t place = 0;  // index of the left token
     std::int32_t joined = 0;
   };
 
@@ -76,7 +76,7 @@ class Joining {
     }
   }
 
-  // A candidate may be out of date: one of its tokens was joined with another one meanwhile.
+  // A candidate may be outdated: one of its tokens may have been joined with another token.
   void join(const Candidate& candidate) {
     const auto* merge = merge_at(candidate.place);
     if (merge == nullptr || merge->rank != candidate.rank) return;
@@ -94,7 +94,7 @@ class Joining {
   std::vector<std::int32_t> next_;
   std::vector<std::int32_t> previous_;
   std::vector<Candidate> heap_;
-  std::vector<Candidate> noted_;  // pairs that joining made
+  std::vector<Candidate> noted_;  // pairs that resulted from joins
 };
 
 void Merges::apply(std::vector<std::int32_t>& tokens) const {

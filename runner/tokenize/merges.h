@@ -11,8 +11,8 @@
 namespace ddp::tokenize {
 
 // Joins the tokens of a word pair by pair: byte pair encoding (Sennrich et al. 2016) with GPT-2's order of merges
-// (openai/gpt-2, src/encoder.py): the pair of the lowest rank is joined wherever it stands, from left to right, before
-// another pair is looked at.
+// (openai/gpt-2, src/encoder.py). All occurrences of the pair with the lowest rank are joined from left to right before
+// the next pair is considered.
 class Merges {
  public:
   struct Pair {
@@ -20,11 +20,11 @@ class Merges {
     std::int32_t right = 0;
   };
 
-  // Adds the merge of the next rank. Returns false where there is one of this pair.
+  // Adds the merge with the next rank. Returns false if the pair already has a merge.
   bool add(Pair pair, std::int32_t joined);
   std::size_t size() const { return ranks_.size(); }
 
-  // Joins the tokens of a word in place: for time in proportion to n log n.
+  // Joins the tokens of a word in place, in O(n log n).
   void apply(std::vector<std::int32_t>& tokens) const;
 
  private:
@@ -42,12 +42,12 @@ class Merges {
   std::unordered_map<std::uint64_t, Merge> ranks_;
 };
 
-// The tokens of words that were seen before: most words of a text are.
+// A cache of the tokens of words: most words of a text repeat.
 class WordCache {
  public:
-  // Returns the tokens of a word; nothing where it is new.
+  // Returns the tokens of a word; nothing if the word is not cached.
   std::optional<std::span<const std::int32_t>> find(std::string_view word) const;
-  // Keeps them, while the cache has room.
+  // Stores them if the cache has room.
   void add(std::string_view word, std::span<const std::int32_t> tokens);
 
  private:
@@ -61,7 +61,7 @@ class WordCache {
   };
 
   std::unordered_map<std::string, Range, Hash, std::equal_to<>> ranges_;
-  std::vector<std::int32_t> tokens_;  // of all words, end to end
+  std::vector<std::int32_t> tokens_;  // of all words, concatenated
 };
 
 }  // namespace ddp::tokenize

@@ -18,7 +18,7 @@ bool is_registered(const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The part of a text that came from the source of this number.
+// The part of a text from the source with this number.
 std::string_view bytes_of(const Text& text, std::size_t number) {
   const std::size_t begin = text.sources[number].begin;
   const std::size_t end = number + 1 < text.sources.size() ? text.sources[number + 1].begin : text.bytes.size();
@@ -66,7 +66,7 @@ config::Value to_json(const NamedTokenizer& named) {
 NamedTokenizer tokenizer_from_json(const config::Value& json) {
   const auto name = json.is_object() ? json.find("name") : json.end();
   if (name == json.end() || !name->is_string() || !is_registered(name->get<std::string>())) {
-    throw usage_error("names no tokenizer", kKept);
+    throw usage_error("does not name a tokenizer", kKept);
   }
   config::Value options = json;
   options.erase("name");
@@ -85,7 +85,7 @@ void require_utf8(const Text& text) {
     const std::size_t bad = first_invalid(bytes);
     if (bad == std::string_view::npos) return;
     throw usage_error("is not UTF-8", text.where(begin + bad),
-                      "convert the file to UTF-8, or use tokenizer = \"byte\", which takes any bytes");
+                      "convert the file to UTF-8, or use tokenizer = \"byte\", which accepts all bytes");
   };
   for (std::size_t i = 0; i < text.sources.size(); ++i) require(bytes_of(text, i), text.sources[i].begin);
   if (text.sources.empty()) require(text.bytes, 0);

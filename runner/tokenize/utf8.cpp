@@ -7,7 +7,7 @@
 namespace ddp::tokenize {
 namespace {
 
-// Returns how many bytes the code point at `place` has; 0: there is no valid one.
+// Returns the number of bytes of the code point at `place`; 0 if it is invalid.
 std::size_t valid_length(std::string_view text, std::size_t place) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return place + i < text.size() ? static_cast<unsigned char>(text[place + i]) : 0u;
@@ -27,7 +27,7 @@ std::size_t valid_length(std::string_view text, std::size_t place) {
   return follows(1) && follows(2) && follows(3) && !overlong && !too_great ? 4 : 0;
 }
 
-// Are the eight bytes at this place all ASCII?
+// Are the eight bytes from here all ASCII?
 bool eight_ascii(const char* bytes) {
   std::uint64_t eight = 0;
   std::memcpy(&eight, bytes, sizeof eight);

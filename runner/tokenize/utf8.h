@@ -7,13 +7,13 @@
 // UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
 namespace ddp::tokenize {
 
-// The greatest code point, and how many there are.
+// The largest code point.
 inline constexpr char32_t kLastCodePoint = 0x10FFFF;
 
-// Returns the place of the first byte that no valid code point begins with; npos: the text is valid.
+// Returns the position of the first byte at which no valid code point begins; npos if the text is valid.
 std::size_t first_invalid(std::string_view text);
 
-// Reads the code point at `place` of a valid text, and moves `place` behind it.
+// Reads the code point at `place` of a valid text and moves `place` past it.
 inline char32_t next_code_point(std::string_view text, std::size_t& place) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[place + i]); };
   const char32_t first = byte(0);
@@ -31,7 +31,7 @@ inline char32_t next_code_point(std::string_view text, std::size_t& place) {
 // Appends a code point to a text.
 void append_utf8(char32_t point, std::string& text);
 
-// Returns a code point for people: "é" (U+00E9); of one that is not printed: U+0007.
+// Returns a printable form of a code point: "é" (U+00E9); for one that is not printable: U+0007.
 std::string shown(char32_t point);
 
 }  // namespace ddp::tokenize

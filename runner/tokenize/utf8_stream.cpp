@@ -8,10 +8,10 @@ namespace {
 
 constexpr const char* kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// How a character continues, by its first byte (RFC 3629, section 4).
+// The continuation of a character, by its first byte (RFC 3629, section 4).
 struct Sequence {
-  std::size_t length = 0;                   // 0: no character begins so
-  unsigned char least = 0x80, most = 0xBF;  // of the second byte; later bytes are 80 to BF
+  std::size_t length = 0;                   // 0: no character begins with this byte
+  unsigned char least = 0x80, most = 0xBF;  // bounds of the second byte; later bytes are 80 to BF
 };
 
 Sequence sequence_of(unsigned char first) {
@@ -26,7 +26,7 @@ Sequence sequence_of(unsigned char first) {
   return {.length = 4};
 }
 
-// How many bytes at the beginning of a text, which is not empty, fit the sequence of its first one.
+// The number of bytes, at the beginning of a non-empty text, that fit the sequence of the first byte.
 std::size_t fitting_bytes(std::string_view text, const Sequence& sequence) {
   std::size_t count = 1;
   for (; count < sequence.length && count < text.size(); ++count) {

@@ -5,14 +5,14 @@
 
 namespace ddp::tokenize {
 
-// Turns bytes that come piece by piece into UTF-8. A character whose bytes come in several pieces is given when it is
-// whole. Bytes that are no UTF-8 become U+FFFD, as Python's bytes.decode(errors="replace") has it: one for each longest
-// beginning of a character (The Unicode Standard 15, section 3.9, "maximal subparts").
+// Converts bytes that arrive in pieces to UTF-8. A character that spans pieces is returned when it is complete. Bytes
+// that are not UTF-8 become U+FFFD, as in Python's bytes.decode(errors="replace"): one for each longest beginning of a
+// character (The Unicode Standard 15, section 3.9, "maximal subparts").
 class Utf8Stream {
  public:
-  // Returns what is whole now; "" where more bytes are needed.
+  // Returns the complete characters so far; "" if more bytes are needed.
   std::string add(std::string_view bytes);
-  // Returns what stands for the beginning of a character that was never completed; "" where there is none.
+  // Returns the replacement for an incomplete character at the end; "" if the text is complete.
   std::string end();
 
  private:

@@ -9,7 +9,7 @@
 namespace ddp::tokenize {
 namespace {
 
-// White space is Unicode's White_Space, as Python's package regex has it: PCRE2's \s takes U+180E too.
+// White space is Unicode's White_Space, as in Python's package regex; PCRE2's \s would add U+180E.
 #define DDP_SPACE R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})"
 constexpr const char* kWords = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" DDP_SPACE "\\p{L}\\p{N}]+|[" DDP_SPACE
                                "]+(?![^" DDP_SPACE "])|[" DDP_SPACE "]+";
@@ -23,8 +23,9 @@ class Compiled {
     PCRE2_SIZE place = 0;
     code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kWords), PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &error,
                           &place, nullptr);
-    if (code_ == nullptr) throw training_error("PCRE2 does not take the expression for words: it lacks Unicode");
-    // Where it cannot be translated to machine code, it is interpreted, with the same result.
+    if (code_ == nullptr)
+      throw training_error("PCRE2 rejects the regular expression for words: it lacks Unicode support");
+    // If it cannot be compiled to machine code, PCRE2 interprets it with the same result.
     pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE);
   }
   ~Compiled() { pcre2_code_free(code_); }
@@ -59,7 +60,7 @@ Words::~Words() = default;
 
 std::string_view Words::next() {
   if (place_ == text_.size()) return {};
-  // Without PCRE2_NO_UTF_CHECK each call would look at the whole text.
+  // Without PCRE2_NO_UTF_CHECK each call would check the whole text.
   const int found = pcre2_match(Compiled::get(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), place_,
                                 PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK, match_->data, nullptr);
   const std::size_t end = found > 0 ? pcre2_get_ovector_pointer(match_->data)[1] : place_;

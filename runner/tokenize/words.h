@@ -5,12 +5,12 @@
 
 namespace ddp::tokenize {
 
-// Cuts a text into the words that GPT-2 encodes one by one, by its regular expression: contractions, letters, numbers
-// and other characters, each with the blank before them, and white space (openai/gpt-2, src/encoder.py). Together they
-// are the text. Letters and numbers are Unicode's general categories L and N as PCRE2 knows them.
+// Splits a text into the words that GPT-2 encodes separately, by GPT-2's regular expression: contractions, letters,
+// numbers and other characters, each with the blank before it, and white space (openai/gpt-2, src/encoder.py).
+// Concatenated, the words are the text. Letters and numbers are Unicode's general categories L and N, as in PCRE2.
 class Words {
  public:
-  // `text` is valid UTF-8 and outlives this.
+  // `text` must be valid UTF-8 and must outlive this object.
   explicit Words(std::string_view text);
   ~Words();
   Words(const Words&) = delete;

@@ -8,7 +8,7 @@
 namespace ddp::train {
 namespace {
 
-// Each row behind its length.
+// The rows one after the other, each preceded by its length.
 std::vector<double> flattened(const BatchRows& rows) {
   std::vector<double> flat;
   for (const auto& row : rows) {
@@ -30,7 +30,7 @@ BatchRows rows_in(const at::Tensor& tensor, std::int64_t length) {
   return rows;
 }
 
-// Ranks gather tensors of one shape.
+// Pads each rank's rows to the longest, because an all-gather needs the same shape on every rank.
 std::vector<BatchRows> gathered(const dist::Group& group, const BatchRows& own) {
   const std::vector<double> flat = flattened(own);
   std::vector<std::int64_t> lengths;

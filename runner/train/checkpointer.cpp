@@ -23,7 +23,7 @@ namespace ddp::train {
 namespace fs = std::filesystem;
 namespace {
 
-// The rehearsal's checkpoint lies beside the others, under a name that no step has.
+// The rehearsal's checkpoint is beside the others, under a name that no step has.
 fs::path rehearsal_folder(const fs::path& checkpoints) { return checkpoints / ".rehearsal"; }
 
 constexpr double kNothingSaved = std::numeric_limits<double>::quiet_NaN();
@@ -87,7 +87,7 @@ void Checkpointer::save(checkpoint::State state) {
   in_background([this, record] { write(record); });
 }
 
-// No save is under way, so that it is known whether the last one has failed.
+// Called while no save is in progress, so the result of the last one is known.
 void Checkpointer::count_as_best(const checkpoint::State& state) {
   if (!failure_.empty()) best_saved_ = best_before_;
   best_before_ = best_saved_;
@@ -129,17 +129,17 @@ void Checkpointer::in_background(const std::function<void()>& work) {
   try {
     saving_ = std::async(std::launch::async, work);
   } catch (const std::system_error&) {
-    // No thread is to be had, under `ulimit -u` for one: training waits.
+    // No thread can start, for example under `ulimit -u`: training waits.
     work();
   }
 }
 
-// On a thread of its own.
+// Runs on its own thread.
 void Checkpointer::write(record::SaveRecord record) {
   try {
     snapshot_.finish();
     record.stall += std::max(0.0, p_.recorder->seconds() - awaited_since_);
-    // What led to a checkpoint is on record before it is there.
+    // All events before a checkpoint are in metrics.jsonl before the checkpoint exists.
     p_.recorder->flush();
     record.folder = checkpoint::save(p_.folder, snapshot_, [this] { p_.recorder->saving(); });
     p_.recorder->checkpoint(record);
@@ -163,7 +163,7 @@ void Checkpointer::remove_old(std::int64_t saved) {
     }
     record::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
   } catch (const std::exception& error) {
-    log::warn(std::string("old checkpoints stay: ") + error.what());
+    log::warn(std::string("old checkpoints were not removed: ") + error.what());
   }
 }
 
@@ -174,11 +174,12 @@ void Checkpointer::wait() {
 void Checkpointer::finish() {
   wait();
   if (!failure_.empty()) {
-    throw training_error(
-        "the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_, "",
-        "mend that, then go on from the one before: " + own_command("resume " + path_word(p_.folder.parent_path())));
+    throw training_error("the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_,
+                         "",
+                         "fix the cause, then resume from the checkpoint before it: " +
+                             own_command("resume " + path_word(p_.folder.parent_path())));
   }
-  // Ranks that were killed when all was saved, and started again, may not have removed what is not kept.
+  // If ranks were killed right after a save and restarted, old checkpoints may remain.
   if (p_.rank == 0 && went_back_to_) remove_old(saved_step_);
 }
 
@@ -200,7 +201,7 @@ void Checkpointer::rehearse(checkpoint::State state) {
     paths::make_folders(root);
     checkpoint::save(root, snapshot_);
   }
-  // No rank may load before rank 0 has saved.
+  // Ranks must not load before rank 0 has saved.
   dist::barrier(p_.group);
   const auto loaded = checkpoint::load_everywhere(checkpoint::folder_of(root, step), p_.rank, p_.control);
   p_.model.load(loaded.of(checkpoint::kModel), root.string());
@@ -211,20 +212,20 @@ void Checkpointer::rehearse(checkpoint::State state) {
 
 void Checkpointer::first_step_done() {
   if (p_.rank != 0) return;
-  // The step's all-reduce came after every rank's load: nobody reads it any more.
+  // The step's all-reduce came after every rank's load, so no rank still reads the folder.
   if (p_.options.rehearse) paths::remove_all(rehearsal_folder(p_.folder));
 }
 
 void Checkpointer::get_ready() {
   if (p_.rank != 0 || saving_.valid() || std::exchange(ready_, true)) return;
-  // The lists of tensors are made here: the optimizer's grows in its first step on this thread.
+  // List the tensors on this thread, because the optimizer's first step extends its list on this thread.
   std::map<std::string, checkpoint::StateTensors> tensors;
   for (const auto& [name, saved] : p_.states) tensors[name] = saved->tensors();
   in_background([this, tensors = std::move(tensors)] {
     try {
       for (const auto& [name, of_state] : tensors) snapshot_.images[name].reserve(of_state.steady, of_state.changing);
     } catch (const std::exception&) {
-      // A save will find no memory either, and say so.
+      // The next save will fail for the same reason and report it.
     }
   });
 }

@@ -19,64 +19,64 @@
 
 namespace ddp::train {
 
-// Whose state it is, and where it goes.
+// The state that a Checkpointer saves, and its destination.
 struct CheckpointerParts {
   std::filesystem::path folder;  // checkpoints/ of the run
   config::Checkpoint options;
-  config::Metric metric;  // what best means: Experiment::best_metric()
+  config::Metric metric;  // ranks the checkpoints: Experiment::best_metric()
   int rank = 0;
   std::vector<std::string> devices;
   dist::Group group;
-  dist::Group control;  // where rank 0 alone sees the folder; else null
+  dist::Group control;  // null if all ranks see the folder; else only rank 0 does
   dist::Parallel& model;
-  std::map<std::string, std::unique_ptr<SavedState>> states;  // by name: those that this run has
-  std::map<std::string, std::string> documents;               // texts that each checkpoint holds, by file name
+  std::map<std::string, std::unique_ptr<SavedState>> states;  // by name; only the states of this run
+  std::map<std::string, std::string> documents;               // text files of each checkpoint, by file name
   record::RunRecorder* recorder = nullptr;                    // on rank 0
 };
 
-// Saves a run's state and takes it back. Rank 0 alone writes; the others send what only they know.
+// Saves and restores the state of a run. Only rank 0 writes; the other ranks send it the state that only they have.
 //
-// What is saved is copied in memory while the next step runs forward and backward, which change no weights, and written
-// while training goes on. It waits only where it is at the optimizer before all is copied, or at the next save before
-// this one has ended. A save that fails is told, and training goes on: the next one may succeed.
+// A save first copies the state in memory, while the next step runs forward and backward, which change no weights. It
+// then writes the copy while training continues. Training waits in two places: at the optimizer until the copy is
+// complete, and at the next save until the previous one has ended. A failed save is reported and training continues,
+// because the next save may succeed.
 class Checkpointer {
  public:
   explicit Checkpointer(CheckpointerParts parts);
 
-  // Begins to save the state, unless that of its step was saved; what retention does not keep goes when it is there.
-  // `state` is completed with generators and buckets. Collective.
+  // Starts a save, unless this step was already saved. Adds generators and buckets to `state`. Once the checkpoint is
+  // complete, removes the checkpoints that retention does not keep. Collective.
   void save(checkpoint::State state);
-  // Returns once what is being saved is copied. To be called before the optimizer changes it.
+  // Waits until the copy in memory is complete. Call before the optimizer changes the weights.
   void before_update();
-  // Waits for what is being saved, whether that succeeds or not.
+  // Waits for the save in progress to end, successful or not.
   void wait();
-  // The same at the end of a run. Throws ddp::Error (training) where the last save failed.
+  // Waits at the end of a run. Throws ddp::Error (training) if the last save failed.
   void finish();
 
-  // Would a checkpoint with this value of the metric be the best one that is saved? Rank 0's answer on every rank,
-  // since rank 0 alone knows which saves have failed. Collective.
+  // Tells whether a checkpoint with this metric value would be the best saved one. Returns rank 0's answer on every
+  // rank, because only rank 0 knows which saves have failed. Collective.
   bool improves(double metric);
-  // Returns the best checkpoint by the metric, or the newest one where none has a value of it. Collective.
+  // Returns the best checkpoint by the metric, or the newest one if none has a value of the metric. Collective.
   checkpoint::Checkpoint best() const;
-  // Is something being saved, or being got ready? For rank 0.
+  // Tells whether a save or get_ready() is in progress. Rank 0 only.
   bool busy() const;
 
-  // Puts the states and generators of a loaded checkpoint in place. The weights went into the model before the ranks
-  // started.
+  // Restores the states and generators of a loaded checkpoint. The model's weights were loaded before training started.
   void restore(const checkpoint::Checkpoint& loaded);
 
-  // The tutorial's demo_checkpoint: rank 0 saves, all wait, every rank loads onto its own device.
-  // The folder goes after the first step. Collective.
+  // The tutorial's demo_checkpoint: rank 0 saves, all ranks wait, then every rank loads onto its own device.
+  // first_step_done() removes the folder. Collective.
   void rehearse(checkpoint::State state);
   void first_step_done();
-  // Takes the memory to save from, on a thread, unless it is there. To be called after the first step, some time before
-  // a save: what will be saved is there then.
+  // Allocates the memory of the copy on a thread, unless it is allocated. Call some time before a save, but after the
+  // first step, which creates the optimizer state.
   void get_ready();
 
  private:
-  // Brings to rank 0 what only other ranks know. Collective.
+  // Gathers on rank 0 the state that only other ranks have. Collective.
   void complete(checkpoint::State& state) const;
-  // On rank 0.
+  // Rank 0 only.
   void begin_snapshot(checkpoint::State state);
   void in_background(const std::function<void()>& work);
   void write(record::SaveRecord record);
@@ -85,16 +85,16 @@ class Checkpointer {
   void remove_old(std::int64_t saved);
 
   CheckpointerParts p_;
-  std::int64_t saved_step_ = -1;              // the step whose save was begun last
-  std::optional<std::int64_t> went_back_to_;  // the step it was restored from, until the first save after that
+  std::int64_t saved_step_ = -1;              // step of the save that started last
+  std::optional<std::int64_t> went_back_to_;  // step of the restored checkpoint, until the next save
   checkpoint::Snapshot snapshot_;             // on rank 0
-  bool copying_ = false;                      // as far as training knows
-  std::atomic<double> awaited_since_{0};      // when training came to wait for the copy, in the recorder's seconds
-  std::string failure_;                       // why the last save failed; empty: it did not
-  double best_saved_;                         // of the metric, if the last save succeeds; NaN: none is saved
-  double best_before_;                        // the same if it fails
-  bool ready_ = false;                        // the memory to save from has been taken
-  std::future<void> saving_;                  // or getting ready for it; last: it works with what is above
+  bool copying_ = false;                      // false once training has waited for the copy
+  std::atomic<double> awaited_since_{0};      // when training began to wait for the copy, in the recorder's seconds
+  std::string failure_;                       // why the last save failed; empty: it succeeded
+  double best_saved_;                         // metric value if the last save succeeds; NaN: none saved
+  double best_before_;                        // metric value if the last save fails
+  bool ready_ = false;                        // the memory of the copy is allocated
+  std::future<void> saving_;                  // a save or get_ready(); last, since it uses the members above
 };
 
 // The states of a run, by name.

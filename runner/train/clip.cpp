@@ -22,15 +22,15 @@
 namespace ddp::train {
 namespace {
 
-// Torch's kernel has eight sums, whatever the CPU.
+// Torch's kernel keeps eight sums on every CPU.
 constexpr std::int64_t kLanes = 8;
-// Of what is left behind them, so many products are rounded too.
+// The remainder is summed in groups of this many rounded products.
 constexpr std::int64_t kRounded = 4;
-// Less is not worth the start of other threads (at::internal::GRAIN_SIZE).
+// Fewer numbers than this do not justify another thread (at::internal::GRAIN_SIZE).
 constexpr std::int64_t kNumbersOfThread = 32768;
 
-// The 2-norm as torch's kernel for contiguous float32 sums it (ATen/native/cpu/ReduceOpsKernel.cpp): eight sums of
-// products that are rounded, added up in their order; then, of what is left, four rounded products, and fused ones.
+// The 2-norm, summed as torch's kernel for contiguous float32 does (ATen/native/cpu/ReduceOpsKernel.cpp): eight sums of
+// rounded products, added in order; then the remainder in groups of four rounded products; then fused multiply-adds.
 float norm_in_lanes(const float* numbers, std::int64_t count) {
   using Half = float __attribute__((vector_size(kLanes / 2 * sizeof(float))));
   Half low = {};
@@ -53,9 +53,10 @@ float norm_in_lanes(const float* numbers, std::int64_t count) {
   return std::sqrt(sum);
 }
 
-// Does this machine's torch sum so? Another build, or another CPU, may not: then torch's own operator is asked.
+// Tells whether torch sums in this order on this machine. Another build or CPU may not; norms_of() then calls torch's
+// operator.
 bool torch_sums_in_lanes() {
-  constexpr std::int64_t kImage = 64;  // is tried in channels_last, too
+  constexpr std::int64_t kImage = 64;  // tested in channels_last
   for (const std::int64_t count :
        {std::int64_t{1}, std::int64_t{2}, std::int64_t{7}, std::int64_t{13}, kImage, std::int64_t{1003}}) {
     for (const double scale : {0.37, 91.7, 3e-3}) {
@@ -68,7 +69,7 @@ bool torch_sums_in_lanes() {
   return true;
 }
 
-// Its numbers lie one after the other, in whatever order of dimensions.
+// Tells whether a CPU float32 tensor has no gaps in memory, in any order of dimensions.
 bool is_plain(const at::Tensor& tensor) {
   return tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat && tensor.layout() == at::kStrided &&
          tensor.is_non_overlapping_and_dense();
@@ -76,7 +77,7 @@ bool is_plain(const at::Tensor& tensor) {
 
 bool are_plain(const std::vector<at::Tensor>& tensors) { return std::all_of(tensors.begin(), tensors.end(), is_plain); }
 
-// Calls work(i) for each of the tensors, on several threads where they are large.
+// Calls work(i) for each tensor, on several threads if they are large.
 template <class Work>
 void for_each_tensor(const std::vector<at::Tensor>& tensors, const Work& work) {
   std::int64_t numbers = 1;
@@ -133,7 +134,7 @@ void clip_values(const std::vector<at::Tensor>& gradients, double most) {
   for_each_tensor(gradients, [&](std::size_t i) {
     float* const numbers = gradients[i].mutable_data_ptr<float>();
     const std::int64_t count = gradients[i].numel();
-    // What is no number stays.
+    // NaN stays NaN.
     for (std::int64_t k = 0; k < count; ++k) {
       const float at_least = numbers[k] < -high ? -high : numbers[k];
       numbers[k] = at_least > high ? high : at_least;

@@ -15,17 +15,17 @@ class Clip {
   explicit Clip(const config::Clip& options) : norm_(options.norm.value_or(0)), value_(options.value.value_or(0)) {}
 
   bool on() const { return norm_ > 0 || value_ > 0; }
-  // Returns the total norm before clipping, a tensor of no dimension on the gradients' device; undefined where the norm
-  // is not clipped.
+  // Returns the total norm before clipping, a 0-dimensional tensor on the gradients' device; undefined if the norm is
+  // not clipped.
   at::Tensor operator()(const std::vector<at::Tensor>& gradients) const;
 
  private:
-  const double norm_;   // 0: is not clipped
-  const double value_;  // 0: they are not clipped
+  const double norm_;   // 0: the norm is not clipped
+  const double value_;  // 0: values are not clipped
 };
 
-// Returns the 2-norms [n] of n > 0 tensors, on the device of the first one: those of torch.linalg.vector_norm, bit for
-// bit. Of float32 tensors on the CPU it takes only the time of the sums, not that of n calls of an operator.
+// Returns the 2-norms [n] of n > 0 tensors, on the device of the first one, with the bits of torch.linalg.vector_norm.
+// For float32 tensors on the CPU the cost is only the sums, without n operator calls.
 at::Tensor norms_of(const std::vector<at::Tensor>& tensors);
 
 }  // namespace ddp::train

@@ -24,13 +24,13 @@ std::vector<at::Tensor> copies_of(const std::vector<at::Tensor>& tensors) {
   return copies;
 }
 
-// A tensor of the same size, whose numbers lie in the same order where those of `tensor` have no gaps.
+// Returns a tensor of the same size, and of the same memory layout if `tensor` has no gaps.
 at::Tensor laid_out_as(const at::Tensor& tensor) {
   const at::Tensor plain = tensor.detach();
   return plain.is_non_overlapping_and_dense() ? at::empty_like(plain) : at::empty(plain.sizes(), plain.options());
 }
 
-// The numbers one after the other, as they lie: a view, or a copy where they have gaps.
+// Returns the numbers in memory order: a view, or a copy if the tensor has gaps.
 at::Tensor in_memory_order(const at::Tensor& tensor) {
   const at::Tensor plain = tensor.detach();
   return plain.is_non_overlapping_and_dense() ? plain.as_strided({plain.numel()}, {1}) : plain.reshape({-1});
@@ -62,7 +62,7 @@ Ema::Ema(const config::Ema& options, dist::Parallel& model, dist::Group group)
       buffers_(tensors_of(model.buffers())),
       averages_(parameters_.size()) {
   const at::NoGradGuard no_grad;
-  // What lies on another device than the first parameter does is out of the group's reach.
+  // The group reaches only the first parameter's device.
   const bool alone = dist::size_of(group_) == 1;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& parameter = parameters_[i];
@@ -141,7 +141,7 @@ void Ema::update_averages() {
       piece.average.copy_(numbers);
     }
   }
-  // On the CPU it takes one after the other; on GPUs it wants them to be of one device.
+  // _foreach_lerp_ runs tensor by tensor on the CPU; on GPUs all tensors must be on one device.
   const auto groups = by_device_and_type(averages);
   const auto groups_now = by_device_and_type(now);
   for (std::size_t i = 0; i < groups.size(); ++i) at::_foreach_lerp_(groups[i], groups_now[i], 1 - decay_);
@@ -227,7 +227,7 @@ Ema::InPlace::~InPlace() {
   if (ema_ != nullptr) swap();
 }
 
-// The tensors stay, and exchange their memory: nothing is copied.
+// Tensors exchange their memory, so nothing is copied.
 void Ema::InPlace::swap() {
   const at::NoGradGuard no_grad;
   const auto exchange = [](const at::Tensor& own, at::Tensor& other) {

@@ -12,39 +12,40 @@
 namespace ddp::train {
 
 // The exponential average of the weights: AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay)) of
-// torch.optim.swa_utils, bit for bit. Every parameter is averaged once, a frozen one too; one that is not of floating
-// point is copied, and so are buffers.
+// torch.optim.swa_utils, bit for bit. Every parameter is averaged once, even if it is frozen. Parameters that are not
+// floating point, and buffers, are copied.
 //
-// All ranks have the same parameters, so each averages a share of their numbers. The shares are gathered where the
-// average is used or saved. A number's average depends on no other number: sharing changes no bit.
+// All ranks have the same parameters, so each averages a share of their numbers. The shares are gathered before the
+// average is used or saved. Sharing changes no bit, because each number is averaged independently.
 class Ema : public Rule {
  public:
-  // Begins with the weights that the model has now, as AveragedModel does. `model` outlives it.
+  // Starts from the current weights of the model, as AveragedModel does. `model` outlives it.
   Ema(const config::Ema& options, dist::Parallel& model, dist::Group group);
 
-  // How many updates there were.
+  // The number of updates so far.
   config::Value state() const override;
   void restore(const config::Value& state) override;
 
-  // Updates the average where that is due after `step` steps. The first update copies.
+  // Updates the average if an update is due after `step` steps. The first update copies.
   void step_done(std::int64_t step);
 
-  // Brings all shares to every rank, where they stay until the next update. Collective.
+  // Gathers all shares on every rank, which keeps them until the next update. Collective.
   void gather();
-  // Returns the averaged weights and the buffers under the names of Python's state_dict(), of a tied parameter each
-  // name. What no gather() has brought since the last update are the model's own: tensors of the same size.
+  // Returns the averaged weights and the buffers under the names of Python's state_dict(), a tied parameter under each
+  // of its names. An average that was not gathered since the last update is replaced by the model's own parameter,
+  // which has the same size.
   NamedTensors weights() const;
-  // Returns the buffers of the last update, which this rank keeps beside those of the model; none where every step
+  // Returns the buffers of the last update, which this rank keeps beside the model's buffers; empty if every step
   // updates.
   NamedTensors own_buffers() const;
-  // Takes back what weights() returned. `where` names the source in errors. Throws ddp::Error (training) where it does
-  // not fit the model.
+  // Loads the result of weights(). Errors name the source `where`. Throws ddp::Error (training) if the weights do not
+  // fit the model.
   void load(const NamedTensors& weights, const std::string& where);
 
-  // While one lives, the model has the averaged weights, and the buffers of the last update. Collective.
+  // Gives the model the averaged weights and the buffers of the last update during its lifetime. Collective.
   class InPlace {
    public:
-    explicit InPlace(Ema* ema);  // null: the model stays as it is
+    explicit InPlace(Ema* ema);  // null: the model is not changed
     ~InPlace();
     InPlace(const InPlace&) = delete;
     InPlace& operator=(const InPlace&) = delete;
@@ -55,25 +56,25 @@ class Ema : public Rule {
   };
 
  private:
-  // The numbers of all parameters of one type, as one list of which each rank averages a piece of the same length.
+  // The numbers of all parameters of one dtype, as one list. Each rank averages a share of the same length.
   struct Shared {
-    std::vector<std::size_t> members;  // places in parameters_
-    std::int64_t numbers = 0;          // of all of them
-    at::Tensor share;                  // this rank's; behind the last number of all there are zeros
+    std::vector<std::size_t> members;  // indices into parameters_
+    std::int64_t numbers = 0;          // of all members
+    at::Tensor share;                  // this rank's share; padded with zeros at the end of the list
   };
-  // Numbers that follow each other in a parameter's memory, and their average.
+  // Consecutive numbers in a parameter's memory, and their average.
   struct Piece {
     at::Tensor average;
     std::size_t member = 0;
     std::int64_t from = 0;
   };
 
-  // Begins to average a parameter whole on this rank.
+  // Makes this rank average a whole parameter.
   void add_whole(std::size_t member);
-  // Begins to average the parameters' numbers with the other ranks.
+  // Divides the parameters' numbers among the ranks.
   void share_out(Shared& shared);
   void gather(const Shared& shared);
-  // The numbers of a piece, in tensors that lie as the parameters do.
+  // The numbers of a piece, taken from tensors with the memory layout of the parameters.
   at::Tensor numbers_of(const Piece& piece, const std::vector<at::Tensor>& tensors) const;
   void copy_from(const std::vector<at::Tensor>& tensors);
   void update_averages();
@@ -82,12 +83,12 @@ class Ema : public Rule {
   const std::int64_t every_;
   dist::Parallel& model_;
   const dist::Group group_;
-  const std::vector<at::Tensor> parameters_;  // each once
+  const std::vector<at::Tensor> parameters_;  // tied ones once
   const std::vector<at::Tensor> buffers_;
   std::vector<Shared> shared_;
   std::vector<Piece> pieces_;
-  std::vector<at::Tensor> averages_;     // of each parameter; undefined: shared, and not gathered
-  std::vector<at::Tensor> own_buffers_;  // as they were at the last update; none where that is each step
+  std::vector<at::Tensor> averages_;     // of each parameter; undefined: shared and not gathered
+  std::vector<at::Tensor> own_buffers_;  // at the last update; empty if every step updates
   std::int64_t updates_ = 0;
 };
 

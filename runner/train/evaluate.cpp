@@ -14,7 +14,7 @@
 namespace ddp::train {
 namespace {
 
-// The output for a batch, and its loss, under the casts of the precision, as in training.
+// The output for a batch, and its loss, with the same autocast as in training.
 struct Answer {
   at::Tensor output;
   LossSum loss;
@@ -26,11 +26,11 @@ Answer answer(const Evaluator& e, const datasets::Batch& batch) {
   return {.output = output, .loss = e.loss.measure(output, only_target(batch.targets), batch.samples())};
 }
 
-// A batch's row: how many samples, how much their targets count, the sum of their losses, then the parts of each
-// metric. Counts and scores are added to the statistics, and stay there.
+// Returns a batch's row: number of samples, total weight of the targets, sum of the losses, then the parts of each
+// metric. Counts and scores are added to `statistics` and stay there.
 std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, std::vector<Statistics>& statistics) {
   std::vector<double> row{0, 0, 0};
-  if (batch.samples() > 0) {  // else no image of the batch decodes
+  if (batch.samples() > 0) {  // 0: no image of the batch can be decoded
     const auto [output, loss] = answer(e, batch);
     row = {static_cast<double>(loss.samples), loss.weight, loss.sum};
     e.measures.add(output, only_target(batch.targets), statistics);
@@ -39,15 +39,15 @@ std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, st
   return row;
 }
 
-// What all ranks have measured so far. Rows travel some rounds of batches at a time, as many as all ranks have memory
-// for: a metric may give a number for each of very many targets. Joined in the order of batches, their sums have the
-// same bits however many travel together.
+// The results of all ranks so far. An exchange carries the rows of several rounds of batches, limited by memory: a
+// metric may give one number for each of very many targets. Rows are joined in the order of batches, so the number of
+// rounds in an exchange changes no bit.
 class GatheredRows {
  public:
   explicit GatheredRows(const Evaluator& e) : e_(e), of_batches_(e.measures.metrics().size()) {}
 
-  // Takes this rank's rows of some rounds, which begin with rank 0's batch. Returns how many rounds may come next.
-  // Collective; the result is the same on every rank.
+  // Takes this rank's rows of some rounds; a round begins with rank 0's batch. Returns how many rounds the next call
+  // may carry. Collective; the result is the same on every rank.
   std::int64_t take(const BatchRows& own) {
     std::size_t longest = 1;
     for (const std::vector<double>& row : rows_of_all_ranks(e_.group, own)) {
@@ -68,20 +68,20 @@ class GatheredRows {
   }
 
  private:
-  static constexpr std::int64_t kHeld = std::int64_t{1} << 18;  // numbers of a rank: 2 MiB
+  static constexpr std::int64_t kHeld = std::int64_t{1} << 18;  // numbers of a rank: 2 MiB in all
 
   const Evaluator& e_;
   std::vector<Statistics> of_batches_;
   LossSum loss_;
 };
 
-// A round is a batch of each rank; in the last one some may have none. Returns the mean loss.
+// Returns the mean loss. A round is one batch of each rank; in the last round some ranks may have none.
 double measure_all(const Evaluator& e, std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
   GatheredRows gathered(e);
   BatchRows rows;
   const std::int64_t rounds = (e.set.batches() + e.set.world_size - 1) / e.set.world_size;
-  std::int64_t next_exchange = 1;  // the first one tells how long rows are
+  std::int64_t next_exchange = 1;  // the first exchange shows how long rows are
   for (std::int64_t round = 1; round <= rounds; ++round) {
     if (round <= e.set.own_batches()) {
       rows.push_back(measure(e, batches.next(), statistics));

@@ -11,7 +11,7 @@
 
 namespace ddp::train {
 
-// The parts of an evaluation, which outlive it.
+// The parts of an evaluation; all outlive it.
 struct Evaluator {
   dist::Parallel& model;
   const dist::Group& group;
@@ -19,18 +19,18 @@ struct Evaluator {
   const Measures& measures;
   const data::EvaluationSet& set;
   c10::Device device;
-  std::function<void()> batch_done;  // is called after each batch
+  std::function<void()> batch_done;  // called after each batch
   model::Numerics numerics = {};
 };
 
 struct Measured {
-  record::MetricValues values;  // "loss", the mean over samples, then each metric; NaN: it has no value
-  config::Value matrices;       // by the name of the metric, a list of rows; an object
+  record::MetricValues values;  // "loss", the mean over samples, then each metric; NaN: no value
+  config::Value matrices;       // object: metric name to list of rows
 };
 
-// Measures the bare model in eval mode, after rank 0's buffers went to every rank. Each rank takes whole batches;
-// float64 sums of batches are added in the order of batches, so that the result has the same bits on any number of
-// ranks. Draws nothing. Collective; the result is the same on every rank.
+// Broadcasts rank 0's buffers, then measures the bare model in eval mode. Each rank takes whole batches. The batches'
+// float64 sums are added in the order of batches, so the result has the same bits on any number of ranks. Draws no
+// random numbers. Collective; the result is the same on every rank.
 Measured evaluate(const Evaluator& evaluator);
 
 }  // namespace ddp::train

@@ -8,10 +8,10 @@
 
 namespace ddp::train {
 
-// Returns the gradients that there are, in the order of parameters().
+// Returns the defined gradients, in the order of parameters().
 std::vector<at::Tensor> gradients_of(const NamedTensors& parameters);
 
-// Returns the tensors in groups of one device and dtype each, in the order of their first members.
+// Groups the tensors by device and dtype, in the order of the groups' first members.
 std::vector<std::vector<at::Tensor>> by_device_and_type(const std::vector<at::Tensor>& tensors);
 
 }  // namespace ddp::train

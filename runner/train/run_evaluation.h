@@ -22,20 +22,20 @@ struct RunEvaluationParts {
   dist::Parallel& model;
   const Loss& loss;
   Ema* ema = nullptr;                       // null: the weights are not averaged
-  std::function<void()> batch_done;         // is called after each batch
+  std::function<void()> batch_done;         // called after each batch
   record::RunRecorder* recorder = nullptr;  // on rank 0
 };
 
-// The evaluations of a run: of its validation set while it trains, of its test set at its end. Rank 0 records matrices,
-// such as a confusion, with the step.
+// The evaluations of a run: the validation set during training, the test set at the end. Rank 0 records matrices, such
+// as a confusion matrix, with the step.
 class RunEvaluation {
  public:
   explicit RunEvaluation(RunEvaluationParts parts);
 
-  // Returns val_loss and the other metrics under their names in events, measured with the averaged weights where the
-  // run averages them. Collective; the values are the same on every rank.
+  // Returns val_loss and the other metrics under their names in events. Uses the averaged weights if the run has them.
+  // Collective; the values are the same on every rank.
   record::MetricValues validate(const data::EvaluationSet& set, std::int64_t step);
-  // Returns test_loss and the other metrics, measured with the weights that the model has. Collective.
+  // Returns test_loss and the other metrics, measured with the model's current weights. Collective.
   record::MetricValues test(const data::EvaluationSet& set, std::int64_t step);
 
  private:

@@ -38,7 +38,7 @@ at::Tensor StepBatches::loss(const at::Tensor& output, const datasets::Batch& ba
   const at::Tensor value = divides ? loss_.sum(output, target) : loss_(output, target);
   losses_.push_back({.value = value.detach(), .samples = batch.samples()});
   if (divides) return all_count_ == 0 ? value * 0 : value * ranks_ / all_count_;
-  // Divided, not times 1/k: other bits.
+  // Multiplication by 1/k would give other bits.
   return micro_batches_ > 1 ? value / micro_batches_ : value;
 }
 

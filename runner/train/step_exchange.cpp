@@ -24,7 +24,7 @@ class SharedPage : public StepExchange {
   }
 
   std::optional<int> not_finite() override {
-    // Ranks that post early have posted: the all-reduce needed them.
+    // Ranks that post early have posted, because they post before they join the all-reduce.
     if (posts_late_) {
       for (int r = 0; r < page_.ranks(); ++r) wait_for(r);
     }
@@ -47,14 +47,14 @@ class SharedPage : public StepExchange {
 
   bool stop_agreed(bool more) override {
     auto& stop_after = page_.stop_after_step();
-    // Rank 0 names the next step: no rank can have finished it, since its all-reduce needs rank 0.
+    // Rank 0 chooses the next step, because no rank can have finished that step: its all-reduce needs rank 0.
     if (rank_ == 0 && page_.stop_requested() && stop_after == 0 && more) stop_after = step_ + 1;
     return stop_after != 0 && step_ >= stop_after;
   }
 
   bool end_agreed(bool wanted) override {
     auto& end_after = page_.end_after_step();
-    // Rank 0 names the next step, as in stop_agreed().
+    // Rank 0 chooses the next step, as in stop_agreed().
     if (rank_ == 0 && wanted && end_after == 0) end_after = step_ + 1;
     return end_after != 0 && step_ >= end_after;
   }
@@ -62,8 +62,8 @@ class SharedPage : public StepExchange {
   bool save_agreed(bool wanted) override {
     auto& save_after = page_.save_after_step();
     if (save_after == step_) return true;
-    // Rank 0 names the next step, as in stop_agreed(). It does so only where this step is not the one it had named:
-    // another rank may not have looked yet.
+    // Rank 0 chooses the next step, as in stop_agreed(). It must not replace the current step if it chose that one:
+    // another rank may not have read it yet.
     if (rank_ == 0 && wanted) save_after = step_ + 1;
     return false;
   }
@@ -80,7 +80,7 @@ class SharedPage : public StepExchange {
   std::int64_t step_ = 0;
 };
 
-// Ranks on several machines, or started one by one: they have no memory in common.
+// For ranks without a shared progress page: on several nodes, or started separately.
 class Gathered : public StepExchange {
  public:
   Gathered(record::ProgressPage& page, int rank, dist::Group control)
@@ -147,9 +147,9 @@ class Gathered : public StepExchange {
   std::optional<int> not_finite_;
   bool stop_ = false;
   bool save_ = false;
-  bool save_wanted_ = false;  // on rank 0, after the next step
+  bool save_wanted_ = false;  // on rank 0: for the next step
   bool end_ = false;
-  bool end_wanted_ = false;  // likewise
+  bool end_wanted_ = false;  // on rank 0: for the next step
 };
 
 }  // namespace

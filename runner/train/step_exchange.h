@@ -10,38 +10,38 @@
 
 namespace ddp::train {
 
-// The values that ranks exchange in a step beside gradients: their losses, whether one was asked to stop, and whether
-// rank 0 wants to save, or to end the run.
+// The values that ranks exchange in a step beside gradients: their losses, stop requests, and whether rank 0 wants to
+// save or to end the run.
 class StepExchange {
  public:
   virtual ~StepExchange() = default;
 
-  // This rank's loss of `step`. To be called before the backward that ends the step, whose all-reduce then hides the
-  // way to the other ranks; or, of a GPU, once that backward is queued, since reading a loss waits for the GPU.
+  // Posts this rank's loss of `step`. On a CPU, call before the last backward of the step, whose all-reduce then hides
+  // the latency. On a GPU, call once that backward is queued, because reading a loss waits for the GPU.
   virtual void post(std::int64_t step, const LossSum& loss) = 0;
 
-  // The first rank whose loss of the step that was posted last is not finite; the same answer on each. To be called
-  // after the backward that ends the step.
+  // Returns the first rank whose last posted loss is not finite. The result is the same on every rank. Call after the
+  // last backward of the step.
   virtual std::optional<int> not_finite() = 0;
 
-  // All ranks' losses of the step that was posted last, summed in rank order. For rank 0.
+  // Returns the last posted losses of all ranks, summed in rank order. Rank 0 only.
   virtual LossSum collect() = 0;
 
-  // Do all ranks stop after the step that was posted last, which they have done? The same answer on each. `more`: there
-  // are steps after it.
+  // Tells whether all ranks stop now, after the last posted step. The result is the same on every rank. `more`: the run
+  // has more steps.
   virtual bool stop_agreed(bool more) = 0;
 
-  // Do all ranks save after the step that was posted last, which they have done? The same answer on each, to be asked
-  // after every step. `wanted`: rank 0 asks for a save after the next step.
+  // Tells whether all ranks save now, after the last posted step. The result is the same on every rank. Call after
+  // every step. `wanted`: rank 0 requests a save after the next step.
   virtual bool save_agreed(bool wanted) = 0;
 
-  // Does the run end after the step that was posted last, which all ranks have done? Asked like save_agreed(); once the
-  // answer is yes it stays yes.
+  // Tells whether the run ends now, after the last posted step. Called like save_agreed(); once true, the result stays
+  // true.
   virtual bool end_agreed(bool wanted) = 0;
 };
 
-// Through the progress page, with no collective, where all ranks share one (`control` is null); else by an all-gather
-// over `control`, a group for CPU tensors. `posts_late`: ranks post after the backward that ends the step.
+// Exchanges through the progress page, without a collective, if all ranks share one (`control` is null); else by an
+// all-gather over `control`, a group for CPU tensors. `posts_late`: ranks post after the last backward of the step.
 std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control,
                                                  bool posts_late);
 

@@ -21,9 +21,9 @@ StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batch
   return outcome;
 }
 
-// The gradients are sums over all ranks: each rank decides the same.
+// The gradients are reduced over all ranks, so every rank makes the same decision.
 void Stepper::update(double lr, StepOutcome& outcome) {
-  // Of a step that changes no weights too: their average takes every step.
+  // Needed even if the step leaves the weights unchanged: their average is updated after every step.
   p_.checkpointer.before_update();
   if (p_.scaler != nullptr || clip_.on()) {
     const std::vector<at::Tensor> gradients = gradients_of(p_.model.parameters());
@@ -47,7 +47,7 @@ void Stepper::run_micro_batch(std::int64_t step, bool last) {
   enter(Phase::forward);
   const at::Tensor loss = loss_of(inputs, batch);
   enter(Phase::backward);
-  // The loss of a CPU is there already. That of a GPU is read when all of the step's work is queued.
+  // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
   if (last && post_early) p_.exchange.post(step + 1, batches_.read_losses());
   (p_.scaler != nullptr ? p_.scaler->scaled(loss) : loss).backward();

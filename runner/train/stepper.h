@@ -32,15 +32,15 @@ struct StepperParts {
   Checkpointer& checkpointer;
   StepExchange& exchange;
   record::RankProgress& progress;
-  Scaler* scaler;                                          // of fp16; else null
-  std::function<void(std::int64_t samples)> batch_loaded;  // is called with the size of each micro-batch
+  Scaler* scaler;                                          // for fp16; else null
+  std::function<void(std::int64_t samples)> batch_loaded;  // called with the size of each micro-batch
 };
 
 // The result of one optimizer step. It is the same on every rank.
 struct StepOutcome {
-  std::optional<int> not_finite;  // the first rank whose loss is not finite: the weights stay as they were
+  std::optional<int> not_finite;  // first rank whose loss is not finite: the weights are not changed
   at::Tensor grad_norm;           // before clipping; undefined: the norm is not clipped
-  bool skipped = false;           // fp16: a gradient is not finite: the weights stay as they were
+  bool skipped = false;           // fp16: a gradient is not finite, so the weights are not changed
 };
 
 // Takes one optimizer step: forward and backward of its micro-batches, then the update of the weights.
@@ -52,14 +52,14 @@ class Stepper {
         numerics_(model::Numerics::of(p_.experiment)),
         clip_(p_.experiment.clip) {}
 
-  // `step`: steps done before this one. `micro_batches`: how many this step has. Collective.
+  // `step`: number of steps done before this one. `micro_batches`: number of micro-batches in this step. Collective.
   StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
 
  private:
-  // Forward and loss, with the casts of the precision; backward comes outside of them.
+  // Runs forward and loss under autocast; backward runs outside it.
   at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   void run_micro_batch(std::int64_t step, bool last);
-  // Unscales and clips the gradients, and changes the weights unless a gradient or a loss is not finite.
+  // Unscales and clips the gradients, then updates the weights unless a gradient or a loss is not finite.
   void update(double lr, StepOutcome& outcome);
   void enter(record::Phase phase) {
     p_.progress.phase.store(phase, std::memory_order_relaxed);

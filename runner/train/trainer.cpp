@@ -17,7 +17,7 @@ using record::SaveReason;
 
 namespace {
 
-// The memory for a save because of the time is taken when this share of the time has passed.
+// The memory for a save by time is allocated when this share of the interval has passed.
 constexpr double kReadyAfter = 0.9;
 
 }  // namespace
@@ -56,7 +56,7 @@ Trainer::Trainer(TrainerParts parts, checkpoint::State state)
   rules_.restore(state_.rules);
   restore_end();
   state_.judged_by = p_.experiment.best_metric();
-  // That of the checkpoint it goes on from is no metric of the next one.
+  // The metric of the checkpoint that the run resumes from does not apply to the next checkpoint.
   state_.metric = std::numeric_limits<double>::quiet_NaN();
   if (p_.recorder) saved_at_ = p_.recorder->seconds();
 }
@@ -144,7 +144,7 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
                           .nothing_counts = all.weight == 0,
                           .ends_run = outcome.not_finite && p_.experiment.on_nan == "stop",
                           .skipped = outcome.skipped};
-  // Reading it waits for the device.
+  // Reading the norm waits for the device.
   if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step))
     step.grad_norm = outcome.grad_norm.item<double>();
   p_.recorder->step(step);
@@ -152,17 +152,17 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
 
 void Trainer::give_up(int rank) {
   given_up_ = true;
-  // That rank's end ends the others: before, the step is on record, and what is being saved is there.
+  // The failure of one rank ends the others, so first write the events and finish the save in progress.
   if (p_.recorder) p_.recorder->flush();
   p_.checkpointer.wait();
   dist::barrier(p_.group);
   if (rank != p_.rank) return;
   progress().hopeless = true;
   throw training_error("the loss of step " + std::to_string(state_.step) + record::kLossNotFinite + " (first on rank " +
-                           std::to_string(rank) + "); the weights are those of the step before",
+                           std::to_string(rank) + "); the weights were not changed",
                        "",
-                       "go on with a smaller lr, resume RUN --set optimizer.lr=…, or with --set on_nan=skip, which "
-                       "leaves such steps out");
+                       "continue with a smaller lr, resume RUN --set optimizer.lr=…, or with --set on_nan=skip, which "
+                       "skips such steps");
 }
 
 void Trainer::end_by_time() {
@@ -195,7 +195,7 @@ void Trainer::end_epoch() {
     for (record::MetricValue& one : validate()) ended.metrics.push_back(std::move(one));
     if (validation_is_regular()) validation_rules_.judge_validation(ended.metrics);
   }
-  // Rank 0 alone knows the loss of the whole epoch.
+  // Only rank 0 knows the loss of the whole epoch.
   if (epoch_finished() && validation_rules_.follow_train_loss()) validation_rules_.judge_epoch(of_rank_0(train.mean()));
   end_by_patience();
   state_.metric = record::value_of(ended.metrics, state_.judged_by.name);
@@ -255,7 +255,7 @@ record::MetricValues Trainer::validate() {
 }
 
 void Trainer::test() {
-  // Rank 0 has written the last checkpoint.
+  // Ensures that rank 0 has written the last checkpoint.
   dist::barrier(p_.group);
   const checkpoint::Checkpoint best = p_.checkpointer.best();
   p_.model.load(best.weights(/*raw=*/false), "the best checkpoint");
@@ -292,7 +292,7 @@ bool Trainer::save_is_due_by_time() {
   if (!p_.recorder || every <= 0) return false;
   const double passed = p_.recorder->seconds() - saved_at_;
   if (passed >= kReadyAfter * every) p_.checkpointer.get_ready();
-  // Where a save takes longer than that, training does not wait for it.
+  // If a save takes longer than the interval, training does not wait for it.
   return passed >= every && !p_.checkpointer.busy();
 }
 

@@ -24,20 +24,20 @@
 
 namespace ddp::train {
 
-// What a trainer works with; all of it outlives the trainer.
+// The parts of a trainer; all outlive it.
 struct TrainerParts {
   const config::Experiment& experiment;
   int rank = 0;
-  std::string label;  // "CPU0": the seeds' word for a rank's device
+  std::string label;  // the device in log lines: "CPU0"
   c10::Device device = c10::kCPU;
   dist::Group group;
-  dist::Group control;  // where ranks share no page; else null
+  dist::Group control;  // null if all ranks share a progress page
   dist::Parallel& model;
   GroupedOptimizer& optimizer;
   Loss loss;
   schedule::Scheduler scheduler;
   config::Length length;
-  std::int64_t until_epoch = 0;  // it stops when so many are done; 0: at the end
+  std::int64_t until_epoch = 0;  // stops when this many epochs are done; 0: at the end
   data::Batches& batches;
   std::optional<data::EvaluationSet> validation;
   std::optional<data::EvaluationSet> test;
@@ -48,55 +48,56 @@ struct TrainerParts {
   record::RunRecorder* recorder = nullptr;  // on rank 0
 };
 
-// Trains: epochs of steps of micro-batches, with validation, checkpoints, and an agreed stop.
+// The training loop: epochs of steps of micro-batches, with validation, checkpoints and a stop that all ranks agree on.
 class Trainer {
  public:
-  // `state`: where to begin; a new run's is all zeros.
+  // `state`: the starting point; all zeros for a new run.
   Trainer(TrainerParts parts, checkpoint::State state);
 
-  // Returns when all steps are done, or when all ranks stopped after the same step; the state is saved.
+  // Returns when all steps are done or all ranks have stopped after the same step. The state is then saved, unless a
+  // loss that is not finite ended the run.
   void run();
 
  private:
   void run_epoch();
   void run_step();
-  // The line that the seeds print at each epoch's start; their "steps" are the batches of a rank.
+  // Prints the line of the tutorial scripts at the start of an epoch; its "Steps" are the batches of a rank.
   void announce_epoch(std::int64_t batch_size);
   void record_step(double lr, const StepOutcome& outcome);
-  // A rank's loss was not finite, and the run is to stop then: nothing is saved.
+  // Ends the run without a save, because the loss of `rank` was not finite.
   void give_up(int rank);
-  // Keeps the run ended where a rule ended it and [stop] still says so: its ranks measure the test set.
+  // Keeps a run ended if a rule ended it and [stop] still has that rule. The ranks then only measure the test set.
   void restore_end();
-  // Notes that the run ends after the step that was done last, if the time is up. Collective.
+  // Ends the run after the current step if its time is up. Collective.
   void end_by_time();
-  // The same if its patience is over.
+  // Ends the run if its patience is over.
   void end_by_patience();
   // Returns rank 0's value on every rank. Collective.
   double of_rank_0(double value) const;
   void end_epoch();
   bool validation_is_due() const;
-  // Is one due by validation.every, and not because the run ends?
+  // Tells whether validation.every requires a validation now, regardless of the end of the run.
   bool validation_is_regular() const;
-  // Measures after a step that does not end its epoch, and saves where that is the best so far. Collective.
+  // Measures after a step inside an epoch, and saves if the result is the best so far. Collective.
   void validate_inside_epoch();
-  // Returns the metrics of the validation set. Collective.
+  // Measures the validation set. Collective.
   record::MetricValues validate();
   // Measures the test set once, at the end, with the best checkpoint's weights. Collective.
   void test();
-  // After the end of `epoch`, whose metric `state_` holds: why it is saved, if it is. `validated`: there was a
-  // validation. Collective.
+  // Returns the reason to save at the end of `epoch`, if any. `state_` holds the metric of the epoch. `validated`: the
+  // epoch ended with a validation. Collective.
   std::optional<record::SaveReason> reason_to_save(std::int64_t epoch, bool validated);
   void save(record::SaveReason reason);
   bool save_is_due_after_step() const;
-  // Are there saves before the last one that are not because of the time?
+  // Tells whether the run may save before its end for a reason other than time.
   bool saves_on_the_way() const;
-  // Does rank 0's clock ask for a save? Gets ready for it before. For all ranks; false on the others.
+  // Tells whether a save is due by rank 0's clock. Calls get_ready() shortly before one is due. False on other ranks.
   bool save_is_due_by_time();
-  // All steps are done, or the time is up.
+  // Tells whether all steps are done or the time is up.
   bool finished() const;
-  // The word of state.json for it; "": the run has not ended.
+  // Returns the value of "ended_by" in state.json; "": the run has not ended.
   std::string ended_by() const;
-  // Is it to stop at the end of the epoch that is under way?
+  // Tells whether training stops at the end of the current epoch.
   bool pausing() const { return p_.until_epoch > 0 && state_.epoch + 1 >= p_.until_epoch; }
   bool epoch_finished() const { return state_.position >= in_epoch_; }
   void enter(record::Phase phase) {
@@ -109,18 +110,18 @@ class Trainer {
   checkpoint::State state_;
   std::unique_ptr<StepExchange> exchange_;
   RunEvaluation evaluation_;
-  Scaler scaler_;  // of fp16
+  Scaler scaler_;  // for fp16
   Stepper stepper_;
   ValidationRules validation_rules_;
   Rules rules_;
-  std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of what was left of it when the ranks became others
-  bool announced_ = false;     // the epoch under way, in the log
+  std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of its rest if the world size changed in it
+  bool announced_ = false;     // the current epoch has its log line
   bool first_step_ = true;     // of this process
   bool stopping_ = false;
-  std::string stopped_by_;  // the rule that has ended the run, as all ranks agree; empty: none has
+  std::string stopped_by_;  // the rule that ended the run, agreed by all ranks; empty: none
   bool given_up_ = false;
-  bool save_by_time_ = false;  // all ranks agree that the step that was done last is saved because of the time
-  double saved_at_ = 0;        // on rank 0: when the last save began, or this process, in the recorder's seconds
+  bool save_by_time_ = false;  // all ranks agreed to save the last step because of the time
+  double saved_at_ = 0;        // on rank 0: start of the last save, or of this process, in the recorder's seconds
 };
 
 }  // namespace ddp::train

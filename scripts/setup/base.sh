@@ -1,35 +1,34 @@
-# What every part of the set-up uses: where things are, how it speaks, how two of them wait for each other.
-# Sourced by scripts/ddp-exp and scripts/test, which set `root` (the checkout) first.
+# The common part of the set-up: paths, messages, and the lock between two set-ups.
+# The scripts in scripts/ source this file; they set `root` (the checkout) first.
 # shellcheck shell=bash
 
 if [[ -z "${XDG_CACHE_HOME:-}" && -z "${HOME:-}" ]]; then
-  echo "ddp-exp: neither HOME nor XDG_CACHE_HOME is set: there is no place for LibTorch" >&2
+  echo "ddp-exp: neither HOME nor XDG_CACHE_HOME is set; one of them is needed to store LibTorch" >&2
   exit 2
 fi
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/ddp-exp"
 libtorch="$cache/libtorch-2.11.0"
 if [[ -n "${DDP_LIBTORCH:-}" ]]; then libtorch=$(realpath -m "$DDP_LIBTORCH"); fi
-# A folder that scripts/fetch filled: all wheels and packages come from there, and nothing from a network.
+# A folder that scripts/fetch filled: all wheels and packages come from it, and nothing from a network.
 if [[ -n "${DDP_WHEELS:-}" ]]; then DDP_WHEELS=$(realpath -m "$DDP_WHEELS"); fi
-# Set by fetch_python and fetch_packages, to a folder of packages for this Python.
+# Folders of packages for this Python; fetch_python and fetch_packages set them.
 python_layer="" packages_layer=""
 sample_data="$cache/data"
-# Files and folders that are copied into data/ of the checkout.
+# Files and folders to copy into data/ of the checkout.
 sample_names=(iris.csv breast_cancer.parquet diabetes.csv digits_images)
 arrow="$cache/arrow-26.0.1"
 build="$root/build/release"
 requirements="$root/scripts/requirements"
-# The system's Python, not the first one in PATH: it is the one that the packages below install, and the wheels that
-# are fetched fit this one.
+# The system's Python, not the first one in PATH: the packages below install this Python, and the fetched wheels fit it.
 python="${DDP_PYTHON:-/usr/bin/python3}"
 
-# What is killed by ^C must not look as if a step had failed by itself.
+# A step that ^C killed must not look like a failed step.
 trap 'exit 130' INT
 
-# stdout belongs to the program, so everything that the set-up has to say goes to stderr.
+# stdout belongs to the program, so all messages of the set-up go to stderr.
 say() { printf 'ddp-exp: %s\n' "$*" >&2; }
 
-# fail CODE LINE...: 2 = something that the user has to do first, 1 = a step went wrong.
+# fail CODE LINE...: code 2 = the user has to do something first, 1 = a step failed.
 fail() {
   local code=$1
   shift
@@ -37,8 +36,8 @@ fail() {
   exit "$code"
 }
 
-# lock FILE: holds it until `unlock` or the end of this process. Children inherit it on purpose: a compiler or pip
-# that outlives a killed set-up must have ended before the next one touches the same folder.
+# lock FILE: holds the lock until `unlock` or the end of this process. Children inherit it on purpose: a compiler or pip
+# that outlives a killed set-up must end before the next set-up touches the same folder.
 lock() {
   mkdir -p "$(dirname "$1")" || fail 1 "cannot write to $(dirname "$1")"
   exec {lock_descriptor}>>"$1" || fail 1 "cannot write to $1"
@@ -50,7 +49,7 @@ lock() {
 
 unlock() { exec {lock_descriptor}>&-; }
 
-# A GPU that can be used: the driver is there, whether or not a CUDA toolkit is.
+# True if a GPU can be used: that needs the driver, but no CUDA toolkit.
 has_nvidia_driver() { [[ -e /proc/driver/nvidia/version || -e /dev/nvidiactl ]]; }
 
 if [[ -n "${DDP_WHEELS:-}" && ! -d "$DDP_WHEELS" ]]; then

@@ -1,40 +1,41 @@
-# Configures and builds into $build, and knows without asking ninja when nothing has to be done.
+# Configures and builds into $build. Decides without ninja if the build is up to date.
 # shellcheck shell=bash
 
-# use_build FOLDER: from here on that is where builds go.
+# use_build FOLDER: makes FOLDER the build folder from now on.
 use_build() {
   build=$1
-  # Written last, with the time at which the build began: all that changed since then is not in it.
+  # Written last, with the time at which the build began: the build does not contain later changes.
   stamp="$build/.set-up"
-  # Written when cmake has ended well, with what it was told.
+  # Written after cmake has succeeded, with its settings.
   configured="$build/.configured"
 }
 use_build "$build"
 
-# Libraries that few experiments need: libddp_NAME.so. A build has one from its first ask_for on.
+# Libraries that few experiments need: libddp_NAME.so. A build contains such a library after the first ask_for.
 optional_libraries=(tables images)
 
-# ask_for NAME...: from here on every build of $build has these libraries.
+# ask_for NAME...: adds these libraries to this and all later builds of $build.
 ask_for() {
   local name
   mkdir -p "$build"
   for name; do touch "$build/.with-$name"; done
 }
 
-# find_asked_for: sets `libraries` of its caller to those that were asked for.
+# find_asked_for: sets `libraries` of its caller to the libraries of earlier ask_for calls.
 find_asked_for() {
   local name
   libraries=()
   for name in "${optional_libraries[@]}"; do [[ ! -e "$build/.with-$name" ]] || libraries+=("$name"); done
 }
 
-# stamp_text CUDA LIBRARY...: what the stamp says for a build of this checkout, with this LibTorch, with or without the GPU
-# libraries, and with these optional ones.
+# stamp_text CUDA LIBRARY...: prints the stamp's text for a build of this checkout with this LibTorch, with or without
+# the GPU libraries, and with these optional libraries.
 stamp_text() { printf '%s\n%s\ncuda=%s with:%s' "$root" "$libtorch" "$1" "$(printf ' %s' "${@:2}")"; }
 
-# up_to_date CUDA LIBRARY...: the program of the last call is still the right one. It runs before every run of the program, so it
-# costs milliseconds: two or three files to look for, and one `find` over the sources. Status change times, unlike
-# modification times, also tell of files that were copied here with their old dates, and a folder's tells of deletions.
+# up_to_date CUDA LIBRARY...: true if the program of the last build is still current. It runs before every run of the
+# program and takes only milliseconds: it looks for a few files, and runs one `find` over the sources. Status change
+# times, unlike modification times, also show files that were copied here with their old dates; a folder's status change
+# time shows deletions.
 up_to_date() {
   local text parts changed name
   [[ -e "$stamp" && -x "$build/bin/ddp-exp" && -e "$libtorch/torch/lib/libtorch_cpu.so" ]] || return 1
@@ -66,16 +67,16 @@ build_program() {
   configure "$preset" "$cuda" "${libraries[@]}"
   compile "$@"
   stamp_text "$cuda" "${libraries[@]}" >"$build/.set-up.text"
-  # The content of now with the time of before the build, in place by one rename.
+  # The new content with the time before the build, put in place by one rename.
   touch -r "$build/.set-up.new" "$build/.set-up.text"
   mv "$build/.set-up.text" "$stamp"
   rm -f "$build/.set-up.new"
   unlock
 }
 
-# configure PRESET CUDA LIBRARY... Ninja itself runs cmake again when CMake's files or the list of sources change. It is run from
-# here the first time, when LibTorch has moved or has got its GPU libraries, and when an optional library or the
-# tests are first wanted.
+# configure PRESET CUDA LIBRARY...: runs cmake the first time, after LibTorch has moved or received its GPU libraries,
+# and when an optional library or the tests are first needed. Ninja itself runs cmake again if CMake's files or the list
+# of sources change.
 configure() {
   local text before="" log="$build/configure.log" fresh=() folder="" images=OFF
   text=$(stamp_text "${@:2}")
@@ -83,7 +84,7 @@ configure() {
   if [[ "$before" == "$text" ]] && { [[ "$1" != test ]] || grep -q '^DDP_TESTS:.*=ON' "$build/CMakeCache.txt"; }; then
     return
   fi
-  # A cmake that was interrupted, or that ran in a checkout that has moved since, has left nothing to go on from.
+  # If cmake was interrupted, or the checkout has moved since, cmake must start from scratch.
   if [[ "${before%%$'\n'*}" != "$root" ]]; then fresh=(--fresh); fi
   if [[ " ${*:3} " == *" tables "* ]]; then folder=$arrow; fi
   if [[ " ${*:3} " == *" images "* ]]; then images=ON; fi
@@ -97,14 +98,14 @@ configure() {
   printf '%s' "$text" >"$configured"
 }
 
-# compile TARGET... The largest compilation takes 2 GB: so as many at once as there are cores, and memory.
+# compile TARGET...: the largest compilation takes 2 GB, so cores and memory limit the number of parallel jobs.
 compile() {
   local jobs cores memory status=0
   cores=$(nproc)
   memory=$(awk '/^MemAvailable/ {print int($2 / 2000000)}' /proc/meminfo)
   jobs=$((memory < cores ? (memory > 1 ? memory : 1) : cores))
-  # Objects of another clone of the same sources are good here as well. What pch_defines allows is true here: no macro
-  # that a precompiled header uses is defined before it.
+  # ccache may use objects of another clone of the same sources. pch_defines is safe, because no file defines a macro of
+  # a precompiled header before it.
   export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
   "$python" -I "$root/scripts/setup/progress.py" "$build" "$jobs" "$@" || status=$?

@@ -1,4 +1,4 @@
-"""Makes a repository for apt out of a folder of Debian packages.
+"""Makes an apt repository from a folder of Debian packages.
 
     debs.py FOLDER REPOSITORY     writes REPOSITORY/Packages, and links to the files of FOLDER beside it
 """
@@ -17,7 +17,8 @@ def main(folder, repository):
                 sys.exit(f"ddp-exp: {file} is damaged: fetch it again\n{fields.stderr}")
             with open(file, "rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
-            # File names hold characters that versions of apt quote differently; these names do not.
+            # Versions of apt quote some characters of the original names differently; these names have no such
+            # characters.
             (repository / f"{number}.deb").symlink_to(file)
             index.write(f"{fields.stdout.rstrip()}\nFilename: ./{number}.deb\nSize: {file.stat().st_size}\n"
                         f"SHA256: {digest}\n\n")

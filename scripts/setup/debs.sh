@@ -1,13 +1,13 @@
 # Debian packages in a folder: fetched on a machine with a network, installed on one without.
 # shellcheck shell=bash
 
-# apt_install_from_folder: the packages of `missing`, and what they need in turn and is not installed, out of
-# DDP_WHEELS. apt sees it as its only repository; it keeps its own lists, so that the system's stay as they are.
+# apt_install_from_folder: installs the packages of `missing` and their missing dependencies from DDP_WHEELS. apt uses
+# this folder as its only repository, with separate lists, so the system's lists do not change.
 apt_install_from_folder() {
   local repository status=0
   repository=$(mktemp -d)
   mkdir -p "$repository/lists/partial"
-  # apt reads the files as another user where it can.
+  # apt may read the files as another user.
   chmod 755 "$repository"
   "$python" -I "$root/scripts/setup/debs.py" "$DDP_WHEELS" "$repository" >&2 &&
     printf 'deb [trusted=yes] file:%s ./\n' "$repository" >"$repository/sources.list" || status=1
@@ -22,8 +22,9 @@ apt_install_from_folder() {
   return $status
 }
 
-# fetch_debs FOLDER PACKAGE...: these and all that they need, whether or not this machine has it: apt works with a
-# private state, in which nothing is installed. Its sources, proxies and keys are this machine's. Takes no root.
+# fetch_debs FOLDER PACKAGE...: fetches these packages and all their dependencies, even if this machine has them: apt
+# works with a private state, in which nothing is installed, but with this machine's sources, proxies and keys. Needs no
+# root.
 fetch_debs() {
   local folder=$1 state=$work/apt apt known
   mkdir -p "$state"/{lists,archives}/partial
@@ -38,8 +39,8 @@ fetch_debs() {
   find "$state/archives" -maxdepth 1 -name '*.deb' -exec mv -t "$folder" {} +
 }
 
-# known_packages STATE PACKAGE...: sets `known` of its caller to those that this system's sources have. Ubuntu has
-# chromium in another form. A package that building takes must not be missing.
+# known_packages STATE PACKAGE...: sets `known` of its caller to the packages that this system's sources have. Ubuntu
+# has chromium only as a snap. Fails if a package that the build needs is missing.
 known_packages() {
   local package required=" ${packages[*]} ${image_packages[*]} "
   known=("${@:2}")

@@ -1,11 +1,11 @@
-# Fetches the pinned wheels into the cache. Each layer has its list in scripts/requirements and a marker file that is
-# written last and holds that list's checksum: what has no fitting marker does not exist.
+# Fetches the pinned wheels into the cache. Each layer has a list in scripts/requirements and a marker file, which is
+# written last and contains the list's checksum: a layer without the right marker counts as missing.
 #   libtorch   $libtorch                   torch and the two libraries that it cannot start without
-#   cuda       into the same folder        what a GPU needs, and what Python's `import torch` loads
+#   cuda       into the same folder        the libraries for GPUs, which Python's `import torch` also loads
 #   python     $cache/python-<version>     the other packages that the parity tests import
-#   tools      $cache/tools-<version>      what tests look at the results with
-#   data       $cache/data-<version>       pandas, scikit-learn and torchvision, which tables and models are compared with
-#   peers      $cache/peers-<version>      what sweeps are measured beside
+#   tools      $cache/tools-<version>      tools with which tests check results
+#   data       $cache/data-<version>       pandas, scikit-learn and torchvision, the peers of tables and models in tests
+#   peers      $cache/peers-<version>      the peers of sweeps in benches
 #   pillow     $cache/pillow-<version>     Pillow, which draws the letters of scripts/glyphs
 #   tables     $arrow                      Arrow C++, for experiments that name a table
 # (fetch_images, for experiments with images, installs packages: packages.sh.)
@@ -13,7 +13,7 @@
 
 marker() { printf '%s/.complete-%s' "$1" "$2"; }
 
-# layer_complete FOLDER LAYER: its marker is there and is that of today's list.
+# layer_complete FOLDER LAYER: true if the marker exists and has the checksum of the current list.
 layer_complete() {
   local file
   file=$(marker "$1" "$2")
@@ -32,7 +32,7 @@ fetch_libtorch() {
     download libtorch
     unpack_wheels
     cksum <"$requirements/libtorch.txt" >"$(marker "$work/tree" libtorch)"
-    # Only a folder of another list of wheels can be in the way. It goes by one rename as well.
+    # An existing folder belongs to another list of wheels. One rename moves it away.
     if [[ -e "$libtorch" ]]; then mv "$libtorch" "$work/old"; fi
     mv "$work/tree" "$libtorch"
     end_layer
@@ -40,8 +40,8 @@ fetch_libtorch() {
   unlock
 }
 
-# The libraries of the GPU belong next to torch's, where its RUNPATH looks. They are moved in file by file, each by a
-# rename; until the marker is written they do not count.
+# The GPU libraries belong next to torch's libraries, where torch's RUNPATH looks. Each file is moved there by a rename;
+# the libraries count only after the marker is written.
 fetch_cuda() {
   if [[ -n "${DDP_LIBTORCH:-}" ]]; then return; fi
   if layer_complete "$libtorch" cuda; then return; fi
@@ -65,7 +65,7 @@ fetch_python() {
   python_layer=$packages_layer
 }
 
-# fetch_packages LAYER MEGABYTES WHAT: for this Python. Sets packages_layer.
+# fetch_packages LAYER MEGABYTES WHAT: fetches a layer for this Python. Sets packages_layer.
 fetch_packages() {
   packages_layer="$cache/$1-$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
   if layer_complete "$packages_layer" "$1"; then return; fi
@@ -82,35 +82,37 @@ fetch_packages() {
   unlock
 }
 
-# What it takes to run PyTorch's Python, which loads the GPU libraries even where there is no GPU. Exports DDP_PYTHON
-# and DDP_PYTHONPATH, for: PYTHONPATH=$DDP_PYTHONPATH $DDP_PYTHON …
+# Fetches the packages for PyTorch's Python, which loads the GPU libraries even without a GPU. Exports DDP_PYTHON and
+# DDP_PYTHONPATH, for: PYTHONPATH=$DDP_PYTHONPATH $DDP_PYTHON …
 fetch_pytorch() {
   fetch_cuda "the GPU libraries, which Python's 'import torch' loads even without a GPU"
   fetch_python
   export DDP_PYTHON="$python" DDP_PYTHONPATH="$libtorch:$python_layer"
 }
 
-# Fetches the tools with which tests look at results. Exports DDP_PYTHON and DDP_TOOLS, for: PYTHONPATH=$DDP_TOOLS $DDP_PYTHON …
+# Fetches the tools with which tests check results. Exports DDP_PYTHON and DDP_TOOLS, for: PYTHONPATH=$DDP_TOOLS
+# $DDP_PYTHON …
 fetch_tools() {
   fetch_python
   fetch_packages tools 200 "TensorBoard and validators, for the tests: 27 MB"
   export DDP_PYTHON="$python" DDP_TOOLS="$packages_layer:$python_layer"
 }
 
-# pandas, scikit-learn, torchvision and the whole pyarrow, which tests compare tables and models with. Adds them to DDP_PYTHONPATH.
+# Fetches pandas, scikit-learn, torchvision and the whole pyarrow, with which tests compare tables and models. Adds them
+# to DDP_PYTHONPATH.
 fetch_data() {
   fetch_pytorch
   fetch_packages data 1000 "pandas, scikit-learn and torchvision, for the tests: 135 MB"
   export DDP_PYTHONPATH="$packages_layer:$DDP_PYTHONPATH"
 }
 
-# What ddp-exp's sweeps are measured beside. Exports DDP_PEERS, for: PYTHONPATH=$DDP_PEERS:$DDP_PYTHONPATH …
+# Fetches the peers of ddp-exp's sweeps. Exports DDP_PEERS, for: PYTHONPATH=$DDP_PEERS:$DDP_PYTHONPATH …
 fetch_peers() {
-  fetch_packages peers 2000 "Ray Tune and Optuna, to measure beside: 160 MB"
+  fetch_packages peers 2000 "Ray Tune and Optuna, the peers of sweeps: 160 MB"
   export DDP_PEERS="$packages_layer"
 }
 
-# sample_data_in FOLDER NAME...: these files are there.
+# sample_data_in FOLDER NAME...: true if the folder has these files.
 sample_data_in() {
   local name
   for name in "${@:2}"; do [[ -e "$1/$name" ]] || return 1; done
@@ -120,8 +122,8 @@ sample_data_complete() {
   sample_data_in "$sample_data" digits.csv.gz "${sample_names[@]}" && sample_data_in "$root/data" "${sample_names[@]}"
 }
 
-# The data of experiments/: the table of digits stays in the cache; tables and images are copied into data/ of the
-# checkout, where experiment files name them.
+# Fetches the data of experiments/: the table of digits stays in the cache; tables and images are copied into data/ of
+# the checkout, where the experiment files expect them.
 fetch_sample_data() {
   if sample_data_complete; then return; fi
   lock "$cache/lock"
@@ -133,13 +135,13 @@ fetch_sample_data() {
     mkdir -p "$work/made" "$sample_data"
     "$python" -I "$root/scripts/setup/sample_tables.py" "$source" "$work/made"
     "$python" -I "$root/scripts/setup/sample_images.py" "$source/digits.csv.gz" "$work/made/digits_images"
-    # A folder goes in by one rename, which takes no folder that is there.
+    # One rename puts the folder in place, but it cannot replace an existing folder.
     rm -rf "$sample_data/digits_images"
     mv "$source/digits.csv.gz" "$work/made"/* "$sample_data"
     end_layer
   fi
   mkdir -p "$root/data"
-  # A file that a user has changed stays.
+  # Existing files stay: a user may have changed them.
   local name
   for name in "${sample_names[@]}"; do
     [[ -e "$root/data/$name" ]] && continue
@@ -166,7 +168,7 @@ fetch_tables() {
   unlock
 }
 
-# begin_layer MEGABYTES LINE: under the lock nobody else works here, so what lies there was left by a killed set-up.
+# begin_layer MEGABYTES LINE: the lock excludes other set-ups, so existing temporary folders come from a killed set-up.
 begin_layer() {
   rm -rf "$cache"/tmp.*
   work=$(mktemp -d "$cache/tmp.XXXXXX")
@@ -174,7 +176,7 @@ begin_layer() {
   local free
   free=$(df --output=avail -BM "$cache" | tail -n 1)
   free=${free//[!0-9]/}
-  ((free >= $1)) || fail 2 "$2" "that takes $1 MB while it unpacks, and only $free MB are free there"
+  ((free >= $1)) || fail 2 "$2" "unpacking needs $1 MB, but only $free MB are free there"
   say "$2"
 }
 
@@ -183,8 +185,9 @@ end_layer() {
   say "done, $SECONDS s since the start"
 }
 
-# download LAYER: into $work/wheels, each checked against its pinned hash by pip. --isolated would drop pip's own
-# settings, and with them a mirror or a folder of wheels that the user's site needs; -I only drops Python's.
+# download LAYER: fetches the wheels into $work/wheels; pip checks each against its pinned hash. --isolated would drop
+# pip's settings, and with them a mirror or a folder of wheels that the user's site needs; -I drops only Python's
+# settings.
 download() {
   mkdir "$work/wheels"
   download_into "$work/wheels" "$1"
@@ -192,7 +195,7 @@ download() {
 
 # download_into FOLDER LAYER
 download_into() {
-  local source=() remedy="pip's settings are obeyed: a mirror, a proxy; or DDP_WHEELS=<folder that scripts/fetch filled>"
+  local source=() remedy="pip's settings apply (mirror, proxy); or set DDP_WHEELS=<folder that scripts/fetch filled>"
   if [[ -n "${DDP_WHEELS:-}" ]]; then
     source=(--no-index --find-links "$DDP_WHEELS")
     remedy="DDP_WHEELS=$DDP_WHEELS lacks a wheel: make it again with scripts/fetch, with this version of Python"
@@ -202,11 +205,12 @@ download_into() {
     --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes "${source[@]}" \
     -r "$requirements/$2.txt" -d "$1" </dev/null >&2 ||
     fail 1 "could not fetch the packages of $requirements/$2.txt (pip's own lines above say why)" \
-      "the list is for Python 3.11 to 3.14, this is $("$python" -V)" "$remedy"
+      "the list is for Python 3.11 to 3.14; this is $("$python" -V)" "$remedy"
   rm -rf "$work/pip"
 }
 
-# unpack_wheels [PATTERN...]: $work/wheels into $work/tree, all of it or the files that match. Each wheel is deleted as it is done.
+# unpack_wheels [PATTERN...]: unpacks $work/wheels into $work/tree, all files or the files that match. Deletes each
+# wheel after unpacking it.
 unpack_wheels() { "$python" -I "$root/scripts/setup/wheels.py" unpack "$work/wheels" "$work/tree" "$@"; }
 
 check_given_libtorch() {

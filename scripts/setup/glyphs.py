@@ -1,10 +1,11 @@
-"""Draws letters with this machine's fonts, as two image folders: a class is a letter, and no font is in both folders.
+"""Draws letters with this machine's fonts, as two image folders. A class is a letter, and no font is in both folders.
 
     glyphs.py FOLDER [--train 120] [--validation 30] [--side 16] [--seed 0] [--fonts FOLDER...]
 
-Writes FOLDER/train/<letter>/<number>.png and FOLDER/validation/<letter>/<number>.png, so many of each letter. Font, size,
-place, angle, colours and noise are random; the same fonts and seed give the same images. Families of fonts are held out
-whole: the styles of one family look too much alike for an honest measurement. Needs Pillow.
+Writes FOLDER/train/<letter>/<number>.png and FOLDER/validation/<letter>/<number>.png; --train and --validation are the
+numbers of images per letter. Font, size, place, angle, colours and noise are random; the same fonts and seed give the
+same images. Whole font families are held out: the styles of one family look too similar for an honest validation. Needs
+Pillow.
 """
 
 import argparse
@@ -15,12 +16,12 @@ import sys
 
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-# The capital letters, and the small ones that look different from theirs.
+# The capital letters, and the small letters that look different from their capitals.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabdefghnqrt"
 FOLDERS = ["/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts"]
-HELD_OUT = 0.2  # of the fonts, at least
-LEAST_CONTRAST = 80  # of 255, between the gray values of ink and paper
-OVERSAMPLING = 4  # drawn larger, then reduced: fonts have no hinting for such small sizes
+HELD_OUT = 0.2  # least share of the fonts
+LEAST_CONTRAST = 80  # between the gray values of ink and paper, of 255
+OVERSAMPLING = 4  # letters are drawn larger and then reduced: fonts have no hinting for such small sizes
 
 
 def mask_of(font, text):
@@ -29,14 +30,14 @@ def mask_of(font, text):
 
 
 def can_write(file):
-    """Returns the family of a font that has all the letters; None: it lacks some, or is no font."""
+    """Returns the family of a font; None if it lacks letters or the file is not a font."""
     try:
         font = ImageFont.truetype(str(file), 20)
         missing = mask_of(font, "\uffff")
         drawn = [mask_of(font, letter) for letter in LETTERS]
     except OSError:
         return None
-    # A font of symbols has boxes, blanks or one picture in the place of several letters.
+    # A font of symbols has boxes, blanks or the same picture for several letters.
     if missing in drawn or len(set(drawn)) < len(LETTERS):
         return None
     return font.getname()[0]
@@ -53,7 +54,7 @@ def families(folders):
 
 
 def held_out(found, draws):
-    """The families to measure on, chosen at random: at least one, and not all."""
+    """Chooses the validation's families at random: at least one, and not all."""
     names = list(found)
     draws.shuffle(names)
     wanted = HELD_OUT * sum(map(len, found.values()))
@@ -107,12 +108,12 @@ def main():
     parser.add_argument("--fonts", nargs="+", default=FOLDERS)
     arguments = parser.parse_args()
     if arguments.folder.exists():
-        sys.exit(f"glyphs: {arguments.folder} is there already: remove it, or name another folder")
+        sys.exit(f"glyphs: {arguments.folder} exists: remove it, or name another folder")
     found = families(arguments.fonts)
     if len(found) < 2:
         sys.exit(
-            f"glyphs: {len(found)} families of fonts in {', '.join(arguments.fonts)}, and it takes two: one to train on, and "
-            "one to measure on; on Debian and Ubuntu: apt-get install fonts-dejavu-extra fonts-liberation"
+            f"glyphs: {len(found)} font families in {', '.join(arguments.fonts)}, but two are needed: one for training "
+            "and one for validation; on Debian and Ubuntu: apt-get install fonts-dejavu-extra fonts-liberation"
         )
     draws = random.Random(arguments.seed)
     measured = held_out(found, draws)
@@ -120,7 +121,7 @@ def main():
         "train": (arguments.train, [file for name, files in found.items() if name not in measured for file in files]),
         "validation": (arguments.validation, [file for name in measured for file in found[name]]),
     }
-    # In place by one rename: a drawing that was stopped leaves no half folder.
+    # One rename puts the folder in place: an interrupted call leaves no incomplete folder.
     unfinished = arguments.folder.with_name(arguments.folder.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     for name, (count, files) in sets.items():

@@ -1,4 +1,4 @@
-# The Debian and Ubuntu packages that building takes, and those that only tests take.
+# The Debian and Ubuntu packages for the build and for the tests.
 # shellcheck shell=bash
 
 packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
@@ -7,12 +7,12 @@ packages=(g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev libspdlog-
 # For libddp_images.so (fetch_images).
 image_packages=(libjpeg-dev libpng-dev libdeflate-dev libwebp-dev libarchive-dev)
 
-# For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. What cannot be installed is done
-# without: those tests are skipped, and say so.
+# For tests/cluster, tests/slurm, tests/faults, tests/system and tests/completion. If a package cannot be installed, its
+# tests are skipped with a message.
 test_packages=(iproute2 nftables slurmctld slurmd slurm-client strace gdb zsh fish)
 
-# For tests/report. On its own, since Ubuntu has it in another form: what apt-get does not know would keep it from
-# installing the others.
+# For tests/report. It has a list of its own, because Ubuntu has it only as a snap: an unknown package would keep
+# apt-get from installing the others.
 browser_packages=(chromium)
 
 # For scripts/soak: libFuzzer.
@@ -26,7 +26,7 @@ install_packages() {
   check_compiler
 }
 
-# Installs the packages that libddp_images.so is built with.
+# Installs the packages that the build of libddp_images.so needs.
 fetch_images() {
   local missing=()
   if command -v dpkg-query >/dev/null; then
@@ -37,12 +37,13 @@ fetch_images() {
   install_missing "${image_packages[@]}"
 }
 
-# install_missing PACKAGE...: those of them in `missing` of its caller, without which nothing goes on.
+# install_missing PACKAGE...: installs the packages in `missing` of its caller, or refuses to continue. PACKAGE...: the
+# whole list, for the message.
 install_missing() {
   ((${#missing[@]} > 0)) || return 0
   local wanted=("$@")
   command -v apt-get >/dev/null || refuse "this system has no apt-get"
-  ((EUID == 0)) || refuse "installing them takes root"
+  ((EUID == 0)) || refuse "installing packages requires root"
   say "installing ${#missing[@]} packages: ${missing[*]}"
   apt_install || refuse "apt-get could not install them"
 }
@@ -67,14 +68,14 @@ install_optional_packages() {
 # find_missing_packages PACKAGE...: sets `missing` of its caller.
 find_missing_packages() {
   local installed package
-  # dpkg-query fails when it does not know one of the names; what it does know it prints all the same.
+  # dpkg-query fails if it does not know a name, but prints the packages that it knows.
   installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
   for package; do
     [[ $'\n'"$installed"$'\n' == *$'\n'"$package installed"$'\n'* ]] || missing+=("$package")
   done
 }
 
-# Elsewhere packages have other names, but the programs and pkg-config's modules do not.
+# On other systems the packages have other names, but the programs and pkg-config's modules have the same names.
 find_missing_programs() {
   local program
   for program in g++ cmake ninja pkg-config protoc python3 git; do
@@ -84,7 +85,7 @@ find_missing_programs() {
   "$python" -I -m pip --version >/dev/null 2>&1 || missing+=("pip for $python")
 }
 
-# find_missing_modules MODULE...: of pkg-config.
+# find_missing_modules MODULE...: adds pkg-config's missing modules to `missing` of its caller.
 find_missing_modules() {
   local module
   for module; do pkg-config --exists "$module" 2>/dev/null || missing+=("$module"); done
@@ -109,7 +110,8 @@ refuse() {
     "(on Debian 12 and Ubuntu 24.04 it would be: apt-get install --no-install-recommends ${wanted[*]})"
 }
 
-# The lists of a fresh system are empty, those of an old one name files that are gone: so update once, when it fails.
+# The package lists of a fresh system are empty, and old lists name files that no longer exist: so update once if it
+# fails.
 apt_install() {
   local apt=(apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=900)
   export DEBIAN_FRONTEND=noninteractive
@@ -120,14 +122,14 @@ apt_install() {
   if "${apt[@]}" install --simulate --no-install-recommends "${missing[@]}" >/dev/null 2>&1; then
     "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2 && return
   fi
-  say "reading the lists of packages anew (apt-get update)"
+  say "updating the lists of packages (apt-get update)"
   "${apt[@]}" update </dev/null >&2 && "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2
 }
 
-# C++20 as it is used here, and the ABI of LibTorch's wheel.
+# The compiler needs the C++20 that is used here, and the ABI of LibTorch's wheel.
 check_compiler() {
   local compiler=${CXX:-g++} version
-  version=$("$compiler" -dumpversion 2>/dev/null) || fail 2 "there is no compiler $compiler"
+  version=$("$compiler" -dumpversion 2>/dev/null) || fail 2 "the compiler $compiler does not exist"
   [[ "$compiler" != *g++* ]] || ((${version%%.*} >= 12)) ||
     fail 2 "$compiler is version $version; ddp-exp needs g++ 12 or newer (set CXX to another one)"
 }

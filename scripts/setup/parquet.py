@@ -1,7 +1,7 @@
 """Writes small Parquet files: columns of doubles and of text without missing cells, in one row group, not compressed.
 
-The set-up has no package that writes Parquet. The format: https://parquet.apache.org/docs/file-format/, whose headers
-are structs in Thrift's compact protocol.
+The set-up has no package that writes Parquet. The format is described in https://parquet.apache.org/docs/file-format/;
+its headers are structs in Thrift's compact protocol.
 """
 
 import struct
@@ -21,9 +21,9 @@ def varint(number):
 
 
 def thrift(kind, value):
-    """A struct is a list of (field, type, value), a list is (type, values)."""
+    """Encodes a value. A struct is a list of (field, type, value), a list is (type, values)."""
     if kind in (I32, I64):
-        return varint(value << 1)  # zigzag, of numbers that are not negative
+        return varint(value << 1)  # zigzag encoding of a non-negative number
     if kind == BINARY:
         return varint(len(value.encode())) + value.encode()
     if kind == LIST:
@@ -44,7 +44,7 @@ def page(cells):
 
 
 def write(file, columns):
-    """`columns`: a list of cells, all floats or all texts, for each name."""
+    """Writes a table. `columns` maps each name to a list of cells, all floats or all texts."""
     rows = len(next(iter(columns.values())))
     out = b"PAR1"
     schema = [[(4, BINARY, "schema"), (5, I32, len(columns))]]

@@ -1,13 +1,12 @@
-"""Runs ninja, and says in one line how far the build is and how long it will take.
+"""Runs ninja, and shows the progress of the build and its remaining time in one line.
 
     progress.py BUILD JOBS TARGET...    BUILD: the folder that cmake has configured
 
-On a terminal one line changes in place; elsewhere there is a line at the start and one every 10 %. What the compiler
-has to say is shown as it is. Exits with ninja's status.
+On a terminal one line changes in place; elsewhere it prints a line at the start and after every 10 %. The compiler's
+messages are passed on unchanged. Exits with ninja's status.
 
-How long a file takes is estimated from its length and the headers it needs, in seconds of the machine on which the
-figures below were measured. How fast this machine is shows in a small compilation before the build, then in the build
-itself.
+The time of a file is estimated from its length and its headers, in seconds of the machine on which the figures below
+were measured. A small compilation before the build, and then the build itself, show the speed of this machine.
 """
 
 import json
@@ -19,26 +18,26 @@ import subprocess
 import sys
 import time
 
-# Seconds: to read the headers, then for each thousand lines of the file.
+# Seconds for the headers, and seconds for each thousand lines of the file.
 PLAIN = (3.5, 3.0)
-TORCH = (3.0, 5.0)  # tensors alone
+TORCH = (3.0, 5.0)  # only tensors
 TORCH_NN = (10.0, 8.0)
 PRECOMPILED_NN = (3.0, 8.0)
 PRECOMPILING = 22.0
 LINK = 0.7
 OTHER = 0.3
-# Seconds of the small compilation there, and its source.
+# Seconds of the small compilation on that machine, and its source.
 SMALL = 0.6
 SMALL_SOURCE = "#include <filesystem>\n#include <functional>\n#include <map>\n#include <string>\n#include <vector>\n"
 
 STATUS = "[%f %t] "
-# Lines of ninja that add nothing to the live line. "ninja: error: ..." is passed on.
+# Lines of ninja to drop. "ninja: error: ..." is passed on.
 CHATTER = ("ninja: build stopped", "ninja: no work to do", "ninja: Entering directory")
 STEP = re.compile(r"^\[(\d+) (\d+)\] (.*)$")
 
 
 def lines_of(source):
-    """Of a file, and of the files that a unity file includes."""
+    """The number of lines of a file, and of the files that a unity file includes."""
     try:
         with open(source, encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -59,12 +58,12 @@ def cost_of_compiling(command, source):
 
 
 def output_of(command):
-    """CMake 3.25 gives it nowhere else."""
+    """The output of a compile command. CMake 3.25 writes it nowhere else."""
     return command.rsplit(" -o ", 1)[-1].split(" ", 1)[0]
 
 
 def costs(build, steps):
-    """Seconds of each step that ninja would run, by ninja's description of it."""
+    """Maps ninja's description of each step to its estimated seconds."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         compiled = {output_of(entry["command"]): entry for entry in json.load(file)}
     cost = {}
@@ -80,7 +79,7 @@ def costs(build, steps):
 
 
 def slowness(build):
-    """How many times longer than there this machine takes; 1 where it cannot be told."""
+    """The factor by which this machine is slower than the machine of the figures; 1 if it cannot be measured."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         words = shlex.split(json.load(file)[0]["command"])
     compiler = next((word for word in words if not word.endswith("ccache")), "c++")
@@ -92,7 +91,7 @@ def slowness(build):
 
 
 class Estimate:
-    """Estimates the seconds that are left from the costs expected of the steps and the seconds so far."""
+    """Estimates the remaining seconds from the expected costs of the steps and the elapsed seconds."""
 
     def __init__(self, cost, jobs, slow):
         self.cost = cost
@@ -113,7 +112,7 @@ class Estimate:
         return (work + self.finished) / (seconds + self.last - self.begun)
 
     def share(self):
-        """Of the work that is done, 0 to 1; what is under way counts since the last step ended."""
+        """The finished share of the work, 0 to 1. Running steps count from the end of the last finished step."""
         under_way = min((time.monotonic() - self.last) * self.speed(), (self.total - self.finished) / 2)
         self.shown = max(self.shown, (self.finished + under_way) / self.total if self.total else 1)
         return min(1.0, self.shown)
@@ -131,7 +130,7 @@ def in_words(seconds):
 
 class Speaker:
     def __init__(self, files, talks):
-        """A short build (`talks` false) shows the messages of compilers alone."""
+        """A short build (`talks` false) shows only the messages of compilers."""
         self.files = files
         self.talks = talks
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -169,7 +168,7 @@ class Speaker:
 def steps_to_run(build, jobs, targets):
     """Ninja's descriptions of the steps. Ninja may leave some out when their inputs turn out to be unchanged."""
     subprocess.run(["ninja", "build.ninja"], cwd=build, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    # A dry run goes no further than cmake, which looks for new files each time: so one without that step.
+    # A dry run stops at the step that runs cmake, which looks for new files each time: so remove that step.
     with open(os.path.join(build, "build.ninja"), encoding="utf-8") as file:
         rules = re.sub(r"^build build\.ninja: .*\n(?:  .*\n)*", "", file.read(), flags=re.M)
     with open(os.path.join(build, "steps.ninja"), "w", encoding="utf-8") as file:

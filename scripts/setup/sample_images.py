@@ -2,7 +2,7 @@
 
     sample_images.py DIGITS_CSV_GZ FOLDER     FOLDER/<digit>/<number>.png, 8x8 pixels of 8-bit gray
 
-A line of the table holds 64 gray values of 0 (paper) to 16 (ink), row by row, and the digit.
+A line of the table contains 64 gray values from 0 (paper) to 16 (ink), row by row, and the digit.
 """
 
 import gzip
@@ -20,7 +20,7 @@ def chunk(kind, content):
 
 
 def png(rows):
-    """A PNG of 8-bit gray, its rows not filtered."""
+    """Returns a PNG of 8-bit gray without row filters."""
     header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 0, 0, 0, 0)
     pixels = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")

@@ -2,8 +2,8 @@
 
     sample_tables.py SKLEARN_DATA FOLDER     iris.csv, breast_cancer.parquet and diabetes.csv, in FOLDER
 
-The wheel's own files have no line of column names, number their classes, or have blanks between cells. What is written
-here names its columns, and its classes in the last column. No number is changed.
+The wheel's files have no line of column names, have numbers instead of class names, or have blanks between cells. The
+files written here name the columns, and the classes in the last column. No number is changed.
 """
 
 import gzip
@@ -14,14 +14,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import parquet  # noqa: E402
 
 IRIS = "sepal_length,sepal_width,petal_length,petal_width"
-# Of each cell of an image; the table has their means, standard errors and the means of the three largest values.
+# Properties of each cell in an image. The table has their means, standard errors and the means of the three largest
+# values.
 CELL = "radius texture perimeter area smoothness compactness concavity concave_points symmetry fractal_dimension".split()
 BREAST_CANCER = ",".join(f"{kind}_{name}" for kind in ("mean", "error", "worst") for name in CELL)
 DIABETES = "age,sex,bmi,bp,s1,s2,s3,s4,s5,s6"
 
 
 def with_named_classes(text, columns, target):
-    """The first line is: rows, columns, the names of the classes. The last cell of each other line is a class's number."""
+    """Replaces class numbers by names. The first line has the numbers of rows and columns and the names of the classes;
+    the last cell of each other line is the number of a class."""
     first, *lines = text.splitlines()
     rows, _, *classes = first.split(",")
     assert len(lines) == int(rows), (len(lines), rows)
@@ -33,7 +35,7 @@ def with_named_classes(text, columns, target):
 
 
 def with_target(features, target_values, columns, target):
-    """Two files of the same rows: one with cells between blanks, one with a number a line."""
+    """Joins two files of the same rows: one with blanks between the cells, one with a number on each line."""
     rows, values = features.splitlines(), target_values.split()
     assert len(rows) == len(values), (len(rows), len(values))
     return [f"{columns},{target}"] + [",".join([*row.split(), f"{float(value):g}"]) for row, value in zip(rows, values)]
@@ -46,7 +48,7 @@ def write_csv(file, lines):
 
 
 def write_parquet(file, lines):
-    """All columns but the last hold numbers."""
+    """Writes a table in which all columns except the last contain numbers."""
     names, *rows = (line.split(",") for line in lines)
     *numbers, classes = zip(*rows, strict=True)
     columns = [[float(cell) for cell in column] for column in numbers] + [list(classes)]

@@ -1,4 +1,4 @@
-"""Says how ctest's run ended, in one line: "N passed, N failed", and ", N skipped" where some were.
+"""Prints the result of ctest in one line: "N passed, N failed", and ", N skipped" if tests were skipped.
 
     tally.py RESULTS STATUS    ctest's JUnit file and its exit status
 
@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 
 
 def outcome(case):
-    """ctest calls a test that it could not start skipped too; only these chose to be."""
+    """The result of a test. ctest also marks a test as skipped that it could not start; such a test has failed."""
     skipped = case.find("skipped")
     if case.get("status") == "run" and case.find("failure") is None:
         return "passed"
@@ -25,7 +25,7 @@ def main(results, status):
     if os.path.exists(results):
         for case in xml.etree.ElementTree.parse(results).getroot().iter("testcase"):
             count[outcome(case)] += 1
-    # Whatever ctest found wrong beyond single tests must not look like success.
+    # An error of ctest outside the tests must not look like success.
     if status != 0 and count["failed"] == 0:
         count["failed"] = 1
     line = f"{count['passed']} passed, {count['failed']} failed"

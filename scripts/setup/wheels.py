@@ -1,10 +1,10 @@
 """Unpacks wheels, and merges one unpacked folder into another.
 
-    wheels.py unpack WHEELS TREE [PATTERN...]   every wheel of a folder into TREE, or the files that match one of the
-                                                patterns; each wheel is deleted when it is done
+    wheels.py unpack WHEELS TREE [PATTERN...]   unpacks all wheels of a folder into TREE, all files or the files that
+                                                match a pattern; deletes each wheel afterwards
     wheels.py merge TREE TARGET                 moves every file of TREE into TARGET, each by one rename
 
-pip would do the first too, but it compiles and records what is only linked here, in twice the time and space.
+pip could unpack them too, but it also compiles and records the files, which takes twice the time and space.
 """
 
 import fnmatch

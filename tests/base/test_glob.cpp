@@ -15,7 +15,7 @@ TEST_CASE("a glob gives the files that match it, sorted by their bytes") {
   CHECK(matching_paths(folder + "none*").empty());
 }
 
-TEST_CASE("a path without a pattern, or whose name exists as it stands, is itself") {
+TEST_CASE("a path without a pattern, or with a name that exists literally, is itself") {
   const record::Scratch scratch;
   const std::string name = (scratch.folder() / "x[1].npy").string();
   scratch.write("x[1].npy", "");

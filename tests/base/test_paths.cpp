@@ -14,7 +14,7 @@ namespace ddp {
 namespace fs = std::filesystem;
 namespace {}  // namespace
 
-TEST_CASE("an exception of std::filesystem becomes an error with the act and the paths and the reason") {
+TEST_CASE("an exception of std::filesystem becomes an error with the act, the paths and the reason") {
   std::error_code missing = std::make_error_code(std::errc::no_such_file_or_directory);
   const fs::filesystem_error one("cannot copy", "/a b", missing);
   CHECK(std::string(as_error(one).what()) == "/a b: cannot copy: No such file or directory");
@@ -22,7 +22,7 @@ TEST_CASE("an exception of std::filesystem becomes an error with the act and the
   CHECK(std::string(as_error(two).what()) == "/a, /b: cannot copy: No such file or directory");
 }
 
-TEST_CASE("every other exception becomes an error that says whose fault it is, and an error stays as it is") {
+TEST_CASE("every other exception becomes an error that says whose fault it is, and an Error stays unchanged") {
   CHECK(std::string(as_error(std::bad_alloc()).what()) == "not enough memory");
   const std::string internal = as_error(std::out_of_range("map::at")).what();
   CHECK(contains(internal, "internal error: map::at"));
@@ -32,7 +32,7 @@ TEST_CASE("every other exception becomes an error that says whose fault it is, a
   CHECK(as_error(own).exit_code() == 2);
 }
 
-TEST_CASE("a call that the file system refuses names the path and the reason") {
+TEST_CASE("an error of a file system call names the path and the reason") {
   CHECK(contains(error_of([] { paths::without_links("/proc/none"); }), "/proc/none: cannot follow the path: No such"));
   CHECK(
       contains(error_of([] { paths::make_folders("/proc/self/exe/x"); }), "/proc/self/exe/x: cannot make the folder"));
@@ -41,15 +41,15 @@ TEST_CASE("a call that the file system refuses names the path and the reason") {
   CHECK(paths::program() == fs::read_symlink("/proc/self/exe"));
 }
 
-TEST_CASE("a path is absolute without dots, and without a working folder the error says so") {
+TEST_CASE("an absolute path has no dots, and without a working directory the error says so") {
   CHECK(paths::absolute("/a/./b/../c") == "/a/c");
   CHECK(paths::absolute("x/../y") == fs::current_path() / "y");
-  // In a process of its own: the others keep their working folder.
+  // A child process, since the other tests need their working directory.
   const pid_t child = fork();
   if (child == 0) {
     char name[] = "/tmp/ddp-paths-XXXXXX";
     bool good = mkdtemp(name) != nullptr && chdir(name) == 0 && rmdir(name) == 0;
-    good = good && contains(error_of([] { paths::absolute("x"); }), "x: cannot tell where this is");
+    good = good && contains(error_of([] { paths::absolute("x"); }), "x: cannot make this absolute");
     good = good && contains(error_of([] { paths::working_folder(); }), "cannot find the working folder");
     good = good && paths::absolute("/a/b") == "/a/b";
     _exit(good ? 0 : 1);
@@ -59,7 +59,7 @@ TEST_CASE("a path is absolute without dots, and without a working folder the err
   CHECK(status == 0);
 }
 
-TEST_CASE("a path in a printed command is one word of a shell and no option") {
+TEST_CASE("a path in a printed command is one word of the shell and never an option") {
   CHECK(path_word("/a/b-c_d.toml") == "/a/b-c_d.toml");
   CHECK(path_word("two words") == "'two words'");
   CHECK(path_word("-x/run") == "./-x/run");

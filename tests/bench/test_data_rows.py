@@ -1,4 +1,4 @@
-"""Each row of `scripts/bench data` measures something, with tiny files. Whether it is fast is not asked here."""
+"""Each row of `scripts/bench data` measures something on tiny files. This test does not check speed."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-// A checkpoint that a real run has written, damaged in every way: each is seen, by the parent (record::damage_of, which
-// decides what a run goes on from) and by a rank that reads it all the same (checkpoint::load).
+// Damages a checkpoint of a real run in every way. Both readers must detect each damage: the parent (record::damage_of,
+// which decides which checkpoint a run resumes from) and a rank that reads the checkpoint without that check
+// (checkpoint::load).
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <cstdio>
@@ -20,7 +21,7 @@ namespace ddp::checkpoint {
 namespace fs = std::filesystem;
 namespace {
 
-// In memory, where there is a file system that is: each damage is a file written and read.
+// In memory if such a file system exists, because each damage writes and reads a file.
 fs::path make_folder() {
   const fs::path root = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
   std::string name = (root / "ddp-damage-XXXXXX").string();
@@ -37,7 +38,7 @@ std::string file_text(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A run of two ranks that has saved after each of its two steps.
+// A run of two ranks that saved after each of its two steps.
 class Run {
  public:
   Run() : root_(make_folder()) {
@@ -54,7 +55,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // What a resume with two more steps says, which must fail.
+  // Resumes with two more steps, which must fail, and returns the message.
   std::string resume() const {
     const std::string command = "cd " + root_.string() + " && " + DDP_EXP + " resume x/a --set steps=4 >out 2>log";
     const int status = std::system(command.c_str());
@@ -87,7 +88,7 @@ bool is_refused_by_ranks(const fs::path& folder) {
 
 bool is_seen(const fs::path& folder) { return !record::damage_of(folder).empty() && is_refused_by_ranks(folder); }
 
-// How many random damages of each file to try: so many in the tests, more in soak.
+// The number of random damages of each file: few in the tests, more in soak.
 int how_many() {
   const char* given = std::getenv("DDP_FLIPS");
   return given == nullptr ? 2000 : std::atoi(given);
@@ -95,7 +96,7 @@ int how_many() {
 
 }  // namespace
 
-TEST_CASE("a checkpoint whose file is cut off anywhere is seen to be damaged") {
+TEST_CASE("a checkpoint file that is cut off anywhere is detected as damaged") {
   const Run run;
   REQUIRE(record::damage_of(run.newest()).empty());
   for (const auto& name : kFiles) {
@@ -113,7 +114,7 @@ TEST_CASE("a checkpoint whose file is cut off anywhere is seen to be damaged") {
   }
 }
 
-TEST_CASE("a checkpoint with flipped bits is seen to be damaged") {
+TEST_CASE("a checkpoint with flipped bits is detected as damaged") {
   const Run run;
   std::mt19937 random(23);
   const int times = how_many();
@@ -121,7 +122,7 @@ TEST_CASE("a checkpoint with flipped bits is seen to be damaged") {
     const std::string whole = file_text(run.newest() / name);
     for (int time = 0; time < times; ++time) {
       std::string bytes = whole;
-      // One bit, or up to eight that lie anywhere. Two flips of one bit are none.
+      // One bit, or up to eight at random positions. Two flips of the same bit cancel out.
       for (int flips = time % 2 == 0 ? 1 : 1 + static_cast<int>(random() % 8); flips > 0; --flips) {
         bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
       }
@@ -136,7 +137,7 @@ TEST_CASE("a checkpoint with flipped bits is seen to be damaged") {
   CHECK(record::damage_of(run.newest()).empty());
 }
 
-TEST_CASE("what is no file in a checkpoint is seen at once and not waited for") {
+TEST_CASE("a missing file, a folder, a pipe or a link in a checkpoint is detected at once without waiting") {
   const Run run;
   for (const auto& name : kFiles) {
     const fs::path file = run.newest() / name;
@@ -164,7 +165,7 @@ TEST_CASE("what is no file in a checkpoint is seen at once and not waited for") 
   }
 }
 
-TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so is seen to be damaged") {
+TEST_CASE("a state.json that agrees with COMPLETE but has wrong content is detected as damaged") {
   const Run run;
   const std::string whole = file_text(run.newest() / "state.json");
   const auto with = [&](const std::string& part, const std::string& other) {
@@ -180,17 +181,17 @@ TEST_CASE("a state.json that agrees with COMPLETE and still says what is not so 
   CHECK(with("\"model.safetensors\": {", "\"../../x\": {").find("does not name model.safetensors") !=
         std::string::npos);
   CHECK(with("\"files\": {", "\"files\": { \"../step-00000001/COMPLETE\": {\"bytes\": 17, \"xxh3\": \"\"},")
-            .find("is no name of a file in it") != std::string::npos);
+            .find("is not a plain file name") != std::string::npos);
   CHECK(with("\"bytes\": ", "\"bytes\": 1").find("bytes, not 1") != std::string::npos);
-  CHECK(with("\"bytes\": ", "\"bytes\": -").find("no whole number") != std::string::npos);
-  CHECK(with("\"bytes\": ", "\"bytes\": 99999999999999999999").find("no whole number") != std::string::npos);
+  CHECK(with("\"bytes\": ", "\"bytes\": -").find("not a whole number") != std::string::npos);
+  CHECK(with("\"bytes\": ", "\"bytes\": 99999999999999999999").find("not a whole number") != std::string::npos);
   CHECK(with("\"files\": ", "\"flies\": ").find("\"files\" is missing") != std::string::npos);
   CHECK(with("\"version\"", "\"epoch\": 0, \"version\"").find("has the key \"epoch\" twice") != std::string::npos);
   CHECK(with("\"version\"", "\"x\": " + std::string(1 << 20, '[') + ", \"version\"").find("nested deeper") !=
         std::string::npos);
 }
 
-TEST_CASE("a state.json whose buckets or generators are not this model's ends a resume in plain words") {
+TEST_CASE("a state.json with buckets or generators of another model ends a resume with a plain error") {
   const Run run;
   const std::string whole = file_text(run.newest() / "state.json");
   const auto resumed_with = [&](const std::string& key, const std::string& value) {
@@ -204,12 +205,12 @@ TEST_CASE("a state.json whose buckets or generators are not this model's ends a 
     INFO(buckets);
     CHECK(resumed_with("buckets", buckets).find("bucket") != std::string::npos);
   }
-  CHECK(resumed_with("buckets", "[[-1]]").find("no whole number") != std::string::npos);
+  CHECK(resumed_with("buckets", "[[-1]]").find("not a whole number") != std::string::npos);
   CHECK(resumed_with("rng", "[\"AAAA\",\"AAAA\"]").find("generator") != std::string::npos);
   CHECK(resumed_with("rng", "[\"AAAA\"]").find("generators of 1 ranks, not of 2") != std::string::npos);
 }
 
-TEST_CASE("a link latest that names no checkpoint does not hide those that there are") {
+TEST_CASE("a link latest that names no checkpoint does not hide the existing checkpoints") {
   const Run run;
   const fs::path link = run.checkpoints() / "latest";
   CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());
@@ -230,7 +231,7 @@ TEST_CASE("a link latest that names no checkpoint does not hide those that there
   CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());
 }
 
-TEST_CASE("a checkpoint's folder that is a link is none of the run's") {
+TEST_CASE("a checkpoint folder that is a link does not belong to the run") {
   const Run run;
   fs::create_directory_symlink(run.newest(), run.checkpoints() / "step-00000003");
   CHECK(record::latest_checkpoint(run.checkpoints()) == run.newest());

@@ -21,7 +21,7 @@ std::string content(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a run that a rule of another version has ended before its last step stays ended") {
+TEST_CASE("a run that a rule of another version ended before its last step stays ended") {
   std::string name = (fs::temp_directory_path() / "ddp-ended-XXXXXX").string();
   REQUIRE(mkdtemp(name.data()) != nullptr);
   const fs::path root = name;

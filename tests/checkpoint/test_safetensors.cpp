@@ -20,7 +20,7 @@ namespace ddp::checkpoint {
 namespace fs = std::filesystem;
 namespace {
 
-// One file in a folder of its own.
+// One file in its own folder.
 class ScratchFile {
  public:
   ScratchFile() {
@@ -50,14 +50,14 @@ record::Digest write_image(const fs::path& file, const NamedTensors& tensors) {
   return image.write(file);
 }
 
-// A file with this header and so many bytes of data.
+// A file with this header and this many bytes of data.
 std::string bytes_of(const std::string& header, std::size_t data) {
   std::string bytes;
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xff);
   return bytes + header + std::string(data, '\1');
 }
 
-// Bytes of this process that are in memory.
+// The resident bytes of this process.
 std::int64_t resident() {
   std::int64_t size = 0;
   std::int64_t pages = 0;
@@ -65,7 +65,7 @@ std::int64_t resident() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-// Is it refused with an error that names the file?
+// Returns true if reading throws an error that names the file.
 bool is_refused(const ScratchFile& file, const std::string& bytes) {
   file.write(bytes);
   try {
@@ -88,7 +88,7 @@ NamedTensors sample() {
 
 }  // namespace
 
-TEST_CASE("tensors of every kind come back from a safetensors file bit for bit") {
+TEST_CASE("tensors of every type read back bit for bit from a safetensors file") {
   const ScratchFile file;
   const NamedTensors written = sample();
   const record::Digest digest_written = write_image(file.path(), written);
@@ -106,7 +106,7 @@ TEST_CASE("tensors of every kind come back from a safetensors file bit for bit")
   }
 }
 
-TEST_CASE("what is mapped or written without an image is the same") {
+TEST_CASE("a file mapped into memory or written without an image has the same content") {
   const ScratchFile file;
   write_image(file.path(), sample());
   const std::string by_image = file.read();
@@ -123,7 +123,7 @@ TEST_CASE("what is mapped or written without an image is the same") {
   }
 }
 
-TEST_CASE("a mapped tensor takes no memory before it is read, and outlives the name of its file") {
+TEST_CASE("a mapped tensor takes no memory before it is read and outlives its file name") {
   const ScratchFile file;
   const at::Tensor tensor = at::randn({8'000'000});
   format::write_safetensors(file.path(), {{"x", tensor}});
@@ -134,7 +134,7 @@ TEST_CASE("a mapped tensor takes no memory before it is read, and outlives the n
   CHECK(at::equal(mapped, tensor));
 }
 
-TEST_CASE("an image that held more before is written as it is now") {
+TEST_CASE("an image that held more data before is written with its current content") {
   const ScratchFile file;
   SafetensorsImage image;
   for (const std::int64_t size : {3'000'001, 1'000'003, 5, 2'000'000}) {
@@ -148,7 +148,7 @@ TEST_CASE("an image that held more before is written as it is now") {
   }
 }
 
-TEST_CASE("memory that was reserved for an image is there before anything is copied") {
+TEST_CASE("memory reserved for an image is present before anything is copied") {
   const ScratchFile file;
   const at::Tensor tensor = at::randn({8'000'000});
   const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
@@ -164,7 +164,7 @@ TEST_CASE("memory that was reserved for an image is there before anything is cop
   CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, tensor));
 }
 
-TEST_CASE("a tensor that changes after it was taken is written as it was") {
+TEST_CASE("a tensor that changes after it was taken is written with its old values") {
   const ScratchFile file;
   SafetensorsImage image;
   const at::Tensor tensor = at::arange(7, at::kFloat);
@@ -175,14 +175,14 @@ TEST_CASE("a tensor that changes after it was taken is written as it was") {
   CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, at::arange(7, at::kFloat)));
 }
 
-TEST_CASE("a strided tensor is written as its values stand") {
+TEST_CASE("a strided tensor is written in the order of its values") {
   const ScratchFile file;
   const at::Tensor strided = at::arange(6, at::kFloat).view({2, 3}).t();
   write_image(file.path(), {{"x", strided}});
   CHECK(at::equal(format::read_safetensors(file.path()).at(0).second, strided));
 }
 
-TEST_CASE("data starts at a multiple of 8 bytes and the header says what Python expects") {
+TEST_CASE("data starts at a multiple of 8 bytes and the header has the members that Python expects") {
   const ScratchFile file;
   write_image(file.path(), {{"x", at::arange(2, at::kFloat)}});
   const std::string bytes = file.read();
@@ -227,7 +227,7 @@ TEST_CASE("flipped bits in a safetensors header give an error or tensors but nev
   CHECK(refused > 1000);
 }
 
-TEST_CASE("sizes that a safetensors file claims but does not have are refused without memory for them") {
+TEST_CASE("sizes that exceed a safetensors file are refused without allocating memory for them") {
   const ScratchFile file;
   const auto tensor = [](const std::string& shape, const std::string& offsets, const std::string& dtype = "F32") {
     return bytes_of("{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}",
@@ -256,7 +256,7 @@ TEST_CASE("sizes that a safetensors file claims but does not have are refused wi
 
 TEST_CASE("a safetensors file whose tensors overlap or leave gaps is refused") {
   const ScratchFile file;
-  // Two tensors of 8 bytes each, at these offsets of the data.
+  // Two tensors of 8 bytes each, at these offsets in the data.
   const auto two = [](const std::string& first, const std::string& second, std::size_t data) {
     const std::string entry = ":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":";
     return bytes_of("{\"a\"" + entry + first + "},\"b\"" + entry + second + "}}", data);

@@ -35,7 +35,7 @@ State sample_state() {
 
 }  // namespace
 
-TEST_CASE("a state comes back from its text whole and with the same bits") {
+TEST_CASE("a state reads back from its text complete and with the same bits") {
   const State s = parse_state(to_text(sample_state()), "state.json");
   CHECK(s.epoch == 3);
   CHECK(s.position == 4);
@@ -58,7 +58,7 @@ TEST_CASE("a state comes back from its text whole and with the same bits") {
   CHECK(to_text(s) == to_text(sample_state()));
 }
 
-TEST_CASE("why a state was saved comes back, and a regular one says nothing of it") {
+TEST_CASE("the reason of a save reads back and a regular save writes none") {
   for (const auto reason : {record::SaveReason::regular, record::SaveReason::best, record::SaveReason::time}) {
     State s = sample_state();
     s.reason = reason;
@@ -67,13 +67,13 @@ TEST_CASE("why a state was saved comes back, and a regular one says nothing of i
   }
 }
 
-TEST_CASE("a metric that was not measured comes back so") {
+TEST_CASE("a metric that was not measured reads back as not measured") {
   State s = sample_state();
   s.metric = std::nan("");
   CHECK(std::isnan(parse_state(to_text(s), "state.json").metric));
 }
 
-TEST_CASE("a state that is cut off or has flipped bits is an error or a state but never a crash") {
+TEST_CASE("a state that is cut off or has flipped bits gives an error or a state but never a crash") {
   const std::string whole = to_text(sample_state());
   for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
     CHECK_THROWS_AS(parse_state(whole.substr(0, size), "state.json"), Error);

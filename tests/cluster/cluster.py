@@ -1,10 +1,10 @@
-"""Machines for tests: network namespaces with a name and an address each, on one switch.
+"""Machines for tests: network namespaces, each with a name and an address, on one switch.
 
     cluster.isolate()
     sys.exit(cluster.check([a_promise, …]))
 
-`isolate` moves the test into namespaces of its own: nothing that it starts outlives it, whatever ends it, and two tests
-never meet. Where that cannot be had, the test is skipped.
+`isolate` moves the test into its own namespaces: nothing that it starts outlives it, even if it is killed, and two
+tests never interfere. If the machine cannot provide this, the test is skipped.
 """
 
 import os
@@ -23,14 +23,14 @@ _ISOLATION = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill
 
 
 def isolate(*programs):
-    """`programs`: what the test needs beside ip."""
+    """`programs`: the programs that the test needs besides ip."""
     if os.environ.get("DDP_TEST_ISOLATED") == "yes":
         return
     if os.geteuid() != 0:
         skip("network namespaces take root")
     for program in ("ip", *programs):
         if shutil.which(program) is None:
-            skip(f"there is no {program} on this machine")
+            skip(f"this machine has no {program}")
     tried = subprocess.run([*_ISOLATION, "ip", "link", "set", "lo", "up"], capture_output=True, text=True)
     if tried.returncode != 0:
         skip(f"this machine gives no network namespaces: {tried.stderr.strip()}")
@@ -44,8 +44,8 @@ def skip(why):
 
 
 class Host:
-    """A machine: its own network, its own name, a folder to work in. It shares files with the others; a test that does
-    not want that keeps to the folders."""
+    """A machine with its own network, its own name and its own working folder. It shares files with the other machines;
+    a test that does not want this uses only the folders."""
 
     def __init__(self, number, folder):
         self.name, self.address = f"host{number}", f"10.88.0.{number}"
@@ -54,7 +54,7 @@ class Host:
         self._port = f"port{number}"
         self._commands = []
         self._slow_cable = None
-        # Namespaces live as long as a process in them does.
+        # A namespace lives as long as one of its processes.
         self._holder = subprocess.Popen(
             ["unshare", "--net", "--uts", "sh", "-c", f"hostname {self.name} && echo && exec sleep infinity"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # fmt: skip
@@ -77,7 +77,7 @@ class Host:
         return ended.out
 
     def listens_on(self):
-        """The addresses of all its sockets that wait for others."""
+        """The addresses of all listening sockets of the host."""
         return {line.split()[-2] for line in self.call("ss", "-H", "-l", "-n", "-t", "-u", "-w").splitlines()}
 
     def cut_cable(self):
@@ -87,7 +87,7 @@ class Host:
         ip("link", "set", self._port, "up")
 
     def use_slow_cable(self):
-        """From now on its frames go through a SlowCable, which is returned. Needs /dev/net/tun."""
+        """Sends the host's frames through a SlowCable from now on, and returns it. Needs /dev/net/tun."""
         inside, outside = f"slow{self.name}", f"slow{self._port}"
         self._slow_cable = SlowCable(inside, outside)
         ip("link", "set", outside, "master", "switch", "up")
@@ -99,7 +99,7 @@ class Host:
         return self._slow_cable
 
     def lose_packets(self, percent):
-        """Of all that come in. Needs nft."""
+        """Drops this percentage of incoming packets. Needs nft."""
         self.call("nft", "add table inet loss; add chain inet loss in { type filter hook input priority 0; };"
                   f" add rule inet loss in iif eth0 numgen random mod 100 < {percent} counter drop")  # fmt: skip
 
@@ -125,7 +125,7 @@ def ip(*words):
 
 
 class Cluster:
-    """Hosts on one switch. The test itself is on none of them: on a machine of its own, which has only loopback."""
+    """Hosts on one switch. The test itself runs on none of them but on its own machine, which has only loopback."""
 
     def __init__(self, hosts):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ddp-exp-cluster-"))
@@ -149,8 +149,9 @@ class Cluster:
 
 
 def check(promises, hosts=2):
-    """Tries each promise, a function of a fresh cluster whose first line of documentation says it. The process's exit
-    status. Arguments choose those that have one of these words."""
+    """Checks each promise and returns the exit status of the process. A promise is a function of a fresh cluster; the
+    first line of its docstring states it. Command-line arguments select the promises that contain one of these
+    words."""
     chosen = [p for p in promises if not sys.argv[1:] or any(word in p.__doc__ for word in sys.argv[1:])]
     broken = 0
     for promise in chosen:
@@ -159,7 +160,7 @@ def check(promises, hosts=2):
         with Cluster(hosts) as cluster:
             try:
                 promise(cluster)
-            except Exception:  # the other promises still have something to say
+            except Exception:  # the other promises are checked too
                 error = traceback.format_exc()
         broken += bool(error)
         title = promise.__doc__.partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Programs that a test starts, and facts that it waits for."""
+"""Programs that a test starts, and conditions that it waits for."""
 
 import os
 import pathlib
@@ -7,13 +7,13 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE = 90  # seconds for what takes a moment, on a machine that does other things too
+PATIENCE = 90  # seconds for a short operation on a busy machine
 
 _OF_LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_", "MASTER_", "TORCHELASTIC_", "SLURM_", "GROUP_", "ROLE_")
 
 
 def until(fact, what, within=PATIENCE):
-    """Waits for `fact()` to be true, and returns it."""
+    """Waits until `fact()` is true, and returns its value."""
     deadline = time.monotonic() + within
     while True:
         found = fact()
@@ -24,13 +24,13 @@ def until(fact, what, within=PATIENCE):
 
 
 def running(program):
-    """The processes of this test that run `program`, by their ids."""
+    """The ids of this test's processes that run `program`."""
     found = []
     for process in pathlib.Path("/proc").iterdir():
         try:
             if process.name.isdigit() and (process / "exe").resolve().name == program and state_of(process.name) != "Z":
                 found.append(int(process.name))
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             pass
     return found
 
@@ -40,7 +40,7 @@ def state_of(pid):
 
 
 def children(pid):
-    """In the order in which they were started."""
+    """The children of a process in the order of their start."""
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
@@ -68,12 +68,12 @@ class Command:
         return self._process.pid
 
     def printed(self):
-        """What it has written to stdout so far."""
-        # Not by its own descriptor, whose position it shares.
+        """The text that the program has written to stdout so far."""
+        # Opens the file again, since its own descriptor shares the file position with the program.
         return pathlib.Path(f"/proc/self/fd/{self._files[0].fileno()}").read_text(errors="replace")
 
     def said(self):
-        """What it has written to stderr so far."""
+        """The text that the program has written to stderr so far."""
         return pathlib.Path(f"/proc/self/fd/{self._files[1].fileno()}").read_text(errors="replace")
 
     def until_said(self, text, within=PATIENCE):
@@ -84,10 +84,10 @@ class Command:
         return self._process.poll() is not None
 
     def kill(self, number=signal.SIGKILL):
-        """SIGKILL leaves a node and its ranks to the kernel, which ends them soon, not at once: this waits for it."""
+        """Sends SIGKILL and waits: the kernel ends the node and its ranks soon, but not at once."""
         killed = {self.pid, *children(self.pid)} if number == signal.SIGKILL else set()
         self._process.send_signal(number)
-        until(lambda: not killed & set(running("ddp-exp")), "the kernel has ended what was killed")
+        until(lambda: not killed & set(running("ddp-exp")), "the kernel has ended the killed processes")
 
     def finish(self, within=PATIENCE):
         try:

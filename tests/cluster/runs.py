@@ -1,4 +1,4 @@
-"""ddp-exp on the hosts of a cluster: an experiment, nodes that run it, and what a run left."""
+"""ddp-exp on the hosts of a cluster: an experiment, the nodes that run it, and the files of a run."""
 
 import json
 import os
@@ -30,9 +30,9 @@ def write_experiment(folder):
 
 
 def start_node(cluster, number, *words, host=None, nnodes=2, ranks=2, program=(PROGRAM,), master=None, **environment):
-    """Node `number`, on the host of that number if not on another. `words`: verb and arguments; those of `run` follow
-    the experiment, which each host has its own copy of. Node 0's results are in results/ of its host's folder; the
-    others would put theirs in nothing-here/."""
+    """Starts node `number` on `host`, by default on the host of that number. `words`: the command and its arguments;
+    for `run` the experiment is inserted before them, and each host has its own copy of it. Node 0 writes its results to
+    results/ of its host's folder; the other nodes would write theirs to nothing-here/."""
     host = host or cluster.hosts[number]
     verb, *arguments = words
     if verb == "run":
@@ -50,17 +50,17 @@ def start_nodes(cluster, *words, **options):
 
 
 def without(folder):
-    """The program, on a host that does not see what is in `folder`."""
+    """The program on a host that does not see the files in `folder`."""
     return ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {folder} && exec \"$0\" \"$@\"", PROGRAM]
 
 
 def sets(**settings):
-    """As arguments. Values are TOML."""
+    """Settings as --set arguments. Values are TOML."""
     return [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
 
 
 def finish(nodes, code=0):
-    """Waits for all nodes to end with this code; how they ended."""
+    """Waits for all nodes to end with this exit code, and returns how they ended."""
     ended = [node.finish() for node in nodes]
     assert [e.code for e in ended] == [code] * len(ended), "".join(f"\nnode {n}: {e}" for n, e in enumerate(ended))
     assert not running("ddp-exp"), f"left running: {running('ddp-exp')}"
@@ -68,7 +68,7 @@ def finish(nodes, code=0):
 
 
 def on_one_machine(folder, *words, ranks=4):
-    """Runs the experiment with one command that starts all ranks; its Run."""
+    """Runs the experiment with one command that starts all ranks, and returns its Run."""
     folder.mkdir(exist_ok=True)
     pool = f"device_pool={json.dumps(['cpu'] * ranks)}"
     arguments = ["run", write_experiment(folder), "--set", pool, *words]
@@ -98,11 +98,11 @@ class Run:
         return steps[-1]["step"] if steps else 0
 
     def training(self):
-        """What was trained, without how fast."""
+        """The trained steps and epochs without timings."""
         return [{k: e[k] for k in ("epoch", "step", "loss", "lr", "samples")} for e in self.events("step")]
 
     def epochs(self):
-        """The losses of each epoch, and what validation found."""
+        """The training losses of each epoch and its validation metrics."""
         keys = ("epoch", "train_loss", "val_loss", "val_accuracy")
         return [{key: event.get(key) for key in keys} for event in self.events("epoch")]
 
@@ -110,7 +110,7 @@ class Run:
         return (self.path / f"logs/rank-{rank}.log").read_text()
 
     def saved(self):
-        """The bytes of the newest checkpoint's model and optimizer."""
+        """The bytes of the model and the optimizer in the newest checkpoint."""
         latest = self.path / "checkpoints/latest"
         return [(latest / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
 
@@ -119,9 +119,9 @@ class Run:
 
 
 def begun_run(folder, name="small", by=()):
-    """The one run under results/, once it is there; `by`: the commands that begin it."""
+    """Waits for the only run under results/ and returns it; `by`: the commands that start it."""
     def only():
-        # A link to be renamed to `latest` comes and goes.
+        # A temporary link, later renamed to `latest`, appears and disappears.
         return [path for path in (folder / "results" / name).glob("*") if path.is_dir() and not path.is_symlink()]
 
     until(lambda: only() or any(command.ended() for command in by), f"a run is in {folder}/results")
@@ -131,7 +131,7 @@ def begun_run(folder, name="small", by=()):
 
 
 def same(run, other):
-    """Is all that both have trained the same, bit for bit, each step once?"""
+    """Returns true if both runs trained the same, bit for bit, each step once."""
     assert run.training() == other.training(), f"{run.training()[-3:]} is not {other.training()[-3:]}"
     steps = [event["step"] for event in run.events("step")]
     assert steps == list(range(1, len(steps) + 1)), steps
@@ -140,7 +140,7 @@ def same(run, other):
 
 
 class LongRun:
-    """A run over two nodes that would go on for hours, for what interrupts it. When it is made, it has saved a few
+    """A run over two nodes that would take hours, for tests that interrupt it. On construction it has saved a few
     times."""
 
     def __init__(self, cluster, *words, **options):
@@ -162,8 +162,8 @@ class LongRun:
         return until(four, "four ranks run")
 
     def check_resumes_to_the_same_bits(self, *words):
-        """Over two nodes, to the end of a later epoch. A run that was never stopped goes as far: no test depends on
-        how fast a machine is."""
+        """Resumes the run over two nodes to the end of a later epoch, and compares it with a run of the same length
+        that was never stopped. No test depends on how fast a machine is."""
         epochs = f"epochs={self.run.saved_step() // 3 + 2}"
         finish(start_nodes(self.cluster, "resume", "small", "--set", epochs))
         summary = self.run.summary()

@@ -1,5 +1,4 @@
-"""A cable that leads through this process, which can hold every frame back for a while: the kernel of a test machine may
-have no netem."""
+"""A cable that leads through this process, which can delay every frame: the kernel of a test machine may lack netem."""
 
 import collections
 import fcntl
@@ -20,12 +19,13 @@ def _tap(name):
 
 
 class SlowCable:
-    """Two ends, network devices of these names; what goes in at one comes out at the other, `delay` seconds later."""
+    """Two ends, which are network devices with these names. A frame that enters one end leaves the other `delay`
+    seconds later."""
 
     def __init__(self, *names):
         self.delay = 0.0
         self._ends = [_tap(name) for name in names]
-        self._under_way = collections.deque()  # (when, where, frame): in the order in which they came in
+        self._under_way = collections.deque()  # (when, where, frame) in the order of arrival
         self._thread = threading.Thread(target=self._carry)
         self._closing, self._close = os.pipe()
         self._thread.start()
@@ -53,7 +53,7 @@ class SlowCable:
     def _give(end, frame):
         try:
             os.write(end, frame)
-        except OSError:  # its device is down, or full: so are cables
+        except OSError:  # the device is down or its queue is full: a cable loses frames too
             pass
 
     def end(self):

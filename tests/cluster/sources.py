@@ -1,4 +1,4 @@
-"""A model of the user's own, in two files that tests put into a folder."""
+"""A user's own model, in two files that tests write to a folder."""
 
 import os
 import subprocess
@@ -6,12 +6,12 @@ import subprocess
 from runs import PROGRAM, sets
 
 SETS = sets(sources='["own.cpp"]', model='{ name = "own", width = 8 }')
-# The first use of a source compiles it, on a machine that does other things too.
+# The first use of a source compiles it, on a machine that is busy with other work too.
 PATIENCE = 240
 
 
 def write_sources(folder, header=""):
-    """own.cpp, with the model "own", and own.h, which it includes."""
+    """Writes own.cpp with the model "own", and own.h, which it includes."""
     folder.mkdir(exist_ok=True)
     subprocess.run([PROGRAM, "new", "model", "own"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     (folder / "own.toml").unlink()
@@ -21,5 +21,5 @@ def write_sources(folder, header=""):
 
 
 def keep_compiled_in(folder):
-    """All programs that are started from now on keep there what they compile."""
+    """All programs started from now on keep their compiled sources there."""
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")

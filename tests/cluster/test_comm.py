@@ -32,7 +32,7 @@ def rows_of(table):
 
 
 def all_are_right(c):
-    """all collectives between two machines are timed and right, and node 0 alone prints them"""
+    """all collectives between two machines are timed and right, and only node 0 prints them"""
     node_0, node_1 = finish(start_both(c, "--sizes", "4,64KiB", "--iterations", 2))
     assert "# 4 ranks on 2 nodes, backend gloo, float" in node_0.out, node_0
     assert "# every value of every rank was right" in node_0.out, node_0
@@ -44,11 +44,11 @@ def all_are_right(c):
 
 
 def shows_the_link(c):
-    """on a link of 100 Mbit/s the bus bandwidth is that of the link"""
+    """on a link of 100 Mbit/s the bus bandwidth equals the link's bandwidth"""
     for host in c.hosts:
         host.call(*"tc qdisc add dev eth0 root tbf rate 100mbit burst 64kb latency 400ms".split())
     words = ["--op", "broadcast", "--sizes", "1MiB", "--iterations", 3, "--json"]
-    for _ in range(5):  # on a machine that does other things the link may not be used to the full
+    for _ in range(5):  # on a busy machine a measurement may not use the full link
         (row,) = json.loads(finish(start_both(c, *words))[0].out)["rows"]
         assert row["wrong"] == 0 and row["busbw_gb_per_s"] < 0.014, row  # 0.0125 without headers
         if row["busbw_gb_per_s"] > 0.005:
@@ -57,7 +57,7 @@ def shows_the_link(c):
 
 
 def another_command_is_refused(c):
-    """a node that was given another command line is refused, with what differs"""
+    """a node that has another command line is refused, with the difference"""
     for here, there, differs in [
         (["--sizes", "1KiB"], ["--sizes", "2KiB"], '--sizes is "2KiB" there, "1KiB" on node 0'),
         (["--op", "reduce"], ["--op", "gather"], '--op is "gather" there, "reduce" on node 0'),
@@ -68,7 +68,7 @@ def another_command_is_refused(c):
 
 
 def another_verb_is_refused(c):
-    """a node that trains where node 0 measures is refused"""
+    """a node that trains while node 0 measures is refused"""
     measuring = start(c, 0, "--sizes", "4")
     (c.hosts[1].folder / "x.toml").write_text('model = "linear"\ndataset = "random_pairs"\ndevice_pool = 2\n')
     launch = ["--nnodes", 2, "--node-rank", 1, "--nproc-per-node", 2, "--master-addr", c.hosts[0].address]
@@ -77,7 +77,7 @@ def another_verb_is_refused(c):
 
 
 class Long:
-    """A measurement over both machines, in its second row, which takes minutes."""
+    """A measurement over both machines in its second row, which takes minutes."""
 
     def __init__(self, c):
         self.nodes = start_both(c, "--op", "broadcast", "--sizes", "4,64MiB", "--iterations", 1000, "--timeout", 10)
@@ -89,7 +89,7 @@ class Long:
 
 
 def killed_rank(c):
-    """a rank of the other machine that is killed is named on both, with what was measured"""
+    """a rank of the other machine that is killed is named on both, with the rows measured so far"""
     long = Long(c)
     os.kill(long.rank(1, 0), signal.SIGKILL)
     for ended in finish(long.nodes, code=1):
@@ -98,7 +98,7 @@ def killed_rank(c):
 
 
 def killed_node(c):
-    """a machine that goes is named"""
+    """a machine that disappears is named"""
     long = Long(c)
     long.nodes[1].kill()
     (node_0,) = finish(long.nodes[:1], code=1)
@@ -145,7 +145,7 @@ def under_torchrun(c):
     assert len(rows_of(node_0.out)) == 12 and "every value of every rank was right" in node_0.out, node_0
     assert rows_of(node_1.out) == [], node_1
     ended = finish([torchrun(number, "--sizes", f"{number + 1}KiB") for number in (0, 1)], code=1)
-    assert re.search(r"rank [23]: this rank does not measure what rank 0 does: --sizes.*2048", ended[1].err), ended[1]
+    assert re.search(r"rank [23]: this rank has other options than rank 0: --sizes.*2048", ended[1].err), ended[1]
 
 
 PROMISES = [all_are_right, shows_the_link, another_command_is_refused, another_verb_is_refused, killed_rank,

@@ -1,4 +1,5 @@
-"""What ends on one machine ends on all, with the same reason; what was saved goes on to the same bits."""
+"""A failure on one machine ends all machines with the same reason; the run resumes from what was saved, to the same
+bits."""
 
 import os
 import signal
@@ -8,11 +9,11 @@ import cluster
 from runs import LongRun, finish
 
 cluster.isolate()
-SOON = 20  # seconds: on an idle machine, one or two
+SOON = 20  # seconds; one or two on an idle machine
 
 
 def killed_rank(c):
-    """a rank of node 1 that is killed ends both nodes, and both name it; the run can go on"""
+    """a rank of node 1 that is killed ends both nodes, and both name it; the run can be resumed"""
     rank_dies(c, 3).check_resumes_to_the_same_bits()
 
 
@@ -43,7 +44,7 @@ def killed_node_1(c):
 
 
 def killed_node_0(c):
-    """node 0 that is killed ends node 1, which names it and its address; the run can go on"""
+    """node 0 that is killed ends node 1, which names it and its address; the run can be resumed"""
     run = LongRun(c)
     run.nodes[0].kill()
     ended_soon(run.nodes[1:])
@@ -58,7 +59,7 @@ def ended_soon(nodes):
 
 
 def stopped_by_node_0(c):
-    """SIGTERM to node 0 stops all ranks after one step, saves, and ends both nodes with 143; the run can go on"""
+    """SIGTERM to node 0 stops all ranks after one step, saves, and ends both nodes with 143; the run can be resumed"""
     is_stopped(c, node=0, number=signal.SIGTERM, code=143).check_resumes_to_the_same_bits()
 
 
@@ -79,7 +80,7 @@ def is_stopped(c, node, number, code):
 
 
 def stuck_when_stopped(c):
-    """where a rank hangs and the run is asked to stop, all nodes end after `grace`, and say what is saved"""
+    """if a rank hangs while the run stops, all nodes end after `grace` and say what is saved"""
     run = LongRun(c, "--set", "grace=1")
     os.kill(run.ranks()[3], signal.SIGSTOP)
     run.nodes[0].kill(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Where ranks meet: init_method's env://, tcp:// and file://, and ranks that are started by hand."""
+"""The meeting place of ranks: init_method's env://, tcp:// and file://, and ranks that are started by hand."""
 
 import signal
 import sys
@@ -11,7 +11,7 @@ cluster.isolate()
 
 
 def tcp_on_one_machine(c):
-    """init_method tcp:// is where the ranks of one machine meet; a port that is taken is refused"""
+    """the ranks of one machine meet at init_method tcp://; a port that is in use is refused"""
     host = c.hosts[0]
     words = [PROGRAM, "run", write_experiment(host.folder), "--set", "distributed.init_method=tcp://10.88.0.1:7777"]
     endless = host.start(*words, "--set", "epochs=1000000")
@@ -27,7 +27,7 @@ def tcp_on_one_machine(c):
 
 
 def file_on_one_machine(c):
-    """init_method file:// is where the ranks of one machine meet; it is removed; one that was left is refused"""
+    """the ranks of one machine meet at init_method file://; the file is removed; an old file is refused"""
     host, file = c.hosts[0], c.folder / "meeting"
     words = [PROGRAM, "run", write_experiment(host.folder), "--set", f"distributed.init_method=file://{file}"]
     finish([host.start(*words)])
@@ -35,12 +35,12 @@ def file_on_one_machine(c):
     assert not file.exists()
     file.touch()
     (refused,) = finish([host.start(*words, "--name", "again")], code=2)
-    assert str(file) in refused.err and "is there already" in refused.err and "remove it" in refused.err, refused
+    assert str(file) in refused.err and "exists already" in refused.err and "remove it" in refused.err, refused
     assert not (host.folder / "results/again").exists()
 
 
 def file_for_two_nodes(c):
-    """init_method file:// on a shared disk is where two nodes meet, in either order"""
+    """two nodes meet at init_method file:// on a shared disk, in either order"""
     words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting"]
     node_1 = start_node(c, 1, *words, master=[])
     node_1.until_said(f"waiting for node 0 at {c.folder}/meeting")
@@ -51,14 +51,14 @@ def file_for_two_nodes(c):
 
 
 def file_of_one_alone(c):
-    """a node 0 that nobody came to leaves no file"""
+    """a node 0 that waits alone leaves no file"""
     words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting", "--set", "distributed.timeout=2"]
     finish([start_node(c, 0, *words, master=[])], code=1)
     assert not (c.folder / "meeting").exists()
 
 
 def stale_file_for_two_nodes(c):
-    """a file that a killed node 0 left does not lead two nodes astray"""
+    """a file left by a killed node 0 does not mislead two nodes"""
     words = ["run", "--set", f"distributed.init_method=file://{c.folder}/meeting"]
     killed = start_node(c, 0, *words, master=[])
     killed.until_said("waiting for the others")
@@ -70,13 +70,13 @@ def stale_file_for_two_nodes(c):
 
 
 def tcp_for_two_nodes(c):
-    """init_method tcp:// is where two nodes meet without --master-addr"""
+    """two nodes meet at init_method tcp:// without --master-addr"""
     finish(start_nodes(c, "run", "--set", "distributed.init_method=tcp://host1:7777", master=[]))
     same(begun_run(c.hosts[0].folder), on_one_machine(c.folder / "alone"))
 
 
 def nowhere(c):
-    """nodes and ranks without a place to meet are refused"""
+    """nodes and ranks without a meeting place are refused"""
     for ended in finish(start_nodes(c, "run", master=[]), code=2):
         assert "the nodes have no place to meet" in ended.err and "--master-addr" in ended.err, ended
     ended = c.hosts[0].start(PROGRAM, "run", "small.toml", RANK="0", WORLD_SIZE="2", LOCAL_WORLD_SIZE="2").finish()
@@ -91,7 +91,7 @@ def rank_by_hand(c, rank, *words, **environment):
 
 
 def by_hand(c):
-    """ranks that are started by hand, with RANK and WORLD_SIZE, train as those that one command starts"""
+    """ranks started by hand with RANK and WORLD_SIZE train the same as ranks started by one command"""
     ended = finish([rank_by_hand(c, rank) for rank in (1, 0)])
     run = begun_run(c.hosts[0].folder)
     assert [e.out for e in ended] == ["", f"results/small/{run.path.name}\n"], ended
@@ -99,7 +99,7 @@ def by_hand(c):
 
 
 def by_hand_on_two_machines(c):
-    """so do ranks on two machines, each with its own device_pool"""
+    """ranks started by hand on two machines train the same, each with its own device_pool"""
     ranks = []
     for rank, host in enumerate(c.hosts):
         words = ["run", write_experiment(host.folder), "--set", "device_pool=[\"cpu\"]"]
@@ -111,7 +111,7 @@ def by_hand_on_two_machines(c):
 
 
 def different_by_hand(c):
-    """ranks that are started by hand with different experiments are refused; the key is named"""
+    """ranks started by hand with different experiments are refused; the key is named"""
     ended = finish([rank_by_hand(c, 0), rank_by_hand(c, 1, "--set", "optimizer.lr=0.5")], code=1)
     assert "optimizer.lr is 0.5, not 0.01" in ended[1].err, ended[1]
     summary = begun_run(c.hosts[0].folder).summary()
@@ -128,7 +128,7 @@ def long_by_hand(c):
 
 
 def killed_by_hand(c):
-    """of ranks that are started by hand, one that is killed ends the other"""
+    """a rank that was started by hand and is killed ends the other one"""
     ranks, run = long_by_hand(c)
     ranks[1].kill()
     finish(ranks[:1], code=1)
@@ -136,7 +136,7 @@ def killed_by_hand(c):
 
 
 def stopped_by_hand(c):
-    """of ranks that are started by hand, one that hears SIGTERM stops all after one step, and all is saved"""
+    """SIGTERM to one rank that was started by hand stops all ranks after one step, and all is saved"""
     ranks, run = long_by_hand(c)
     ranks[1].kill(signal.SIGTERM)
     finish(ranks, code=143)
@@ -144,14 +144,14 @@ def stopped_by_hand(c):
 
 
 def stuck_by_hand(c):
-    """a rank that is started by hand and cannot stop within `grace`, since another hangs, ends without saving"""
+    """a rank started by hand ends without saving if it cannot stop within `grace` because another rank hangs"""
     ranks = [rank_by_hand(c, rank, "--set", "epochs=1000000", "--set", "grace=1") for rank in (0, 1)]
     run = begun_run(c.hosts[0].folder)
     until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
     ranks[1].kill(signal.SIGSTOP)
     ranks[0].kill(signal.SIGTERM)
     ended = ranks[0].finish()
-    assert ended.code == 143 and "the time that `grace` gives" in ended.err, ended
+    assert ended.code == 143 and "did not save and end within `grace`" in ended.err, ended
 
 
 PROMISES = [tcp_on_one_machine, file_on_one_machine, file_for_two_nodes, file_of_one_alone, stale_file_for_two_nodes,

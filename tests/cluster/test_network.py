@@ -1,4 +1,4 @@
-"""A network that breaks ends a run on all sides, within distributed.timeout; one that only stutters does not."""
+"""A broken network ends a run on all sides within distributed.timeout; a short interruption does not."""
 
 import os
 import re
@@ -11,11 +11,11 @@ from runs import LongRun, Run, finish, on_one_machine, same, start_nodes
 
 cluster.isolate("nft")
 TIMEOUT = 8  # distributed.timeout, seconds
-SOON = TIMEOUT + 20  # on an idle machine, not more than TIMEOUT + 2
+SOON = TIMEOUT + 20  # at most TIMEOUT + 2 on an idle machine
 
 
 def cut(c):
-    """a cable that is cut ends both nodes, each names the other; mended, the run goes on"""
+    """a cut cable ends both nodes, and each names the other; after the repair the run can be resumed"""
     run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
     c.hosts[1].cut_cable()
     for node in run.nodes:
@@ -30,7 +30,7 @@ def cut(c):
 
 
 def rank_stands_still(c):
-    """a rank of node 1 that stands still ends both nodes, which say which rank, in which step and which collective"""
+    """a stopped rank of node 1 ends both nodes, which name the rank, its step and its collective"""
     run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
     late = run.ranks()[2]
     os.kill(late, signal.SIGSTOP)
@@ -42,7 +42,7 @@ def rank_stands_still(c):
 
 
 def node_stands_still(c):
-    """a machine that stands still ends the other one, which names it"""
+    """a machine that stops ends the other one, which names it"""
     run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
     for pid in [run.nodes[1].pid, *run.ranks()[2:]]:
         os.kill(pid, signal.SIGSTOP)
@@ -51,11 +51,11 @@ def node_stands_still(c):
 
 
 def cut_for_a_moment(c):
-    """a cable that is cut for a second costs a second: the run goes on, to the same bits"""
+    """a cable that is cut for a second costs a second: the run continues to the same bits"""
     run = LongRun(c, "--set", f"distributed.timeout={TIMEOUT}")
     c.hosts[1].cut_cable()
     before = run.run.last_step()
-    time.sleep(1)  # how long it is cut
+    time.sleep(1)  # the time that the cable is cut
     c.hosts[1].mend_cable()
     run.until_step(before + 20)
     run.nodes[0].kill(signal.SIGTERM)
@@ -64,7 +64,7 @@ def cut_for_a_moment(c):
 
 
 def cut_before_the_start(c):
-    """nodes whose cable is mended after they were started find each other"""
+    """nodes whose cable is repaired after their start find each other"""
     c.hosts[1].cut_cable()
     nodes = start_nodes(c, "run")
     nodes[1].until_said("waiting for node 0 at 10.88.0.1:29500")
@@ -82,7 +82,7 @@ def lost_packets(c):
 
 
 def slow_from_now_on(c):
-    """a network that is 20 ms slower each way from one moment to the next costs time, and no bit"""
+    """a network that suddenly becomes 20 ms slower in each direction costs time and changes no bit"""
     cable = c.hosts[1].use_slow_cable()
     run = LongRun(c)
     cable.delay = 0.02

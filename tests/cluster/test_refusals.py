@@ -1,4 +1,4 @@
-"""Nodes that do not belong together are refused by name, before anything is started."""
+"""Nodes that do not belong together are refused by name before anything is started."""
 
 import re
 import shutil
@@ -10,11 +10,11 @@ from commands import until
 from runs import PORT, PROGRAM, LongRun, Run, finish, start_node, start_nodes, without
 
 cluster.isolate()
-SOON = 20  # seconds: on an idle machine, less than one; a node that waits does so for 600
+SOON = 20  # seconds; less than one on an idle machine, while a waiting node waits for 600
 
 
 def both_refuse(c, node_0, node_1, *words):
-    """Both end soon with exit code 2 and these words, and nothing has been written."""
+    """Both nodes end soon with exit code 2 and these words, and write no file."""
     for ended in [node.finish(within=SOON) for node in (node_0, node_1)]:
         assert ended.code == 2, ended
         for text in words:
@@ -25,7 +25,7 @@ def both_refuse(c, node_0, node_1, *words):
 
 
 def another_experiment(c):
-    """a node with another experiment is refused; both are told the key and its two values"""
+    """a node with another experiment is refused; both nodes report the key and its two values"""
     node_1 = start_node(c, 1, "run", "--set", "optimizer.lr=0.5")
     both_refuse(c, start_node(c, 0, "run"), node_1, "optimizer.lr is 0.5 there, 0.01 on node 0")
 
@@ -35,7 +35,7 @@ def another_build(c):
     version = c.hosts[0].call(PROGRAM, "--version")
     stamp = re.search(r"0\.1\.0\+([0-9a-f]{12}), compiler", version)[1]
     shutil.copytree(PROGRAM.parent, c.folder / "bin")
-    # The compiler may have cut the text up: its first half stands together.
+    # The compiler may have split the text: its first half is contiguous.
     other = (c.folder / "bin/ddp-exp").read_bytes().replace(stamp[:8].encode(), b"deadbeef")
     (c.folder / "bin/ddp-exp").write_bytes(other)
     node_1 = start_node(c, 1, "run", program=[c.folder / "bin/ddp-exp"])
@@ -54,17 +54,17 @@ def other_number_of_nodes(c):
 
 
 def other_command(c):
-    """a node that resumes where node 0 runs is refused"""
+    """a node that resumes while node 0 runs is refused"""
     node_1 = start_node(c, 1, "resume", "small")
     both_refuse(c, start_node(c, 0, "run"), node_1, "command is \"resume\" there, \"run\" on node 0")
 
 
 def no_such_node(c):
-    """--node-rank 2 of 2 nodes is refused at once, and no --node-rank likewise"""
+    """--node-rank 2 of 2 nodes is refused at once, and so is a missing --node-rank"""
     ended = start_node(c, 2, "run", host=c.hosts[1]).finish(within=SOON)
     assert ended.code == 2 and "there is no node 2 of 2" in ended.err, ended
     ended = c.hosts[1].start(PROGRAM, "run", "small.toml", "--nnodes", 2, "--master-addr", "host1").finish(within=SOON)
-    assert ended.code == 2 and "which of the 2 nodes is this?" in ended.err, ended
+    assert ended.code == 2 and "is required with 2 nodes" in ended.err, ended
 
 
 def second_node_0(c):
@@ -78,7 +78,7 @@ def second_node_0(c):
 
 
 def two_nodes_1(c):
-    """of two nodes with --node-rank 1 the second is refused; the others train"""
+    """the second of two nodes with --node-rank 1 is refused; the others train"""
     nodes = [start_node(c, 0, "run", nnodes=3), start_node(c, 1, "run", nnodes=3)]
     nodes[0].until_said("node 1 (10.88.0.2) is there")
     second = start_node(c, 1, "run", nnodes=3, host=c.hosts[2]).finish(within=SOON)
@@ -88,7 +88,7 @@ def two_nodes_1(c):
 
 
 def too_late(c):
-    """nodes that come when the run has begun are refused, and do not disturb it"""
+    """nodes that come after the start of the run are refused and do not disturb it"""
     run = LongRun(c)
     late = start_node(c, 1, "run", host=c.hosts[2]).finish(within=SOON)
     assert late.code == 2 and "the run at 10.88.0.1:29500 has its 2 nodes" in late.err, late
@@ -100,7 +100,7 @@ def too_late(c):
 
 
 def left_again(c):
-    """a node that leaves before the start is waited for again"""
+    """a node that leaves before the start is awaited again"""
     node_0 = start_node(c, 0, "run", nnodes=3)
     early = start_node(c, 1, "run", nnodes=3)
     node_0.until_said("node 1 (10.88.0.2) is there")
@@ -110,7 +110,7 @@ def left_again(c):
 
 
 def nobody_comes(c):
-    """a node that is alone after distributed.timeout ends, and says who is missing"""
+    """a node that is alone after distributed.timeout ends and names the missing nodes"""
     alone = ["run", "--set", "distributed.timeout=6"]
     node_0 = start_node(c, 0, *alone, nnodes=3)
     node_0.until_said("waiting for the others")
@@ -125,19 +125,19 @@ def nobody_comes(c):
 
 
 def cannot_take_part(c):
-    """a node that cannot train what node 0 has resolved says why on both, and nothing is started"""
+    """a node that cannot train what node 0 has resolved says why on both nodes, and nothing is started"""
     data = c.folder / "data"
     data.mkdir()
     (data / "digits.csv").write_text("".join("16," * 64 + f"{n % 10}\n" for n in range(64)))
     words = ["run", "--set", f"dataset={{ name = \"digits\", path = \"{data}/digits.csv\" }}", "--set",
              "model.in_features=64", "--set", "model.out_features=10", "--set", "loss=cross_entropy"]  # fmt: skip
     node_1 = start_node(c, 1, *words, program=without(data))
-    both_refuse(c, start_node(c, 0, *words), node_1, "the digits dataset is not there", f"{data}/digits.csv")
+    both_refuse(c, start_node(c, 0, *words), node_1, "the digits dataset is missing", f"{data}/digits.csv")
     finish(start_nodes(c, *words))
 
 
 def strangers(c):
-    """strangers who call node 0's port do not disturb the start"""
+    """strangers that connect to node 0's port do not disturb the start"""
     node_0 = start_node(c, 0, "run")
     node_0.until_said("waiting for the others")
     script = f"""if True:

@@ -1,4 +1,4 @@
-"""--max-restarts over several machines: what fails starts again on all of them."""
+"""--max-restarts over several machines: after a failure all machines start their ranks again."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def killed_rank(c):
         run.until_step(event["step"] + 12)
     assert "rank 3 (cpu): killed by SIGKILL" in run.nodes[0].said(), run.nodes[0].said()
     assert "node 0 starts all ranks again" in run.nodes[1].said(), run.nodes[1].said()
-    # A stop is still one for all.
+    # A stop still reaches all ranks.
     run.nodes[1].kill(signal.SIGTERM)
     finish(run.nodes, code=143)
     assert run.run.summary()["restarts"] == 2, run.run.summary()
@@ -43,7 +43,7 @@ def hung_rank(c):
 
 
 def killed_node(c):
-    """a node that is killed is not replaced: the run fails, and names it"""
+    """a node that is killed is not replaced: the run fails and names it"""
     run = LongRun(c, "--max-restarts", 2)
     run.nodes[1].kill()
     (node_0,) = finish(run.nodes[:1], code=1)

@@ -1,4 +1,4 @@
-"""backend = "shm" over machines: memory inside each, Gloo between them."""
+"""backend = "shm" over several machines: shared memory inside each machine, Gloo between them."""
 
 import os
 import signal
@@ -17,13 +17,13 @@ def named(c, name):
 
 
 def close_to(run, other):
-    """Are the losses the same but for how sums are rounded?"""
+    """Returns true if the losses are the same up to rounding of sums."""
     for mine, theirs in zip(run.training(), other.training(), strict=True):
         assert abs(mine["loss"] - theirs["loss"]) < 1e-5 * theirs["loss"], (mine, theirs)
 
 
 def gloos_numbers(c):
-    """two nodes of two ranks have Gloo's losses but for rounding, and the same bits in every run and after a resume"""
+    """two nodes of two ranks have Gloo's losses up to rounding, and the same bits in every run and after a resume"""
     finish(start_nodes(c, "run", *SHM, "--run-id", "first"))
     finish(start_nodes(c, "run", *SHM, "--run-id", "second", "--set", "epochs=2"))
     finish(start_nodes(c, "resume", "small/second", "--set", "epochs=4"))
@@ -41,7 +41,7 @@ def one_rank_a_node(c):
 
 
 def options_of_ddp(c):
-    """a static graph, a search for unused parameters and small buckets train to Gloo's losses"""
+    """a static graph, find_unused_parameters and small buckets train to Gloo's losses"""
     alone = on_one_machine(c.folder / "alone")
     for option, value in {"static_graph": "true", "find_unused_parameters": "true", "bucket_cap_mb": "0.0005"}.items():
         finish(start_nodes(c, "run", *SHM, *sets(**{f"distributed__{option}": value}), "--run-id", option))
@@ -49,7 +49,7 @@ def options_of_ddp(c):
 
 
 def killed_rank(c):
-    """a rank of node 1 that is killed ends both nodes, and is named by its number among all"""
+    """a rank of node 1 that is killed ends both nodes and is named by its global rank"""
     run = LongRun(c, *SHM)
     os.kill(run.ranks()[3], signal.SIGKILL)
     for ended in finish(run.nodes, code=1):

@@ -1,4 +1,5 @@
-"""Nodes train sources of the user's own that lie in other folders on each; nodes with other texts are refused by name."""
+"""Nodes train user sources that lie in a different folder on each node; nodes whose texts differ are refused by
+name."""
 
 import sys
 
@@ -10,12 +11,12 @@ cluster.isolate()
 
 
 def start_apart(c, *words):
-    """Two nodes, of which the second does not see the folder of the first."""
+    """Two nodes; the second one does not see the first one's folder."""
     return [start_node(c, 0, *words), start_node(c, 1, *words, program=without(c.hosts[0].folder))]
 
 
 def both_refuse(nodes, *words):
-    """Both end with exit code 2 and these words."""
+    """Both nodes end with exit code 2 and these words."""
     for ended in [node.finish(PATIENCE) for node in nodes]:
         assert ended.code == 2, ended
         for text in words:
@@ -23,7 +24,7 @@ def both_refuse(nodes, *words):
 
 
 def other_folders(c):
-    """nodes whose sources lie in other folders train and resume to the bits of one machine"""
+    """nodes whose sources lie in different folders train and resume to the bits of one machine"""
     keep_compiled_in(c.folder)
     for folder in (*(host.folder for host in c.hosts), c.folder / "alone"):
         write_sources(folder)
@@ -34,7 +35,8 @@ def other_folders(c):
 
 
 def other_texts(c):
-    """a node whose source includes another text is refused, and both are told the file; so it is when a run goes on"""
+    """a node whose source includes another text is refused and both nodes name the file, also when the run is
+    resumed"""
     keep_compiled_in(c.folder)
     write_sources(c.hosts[0].folder)
     write_sources(c.hosts[1].folder, "// of host 2")

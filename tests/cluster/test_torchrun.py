@@ -1,4 +1,4 @@
-"""torchrun launches the same program: one rank a process, the same bits, and a restarted group goes on with its run."""
+"""torchrun launches the same program: one rank per process, the same bits, and a restarted group resumes its run."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ cluster.isolate()
 
 
 def start(c, number, *words, host=None):
-    """torchrun on a host. `words`: its flags, and "run", after which come those of `run`."""
+    """torchrun on a host. `words`: torchrun's flags, then "run" and the arguments of `run`."""
     host = host or c.hosts[number]
     split = words.index("run")
     flags, arguments = words[:split], words[split + 1 :]
@@ -25,7 +25,7 @@ def start(c, number, *words, host=None):
 
 
 def start_ranks(host, flags, *words):
-    """torchrun with these flags, and two ranks that are the program with these words."""
+    """Runs torchrun with these flags and two ranks, which are the program with these words."""
     torchrun = [PYTHON, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", 2, *flags]
     return host.start(*torchrun, PROGRAM, *words, PYTHONPATH=os.environ["DDP_PYTHONPATH"],
                       PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")  # fmt: skip
@@ -36,7 +36,7 @@ def only_node_0_writes(c):
 
 
 def one_node(c):
-    """torchrun's two ranks on one machine train what ddp-exp's own two do"""
+    """torchrun's two ranks on one machine train the same as ddp-exp's own two ranks"""
     (ended,) = finish([start(c, 0, "run")])
     run = begun_run(c.hosts[0].folder)
     assert ended.out.splitlines().count(str(run.path.relative_to(c.hosts[0].folder))) == 1, ended
@@ -56,14 +56,14 @@ def two_nodes_by_c10d(c):
     """torchrun on two machines, --rdzv-backend c10d: the same bits as four ranks on one"""
     meeting = ["--nnodes", 2, "--rdzv-backend", "c10d", "--rdzv-id", "7", "--rdzv-endpoint", "host1:29400"]
     finish([start(c, number, *meeting, "run") for number in (0, 1)])
-    # Which of them has rank 0 is torchrun's choice.
+    # torchrun chooses the machine of rank 0.
     found = [path for host in c.hosts for path in host.folder.glob("*/small/*") if not path.is_symlink()]
     assert len(found) == 1, found
     same(Run(found[0]), on_one_machine(c.folder / "alone"))
 
 
 def restart(c):
-    """a group that torchrun starts again after a rank was killed goes on with its run, to the same bits"""
+    """a group that torchrun restarts after a rank was killed resumes its run, to the same bits"""
     torchrun = start(c, 0, "--max-restarts", 1, "run", "--set", "epochs=1000000")
     run = begun_run(c.hosts[0].folder)
 
@@ -75,7 +75,7 @@ def restart(c):
     before = running("ddp-exp")
     assert len(before) == 2, before
     os.kill(before[1], signal.SIGKILL)
-    until(lambda: run.events("resume") or torchrun.ended(), "the group goes on")
+    until(lambda: run.events("resume") or torchrun.ended(), "the group continues")
     reach(run.last_step() + 12)
     assert not set(before) & set(running("ddp-exp"))
     torchrun.kill(signal.SIGTERM)
@@ -103,8 +103,8 @@ def timed_saves_and_fork(c):
 
 
 def own_sources(c):
-    """torchrun's ranks train sources that lie in another folder on each machine, and end where a text differs, which
-    they name"""
+    """torchrun's ranks train sources that lie in a different folder on each machine, and end with the file's name if a
+    text differs"""
     keep_compiled_in(c.folder)
     for folder in (*(host.folder for host in c.hosts), c.folder / "alone"):
         write_sources(folder)

@@ -9,7 +9,7 @@ cluster.isolate()
 
 
 def same_bits(c):
-    """two nodes of two ranks train what one machine's four ranks do, bit for bit"""
+    """two nodes of two ranks train the same as four ranks of one machine, bit for bit"""
     node_0, node_1 = finish(start_nodes(c, "run"))
     run = Run(node_0.out.strip(), c.hosts[0].folder)
     alone = on_one_machine(c.folder / "alone")
@@ -34,7 +34,7 @@ def results_are_node_0s(c):
 
 
 def either_order(c):
-    """nodes start in either order: who comes first waits for the others"""
+    """nodes start in either order: the first one waits for the others"""
     node_1 = start_node(c, 1, "run")
     node_1.until_said("waiting for node 0 at 10.88.0.1:29500")
     node_0 = start_node(c, 0, "run")
@@ -46,7 +46,7 @@ def either_order(c):
 
 
 def resume(c):
-    """a run over two nodes is resumed over two nodes, of which one does not see its folder"""
+    """a run over two nodes is resumed over two nodes, and one of them does not see its folder"""
     finish(start_nodes(c, "run", "--set", "epochs=2"))
     finish(start_nodes(c, "resume", "small", "--set", "epochs=4"))
     run = begun_run(c.hosts[0].folder)
@@ -91,7 +91,7 @@ def init_from(c):
 
 
 def run_id(c):
-    """--run-id goes on with that run on all nodes, and says where it has nothing to do"""
+    """--run-id resumes that run on all nodes, and says if it is already complete"""
     words = ["run", "--run-id", "mine"]
     finish(start_nodes(c, *words, "--set", "epochs=2"))
     finish(start_nodes(c, *words, "--set", "epochs=4"))
@@ -113,7 +113,7 @@ def timed_saves(c):
 
 
 def fork(c):
-    """a run over two nodes is forked over two nodes, of which one does not see its folder"""
+    """a run over two nodes is forked over two nodes, and one of them does not see its folder"""
     finish(start_nodes(c, "run", "--set", "epochs=2"))
     finish(start_nodes(c, "fork", "small", "--name", "forked", "--set", "epochs=4"))
     run, alone = begun_run(c.hosts[0].folder, "forked"), on_one_machine(c.folder / "alone")
@@ -123,7 +123,7 @@ def fork(c):
 
 
 def listeners(c):
-    """nodes listen on their own address alone"""
+    """nodes listen only on their own address"""
     node_0 = start_node(c, 0, "run")
     node_0.until_said("waiting for the others")
     assert c.hosts[0].listens_on() == {"10.88.0.1:29500"}, c.hosts[0].listens_on()

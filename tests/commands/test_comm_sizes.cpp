@@ -27,7 +27,7 @@ TEST_CASE("sizes are bytes with a unit of 1024 or of 1000") {
   CHECK(parse_sizes("1KB,1MB,1GB") == Sizes{1000, 1000000, 1000000000});
 }
 
-TEST_CASE("a range doubles, or multiplies by its factor, and ends within its end") {
+TEST_CASE("a range doubles or multiplies by its factor and never exceeds its end") {
   CHECK(parse_sizes("1KiB..8KiB") == Sizes{1024, 2048, 4096, 8192});
   CHECK(parse_sizes("1KiB..7KiB") == Sizes{1024, 2048, 4096});
   CHECK(parse_sizes("1..1000:10") == Sizes{1, 10, 100, 1000});
@@ -36,20 +36,20 @@ TEST_CASE("a range doubles, or multiplies by its factor, and ends within its end
   CHECK(parse_sizes("1..9223372036854775807").size() == 63);
 }
 
-TEST_CASE("what is no size is refused with what is wrong in it") {
-  CHECK(says(mistake("12Q"), "there is no unit \"Q\""));
+TEST_CASE("a text that is not a size is refused with its mistake") {
+  CHECK(says(mistake("12Q"), "unknown unit \"Q\""));
   CHECK(says(mistake("0"), "at least 1 byte"));
   CHECK(says(mistake("-4"), "at least 1 byte"));
-  CHECK(says(mistake("many"), "\"many\" is no size"));
-  CHECK(says(mistake(""), "is no size"));
-  CHECK(says(mistake("1KiB,"), "\"\" is no size"));
-  CHECK(says(mistake("1.5MiB"), "is no size"));
+  CHECK(says(mistake("many"), "\"many\" is not a size"));
+  CHECK(says(mistake(""), "is not a size"));
+  CHECK(says(mistake("1KiB,"), "\"\" is not a size"));
+  CHECK(says(mistake("1.5MiB"), "is not a size"));
   CHECK(says(mistake("2MiB..1MiB"), "ends before it begins"));
   CHECK(says(mistake("1..4:1"), "whole number of at least 2"));
   CHECK(says(mistake("1..4:x"), "whole number of at least 2"));
-  CHECK(says(mistake("1..2..3"), "no unit"));
-  CHECK(says(mistake("9999999TiB"), "more than any machine has"));
-  CHECK(says(mistake("99999999999999999999"), "is no size"));
+  CHECK(says(mistake("1..2..3"), "unknown unit"));
+  CHECK(says(mistake("9999999TiB"), "more than a machine's memory"));
+  CHECK(says(mistake("99999999999999999999"), "is not a size"));
 }
 
 }  // namespace ddp::commands

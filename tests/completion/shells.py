@@ -1,4 +1,4 @@
-"""Shells at a terminal of their own, as a person sits before one: what a line becomes when the tabulator is struck."""
+"""Shells at a terminal of their own, as a user has them: the command line after the Tab key."""
 
 import os
 import pathlib
@@ -9,9 +9,10 @@ import signal
 import time
 
 PROGRAM = os.environ["DDP_EXP"]
-PATIENCE = 60  # seconds for what takes a moment, on a machine that does other things too
+PATIENCE = 60  # seconds for a short operation on a busy machine
 
-# What a shell is told first, at its prompt: to complete, and to write the line that is being typed into the file "line".
+# The first lines typed at the prompt: they turn on completion, and a key that writes the current command line to the
+# file "line".
 START = {
     "bash": [
         f"source <({PROGRAM} completion bash)",
@@ -52,10 +53,10 @@ class Shell:
             os.execvpe(shell, COMMANDS[shell], environment)
         for line in START[shell]:
             self._type(line + "\n")
-        self.after("")  # it has read all of that
+        self.after("")  # returns once the shell has read all lines
 
     def after(self, text):
-        """What the line has become when this was typed."""
+        """Returns the command line after this text was typed."""
         line = self._folder / "line"
         line.unlink(missing_ok=True)
         self._type(f"\x15{text}\x18d")
@@ -75,6 +76,6 @@ class Shell:
         self._listen(0)
 
     def _listen(self, seconds):
-        """A terminal that nobody reads from stops."""
+        """A terminal that nobody reads blocks its shell."""
         while select.select([self._terminal], [], [], seconds)[0]:
             self._said += os.read(self._terminal, 65536)

@@ -1,5 +1,5 @@
-"""bash, zsh and fish complete verbs, options, files, runs and settings, each by asking the program, which loads no torch
-for it. A shell that is not installed is left out."""
+"""bash, zsh and fish complete commands, options, files, runs and settings by calling the program, which loads no torch
+for it. The test skips shells that are not installed."""
 
 import os
 import pathlib
@@ -44,7 +44,7 @@ LINES = {
 
 
 def asked(*words):
-    """The candidates, without what they are."""
+    """The candidates without their descriptions."""
     done = subprocess.run([PROGRAM, "__complete", *words], capture_output=True, check=True, text=True)
     assert not done.stderr, done.stderr
     return [line.split("\t")[0] for line in done.stdout.splitlines()]
@@ -82,7 +82,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
     metrics = asked("list", "--sort", "val_")
     assert metrics[:2] == ["val_loss", "val_accuracy"] and "val_auroc" in metrics and "val_confusion" not in metrics, metrics
     assert asked("resume", "results/basic/") == ["results/basic/latest/", "results/basic/mine/"]
-    # The options of the component that the file, or an earlier --set, has chosen.
+    # Options of the component that the file or an earlier --set selects.
     assert "optimizer.momentum=" in asked("run", "my own.toml", "--set", "optimizer.")
     assert "optimizer.momentum=" not in asked("run", "my own.toml", "--set", "optimizer=adam", "--set", "optimizer.")
     assert "optimizer.amsgrad=" in asked("run", "--set", "optimizer=adam", "my own.toml", "--set", "optimizer.")
@@ -92,7 +92,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-completion-") as name:
     for nothing in (["run", "--seed", "nonsense.toml", "--set", "no.such="], ["no-such-verb", ""], ["run", "--epochs="]):
         assert asked(*nothing) == [], nothing
 
-    # What is damaged or hostile says nothing, or what it can.
+    # Damaged or hostile names give no candidates; a damaged file gives the candidates that need no file.
     pathlib.Path("broken.toml").write_text("model = [[[")
     assert "optimizer.lr=" in asked("run", "broken.toml", "--set", "optimizer.")
     pathlib.Path("broken.toml").unlink()

@@ -9,7 +9,7 @@
 
 namespace ddp::config {
 
-// A folder with files of a test; it is the working directory until it goes, so that errors show short names.
+// A folder with a test's files. It is the working directory until its destruction, so errors show short names.
 class Scratch {
  public:
   Scratch();
@@ -25,19 +25,19 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
-// Some models, datasets, losses, optimizers and schedulers, with every sort of option.
+// Some models, datasets, losses, optimizers and schedulers, with options of every kind.
 const Components& sample_components();
 
-// A file of this text, loaded with the sample components.
+// Loads a file of this text with the sample components.
 Loaded load_text(const std::string& text, const std::vector<std::string>& sets = {});
 
-// What load says of a file "x.toml" of this text; "" if it is right.
+// Returns the error that load reports for a file "x.toml" of this text; "" if the file is valid.
 std::string mistakes(const std::string& text, const std::vector<std::string>& sets = {});
 
-// The same of a file that is there.
+// The same for an existing file.
 std::string mistakes_of(const std::filesystem::path& file, const std::vector<std::string>& sets = {});
 
-// A file that is right, to put other lines in front or behind.
+// A valid file, to extend by lines before or after it.
 inline const std::string kModelAndDataset = "model = \"linear\"\ndataset = \"random_pairs\"\n";
 
 std::size_t count(const std::string& text, const std::string& part);

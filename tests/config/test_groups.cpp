@@ -7,7 +7,7 @@
 
 namespace ddp::config {
 
-TEST_CASE("a group of parameters has the optimizer's options but lr, and keeps only those that it gives") {
+TEST_CASE("a group of parameters has the optimizer's options except lr, and keeps only the options that it sets") {
   const Experiment e = load_text(kModelAndDataset + R"([[groups]]
 match = "*.bias"
 momentum = 1
@@ -48,7 +48,7 @@ TEST_CASE("a mistake in a group of parameters shows its place and what is allowe
   CHECK(mistakes(kModelAndDataset + "groups = [\"*\"]\n").find("\"groups[0]\" must be") != std::string::npos);
 }
 
-TEST_CASE("groups of parameters replace those of the file that is extended") {
+TEST_CASE("groups of parameters replace the groups of the extended file") {
   const Scratch scratch;
   scratch.write("base.toml", kModelAndDataset + "[[groups]]\nmatch = \"a\"\n[[groups]]\nmatch = \"b\"\n");
   scratch.write("x.toml", "extends = \"base.toml\"\n[[groups]]\nmatch = \"c\"\n");

@@ -27,7 +27,7 @@ TEST_CASE("a file that cannot be read says why") {
   CHECK(contains(mistakes_of("huge.toml"), "huge.toml: it is larger than 1 MiB"));
 }
 
-TEST_CASE("what is not TOML is shown where it stops being TOML") {
+TEST_CASE("a text that is not TOML is shown at the place where it stops being TOML") {
   CHECK(contains(mistakes("seed = \n"), "x.toml:1:8: not TOML: "));
   CHECK(contains(mistakes("seed = 1\nseed = 2\n"), "x.toml:2:"));
   CHECK(contains(mistakes("seed = 99999999999999999999\n"), "not TOML"));
@@ -36,7 +36,7 @@ TEST_CASE("what is not TOML is shown where it stops being TOML") {
   CHECK(contains(mistakes("model = \"mlp\"\n[model]\nhidden = []\n"), "x.toml:2:"));
 }
 
-TEST_CASE("a megabyte of nesting is refused at once") {
+TEST_CASE("a megabyte of nested brackets is refused at once") {
   constexpr std::size_t kMany = 333'333;
   const auto start = std::chrono::steady_clock::now();
   CHECK(contains(mistakes("x = " + repeated("[", kMany)), "brackets are nested deeper than 32"));
@@ -47,7 +47,7 @@ TEST_CASE("a megabyte of nesting is refused at once") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
-TEST_CASE("dots and brackets in texts and comments are no nesting") {
+TEST_CASE("dots and brackets in strings and comments are not nesting") {
   const std::string dots(100, '.');
   const std::string brackets(100, '[');
   CHECK(mistakes(kModelAndDataset + "# " + dots + brackets + "\ndistributed.init_method = \"" + dots + brackets +
@@ -79,7 +79,7 @@ TEST_CASE("a long line is clipped around the mistake, and a terminal is not fed 
   CHECK(contains(raw, "seed = \"?31m\""));
 }
 
-TEST_CASE("the carets stand under a mistake behind characters of several bytes and in files with CRLF") {
+TEST_CASE("the carets stand under a mistake after multi-byte characters and in files with CRLF") {
   CHECK(mistakes("model = \"linear\"\r\ndataset = { name = \"é€\", x = 1 }\r\n") ==
         "x.toml:2:20: there is no dataset \"é€\"\n   2 | dataset = { name = \"é€\", x = 1 }\n"
         "     |                    ^~~~\n  every dataset: digits, random_batch, random_pairs");

@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-// The experiment of "x.toml" over "base.toml".
+// Loads the experiment "x.toml" that extends "base.toml".
 Experiment over(const std::string& base, const std::string& text, const std::vector<std::string>& sets = {}) {
   const Scratch scratch;
   scratch.write("base.toml", kModelAndDataset + base);
@@ -15,7 +15,7 @@ Experiment over(const std::string& base, const std::string& text, const std::vec
 
 }  // namespace
 
-TEST_CASE("a file inherits what it does not say, and tables merge") {
+TEST_CASE("a file inherits the keys that it does not set, and tables merge") {
   const Experiment e =
       over("epochs = 3\nseed = 7\n[loader]\nworkers = 0\nshuffle = false\n", "seed = 8\n[loader]\nworkers = 1\n");
   CHECK(e.epochs == 3);
@@ -36,14 +36,14 @@ TEST_CASE("a short form or another name replaces an inherited section whole") {
   CHECK(over("optimizer.momentum = 0.9\n", "optimizer.name = \"sgd\"\n").optimizer.options["momentum"] == 0.9);
 }
 
-TEST_CASE("a later form of a key overrides an inherited one, whichever form it takes") {
+TEST_CASE("a later form of a key overrides an inherited one in any form") {
   CHECK(over("backend = \"gloo\"\n", "distributed.backend = \"nccl\"\n").distributed.backend == "nccl");
   CHECK(over("distributed.backend = \"gloo\"\n", "", {"backend=nccl"}).distributed.backend == "nccl");
   CHECK(over("checkpoint.save_every = 1\n", "save_every = 2\n", {"checkpoint.save_every=3"}).checkpoint.save_every ==
         3);
 }
 
-TEST_CASE("steps take the place of inherited epochs, and the other way round") {
+TEST_CASE("steps replace inherited epochs, and epochs replace inherited steps") {
   const Experiment e = over("epochs = 3\nbatch_size = 4\n", "steps = 5\n", {"global_batch_size=8"});
   CHECK_FALSE(e.epochs);
   CHECK(e.steps == 5);
@@ -51,7 +51,7 @@ TEST_CASE("steps take the place of inherited epochs, and the other way round") {
   CHECK(e.global_batch_size == 8);
 }
 
-TEST_CASE("extends is relative to the file that says it, through several files") {
+TEST_CASE("extends is relative to the file that contains it, through several files") {
   const Scratch scratch;
   scratch.write("a/one.toml", "extends = \"../b/two.toml\"\nseed = 1\n");
   scratch.write("b/two.toml", "extends = \"three.toml\"\nseed = 2\nepochs = 2\n");
@@ -71,7 +71,7 @@ TEST_CASE("a mistake in an inherited file is shown in that file") {
   CHECK(contains(said, "base.toml:3:1: unknown key \"epoch\""));
 }
 
-TEST_CASE("files that extend each other, or none, are an error at the key") {
+TEST_CASE("files that extend each other or a missing file are an error at the key") {
   const Scratch scratch;
   scratch.write("a.toml", "extends = \"b.toml\"\n");
   scratch.write("b.toml", "seed = 1\nextends = \"a.toml\"\n");
@@ -91,7 +91,7 @@ TEST_CASE("files that extend each other, or none, are an error at the key") {
   CHECK(contains(mistakes_of("c0.toml"), "more than 16 files extend each other"));
 }
 
-TEST_CASE("an assignment by --set changes a key as a file that extends it would") {
+TEST_CASE("an assignment by --set changes a key like a file that extends the experiment") {
   const Experiment e =
       load_text(kModelAndDataset + "optimizer = \"sgd\"\n",
                 {"optimizer.lr=0.1", "model.in_features=3", "name=run-1", "distributed.init_method=tcp://h:1",
@@ -108,7 +108,7 @@ TEST_CASE("an assignment by --set changes a key as a file that extends it would"
   CHECK(e.seed == 5);
 }
 
-TEST_CASE("an assignment by --set of a component's name replaces its section whole") {
+TEST_CASE("an assignment by --set to a component's name replaces its section whole") {
   const std::string file = "dataset = \"random_pairs\"\nmodel = { name = \"linear\", out_features = 3 }\n";
   CHECK(load_text(file, {"model=mlp", "model.in_features=2"}).experiment.model.name == "mlp");
   CHECK(load_text(file, {"model.in_features=2", "model.name=mlp"}).experiment.model.options["in_features"] == 2);
@@ -127,33 +127,33 @@ TEST_CASE("--set takes numbers as people write them") {
   CHECK(contains(mistakes(file, {"optimizer.lr=."}), "must be a number"));
 }
 
-TEST_CASE("an option that stands for a setting is named by itself") {
+TEST_CASE("errors of an option that sets a key name the option") {
   const std::string set = assignment_of_option("--name", "name", "a b");
   CHECK(mistakes(kModelAndDataset, {set}).starts_with("--name: \"a b\" cannot be the name of an experiment\n  "));
 }
 
-TEST_CASE("a file whose name cannot name a folder gives a name like it") {
+TEST_CASE("a file name that cannot name a folder gives a similar name") {
   const Scratch scratch;
   scratch.write("my first run.toml", kModelAndDataset);
   CHECK(load("my first run.toml", {}, sample_components()).experiment.name == "my-first-run");
 }
 
-TEST_CASE("the last --set of a key holds") {
+TEST_CASE("the last --set of a key wins") {
   const Experiment e = load_text(kModelAndDataset, {"seed=1", "seed=2", "epochs=1", "steps=2"}).experiment;
   CHECK(e.seed == 2);
   CHECK(e.steps == 2);
   CHECK_FALSE(e.epochs);
 }
 
-TEST_CASE("an assignment that is none is an error that shows it") {
+TEST_CASE("an invalid assignment is an error that shows it") {
   const auto said = [](const std::string& set) { return mistakes(kModelAndDataset, {"seed=1", set}); };
   for (const std::string set : {"seed", "=1", "", "# x=1", "seed=1\nepochs=2"}) {
     CHECK(contains(said(set), "--set 2: not an assignment"));
   }
-  CHECK(contains(said("seed="), "--set 2: there is no value"));
+  CHECK(contains(said("seed="), "--set 2: the value is missing"));
   CHECK(contains(said("device_pool=[0,"), "--set 2: not TOML"));
   CHECK(contains(said("a b=1"), "--set 2: not TOML"));
-  CHECK(contains(said("extends=x.toml"), "--set 2: \"extends\" stands in a file"));
+  CHECK(contains(said("extends=x.toml"), "--set 2: \"extends\" belongs in a file"));
   CHECK(contains(said("optimizer.lr=x"), "--set 2: \"optimizer.lr\" must be a number"));
   CHECK(contains(said("optimizer.lr=x"), "     | optimizer.lr=x\n     |              ^"));
   CHECK(contains(said(std::string("a.") + std::string(2000, '.') + "=1"), "--set 2: "));

@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-// What is wrong with it; "" where nothing is.
+// Returns the error of the reading; "" if it succeeds.
 template <class Read>
 std::string wrong(Read read) {
   try {
@@ -24,7 +24,7 @@ std::string wrong_text(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("JSON from outside is read, or it is said in plain words why not") {
+TEST_CASE("JSON from outside is read or refused with a plain reason") {
   CHECK(parse_value("{\"b\":[1,2.5,{\"c\":null}],\"a\":\"\\u00e4\"}").dump() ==
         "{\"b\":[1,2.5,{\"c\":null}],\"a\":\"\xc3\xa4\"}");
   CHECK(wrong_text(std::string(32, '[') + std::string(32, ']')).empty());
@@ -36,11 +36,11 @@ TEST_CASE("JSON from outside is read, or it is said in plain words why not") {
   CHECK(wrong_text("{\"\\u001b[31m\":1,\"\\u001b[31m\":2}") == "it has the key \"?[31m\" twice");
   for (const char* text : {"", "{", "{\"a\"}", "[1,]", "nul", "\"\xff\"", "1e999", "{}{}", "'a'"}) {
     INFO(text);
-    CHECK(wrong_text(text) == "it is no JSON");
+    CHECK(wrong_text(text) == "it is not JSON");
   }
 }
 
-TEST_CASE("an object in order has no more keys than can be looked through") {
+TEST_CASE("an ordered object has a bounded number of keys") {
   std::string text = "{\"x\":0";
   for (int i = 0; i < 200'000; ++i) text += ",\"" + std::to_string(i) + "\":0";
   text += "}";
@@ -48,7 +48,7 @@ TEST_CASE("an object in order has no more keys than can be looked through") {
   CHECK(parse_json(text).size() == 200'001);
 }
 
-TEST_CASE("what an object holds is of the kind that was asked for") {
+TEST_CASE("a member of an object has the requested type") {
   const auto json = parse_json(
       "{\"n\":3,\"minus\":-3,\"half\":0.5,\"big\":9223372036854775808,\"huge\":1e300,\"t\":\"x\",\"none\":null}");
   CHECK(count_member(json, "n") == 3);
@@ -56,18 +56,18 @@ TEST_CASE("what an object holds is of the kind that was asked for") {
   CHECK(number_member(json, "n") == 3);
   CHECK(text_member(json, "t") == "x");
   CHECK(wrong([&] { count_member(json, "gone"); }) == "\"gone\" is missing");
-  CHECK(wrong([&] { count_member(json, "minus"); }) == "\"minus\" is no whole number from 0 on");
-  CHECK(wrong([&] { count_member(json, "half"); }) == "\"half\" is no whole number from 0 on");
-  CHECK(wrong([&] { count_member(json, "huge"); }) == "\"huge\" is no whole number from 0 on");
-  CHECK(wrong([&] { count_member(json, "t"); }) == "\"t\" is no whole number from 0 on");
+  CHECK(wrong([&] { count_member(json, "minus"); }) == "\"minus\" is not a whole number of at least 0");
+  CHECK(wrong([&] { count_member(json, "half"); }) == "\"half\" is not a whole number of at least 0");
+  CHECK(wrong([&] { count_member(json, "huge"); }) == "\"huge\" is not a whole number of at least 0");
+  CHECK(wrong([&] { count_member(json, "t"); }) == "\"t\" is not a whole number of at least 0");
   CHECK(wrong([&] { count_member(json, "big"); }) == "\"big\" is too large");
   CHECK(wrong([&] { count_member(json, "n", 2); }) == "\"n\" is too large");
-  CHECK(wrong([&] { number_member(json, "t"); }) == "\"t\" is no number");
-  CHECK(wrong([&] { text_member(json, "n"); }) == "\"n\" is no text");
-  CHECK(wrong([&] { member(json.at("n"), "x"); }) == "there is no object that would have \"x\"");
+  CHECK(wrong([&] { number_member(json, "t"); }) == "\"t\" is not a number");
+  CHECK(wrong([&] { text_member(json, "n"); }) == "\"n\" is not a text");
+  CHECK(wrong([&] { member(json.at("n"), "x"); }) == "no object has the key \"x\"");
 }
 
-TEST_CASE("the first difference of two values is named by its place, and fit for a terminal") {
+TEST_CASE("the first difference of two values is named by its place in text that is safe for a terminal") {
   const auto differs = [](const std::string& first, const std::string& second) {
     const auto found = first_difference(parse_value(first), parse_value(second));
     return found ? found->key + ": " + found->first + " / " + found->second : "";

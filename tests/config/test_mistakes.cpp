@@ -41,7 +41,7 @@ keep_last = "2"
   }
 }
 
-TEST_CASE("of very many mistakes the first fifty are shown and the others counted") {
+TEST_CASE("the first fifty of very many mistakes are shown and the others counted") {
   std::string text = kModelAndDataset;
   for (int i = 0; i < 200; ++i) text += "unknown_" + std::to_string(i) + " = 1\n";
   const std::string said = mistakes(text);
@@ -50,25 +50,25 @@ TEST_CASE("of very many mistakes the first fifty are shown and the others counte
   CHECK(contains(said, "and 150 more"));
 }
 
-TEST_CASE("a file without a model or a dataset is told which there are") {
+TEST_CASE("the error about a file without a model or a dataset lists the available ones") {
   const std::string said = mistakes("epochs = 1\n");
   CHECK(contains(said, "x.toml: \"model\" is missing\n  every model: linear, mlp, sequential"));
   CHECK(contains(said, "x.toml: \"dataset\" is missing"));
 }
 
-TEST_CASE("an option that the chosen component lacks is refused with those that have it") {
+TEST_CASE("an option that the chosen component lacks is refused with the components that have it") {
   const std::string said = mistakes(kModelAndDataset + "optimizer = { name = \"sgd\", betas = [0.9, 0.99] }\n");
   CHECK(contains(said, "x.toml:3:29: optimizer sgd has no option \"betas\""));
   CHECK(contains(said, "optimizer sgd's options: lr, momentum"));
-  CHECK(contains(said, "an option of that name has optimizer adam"));
+  CHECK(contains(said, "this option belongs to optimizer adam"));
 }
 
-TEST_CASE("an option that a component requires is missed") {
+TEST_CASE("a missing required option of a component is an error") {
   CHECK(contains(mistakes("model = \"mlp\"\ndataset = \"random_pairs\"\n"),
                  "x.toml:1:9: \"model.in_features\" is missing"));
 }
 
-TEST_CASE("a key in the wrong section is told where it belongs") {
+TEST_CASE("the error about a key in the wrong section names the right section") {
   CHECK(contains(mistakes(kModelAndDataset + "lr = 0.1\n"), "did you mean \"optimizer.lr\"?"));
   CHECK(contains(mistakes(kModelAndDataset + "workers = 1\n"), "did you mean \"loader.workers\"?"));
   CHECK(contains(mistakes(kModelAndDataset + "[loader]\nbatch_size = 1\n"), "did you mean \"batch_size\"?"));
@@ -124,7 +124,7 @@ TEST_CASE("each table of a list of layers is checked against its type") {
   CHECK(contains(said("3"), "\"model.layers[0]\" must be a table, not 3"));
 }
 
-TEST_CASE("a check that comes after loading shows the line that set the key") {
+TEST_CASE("a check that runs after loading shows the line that set the key") {
   const Scratch scratch;
   scratch.write("x.toml", kModelAndDataset + "global_batch_size = 100\n");
   const Loaded loaded = load("x.toml", {"loader.workers=3"}, sample_components());

@@ -10,23 +10,24 @@ Experiment with(const std::string& text, const std::vector<std::string>& sets = 
 
 }  // namespace
 
-TEST_CASE("clipping by value takes the place of an inherited norm, and the other way round") {
+TEST_CASE("clipping by value replaces an inherited norm, and a norm replaces an inherited value") {
   const Experiment e = with("clip = { norm = 1.0 }\n", {"clip.value=0.5"});
   CHECK_FALSE(e.clip.norm);
   CHECK(e.clip.value == 0.5);
   CHECK(with("clip = { value = 0.5 }\n", {"clip.value=0.25", "clip.norm=2"}).clip.norm == 2.0);
-  CHECK_FALSE(with("clip = { norm = 1.0 }\n", {"clip.norm=0"}).clip.on());
-  CHECK_FALSE(with("").clip.on());
+  CHECK(with("clip = { norm = 1.0 }\n", {"clip.norm=0"}).clip.norm == 0);
+  CHECK_FALSE(with("").clip.norm);
+  CHECK_FALSE(with("").clip.value);
 }
 
-TEST_CASE("a file that clips by both, or by neither, is refused") {
+TEST_CASE("a file that clips by both or by neither is refused") {
   const std::string both = mistakes(kModelAndDataset + "clip = { norm = 1.0, value = 0.5 }\n");
   CHECK(contains(both, "\"norm\" and \"value\" are both given in [clip]"));
   CHECK(contains(mistakes(kModelAndDataset + "clip = {}\n"), "[clip] gives no limit"));
   CHECK(contains(mistakes(kModelAndDataset + "clip = { norm = -1 }\n"), "clip.norm"));
 }
 
-TEST_CASE("the section of an average turns it on with whatever keys, and every = 0 turns it off") {
+TEST_CASE("the section of an average turns it on with any of its keys, and every = 0 turns it off") {
   CHECK_FALSE(with("").ema.on());
   const Experiment defaults = with("ema = {}\n");
   CHECK(defaults.ema.decay == 0.999);
@@ -38,7 +39,7 @@ TEST_CASE("the section of an average turns it on with whatever keys, and every =
   CHECK(contains(mistakes(kModelAndDataset + "ema = { decay = 1.5 }\n"), "ema.decay"));
 }
 
-TEST_CASE("a config.toml says nothing of what is off, so that it can be turned on later") {
+TEST_CASE("a config.toml leaves out features that are off, so that they can be turned on later") {
   const std::string off = to_toml(with("ema = { every = 0 }\n"));
   CHECK_FALSE(contains(off, "[ema]"));
   CHECK_FALSE(contains(off, "[clip]"));
@@ -47,7 +48,7 @@ TEST_CASE("a config.toml says nothing of what is off, so that it can be turned o
   CHECK(contains(on, "[clip]\nvalue = 0.5\n"));
 }
 
-TEST_CASE("a precision that there is not is refused, with those that there are") {
+TEST_CASE("an unknown precision is refused with the known ones") {
   CHECK(contains(mistakes(kModelAndDataset + "precision = \"bf32\"\n"), "bf16"));
   CHECK(with("precision = \"bf16\"\n").precision == "bf16");
 }

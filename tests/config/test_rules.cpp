@@ -8,13 +8,13 @@ std::string said(const std::string& lines) { return mistakes(kModelAndDataset + 
 
 }  // namespace
 
-TEST_CASE("epochs or steps, batch_size or global_batch_size, but not both in a file") {
+TEST_CASE("a file sets epochs or steps, and batch_size or global_batch_size, but not both") {
   CHECK(contains(said("epochs = 1\nsteps = 2"), "x.toml:4:1: \"epochs\" and \"steps\" are both given"));
   CHECK(contains(said("global_batch_size = 1\nbatch_size = 2"),
                  "x.toml:4:1: \"batch_size\" and \"global_batch_size\" are both given"));
 }
 
-TEST_CASE("device_pool takes auto, a count, devices, or equal groups of them") {
+TEST_CASE("device_pool accepts auto, a count, devices, or equal groups of them") {
   for (const std::string pool :
        {"\"auto\"", "1", "[0]", "[1, 5, 6]", "[\"cpu\", \"cpu\"]", "[[0, 1], [2, 3]]", "[[\"cpu\"], [\"cpu\"]]"}) {
     CHECK(said("device_pool = " + pool) == "");
@@ -25,9 +25,10 @@ TEST_CASE("device_pool takes auto, a count, devices, or equal groups of them") {
   CHECK(contains(said("device_pool = 1.5"), "not 1.5"));
   CHECK(contains(said("device_pool = []"), "the list is empty"));
   CHECK(contains(said("device_pool = [[]]"), "the group is empty"));
-  CHECK(contains(said("device_pool = [[0], [1, 2]]"), "x.toml:3:21: \"device_pool\": every group must have as many"));
-  CHECK(contains(said("device_pool = [0, [1]]"), "side by side"));
-  CHECK(contains(said("device_pool = [0, \"cpu\"]"), "CPUs and GPUs stand in one pool"));
+  CHECK(
+      contains(said("device_pool = [[0], [1, 2]]"), "x.toml:3:21: \"device_pool\": the groups must have equal sizes"));
+  CHECK(contains(said("device_pool = [0, [1]]"), "the list mixes devices and groups of devices"));
+  CHECK(contains(said("device_pool = [0, \"cpu\"]"), "the pool mixes CPUs and GPUs"));
   CHECK(contains(said("device_pool = [0, 1, 0]"), "x.toml:3:22: \"device_pool\": GPU 0 is named twice"));
   CHECK(contains(said("device_pool = [[0, 1], [1, 2]]"), "GPU 1 is named twice"));
   CHECK(contains(said("device_pool = [-1]"), "not -1"));
@@ -68,7 +69,8 @@ TEST_CASE("checkpoints are judged by any metric in the list, in its own directio
   CHECK(contains(said("checkpoint.metric = \"val_aurc\""), "did you mean \"val_auroc\"?"));
 }
 
-TEST_CASE("what judges checkpoints must be measured: the loss always is, accuracy where no metrics are listed") {
+TEST_CASE(
+    "the metric that judges checkpoints must be measured: the loss always is, accuracy if no metrics are listed") {
   const auto told = [](const std::string& metrics, const std::string& metric) {
     return said(metrics + "checkpoint.metric = \"" + metric + "\"\nvalidation.split = 0.1");
   };
@@ -79,7 +81,7 @@ TEST_CASE("what judges checkpoints must be measured: the loss always is, accurac
   CHECK(contains(told("metrics = []\n", "val_accuracy"), "\"val_accuracy\" is not measured"));
 }
 
-TEST_CASE("a metric in the list is one that there is, or one of a family") {
+TEST_CASE("a metric in the list is a known one or one of a family") {
   CHECK(said("metrics = [\"accuracy\", \"top1\", \"top20\"]") == "");
   CHECK(contains(said("metrics = [\"acuracy\"]"), "did you mean \"accuracy\"?"));
   for (const std::string name : {"top", "topN", "top0", "accuracy1", ""}) {
@@ -87,15 +89,14 @@ TEST_CASE("a metric in the list is one that there is, or one of a family") {
   }
 }
 
-TEST_CASE("a metric of held out samples needs some") {
-  CHECK(
-      contains(said("checkpoint.metric = \"val_loss\""), "x.toml:3:21: \"val_loss\" needs samples that are held out"));
-  CHECK(contains(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0"), "needs samples that are held out"));
+TEST_CASE("a metric of held-out samples needs held-out samples") {
+  CHECK(contains(said("checkpoint.metric = \"val_loss\""), "x.toml:3:21: \"val_loss\" needs held-out samples"));
+  CHECK(contains(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0"), "needs held-out samples"));
   CHECK(said("checkpoint.metric = \"val_loss\"\nvalidation.split = 0.1") == "");
   CHECK(said("checkpoint.metric = \"train_loss\"") == "");
 }
 
-TEST_CASE("the short and the long form of one key in a file are an error") {
+TEST_CASE("the short and the long form of one key in one file are an error") {
   CHECK(contains(said("backend = \"gloo\"\ndistributed.backend = \"gloo\""),
                  "x.toml:4:13: \"backend\" is given twice: it is short for \"distributed.backend\""));
   CHECK(contains(said("save_every = 1\n[checkpoint]\nsave_every = 2"), "x.toml:5:1: \"save_every\" is given twice"));

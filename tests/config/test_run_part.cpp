@@ -12,7 +12,7 @@ constexpr Length kLengthOfRun{.micro_batches_per_epoch = 16, .steps_per_epoch = 
 
 std::int64_t steps_in_run(const Value& part) { return steps_of(part, kLengthOfRun, "scheduler.warmup"); }
 
-// The message about a file with these lines, where the schedulers are those of the program.
+// Returns the error about a file with these lines; the schedulers are the program's own.
 std::string complaint(const std::string& lines) {
   Components components;
   for (const char* kind : {"model", "dataset", "loss", "metric", "parallel", "optimizer"}) {
@@ -55,7 +55,7 @@ TEST_CASE("a span of time is days, hours, minutes and seconds") {
   }
 }
 
-TEST_CASE("what is no part of a run, or no span of time, is an error with its line") {
+TEST_CASE("an invalid part of a run or span of time is an error with its line") {
   for (const std::string bad : {"\"5 %%\"", "\"0 steps\"", "\"10 epoch s\"", "2.5", "-1"}) {
     INFO(bad);
     CHECK(contains(complaint("[scheduler]\nname = \"cosine\"\nwarmup = " + bad),
@@ -78,20 +78,19 @@ TEST_CASE("warmup and warmup_steps together are an error") {
   CHECK(complaint("[scheduler]\nname = \"cosine\"\nwarmup = \"5%\"\nwarmup_steps = 0") == "");
 }
 
-TEST_CASE("a rule that follows a metric of validation needs one, and a metric that there is") {
+TEST_CASE("a rule that follows a metric of validation needs a validation and a known metric") {
   CHECK(contains(complaint("[stop]\nmetric = \"val_loss\"\npatience = 2"),
-                 "x.toml:4:10: \"val_loss\" needs samples that are held out"));
+                 "x.toml:4:10: \"val_loss\" needs held-out samples"));
   CHECK(contains(complaint("[stop]\nmetric = \"val_los\""), "did you mean \"val_loss\"?"));
   CHECK(complaint("[stop]\npatience = 2") == "");
   CHECK(complaint("[stop]\nmetric = \"val_loss\"\npatience = 2\n[validation]\nsplit = 0.5") == "");
-  CHECK(
-      contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_loss\""), "needs samples that are held out"));
+  CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_loss\""), "needs held-out samples"));
   CHECK(contains(complaint("[scheduler]\nname = \"plateau\"\nmetric = \"val_los\"\n[validation]\nsplit = 0.5"),
                  "there is no metric \"val_los\""));
   CHECK(complaint("[scheduler]\nname = \"plateau\"") == "");
 }
 
-TEST_CASE("a plateau can follow a metric of a family, such as val_top5, where it is measured") {
+TEST_CASE("a plateau can follow a metric of a family, such as val_top5, if it is measured") {
   const auto following = [](const std::string& metric) {
     return complaint(
         "metrics = [\"top5\"]\nvalidation = { split = 0.5 }\n[scheduler]\nname = \"plateau\"\nmetric = \"" + metric +
@@ -103,7 +102,7 @@ TEST_CASE("a plateau can follow a metric of a family, such as val_top5, where it
   CHECK(contains(following("top5"), "there is no metric \"top5\""));
 }
 
-TEST_CASE("the option metric of a scheduler of the user's own is not checked") {
+TEST_CASE("the option metric of a user's own scheduler is not checked") {
   Components components = sample_components();
   const Option metric{.name = "metric", .types = {Type::text}};
   components.add("scheduler", {.name = "mine", .options = {metric}});

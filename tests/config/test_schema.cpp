@@ -25,7 +25,7 @@ TEST_CASE("the schema knows every key, its type, its default and its limits") {
   CHECK(keys["metrics"]["items"]["anyOf"][1]["pattern"] == "^top[1-9][0-9]{0,8}$");
 }
 
-TEST_CASE("the schema knows short forms, and what excludes what") {
+TEST_CASE("the schema knows short forms and which keys exclude each other") {
   const Value all = schema(sample_components());
   CHECK(all["properties"]["backend"]["enum"] == all["properties"]["distributed"]["properties"]["backend"]["enum"]);
   CHECK(all["properties"]["save_every"]["minimum"] == 0);

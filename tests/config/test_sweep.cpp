@@ -25,7 +25,7 @@ LoadedSweep sweep_of(const std::string& lines) {
   return load_sweep("x.toml", {}, with_methods());
 }
 
-// What is said of the sweep, and, where that is right, of a trial with each of the parameters' ends.
+// Returns the error about the sweep, or, if the sweep is valid, about trials with the ends of all parameters.
 std::string told_of_sweep(const std::string& lines) {
   try {
     const LoadedSweep loaded = sweep_of(lines);
@@ -44,7 +44,7 @@ std::string told_of_sweep(const std::string& lines) {
 
 }  // namespace
 
-TEST_CASE("a sweep's mistakes are told with their places, all at once") {
+TEST_CASE("a sweep's mistakes are shown with their places, all at once") {
   CHECK(told_of_sweep("[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.01]") == "");
   CHECK(contains(told_of_sweep("[sweep]\nmethod = \"gird\""), "x.toml:5:10: \"sweep.method\" must be one of"));
   CHECK_FALSE(contains(told_of_sweep("[sweep]\nmethod = \"gird\"\ntrials = 3"), "trials"));
@@ -60,17 +60,18 @@ TEST_CASE("a sweep's mistakes are told with their places, all at once") {
   CHECK(count(several, "batchsize") == 2);  // once, and its line
 }
 
-TEST_CASE("a range that --set makes wrong is blamed on --set, not on the file") {
+TEST_CASE("the error of a range that --set made wrong names --set, not the file") {
   const Scratch scratch;
   scratch.write("x.toml", kModelAndDataset + "[sweep.parameters]\n\"optimizer.lr\" = { min = 0, max = 0.1 }\n");
   const auto told = [](const std::string& set) {
     return error_of([&] { load_sweep("x.toml", {set}, with_methods()); });
   };
   CHECK(told("sweep.parameters.\"optimizer.lr\".min=1").starts_with("--set 1: \"optimizer.lr\": min must be less"));
-  CHECK(told("sweep.parameters={\"optimizer.lr\"={scale=\"log\"}}").starts_with("--set 1: \"optimizer.lr\": a range"));
+  CHECK(
+      told("sweep.parameters={\"optimizer.lr\"={scale=\"log\"}}").starts_with("--set 1: \"optimizer.lr\": with scale"));
 }
 
-TEST_CASE("what varies is a list or a range, of a key that is known") {
+TEST_CASE("a parameter of a sweep is a list or a range of a known key") {
   const std::string in = "[sweep.parameters]\n";
   CHECK(told_of_sweep(in + "optimizer.lr = { min = 1e-3, max = 1, scale = \"log\" }") == "");
   CHECK(told_of_sweep(in + "optimizer = { lr = [0.1], momentum = [0, 0.9] }") == "");
@@ -78,7 +79,8 @@ TEST_CASE("what varies is a list or a range, of a key that is known") {
   CHECK(contains(told_of_sweep(in + "batch_size = []"), "has no values"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 3 }"), "\"sweep.parameters.batch_size.max\" is missing"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 3, max = 3 }"), "min must be less than max"));
-  CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "begins above 0"));
+  CHECK(
+      contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"log\" }"), "min must be above 0"));
   CHECK(contains(told_of_sweep(in + "\"optimizer.lr\" = { min = 0, max = 3, scale = \"logg\" }"),
                  "did you mean \"log\"?"));
   CHECK(contains(told_of_sweep(in + "batch_size = { min = 0, max = 8 }"),
@@ -90,7 +92,7 @@ TEST_CASE("what varies is a list or a range, of a key that is known") {
 }
 
 TEST_CASE(
-    "a sweep's metric is the loss of what is held out where there is some, and its component says what is better") {
+    "a sweep's metric is the held-out loss if samples are held out, and its component defines which value is better") {
   const std::string in = "[sweep.parameters]\nbatch_size = [1]\n";
   CHECK(sweep_of(in).sweep.metric.name == "train_loss");
   CHECK(sweep_of("validation.split = 0.1\n" + in).sweep.metric.name == "val_loss");
@@ -101,8 +103,8 @@ TEST_CASE(
   const std::string held_out = "metrics = [\"auroc\", \"error_rate\"]\nvalidation.split = 0.1\n[sweep]\nmetric = ";
   CHECK(sweep_of(held_out + "\"val_auroc\"\n" + in).sweep.metric.cost(0.75) == -0.75);
   CHECK(sweep_of(held_out + "\"val_error_rate\"\n" + in).sweep.metric.cost(0.75) == 0.75);
-  CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs samples that are held out"));
-  // No value that is allowed is an empty text.
+  CHECK(contains(told_of_sweep("[sweep]\nmetric = \"val_loss\"\n" + in), "needs held-out samples"));
+  // No valid value is an empty string.
   for (const char* key : {"metric", "goal"}) {
     for (const char* value : {"\"\"", "\"wrong\""}) {
       const std::string mistake = told_of_sweep("[sweep]\n" + std::string(key) + " = " + value + "\n" + in);
@@ -113,7 +115,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a trial has the values of its point, in whatever order they stand in the file") {
+TEST_CASE("a trial has the values of its point in any order of the file") {
   for (const std::string order :
        {"optimizer.name = [\"adam\"]\noptimizer.lr = [0.5]", "optimizer.lr = [0.5]\noptimizer.name = [\"adam\"]"}) {
     const LoadedSweep loaded = sweep_of("[sweep.parameters]\n" + order);
@@ -126,7 +128,7 @@ TEST_CASE("a trial has the values of its point, in whatever order they stand in 
   }
 }
 
-TEST_CASE("a range with steps has the values from min on, up to the last one that is not above max") {
+TEST_CASE("a range with steps has the values from min up to the last one that is not above max") {
   const std::string in = "[sweep.parameters]\n";
   const LoadedSweep loaded = sweep_of(in +
                                       "batch_size = { min = 2, max = 9, step = 3 }\n"
@@ -146,10 +148,10 @@ TEST_CASE("a range with steps has the values from min on, up to the last one tha
                                   "{ min = 2, max = 9, step = 0.5 }", "{ min = 2.5, max = 9, step = 1 }"}) {
     CHECK(contains(told_of_sweep(in + "batch_size = " + range), "step must be an integer"));
   }
-  CHECK(contains(told_of_sweep(in + "batch_size = { min = 2, max = 9, step = 1, scale = \"log\" }"), "has no step"));
+  CHECK(contains(told_of_sweep(in + "batch_size = { min = 2, max = 9, step = 1, scale = \"log\" }"), "takes no step"));
 }
 
-TEST_CASE("values drawn from a range are in it, integers where the key takes those") {
+TEST_CASE("values drawn from a range are in it, and are integers if the key takes integers") {
   const LoadedSweep loaded = sweep_of(
       "[sweep.parameters]\nbatch_size = { min = 2, max = 9, scale = \"log\" }\n"
       "\"optimizer.lr\" = { min = 0.001, max = 1, scale = \"log\" }\n\"optimizer.momentum\" = { min = 0, max = 1 }");
@@ -165,7 +167,7 @@ TEST_CASE("values drawn from a range are in it, integers where the key takes tho
   CHECK(loaded.sweep.parameters[2].at(0.25).scalar.get<double>() == 0.25);
 }
 
-TEST_CASE("a sweep written as a file has the same trials, from another folder too") {
+TEST_CASE("a sweep written as a file has the same trials, also from another folder") {
   const std::string sweep =
       "init_from = \"w/first.safetensors\"\nsave_every = 3\n[sweep]\nmethod = \"random\"\n[sweep.parameters]\n"
       "optimizer = [\"sgd\", \"adam\"]\nbatch_size = { min = 2, max = 64, scale = \"log\" }\n"
@@ -189,7 +191,7 @@ TEST_CASE("a sweep written as a file has the same trials, from another folder to
   }
 }
 
-TEST_CASE("weights that vary are the same files, from another folder too") {
+TEST_CASE("weights that vary are the same files, also from another folder") {
   const Scratch scratch;
   scratch.write("x.toml", kBase + "[sweep.parameters]\ninit_from = [\"a.safetensors\", \"w/b.safetensors\"]\n");
   const LoadedSweep first = load_sweep("x.toml", {}, with_methods());

@@ -81,7 +81,7 @@ TEST_CASE("components become JSON and back without loss") {
   CHECK_THROWS_AS(Components::from_json(Value{{"version", 99}}), Error);
 }
 
-TEST_CASE("components hold every option that has a default, integers where a number is meant made floating") {
+TEST_CASE("components hold every option with a default, and an integer becomes floating where a number is meant") {
   const Experiment e = load_text(R"(
 dataset = "random_pairs"
 optimizer = { lr = 1 }
@@ -104,7 +104,7 @@ TEST_CASE("the loss fits the dataset's targets unless one is given") {
   CHECK(load_text(kModelAndDataset + "loss = \"cross_entropy\"\n").experiment.loss.name == "cross_entropy");
 }
 
-TEST_CASE("a file name is relative to the file that writes it, and to the working directory in --set") {
+TEST_CASE("a file name is relative to the file that contains it, and in --set to the working directory") {
   const Scratch scratch;
   const std::string text = "model = \"linear\"\ndataset = { name = \"digits\", path = \"../data/d.csv\" }\n";
   scratch.write("experiments/base.toml", text);
@@ -141,7 +141,7 @@ layers = [ { type = "Conv2d", kernel_size = [3, 5] }, { type = "ReLU" } ]
   CHECK(to_toml(back) == to_toml(e));
 }
 
-TEST_CASE("numbers are written so that they read back bit for bit") {
+TEST_CASE("numbers are written such that they read back bit for bit") {
   for (const double lr : {5e-324, 1.7976931348623157e308, 0.1, 1e22, 1.0 / 3, 0.0, 123456789.0, 1e-7}) {
     Experiment e = load_text(kModelAndDataset).experiment;
     e.optimizer.options["lr"] = lr;

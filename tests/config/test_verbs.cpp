@@ -14,7 +14,7 @@ struct Outcome {
   std::string out = {};
 };
 
-// The program itself; `redirection` tells what of its output is wanted.
+// Runs the program; `redirection` selects its output.
 Outcome run(const std::string& arguments, const std::string& redirection = "2>/dev/null") {
   FILE* pipe = popen(("'" DDP_EXP "' " + arguments + " " + redirection).c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -30,7 +30,7 @@ const std::string kGoodIsOk =
 
 }  // namespace
 
-TEST_CASE("validate checks every file, good or bad, and exits with 2 if one is bad") {
+TEST_CASE("validate checks every file, valid or not, and exits with 2 if one is invalid") {
   const Scratch scratch;
   scratch.write("bad.toml", kModelAndDataset + "batchsize = 3\n");
   scratch.write("good.toml", kModelAndDataset);
@@ -60,7 +60,7 @@ TEST_CASE("validate, models, datasets and schema speak JSON") {
   CHECK(Value::parse(run("schema").out)["type"] == "object");
 }
 
-TEST_CASE("validate finds files that the experiment names and that are not there") {
+TEST_CASE("validate reports files that the experiment names and that do not exist") {
   const Scratch scratch;
   scratch.write("weights.safetensors", "");
   scratch.write("x.toml", "model = \"linear\"\ndataset = { name = \"digits\", path = \"gone.csv.gz\" }\n");
@@ -71,7 +71,7 @@ TEST_CASE("validate finds files that the experiment names and that are not there
   scratch.write("good.toml", kModelAndDataset);
   CHECK(run("validate good.toml --set init_from=weights.safetensors").exit_code == 0);
   CHECK(contains(run("validate good.toml --set init_from=none.safetensors", "2>&1").out, "there is no such file"));
-  // Each trial of a sweep has files of its own; one that several name is told once.
+  // Each trial of a sweep has its own files; a file that several trials name is reported once.
   scratch.write("s.toml",
                 "model = \"linear\"\ndataset = \"digits\"\n[sweep.parameters]\n"
                 "\"dataset.path\" = [\"one\", \"two\"]\n\"optimizer.lr\" = [0.1, 0.2]\n");
@@ -79,7 +79,7 @@ TEST_CASE("validate finds files that the experiment names and that are not there
   CHECK(count(swept, "there is no such file") == 2);
 }
 
-TEST_CASE("validate takes a glob for the files that it matches") {
+TEST_CASE("validate expands a glob to the files that it matches") {
   const Scratch scratch;
   scratch.write("x-1.npy", "");
   scratch.write("y.npy", "");
@@ -91,7 +91,7 @@ TEST_CASE("validate takes a glob for the files that it matches") {
   CHECK(contains(missing, "there is no such file: " + (scratch.folder() / "z-*.npy").string()));
 }
 
-TEST_CASE("validate warns of settings that the file alone shows to have no effect") {
+TEST_CASE("validate warns of settings that visibly have no effect") {
   const Scratch scratch;
   scratch.write("x.toml", kModelAndDataset +
                               "epochs = 3\n[validation]\nevery = 2\n[loader]\nshuffle = false\nsampler_seed = 7\n");

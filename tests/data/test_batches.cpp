@@ -16,7 +16,7 @@
 namespace ddp::data {
 namespace {
 
-// Sample i is i. Counts who asks, and can fail.
+// Sample i is the number i. Counts the calls of gather and can fail.
 class Numbers : public datasets::MapDataset {
  public:
   explicit Numbers(std::int64_t size, std::int64_t broken = -1) : size_(size), broken_(broken) {}
@@ -54,7 +54,7 @@ std::ptrdiff_t threads() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
 }
 
-// Waits for what other threads bring about.
+// Waits for a condition that other threads bring about.
 template <class Fact>
 bool comes_true(const Fact& fact) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -64,7 +64,7 @@ bool comes_true(const Fact& fact) {
 
 }  // namespace
 
-TEST_CASE("batches that workers fetch come in the order in which one would fetch them alone") {
+TEST_CASE("batches fetched by workers come in the order in which one thread fetches them") {
   const Numbers numbers(100);
   for (const std::int64_t workers : {1, 2, 5}) {
     const auto alone = batches_of(numbers, 0);
@@ -78,7 +78,7 @@ TEST_CASE("batches that workers fetch come in the order in which one would fetch
   }
 }
 
-TEST_CASE("workers fetch two batches each ahead and no more") {
+TEST_CASE("workers prefetch at most two batches each") {
   const Numbers numbers(1000);
   const auto batches = batches_of(numbers, 3);
   start_epoch(*batches, 0);
@@ -86,20 +86,20 @@ TEST_CASE("workers fetch two batches each ahead and no more") {
   for (int taken = 1; taken <= batches->per_epoch(); ++taken) {
     batches->next();
     if (taken == 1) CHECK(comes_true([&] { return numbers.asked == 7; }));
-    // While the next one is waited for, too, the threads have gone as far ahead as they ever do.
+    // The threads reach their largest lead while the next batch is awaited.
     std::this_thread::yield();
     most_ahead = std::max(most_ahead, numbers.asked - taken);
   }
   CHECK(most_ahead == 6);
 }
 
-TEST_CASE("what a worker threw comes out where its batch was asked for") {
+TEST_CASE("an exception of a worker is thrown where its batch is requested") {
   const Numbers numbers(100, /*broken=*/42);
   const auto batches = batches_of(numbers, 3);
   CHECK_THROWS_WITH(epoch_of(*batches, 0), "sample 42");
 }
 
-TEST_CASE("an epoch that is left early leaves no thread") {
+TEST_CASE("an epoch that is abandoned early leaves no thread") {
   const Numbers numbers(1000);
   const auto before = threads();
   {
@@ -110,11 +110,11 @@ TEST_CASE("an epoch that is left early leaves no thread") {
     batches->next();
     CHECK(threads() > before);
   }
-  // One that was joined is listed for a moment longer.
+  // A joined thread stays listed for a moment.
   CHECK(comes_true([&] { return threads() == before; }));
 }
 
-TEST_CASE("no order is drawn ahead for an epoch that never comes") {
+TEST_CASE("no order is drawn in advance for an epoch that never comes") {
   const Numbers numbers(4'000'000);
   const auto batches = batches_of(numbers, 0);
   const auto before = threads();
@@ -124,8 +124,8 @@ TEST_CASE("no order is drawn ahead for an epoch that never comes") {
   CHECK(threads() > before);
 }
 
-TEST_CASE("an order that was drawn ahead is that epoch's, also where epochs are passed over or gone on with") {
-  // So many samples that the next epoch's order is drawn meanwhile.
+TEST_CASE("an order drawn in advance belongs to its epoch, also where epochs are skipped or resumed") {
+  // Enough samples that the next epoch's order is drawn during the epoch.
   const Numbers numbers(70'000);
   config::Loader loader;
   loader.workers = 0;
@@ -147,7 +147,7 @@ TEST_CASE("an order that was drawn ahead is that epoch's, also where epochs are 
   }
 }
 
-TEST_CASE("random_batch draws each batch anew, or keeps the samples it began with") {
+TEST_CASE("random_batch draws new samples for each batch or keeps its first samples") {
   const auto dataset = [](const config::Value& options) {
     return datasets::registry().build("random_batch", options, {});
   };
@@ -162,7 +162,7 @@ TEST_CASE("random_batch draws each batch anew, or keeps the samples it began wit
   CHECK_THROWS_AS(draw(*kept, 9), Error);
 }
 
-TEST_CASE("an epoch draws one number from the generator at its start and none when it goes on inside") {
+TEST_CASE("an epoch draws one number from the generator at its start and none when it resumes inside") {
   const Numbers numbers(30);
   const auto batches = batches_of(numbers, 2);
   const auto draw_after = [&](std::int64_t position) {

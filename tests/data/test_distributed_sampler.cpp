@@ -24,7 +24,7 @@ using Indices = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("each rank takes every world-th sample and the order wraps around where it does not divide") {
+TEST_CASE("each rank takes every world-th sample and the order wraps around if it does not divide") {
   DistributedSampler s{.size = 7, .rank = 0, .world_size = 3, .shuffle = false};
   CHECK(indices(s) == Indices{0, 3, 6});
   s.rank = 1;
@@ -33,14 +33,14 @@ TEST_CASE("each rank takes every world-th sample and the order wraps around wher
   CHECK(indices(s) == Indices{2, 5, 1});
 }
 
-TEST_CASE("with fewer samples than ranks the order wraps around as often as it takes") {
+TEST_CASE("with fewer samples than ranks the order wraps around as often as necessary") {
   for (int rank = 0; rank < 5; ++rank) {
     CHECK(indices({.size = 2, .rank = rank, .world_size = 5, .shuffle = false}) == Indices{rank % 2});
   }
   CHECK(indices({.size = 1, .rank = 3, .world_size = 4, .shuffle = true}) == Indices{0});
 }
 
-TEST_CASE("drop_last drops what does not divide over the ranks") {
+TEST_CASE("drop_last drops the samples that do not divide over the ranks") {
   DistributedSampler s{.size = 8, .rank = 0, .world_size = 3, .shuffle = false, .drop_last = true};
   CHECK(indices(s) == Indices{0, 3});
   s.rank = 2;
@@ -49,7 +49,7 @@ TEST_CASE("drop_last drops what does not divide over the ranks") {
   CHECK(indices(s) == Indices{2, 5, 8});
 }
 
-TEST_CASE("shuffled samples are randperm of the seed plus the epoch shared out over the ranks") {
+TEST_CASE("shuffled samples are randperm of the seed plus the epoch, divided over the ranks") {
   for (const std::int64_t size : {1, 2, 3, 10, 1000, 123457}) {
     for (const std::int64_t epoch : {0, 1, 5}) {
       const auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(11 + epoch));
@@ -85,11 +85,11 @@ TEST_CASE("the order of an epoch is the one that PyTorch's DistributedSampler gi
   }
 }
 
-TEST_CASE("what other ranks left of an epoch is shared out with none skipped and none twice but to fill up") {
+TEST_CASE("the samples that other ranks left of an epoch are divided with none skipped and repeats only to fill up") {
   for (const int before : {1, 2, 3, 4}) {
     for (const int now : {1, 2, 3, 5, 8}) {
       for (const std::int64_t each : {0, 1, 4, 7}) {
-        INFO(before << " ranks took " << each << " each, " << now << " go on");
+        INFO(before << " ranks took " << each << " each, " << now << " continue");
         std::multiset<std::int64_t> seen;
         for (int rank = 0; rank < before; ++rank) {
           const Indices whole = indices({.size = 31, .rank = rank, .world_size = before, .seed = 5}, 3);

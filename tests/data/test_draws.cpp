@@ -12,7 +12,7 @@
 namespace ddp::data {
 namespace {
 
-// Sample i is its number plus a random number of its own.
+// Sample i is the number i plus its own random number.
 class Noisy : public datasets::MapDataset {
  public:
   Noisy(std::int64_t size, std::uint64_t seed) : size_(size), seed_(seed) {}
@@ -31,7 +31,7 @@ class Noisy : public datasets::MapDataset {
   const std::uint64_t seed_;
 };
 
-// The random number of each sample in an epoch, as `ranks` ranks with `workers` threads get it.
+// The random number of each sample in an epoch, drawn by `ranks` ranks with `workers` threads each.
 std::vector<double> drawn(int ranks, std::int64_t workers, std::int64_t epoch) {
   const Noisy noisy(24, 5);
   std::vector<double> of_samples(24);
@@ -54,7 +54,7 @@ std::vector<double> drawn(int ranks, std::int64_t workers, std::int64_t epoch) {
 
 }  // namespace
 
-TEST_CASE("draws are those of Philox4x32-10 with seed, epoch and sample in the places of key and counter") {
+TEST_CASE("draws equal Philox4x32-10 with seed, epoch and sample in the places of key and counter") {
   // Known answers of Random123: kat_vectors, philox4x32 with 10 rounds.
   datasets::Draws zero(0, 0, 0);
   CHECK(zero.bits() == 0x6627e8d5);
@@ -65,15 +65,16 @@ TEST_CASE("draws are those of Philox4x32-10 with seed, epoch and sample in the p
   CHECK(uniform.uniform() == static_cast<double>(0x6627e8d5e169c58d >> 11) * 0x1p-53);
 }
 
-TEST_CASE("draws of a place are Philox's with step, micro-batch, rank and sample in its counter") {
-  // Counter 0, step, sample with the low bits of the rank, micro-batch with the highest bit: so no epoch has them.
+TEST_CASE("draws of a place equal Philox with step, micro-batch, rank and sample in its counter") {
+  // Counter: 0, step, sample with the low bits of the rank, micro-batch with the highest bit set. No epoch has that
+  // bit.
   const datasets::Place place{.step = 3, .micro_batch = 5, .rank = 7};
   at::philox_engine philox(9, std::uint64_t{1} << 63 | std::uint64_t{5} << 40 | 7 << 24 | 11, std::uint64_t{3} << 32);
   datasets::Draws draws(9, place, 11);
   for (int i = 0; i < 9; ++i) CHECK(draws.bits() == philox());
 }
 
-TEST_CASE("neighbours of a place draw other numbers") {
+TEST_CASE("neighboring places draw other numbers") {
   const auto first = [](std::int64_t step, std::int64_t micro_batch, int rank, std::int64_t sample) {
     return datasets::Draws(1, {.step = step, .micro_batch = micro_batch, .rank = rank}, sample).bits();
   };
@@ -108,7 +109,7 @@ TEST_CASE("a sample draws the same numbers on any number of ranks and threads, a
   CHECK(std::set<double>(expected.begin(), expected.end()).size() == 24);
 }
 
-TEST_CASE("ranks evaluate whole batches in turn, with threads or without") {
+TEST_CASE("ranks evaluate whole batches in turn, with or without threads") {
   const Noisy noisy(23, 5);
   for (const std::int64_t workers : {0, 2}) {
     for (const int ranks : {1, 2, 3, 7}) {

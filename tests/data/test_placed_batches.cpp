@@ -7,7 +7,7 @@
 namespace ddp::data {
 namespace {
 
-// Its samples are the place itself.
+// The samples are the place itself.
 class Placed : public datasets::PlacedDataset {
  public:
   datasets::Batch draw(std::int64_t batch_size, const datasets::Place& place) const override {
@@ -23,7 +23,7 @@ TEST_CASE("batches of places count micro-batches from each step's start") {
   const auto batches = make_batches(placed, {}, {.rank = 4, .world_size = 5, .batch_size = 2}, {});
   CHECK(batches->per_epoch() == 0);
   batches->start_epoch(0, 0, 0, /*last=*/true);
-  // A run that goes on begins at any step.
+  // A resumed run begins at any step.
   for (const std::int64_t step : {17, 18}) {
     batches->start_step(step);
     for (const std::int64_t micro_batch : {0, 1, 2}) {

@@ -18,7 +18,7 @@ namespace {
 
 using Rows = std::vector<std::int64_t>;
 
-// Samples of which nothing is known but their class and their group.
+// Samples with only a class and a group.
 class Labelled : public datasets::MapDataset {
  public:
   explicit Labelled(Rows labels) : labels_(std::move(labels)) {}
@@ -39,7 +39,7 @@ Rows rows_of_tensor(const at::Tensor& tensor) {
   return {data, data + tensor.numel()};
 }
 
-// p, as the contract names it.
+// The permutation p of the contract.
 Rows permutation(std::int64_t size, std::uint64_t seed) {
   return rows_of_tensor(at::randperm(size, at::detail::createCPUGenerator(seed), at::TensorOptions().dtype(at::kLong)));
 }
@@ -61,7 +61,7 @@ config::Test tested(double share, bool stratify = false, const std::string& by =
   return options;
 }
 
-// Class of row i: 0 for half of the rows, 1 for a third, 2 for the others.
+// The class of row i: 0 for half of the rows, 1 for a third, 2 for the others.
 Labelled uneven(std::int64_t size) {
   Rows labels;
   for (std::int64_t i = 0; i < size; ++i) labels.push_back(i % 2 == 0 ? 0 : i % 3 == 0 ? 1 : 2);
@@ -83,7 +83,7 @@ void check_is_partition(const Parts& parts, std::int64_t size) {
 
 }  // namespace
 
-TEST_CASE("a plain split holds out the first of the permutation, and the test the next ones") {
+TEST_CASE("a plain split holds out the first samples of the permutation, and the test takes the next ones") {
   const Labelled samples = uneven(103);
   const Rows p = permutation(103, 3);
   const Parts parts = split(samples, held(0.2), tested(0.15));
@@ -92,7 +92,7 @@ TEST_CASE("a plain split holds out the first of the permutation, and the test th
   CHECK(rows_of_tensor(parts.test) == Rows(p.begin() + 20, p.begin() + 35));
 }
 
-TEST_CASE("a test without validation takes the first of the permutation") {
+TEST_CASE("a test without validation takes the first samples of the permutation") {
   const Rows p = permutation(50, 3);
   const Parts parts = split(uneven(50), held(0), tested(0.3));
   check_is_partition(parts, 50);
@@ -129,7 +129,7 @@ TEST_CASE("a stratified split holds out the rounded share of each class, in the 
   CHECK(expected[0].size() == 8 + 3 + 5);
 }
 
-TEST_CASE("a split by a column keeps the rows of a value together, until enough are held out") {
+TEST_CASE("a split by a column keeps the rows of a value together until enough are held out") {
   Rows groups;
   for (std::int64_t i = 0; i < 60; ++i) groups.push_back(i % 7);
   const Labelled samples(groups);

@@ -8,7 +8,7 @@
 
 namespace ddp::data {
 
-TEST_CASE("training, validation and test of a text are parts of the tokens that were encoded once") {
+TEST_CASE("training, validation and test of a text are parts of one token sequence that is encoded once") {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("ddp-parts-" + std::to_string(getpid()) + ".txt");
   std::ofstream(file) << std::string(1000, 'a') << std::string(1000, 'b');

@@ -21,7 +21,7 @@ namespace ddp::datasets {
 
 using config::Value;
 
-// Files of arrays, and datasets over them.
+// Array files and the datasets that read them.
 class ArrayFolder {
  public:
   std::string write(const std::string& name, const std::string& bytes) const {

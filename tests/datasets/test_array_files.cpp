@@ -2,7 +2,7 @@
 
 namespace ddp::datasets {
 
-TEST_CASE("the rows of files of a glob or a list follow each other, in the order of names or of the list") {
+TEST_CASE("the rows of files of a glob or a list follow each other in the order of names or of the list") {
   const ArrayFolder folder;
   folder.write("x-2.npy", npy_of<float>("<f4", "(1, 2)", {4, 5}));
   folder.write("x-1.npy", npy_of<float>("<f4", "(2, 2)", {0, 1, 2, 3}));
@@ -12,8 +12,7 @@ TEST_CASE("the rows of files of a glob or a list follow each other, in the order
   CHECK(at::equal(rows_of(*dataset, {2, 0, 1}).inputs.at(0).second,
                   at::tensor({4.F, 5.F, 0.F, 1.F, 2.F, 3.F}).view({3, 2})));
   CHECK(rows_of(*dataset, {0}).inputs.at(0).first == "x-1");
-  CHECK(
-      contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: no file matches it"));
+  CHECK(contains(build_error("npy", {{"inputs", folder.path("z*.npy")}, {"targets", y}}), "z*.npy: matches no file"));
 
   for (const bool pack : {false, true}) {
     const auto archive = [&](const std::string& name, float value, std::int64_t target) {
@@ -29,7 +28,7 @@ TEST_CASE("the rows of files of a glob or a list follow each other, in the order
   }
 }
 
-TEST_CASE("arrays that do not belong together are refused with the names of both") {
+TEST_CASE("arrays that do not belong together are refused with both names") {
   const ArrayFolder folder;
   const std::string x = folder.write("x.npy", inputs_file());
   const std::string y = folder.write("y.npy", npy_of<std::int64_t>("<i8", "(3,)", {0, 1, 2}));
@@ -55,10 +54,10 @@ TEST_CASE("arrays without samples are refused") {
   CHECK(contains(error("(0, 3)", {}), "x.npy: has no rows"));
   CHECK(contains(error("(1152921504606846975, 0)", {}), "they hold no number"));
   CHECK(build_error("npy", {{"inputs", Value::array()}, {"targets", "x"}}) ==
-        "dataset.inputs: names nothing\n  give one, or a list");
+        "dataset.inputs: is empty\n  give a name or a list of names");
 }
 
-TEST_CASE("a name that a file does not have is answered with those that it has") {
+TEST_CASE("an unknown array name is refused with the names in the file") {
   const ArrayFolder folder;
   const std::string archive = folder.write("x.npz", ZipBytes().add("pixels.npy", inputs_file(), true).bytes());
   const std::string tensors = folder.path("x.safetensors");
@@ -70,7 +69,7 @@ TEST_CASE("a name that a file does not have is answered with those that it has")
   }
 }
 
-TEST_CASE("a data file that is damaged is a wrong input, not a failed training") {
+TEST_CASE("a damaged data file is an invalid input and not a failed training") {
   const ArrayFolder folder;
   for (const char* name : {"npz", "safetensors"}) {
     const std::string file = folder.write("damaged", "x");
@@ -84,7 +83,7 @@ TEST_CASE("a data file that is damaged is a wrong input, not a failed training")
   }
 }
 
-TEST_CASE("classes are counted from the largest, and a negative one is refused with its row") {
+TEST_CASE("the number of classes follows from the largest one, and a negative one is refused with its row") {
   const ArrayFolder folder;
   const auto of_targets = [&](const std::string& shape, const std::vector<std::int64_t>& targets) {
     const std::string y = folder.write("y.npy", npy_of("<i8", shape, targets));
@@ -96,10 +95,10 @@ TEST_CASE("classes are counted from the largest, and a negative one is refused w
   CHECK(of_targets("(2, 2)", {0, 6, 1, 9})->facts().at("num_classes") == 10);
   CHECK_FALSE(of_targets("(2, 2)", {0, 6, 1, 9})->classes().defined());
   const auto negative = of_targets("(3, 2)", {0, 6, -100, -1, 2, 2});
-  CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 is of class -1"));
+  CHECK(contains(error_of([&] { negative->facts(); }), "y.npy: row 1 has class -1"));
 }
 
-TEST_CASE("what was unpacked once is taken by the other ranks") {
+TEST_CASE("data unpacked by one rank is used by the other ranks") {
   const ArrayFolder folder;
   const std::string file =
       folder.write("p.npz", ZipBytes().add("x.npy", inputs_file(), true).add("y.npy", targets_file(), false).bytes());
@@ -107,7 +106,7 @@ TEST_CASE("what was unpacked once is taken by the other ranks") {
   const auto first = built("npz", options);
   const std::string held = folder.path("held");
   format::write_safetensors(held, first->held());
-  // The packed bytes are gone: only what is held still has them.
+  // The packed bytes are damaged: only the held data is still intact.
   std::string damaged = ZipBytes().add("x.npy", inputs_file(), true).add("y.npy", targets_file(), false).bytes();
   damaged[40] ^= '\x55';
   folder.write("p.npz", damaged);

@@ -2,7 +2,7 @@
 
 namespace ddp::datasets {
 
-TEST_CASE("row i of each array is sample i, whatever the kind of the file") {
+TEST_CASE("row i of each array is sample i for every kind of file") {
   const ArrayFolder folder;
   const std::string x = folder.write("x.npy", inputs_file());
   const std::string y = folder.write("y.npy", targets_file());
@@ -78,18 +78,19 @@ TEST_CASE("numbers of every type become float32 or int64, in both byte orders") 
   check("f8", std::vector<double>{0.1, -1e-300}, true);
 }
 
-TEST_CASE("an unsigned number that int64 does not have is refused with its row, and taken as float32 with scale") {
+TEST_CASE(
+    "an unsigned number that does not fit into int64 is refused with its row, and accepted as float32 with scale") {
   const ArrayFolder folder;
   const std::string x = folder.write("x.npy", npy_of<std::uint64_t>("<u8", "(2,)", {1, 1ULL << 63}));
   const auto dataset = built("npy", {{"inputs", x}, {"targets", x}});
   CHECK(at::equal(rows_of(*dataset, {0}).inputs.at(0).second, at::tensor({1}, at::kLong)));
-  CHECK(contains(error_of([&] { rows_of(*dataset, {1}); }), "x.npy: row 1 holds a number larger than int64 can have"));
+  CHECK(contains(error_of([&] { rows_of(*dataset, {1}); }), "x.npy: row 1 holds a number too large for int64"));
   const std::string y = folder.write("y.npy", npy_of<std::int64_t>("<i8", "(2,)", {0, 1}));
   const auto scaled = built("npy", {{"inputs", x}, {"targets", y}, {"scale", 1}});
   CHECK(rows_of(*scaled, {1}).inputs.at(0).second.item<float>() == 0x1p63F);
 }
 
-TEST_CASE("scale leaves targets as they are") {
+TEST_CASE("scale leaves targets unchanged") {
   const ArrayFolder folder;
   const std::string x = folder.write("x.npy", npy_of<std::uint8_t>("|u1", "(2, 2)", {0, 51, 102, 255}));
   const auto dataset = built("npy", {{"inputs", x}, {"targets", x}, {"scale", 1.0 / 255}});
@@ -98,7 +99,7 @@ TEST_CASE("scale leaves targets as they are") {
   CHECK(at::equal(batch.targets.at(0).second, at::tensor({0, 51, 102, 255}, at::kLong).view({2, 2})));
 }
 
-TEST_CASE("arrays in Fortran order give the same rows, of any number of extents") {
+TEST_CASE("arrays in Fortran order give the same rows with any number of dimensions") {
   const ArrayFolder folder;
   const at::Tensor whole = at::arange(4 * 3 * 2 * 5, at::kInt).view({4, 3, 2, 5});
   const at::Tensor turned = whole.permute({3, 2, 1, 0}).contiguous();

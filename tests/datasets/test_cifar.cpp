@@ -6,7 +6,7 @@
 namespace ddp::datasets {
 namespace {
 
-// A record of an image whose pixels are noise of this seed.
+// A record of an image with noise from this seed.
 std::string cifar_record(const std::string& labels, std::uint32_t seed) { return labels + noise(3 * 32 * 32, seed); }
 
 struct CifarFolder : ArrayFolder {
@@ -32,7 +32,7 @@ at::Tensor cifar_pixels(std::uint32_t seed) {
 
 }  // namespace
 
-TEST_CASE("CIFAR-10's five files are the training images, in their order, with the names of its classes") {
+TEST_CASE("the five files of CIFAR-10 are the training images in their order, with the names of its classes") {
   const CifarFolder folder;
   for (const std::string& path : {folder.path("."), folder.path("cifar-10-batches-bin")}) {
     const auto dataset = built("cifar10", {{"path", path}});
@@ -46,14 +46,14 @@ TEST_CASE("CIFAR-10's five files are the training images, in their order, with t
   }
 }
 
-TEST_CASE("train = false takes CIFAR's test images") {
+TEST_CASE("train = false reads CIFAR's test images") {
   const CifarFolder folder;
   const auto test = built("cifar10", {{"path", folder.path(".")}, {"train", false}});
   CHECK(at::equal(rows_of(*test, {0, 1}).targets.at(0).second, at::tensor({9, 0}, at::kLong)));
   CHECK(at::equal(rows_of(*test, {1}).inputs.at(0).second[0], cifar_pixels(11)));
 }
 
-TEST_CASE("CIFAR-100's classes are the fine ones") {
+TEST_CASE("the classes of CIFAR-100 are the fine ones") {
   const CifarFolder folder;
   const auto dataset = built("cifar100", {{"path", folder.path("fine")}});
   CHECK(at::equal(rows_of(*dataset, {0, 1}).targets.at(0).second, at::tensor({99, 5}, at::kLong)));
@@ -64,12 +64,12 @@ TEST_CASE("CIFAR-100's classes are the fine ones") {
 
 TEST_CASE("CIFAR files that are missing, cut off, or of another kind are refused by name") {
   const CifarFolder folder;
-  CHECK(contains(build_error("cifar10", {{"path", folder.path("fine")}}), "fine/data_batch_1.bin: there is no such"));
+  CHECK(contains(build_error("cifar10", {{"path", folder.path("fine")}}), "fine/data_batch_1.bin: does not exist"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", "abc");
   CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}),
-                 "data_batch_3.bin: has 3 bytes, which are no whole number of records of 3073 bytes"));
+                 "data_batch_3.bin: has 3 bytes, which is not a multiple of a record's 3073 bytes"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", cifar_record({10}, 1));
-  CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "holds class 10, and there are 10 classes"));
+  CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "holds class 10, but the classes are 0 to 9"));
   folder.write("cifar-10-batches-bin/data_batch_3.bin", "");
   CHECK(contains(build_error("cifar10", {{"path", folder.path(".")}}), "data_batch_3.bin: has 0 bytes"));
 }

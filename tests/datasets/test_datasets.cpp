@@ -16,7 +16,7 @@ const at::Tensor& target_of(const Batch& batch) { return batch.targets.at(0).sec
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kSeed = 3;  // compute.py's
+constexpr std::uint64_t kSeed = 3;  // the seed of compute.py
 
 std::unique_ptr<Dataset> made(const std::string& name, const Json& options) {
   at::manual_seed(kSeed);
@@ -29,7 +29,7 @@ Batch samples_of(const Dataset& dataset, const std::vector<std::int64_t>& indice
 
 }  // namespace
 
-TEST_CASE("datasets that draw their samples draw PyTorch's, bit for bit") {
+TEST_CASE("datasets that draw their samples draw the same bits as PyTorch") {
   const Json cases = kept_values("datasets", "samples");
   REQUIRE(cases.size() == 4);
   for (const auto& [title, kept] : cases.items()) {
@@ -48,7 +48,7 @@ TEST_CASE("datasets that draw their samples draw PyTorch's, bit for bit") {
   }
 }
 
-TEST_CASE("random_batch with samples to keep gives the same ones in every batch, and no more than it keeps") {
+TEST_CASE("random_batch with samples to keep gives the same ones in every batch and never more than it keeps") {
   const auto dataset = made("random_batch", {{"keep", 4}});
   const auto& drawn = dynamic_cast<const DrawnDataset&>(*dataset);
   const Batch first = drawn.draw(4);
@@ -65,7 +65,7 @@ TEST_CASE("sample i of counting is the number i, and its class is i modulo the c
   CHECK(at::equal(target_of(batch), at::tensor({1, 0, 1}, at::kLong)));
 }
 
-TEST_CASE("a batch that is asked for by index is a fresh tensor at a 64-byte boundary") {
+TEST_CASE("a batch requested by index is a new tensor at a 64-byte boundary") {
   for (const char* name : {"random_pairs", "counting"}) {
     INFO(name);
     const auto dataset = made(name, {{"size", 50}, {"features", 21}});

@@ -14,7 +14,7 @@
 namespace ddp::datasets {
 namespace {
 
-// A digits.csv.gz of one's own, until it goes.
+// A digits.csv.gz of the test, removed on destruction.
 class DigitsFile {
  public:
   explicit DigitsFile(const std::string& text) {
@@ -73,11 +73,11 @@ TEST_CASE("a digits file that is cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("digits that are not there are told with the way to get them") {
+TEST_CASE("missing digits are an error with the way to get them") {
   const std::string text = error_of([] {
     registry().build("digits", {{"path", "/nowhere/digits.csv.gz"}}, Context{});
   });
-  CHECK(contains(text, "/nowhere/digits.csv.gz: the digits dataset is not there"));
+  CHECK(contains(text, "/nowhere/digits.csv.gz: the digits dataset is missing"));
   CHECK(contains(text, "dataset.path"));
 }
 

@@ -11,7 +11,7 @@
 namespace ddp::datasets {
 namespace {
 
-// The columns of one piece of a table: a number, a category, and a class.
+// The columns of one piece of a table: a number, a category and a class.
 struct PieceCells {
   std::vector<double> numbers = {};
   std::string colours = {};
@@ -45,7 +45,7 @@ Table::Piece piece_of(std::int64_t first_row, std::int64_t rows) {
 
 }  // namespace
 
-TEST_CASE("each row of a table is encoded in its own place, whatever the size of its piece") {
+TEST_CASE("each row of a table is encoded at its own place for pieces of any size") {
   Table table{.files = {{.path = "table.csv"}}};
   for (const std::int64_t rows : {1, 511, 512, 513, 2000}) {
     table.pieces.push_back(piece_of(table.rows, rows));

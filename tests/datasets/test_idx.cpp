@@ -4,7 +4,7 @@
 namespace ddp::datasets {
 namespace {
 
-// Two gray images of 2 x 3 pixels, of classes 3 and 1.
+// Two gray images of 2 x 3 pixels with classes 3 and 1.
 struct IdxFolder : ArrayFolder {
   IdxFolder() {
     write("images", idx_file({2, 2, 3}, {'\0', '\x33', '\x66', '\x99', '\xcc', '\xff', 1, 2, 3, 4, 5, 6}));
@@ -29,7 +29,7 @@ TEST_CASE("images of an IDX file are floats from 0 to 1 with a channel, and have
   CHECK(dataset->in_memory());
 }
 
-TEST_CASE("an IDX file that gzip packed has the samples of the plain one") {
+TEST_CASE("an IDX file compressed by gzip has the samples of the plain one") {
   const IdxFolder folder;
   const Batch plain = rows_of(*built("idx", folder.options()), {0, 1});
   const IdxFolder packed;
@@ -43,7 +43,7 @@ TEST_CASE("an IDX file that gzip packed has the samples of the plain one") {
   CHECK(at::equal(plain.targets.at(0).second, unpacked.targets.at(0).second));
 }
 
-TEST_CASE("images that another rank holds have the same samples") {
+TEST_CASE("images held by another rank have the same samples") {
   const IdxFolder folder;
   const auto dataset = built("idx", folder.options());
   Context context;
@@ -55,18 +55,18 @@ TEST_CASE("images that another rank holds have the same samples") {
   CHECK(held->held().front().second.const_data_ptr() == context.held.front().second.const_data_ptr());
 }
 
-TEST_CASE("IDX files that are none, are cut off, or do not belong together are refused by name") {
+TEST_CASE("IDX files that are invalid, cut off, or do not belong together are refused by name") {
   const IdxFolder folder;
   folder.write("labels", idx_file({3}, {3, 1, 1}));
   CHECK(contains(folder.error(), "labels: has 3 labels, but " + folder.path("images") + " has 2 images"));
   folder.write("labels", idx_file({2, 1}, {3, 1}));
-  CHECK(contains(folder.error(), "labels: holds numbers of shape [2, 1], which are no labels"));
+  CHECK(contains(folder.error(), "labels: holds numbers of shape [2, 1], not labels"));
   folder.write("labels", idx_file({2}, {3, 1}, 0xd));
-  CHECK(contains(folder.error(), "labels: holds numbers that are not of 8 bits"));
+  CHECK(contains(folder.error(), "labels: contains numbers that are not 8 bits wide"));
   folder.write("labels", "\x89PNG");
-  CHECK(contains(folder.error(), "labels: is no IDX file"));
+  CHECK(contains(folder.error(), "labels: is not an IDX file"));
   folder.write("labels", idx_file({2}, {3}));
-  CHECK(contains(folder.error(), "labels: its header says 2 bytes of numbers, the file has 1"));
+  CHECK(contains(folder.error(), "labels: its header says 2 bytes of numbers, but the file has 1"));
   folder.write("labels", idx_file({2}, {3, 1, 1}));
   CHECK(contains(folder.error(), "the file has more"));
   const std::string packed = gzip_file(idx_file({2}, {3, 1}));
@@ -77,16 +77,16 @@ TEST_CASE("IDX files that are none, are cut off, or do not belong together are r
   folder.write("images", idx_file({4000000000, 4000000000, 4}, ""));
   CHECK(contains(folder.error(), "images: its shape is too large"));
   folder.write("images", idx_file({40000, 40000, 4}, ""));
-  CHECK(contains(folder.error(), "images: its header says 6400000000 bytes of numbers, the file has less"));
+  CHECK(contains(folder.error(), "images: its header says 6400000000 bytes of numbers, but the file has less"));
 }
 
-TEST_CASE("a class that the training data do not have is refused") {
+TEST_CASE("a class that the training data does not have is refused") {
   const IdxFolder folder;
   Context context;
   context.role = Role::validation;
   context.preprocessing = {{"classes", {"0", "1", "2"}}};
   CHECK(contains(error_of([&] { built("idx", folder.options(), context); }),
-                 "labels: holds class 3, and there are 3 classes"));
+                 "labels: holds class 3, but the classes are 0 to 2"));
 }
 
 }  // namespace ddp::datasets

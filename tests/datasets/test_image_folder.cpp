@@ -48,19 +48,19 @@ TEST_CASE("images are listed as torchvision's ImageFolder lists them") {
   CHECK(listing.targets == std::vector<std::int64_t>{0, 1, 1, 1, 1, 1, 1, 1, 2});
 }
 
-TEST_CASE("a folder without classes, a class without images and a link in a circle are refused by name") {
+TEST_CASE("a folder without classes, a class without images and a circular link are refused by name") {
   const ArrayFolder folder;
   folder.write("a/x.txt", "x");
   const auto error = [&](const std::string& path) { return error_of([&] { list_folder(path); }); };
-  CHECK(contains(error(folder.path("a")), folder.path("a") + ": has no folder in it"));
-  CHECK(contains(error(folder.path("")), "a: is the folder of a class and has no image"));
+  CHECK(contains(error(folder.path("a")), folder.path("a") + ": contains no folder"));
+  CHECK(contains(error(folder.path("")), "a: is the folder of a class but contains no image"));
   CHECK(contains(error(folder.path("none")), "none: cannot be listed: No such file"));
   folder.write("a/x.png", "x");
   fs::create_directory_symlink(folder.path(""), folder.path("a/up"));
-  CHECK(contains(error(folder.path("")), "leads back to a folder that it is in"));
+  CHECK(contains(error(folder.path("")), "is a link to a folder that contains it"));
 }
 
-TEST_CASE("a folder of images gives their pixels and the numbers of their folders") {
+TEST_CASE("a folder of images gives their pixels and the class numbers of their folders") {
   const ImagesFolder folder;
   const auto dataset = built("image_folder", folder.options());
   REQUIRE(dataset->size() == 3);
@@ -74,13 +74,13 @@ TEST_CASE("a folder of images gives their pixels and the numbers of their folder
   Context context;
   context.held = dataset->held();
   context.preprocessing = dataset->preprocessing();
-  fs::remove(folder.path("cat/b.png"));  // a rank does not list again
+  fs::remove(folder.path("cat/b.png"));  // a rank does not list the folder again
   const auto held = built("image_folder", folder.options(), context);
   CHECK(held->size() == 3);
   CHECK(at::equal(rows_of(*held, {2}).inputs.at(0).second[0], pixels_of(3)));
 }
 
-TEST_CASE("classes of other data are those of the training by name") {
+TEST_CASE("the classes of other data are the training's classes, matched by name") {
   const ImagesFolder folder;
   folder.write("other/dog/1.png", ImagesFolder::image(7));
   Context context;
@@ -94,7 +94,7 @@ TEST_CASE("classes of other data are those of the training by name") {
                  "other/fish: is the folder of a class that the training data do not have"));
 }
 
-TEST_CASE("a file that does not decode is named, or left out of its batch and listed") {
+TEST_CASE("a file that does not decode is an error with its name, or is left out of its batch and listed") {
   const ImagesFolder folder;
   folder.write("cat/b.png", ImagesFolder::image(2).substr(0, 60));
   folder.write("dog/d.png", "no image");
@@ -107,7 +107,7 @@ TEST_CASE("a file that does not decode is named, or left out of its batch and li
   CHECK(at::equal(batch.targets.at(0).second, at::tensor({0, 1}, at::kLong)));
   CHECK(lenient->left_out() == Names{folder.path("cat/b.png"), folder.path("dog/d.png")});
   const std::string none = error_of([&] { rows_of(*lenient, {3, 1}); });
-  CHECK(contains(none, "dog/d.png: does not decode, and no other image of its batch of 2 does"));
+  CHECK(contains(none, "dog/d.png: does not decode, like every other image of its batch of 2"));
 
   Context context;
   context.role = Role::prediction;
@@ -117,7 +117,7 @@ TEST_CASE("a file that does not decode is named, or left out of its batch and li
   CHECK(contains(error_of([&] { rows_of(*predicted, {0, 1}); }), "cat/b.png"));
 }
 
-TEST_CASE("images of different sizes are an error that names one, whether bad ones are left out or not") {
+TEST_CASE("images of different sizes are an error that names one, also if bad images are left out") {
   const ImagesFolder folder;
   folder.write("dog/wide.png", png_file(6, 4, 3, noise(72, 1)));
   for (const char* on_bad : {"error", "skip"}) {

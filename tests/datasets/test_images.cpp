@@ -12,7 +12,7 @@
 namespace ddp::datasets {
 namespace {
 
-TEST_CASE("crops, borders and flips of an image, in any order, are those of its pixels") {
+TEST_CASE("crops, borders and flips of an image in any order equal the same operations on its pixels") {
   const at::Tensor pixels = numbered_pixels(3, 9, 7);
   const WatchedFile file(pixels);
   for (Image image : {Image(pixels), Image(file)}) {
@@ -36,11 +36,11 @@ TEST_CASE("crops, borders and flips of an image, in any order, are those of its 
     CHECK(image.height() == expected.size(1));
     CHECK(image.width() == expected.size(2));
     CHECK(at::equal(image.pixels(), expected));
-    CHECK(at::equal(image.pixels(), expected));  // and they stay
+    CHECK(at::equal(image.pixels(), expected));  // the pixels stay unchanged
   }
 }
 
-TEST_CASE("a crop of nothing but the border is the border, and decodes nothing") {
+TEST_CASE("a crop of only border is the border and decodes nothing") {
   const WatchedFile file(numbered_pixels(3, 4, 4));
   Image image(file);
   image.pad({.left = 0, .top = 5, .right = 0, .bottom = 0}, {1, 2, 3});
@@ -51,7 +51,7 @@ TEST_CASE("a crop of nothing but the border is the border, and decodes nothing")
   CHECK(file.parts.empty());
 }
 
-TEST_CASE("of a file that part alone is decoded which the transforms leave, and once") {
+TEST_CASE("only the part of a file that its transforms need is decoded, and only once") {
   const at::Tensor pixels = numbered_pixels(3, 20, 30);
   const WatchedFile file(pixels);
   const Pipeline pipeline({{{"type", "RandomHorizontalFlip"}, {"p", 1}},
@@ -68,7 +68,7 @@ TEST_CASE("of a file that part alone is decoded which the transforms leave, and 
   CHECK(file.parts[0].width == 12);
 }
 
-TEST_CASE("pixels in memory, whatever their strides, go into the batch as they are") {
+TEST_CASE("pixels in memory with any strides enter the batch unchanged") {
   const at::Tensor pixels = numbered_pixels(3, 5, 6);
   const at::Tensor interleaved = pixels.permute({1, 2, 0}).contiguous();
   Image image(PixelView{.data = interleaved.const_data_ptr<std::uint8_t>(),

@@ -45,7 +45,7 @@ TEST_CASE("variates of Beta(alpha, alpha) have its mean and variance") {
   }
 }
 
-TEST_CASE("MixUp adds to each image and its label a share of the one before") {
+TEST_CASE("MixUp adds to each image and its label a share of the previous one") {
   const Batch before = batch_to_mix();
   const Batch after = mixed({{{"type", "MixUp"}, {"alpha", 1.0}}}, {.step = 3});
   const at::Tensor& labels = after.targets.front().second;
@@ -59,7 +59,7 @@ TEST_CASE("MixUp adds to each image and its label a share of the one before") {
   CHECK(after.inputs.front().second.allclose(images.mul(share) + images.roll({1}, {0}).mul(1 - share), 1e-5, 1e-4));
 }
 
-TEST_CASE("CutMix puts a box of the image before into each, and its label has the box's share") {
+TEST_CASE("CutMix puts a box of the previous image into each image, and the label has the box's share") {
   const at::Tensor images = batch_to_mix().inputs.front().second;
   int cut = 0;
   for (std::int64_t step = 0; step < 50; ++step) {
@@ -79,13 +79,13 @@ TEST_CASE("CutMix puts a box of the image before into each, and its label has th
   CHECK(cut > 25);
 }
 
-TEST_CASE("each way to mix is equally likely, and a place decides alone") {
+TEST_CASE("each mix is equally likely, and the choice depends on the place alone") {
   const Value both = {{{"type", "MixUp"}}, {{"type", "CutMix"}}};
   int cuts = 0;
   for (std::int64_t step = 0; step < 400; ++step) {
     const Batch after = mixed(both, {.step = step});
     const at::Tensor images = after.inputs.front().second;
-    // MixUp leaves no number as it was.
+    // MixUp changes every number.
     cuts += images.eq(batch_to_mix().inputs.front().second).any().item<bool>() ||
                     images.equal(batch_to_mix().inputs.front().second.roll({1}, {0}))
                 ? 1
@@ -100,7 +100,7 @@ TEST_CASE("each way to mix is equally likely, and a place decides alone") {
   CHECK_FALSE(at::equal(images(place), images({.step = 1, .micro_batch = 1, .rank = 2})));
 }
 
-TEST_CASE("without a way to mix, a batch stays as it is") {
+TEST_CASE("without a mix a batch stays unchanged") {
   const Batch after = mixed(Value::array(), {});
   CHECK(at::equal(after.targets.front().second, batch_to_mix().targets.front().second));
 }

@@ -18,7 +18,7 @@
 namespace ddp::datasets {
 namespace {
 
-// Pixels as a file gives them: interleaved.
+// Pixels in the layout of a file: interleaved.
 at::Tensor interleaved(const at::Tensor& pixels) { return pixels.permute({1, 2, 0}).contiguous().permute({2, 0, 1}); }
 
 at::Tensor noise_image(std::int64_t channels, std::int64_t height, std::int64_t width) {
@@ -39,10 +39,10 @@ at::Tensor by_image(const at::Tensor& pixels, std::int64_t height, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("a resampled image has the bits of ATen's, whatever the sizes, channels and order of the pixels") {
+TEST_CASE("a resampled image has the bits of ATen for all sizes, channels and orders of the pixels") {
   std::mt19937 draw(3);
   const auto side = [&draw](int most) { return std::uniform_int_distribution<std::int64_t>(1, most)(draw); };
-  // To a single pixel, ATen refuses some images.
+  // ATen refuses to resample some images to a single pixel.
   std::vector<std::array<std::int64_t, 4>> sizes = {
       {1, 1, 1, 1},   {1, 1, 9, 7},     {9, 7, 1, 2},     {400, 500, 224, 224}, {28, 28, 32, 32}, {3, 1000, 5, 3},
       {2, 2, 300, 1}, {64, 64, 64, 32}, {64, 64, 32, 64}, {1000, 3, 1, 1000},   {5, 5, 5, 4},     {17, 33, 34, 66}};
@@ -59,7 +59,8 @@ TEST_CASE("a resampled image has the bits of ATen's, whatever the sizes, channel
   }
 }
 
-TEST_CASE("crops, borders and flips before and after a resampling are those of its pixels, as numbers too") {
+TEST_CASE(
+    "crops, borders and flips before and after a resampling equal the same operations on its pixels, as numbers too") {
   const at::Tensor pixels = interleaved(noise_image(3, 60, 81));
   for (const bool as_numbers_at_once : {false, true}) {
     Image image(pixels);
@@ -93,7 +94,7 @@ TEST_CASE("crops, borders and flips before and after a resampling are those of i
   }
 }
 
-TEST_CASE("a crop behind a resampling decodes only what it needs of a file, and one in the border nothing") {
+TEST_CASE("a crop after a resampling decodes only the part of the file that it needs, and nothing for border") {
   const at::Tensor pixels = interleaved(noise_image(3, 100, 200));
   const WatchedFile file(pixels);
   Image image(file);
@@ -111,7 +112,7 @@ TEST_CASE("a crop behind a resampling decodes only what it needs of a file, and 
   CHECK(file.parts.size() == 1);
 }
 
-TEST_CASE("numbers that a formula gives have the bits of a table's, in rows of any length and order") {
+TEST_CASE("numbers from a formula have the bits of numbers from a table, in rows of any length and order") {
   const std::vector<double> means = {0.485, 0.456, 0.406}, deviations = {0.229, 0.224, 0.225};
   for (const std::int64_t channels : {1, 3}) {
     for (const std::int64_t width : {1, 7, 8, 33}) {
@@ -128,7 +129,7 @@ TEST_CASE("numbers that a formula gives have the bits of a table's, in rows of a
       CHECK(at::equal(transformed(config::Value::array({used}), pixels), expected));
       CHECK(at::equal(transformed(config::Value::array({used}), interleaved(pixels)), expected));
       CHECK(at::equal(transformed({flip, used}, pixels), expected.flip({2})));
-      // Two of them are no formula.
+      // No formula stands for two of them.
       CHECK(at::equal(transformed({used, used}, pixels), (expected - of("mean")) / of("std")));
     }
   }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kHole = std::numeric_limits<double>::quiet_NaN();
 
-// A column, and what scikit-learn 1.9.1 makes of it beside others in a C-ordered array: StandardScaler's mean_ and
-// scale_, MinMaxScaler's min_ and scale_.
+// A column, and scikit-learn 1.9.1's scales for it beside other columns in a C-ordered array: mean_ and scale_ of
+// StandardScaler, min_ and scale_ of MinMaxScaler.
 struct ScaledColumn {
   const char* name;
   std::vector<double> values;  // kHole: a missing cell
@@ -79,7 +79,7 @@ TEST_CASE("scales have the bits of scikit-learn's StandardScaler and MinMaxScale
   }
 }
 
-TEST_CASE("a column without a value is left as it is") {
+TEST_CASE("a column without a value stays unchanged") {
   for (const auto kind : {Scale::Kind::none, Scale::Kind::standard, Scale::Kind::minmax}) {
     CHECK(fit_of({kHole, kHole}).scale(kind).apply(3.5) == 3.5);
   }
@@ -90,7 +90,7 @@ TEST_CASE("a standard scale can be undone") {
   CHECK(scale.undo(scale.apply(0.7)) == Approx(0.7));
 }
 
-TEST_CASE("values of a column are sorted as numbers where all of them are numbers, and 1 and 1.0 are one") {
+TEST_CASE("values of a column are sorted as numbers if all of them are numbers, and 1 and 1.0 are one value") {
   ValueNames seen;
   for (const char* value : {"10", "9", "1", "1.0", "+1e0", "-0", "0", "9.50", "9.5"}) seen.add(value);
   const ValueNames values = seen.sorted();
@@ -101,7 +101,7 @@ TEST_CASE("values of a column are sorted as numbers where all of them are number
   for (const char* other : {"2", "one", "", "1 ", "nan", "inf", "0x1"}) CHECK(values.find(other) == -1);
 }
 
-TEST_CASE("values of which one is no number are text, sorted by their bytes") {
+TEST_CASE("values that include a text are all text and sorted by their bytes") {
   ValueNames seen;
   for (const char* value : {"b", "10", "9", "1", "1.0", "Z", "ä"}) seen.add(value);
   const ValueNames values = seen.sorted();

@@ -21,7 +21,7 @@ at::Tensor shard_pixels(std::uint32_t seed) {
   return pixels.to(at::kFloat).mul(1.0 / 255);
 }
 
-// Two shards of two samples and one, and a cache folder of their own.
+// Two shards with two samples and one sample, and their own cache folder.
 struct ShardFolder : ArrayFolder {
   ShardFolder() {
     write("a-0.tar", tar_file({{"x/1.png", shard_png(1)},
@@ -48,7 +48,7 @@ struct ShardFolder : ArrayFolder {
 
 }  // namespace
 
-TEST_CASE("members of one name up to the first dot are a sample: its image and its class") {
+TEST_CASE("archive members with the same name up to the first dot are a sample: its image and its class") {
   const ShardFolder folder;
   const auto dataset = folder.shards();
   REQUIRE(dataset->size() == 3);
@@ -67,28 +67,28 @@ TEST_CASE("members of one name up to the first dot are a sample: its image and i
   CHECK(at::equal(rows_of(*held, {2, 0, 1}).inputs.at(0).second, batch.inputs.at(0).second));
 }
 
-TEST_CASE("the endings of images and classes can be named, best first") {
+TEST_CASE("the file endings of images and classes can be named, best first") {
   const ShardFolder folder;
   const auto dataset = built("tar", {{"path", folder.path("a-1.tar")}, {"image", "left.png;jpg"}, {"target", "cls"}});
   CHECK(at::equal(rows_of(*dataset, {0}).inputs.at(0).second[0], shard_pixels(9)));
 }
 
-TEST_CASE("samples without image or class, classes that are no numbers and members that stand twice are refused") {
+TEST_CASE("samples without image or class, classes that are not numbers and duplicate members are refused") {
   const ShardFolder folder;
   const std::string png = shard_png(1);
   CHECK(contains(folder.error_with({{"1.txt", "x"}, {"1.cls", "0"}}),
                  "bad.tar: the sample \"1\" has no image: no member ends in .jpg or .jpeg or .png or .webp"));
   CHECK(contains(folder.error_with({{"1.png", png}, {"2.cls", "0"}}), "the sample \"1\" has no class"));
-  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "cat"}}), "1.png is no whole number in digits"));
-  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "-1"}}), "1.png is no whole number in digits"));
-  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", ""}}), "1.png is no whole number in digits"));
-  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "99999999"}}), "1.png is no whole number in digits"));
+  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "cat"}}), "1.png is not a whole number"));
+  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "-1"}}), "1.png is not a whole number"));
+  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", ""}}), "1.png is not a whole number"));
+  CHECK(contains(folder.error_with({{"1.png", png}, {"1.cls", "99999999"}}), "1.png is not a whole number"));
   CHECK(
       contains(folder.error_with({{"1.png", png}, {"1.PNG", png}, {"1.cls", "0"}}), "has the member \"1.PNG\" twice"));
   CHECK(contains(folder.error_with({{"README", "x"}}), "bad.tar: holds no image"));
 }
 
-TEST_CASE("where the members of an archive lie is kept in the cache, until its size or time changes") {
+TEST_CASE("the index of an archive's members is kept in the cache until the archive's size or time changes") {
   const ShardFolder folder;
   const fs::path archive = folder.path("a-0.tar");
   const auto members = members_of(archive);
@@ -97,7 +97,7 @@ TEST_CASE("where the members of an archive lie is kept in the cache, until its s
   REQUIRE(fs::exists(index));
   CHECK(fs::relative(index, folder.path("cache")).begin()->string() != "..");
 
-  // Other bytes of the same size and time: the index is believed.
+  // Other bytes with the same size and time: the index is trusted.
   const auto time = fs::last_write_time(archive);
   const auto size = fs::file_size(archive);
   std::ofstream(archive, std::ios::binary) << std::string(size, 'x');
@@ -108,7 +108,7 @@ TEST_CASE("where the members of an archive lie is kept in the cache, until its s
 }
 
 TEST_CASE(
-    "an index that is damaged, cut off or of another archive is made anew, and one that cannot be kept is no error") {
+    "an index that is damaged, cut off or of another archive is made again, and failing to keep one is not an error") {
   const ShardFolder folder;
   const fs::path archive = folder.path("a-0.tar");
   const auto members = members_of(archive);

@@ -19,7 +19,7 @@
 namespace ddp::datasets {
 namespace {
 
-// A folder of one's own, until it goes.
+// A folder of the test, removed on destruction.
 class TextFolder {
  public:
   TextFolder() { std::filesystem::create_directories(path_); }
@@ -65,7 +65,7 @@ std::string numbers_to(int count) {
   return bytes;
 }
 
-// The bytes of a part, as the blocks of one token show them, with the last target.
+// The bytes of a part, read from its blocks of one token and the last target.
 std::vector<std::int64_t> tokens_of(const std::unique_ptr<Dataset>& dataset) {
   const Batch batch = all_of(dataset);
   std::vector<std::int64_t> tokens(inputs(batch).const_data_ptr<std::int64_t>(),
@@ -79,7 +79,7 @@ const config::Value kRandomBytes = {{"tokenizer", "byte"}, {"sampling", "random"
 
 }  // namespace
 
-TEST_CASE("a text is cut into blocks, and the targets are one token later") {
+TEST_CASE("a text is cut into blocks whose targets are one token later") {
   const TextFolder folder;
   const auto dataset = text(folder.write("a.txt", "dbacabad"), 3);
   REQUIRE(blocks(dataset).size() == 2);  // floor((8 - 1) / 3)
@@ -91,7 +91,7 @@ TEST_CASE("a text is cut into blocks, and the targets are one token later") {
   CHECK(dataset->preprocessing() == config::Value{{"tokenizer", {{"name", "char"}, {"characters", "abcd"}}}});
 }
 
-TEST_CASE("files are joined without a separator in the order of the list, those of a glob by name") {
+TEST_CASE("files are joined without a separator, in the order of the list or, for a glob, of the names") {
   const TextFolder folder;
   folder.write("b.txt", "\x03\x04");
   folder.write("a.txt", "\x01\x02");
@@ -101,7 +101,7 @@ TEST_CASE("files are joined without a separator in the order of the list, those 
   CHECK(tokens_of(text({folder.at("c.txt"), folder.at("[ab].txt")}, 1, {}, kBytes)) == List{5, 1, 2, 3, 4});
 }
 
-TEST_CASE("the end of a text is held out, and each part is cut by itself") {
+TEST_CASE("the end of a text is held out, and each part is cut into blocks by itself") {
   const TextFolder folder;
   for (const int n : {30, 99, 100, 101, 256}) {
     const std::string file = folder.write("a.bin", numbers_to(n));
@@ -114,7 +114,7 @@ TEST_CASE("the end of a text is held out, and each part is cut by itself") {
         sizes.push_back(static_cast<std::int64_t>(part.size()));
         seen.insert(seen.end(), part.begin(), part.end());
       }
-      // Together they are the text, in its order.
+      // Together they are the text in its order.
       std::vector<std::int64_t> all(static_cast<std::size_t>(n));
       std::iota(all.begin(), all.end(), 0);
       INFO(n << " " << v << " " << t);
@@ -133,7 +133,7 @@ TEST_CASE("a share counts characters, not bytes") {
   CHECK(held_out->facts().at("vocab_size") == 11);
 }
 
-TEST_CASE("validation data of their own are encoded by the training's tokenizer, whole") {
+TEST_CASE("separate validation data is encoded whole by the training's tokenizer") {
   const TextFolder folder;
   const auto train = text(folder.write("a.txt", "abcabcabc"), 2);
   const Context own{.role = Role::validation, .preprocessing = train->preprocessing(), .test_share = 0.5};
@@ -142,20 +142,20 @@ TEST_CASE("validation data of their own are encoded by the training's tokenizer,
   CHECK(contains(error, "c.txt: byte 2: the character \"?\" (U+003F) does not occur"));
 }
 
-TEST_CASE("a part that is too short for a block is an error that says both lengths") {
+TEST_CASE("a part that is too short for a block is an error with both lengths") {
   const TextFolder folder;
   const std::string file = folder.write("a.txt", "0123456789");
   CHECK(error_of([&] { text(file, 9); }).empty());
   CHECK(contains(error_of([&] { text(file, 10); }),
-                 "a.txt: has 10 tokens, and a sample takes 11 tokens (block_size 10, and the one behind)\n"
+                 "a.txt: has 10 tokens, but a sample needs 11 tokens (block_size 10 and the next token)\n"
                  "  use a dataset.block_size of at most 9, or more text"));
   const std::string held_out = error_of([&] { text(file, 3, {.role = Role::validation, .validation_share = 0.2}); });
   CHECK(contains(held_out,
-                 "a.txt: its validation part has 2 of its 10 tokens, and a sample takes 4 tokens (block_size 3"));
+                 "a.txt: its validation part has 2 of its 10 tokens, but a sample needs 4 tokens (block_size 3"));
   CHECK(contains(held_out, "a dataset.block_size of at most 1, a larger [validation] split, or more text"));
   folder.write("b.txt", "");
   const std::string empty = error_of([&] { text(folder.at("b.txt"), 7); });
-  CHECK(contains(empty, "b.txt: is empty, and a sample takes 8 tokens (block_size 7, and the one behind)"));
+  CHECK(contains(empty, "b.txt: is empty, but a sample needs 8 tokens (block_size 7 and the next token)"));
   CHECK(contains(empty, "dataset.path"));
   CHECK(contains(error_of([&] { text(folder.at("*.txt"), 12); }), "a.txt and 1 more: has 10 tokens"));
   const std::string tokens = error_of([&] {
@@ -163,19 +163,19 @@ TEST_CASE("a part that is too short for a block is an error that says both lengt
                      {{"path", folder.write_numbers("t.bin", std::vector<std::uint16_t>{1, 2})}, {"block_size", 2}},
                      Context{});
   });
-  CHECK(contains(tokens, "t.bin: has 2 tokens, and a sample takes 3 tokens (block_size 2"));
+  CHECK(contains(tokens, "t.bin: has 2 tokens, but a sample needs 3 tokens (block_size 2"));
 }
 
-TEST_CASE("a text that cannot be read is an error that names it") {
+TEST_CASE("a text that cannot be read is an error with its name") {
   const TextFolder folder;
   CHECK(contains(error_of([&] { text(folder.at("none.txt"), 1); }), "none.txt: cannot be read: No such file"));
-  CHECK(contains(error_of([&] { text(folder.at("*.md"), 1); }), "no file matches it"));
+  CHECK(contains(error_of([&] { text(folder.at("*.md"), 1); }), "matches no file"));
   CHECK(contains(error_of([&] { text(folder.at(""), 1); }), "not a regular file"));
   CHECK(contains(error_of([&] { text(folder.write("a.txt", "ab\xFF"), 1); }), "a.txt: byte 2: is not UTF-8"));
   CHECK(contains(error_of([&] { text(folder.at("a.txt"), 1, {}, {{"tokenizer", folder.at("")}}); }), "vocab.json"));
 }
 
-TEST_CASE("random offsets belong to seed, step, micro-batch, rank and sample, and reach every place") {
+TEST_CASE("random offsets depend on seed, step, micro-batch, rank and sample, and reach every place") {
   const TextFolder folder;
   const auto dataset = text(folder.write("a.bin", numbers_to(10)), 4, {.seed = 7}, kRandomBytes);
   const auto& placed = dynamic_cast<const PlacedDataset&>(*dataset);
@@ -198,14 +198,14 @@ TEST_CASE("random offsets belong to seed, step, micro-batch, rank and sample, an
   CHECK(different.size() == 5);
 }
 
-TEST_CASE("random offsets are for training: other parts are cut into blocks") {
+TEST_CASE("random offsets are only for training: other parts are cut into blocks") {
   const TextFolder folder;
   const std::string file = folder.write("a.bin", numbers_to(20));
   const auto held_out = text(file, 4, {.role = Role::validation, .validation_share = 0.5}, kRandomBytes);
   CHECK(blocks(held_out).size() == 2);
 }
 
-TEST_CASE("ranks that take the held tokens read no file, and see the same") {
+TEST_CASE("ranks that use the held tokens read no file and have the same samples") {
   const TextFolder folder;
   const std::string file = folder.write("a.txt", "the quick brown fox é");
   for (const auto& more : {config::Value::object(), config::Value{{"sampling", "random"}}}) {
@@ -224,7 +224,7 @@ TEST_CASE("ranks that take the held tokens read no file, and see the same") {
   }
 }
 
-TEST_CASE("tokens are held in the smallest type that has them") {
+TEST_CASE("tokens are held in the smallest type that fits them") {
   const TextFolder folder;
   std::string many;
   for (int i = 0; i < 300; ++i)
@@ -234,7 +234,7 @@ TEST_CASE("tokens are held in the smallest type that has them") {
   CHECK(tokens_of(text(folder.at("b.txt"), 1)).back() == 299);
 }
 
-TEST_CASE("tokens are read in every type from files, one behind the other") {
+TEST_CASE("tokens of every type are read from files one after the other") {
   const TextFolder folder;
   const auto check = [&](const char* dtype, const auto& first, const auto& second) {
     folder.write_numbers(std::string(dtype) + "-0.bin", first);
@@ -244,7 +244,7 @@ TEST_CASE("tokens are read in every type from files, one behind the other") {
     const auto dataset = registry().build("tokens", options, Context{});
     INFO(dtype);
     REQUIRE(blocks(dataset).size() == 2);
-    // Block 1 lies over the end of the first file.
+    // Block 1 spans the end of the first file.
     CHECK(at::equal(inputs(all_of(dataset)), at::tensor({7, 50'000, 3, 9}, at::kLong).view({2, 2})));
     CHECK(at::equal(targets(all_of(dataset)), at::tensor({50'000, 3, 9, 1}, at::kLong).view({2, 2})));
     CHECK(dataset->facts().at("vocab_size") == 50'001);
@@ -265,7 +265,7 @@ TEST_CASE("files that hold no tokens are refused by their names") {
     });
   };
   folder.write("odd.bin", "12345");
-  CHECK(contains(refusal("odd.bin", "uint16"), "odd.bin: has 5 bytes, which is no whole number of uint16 tokens"));
+  CHECK(contains(refusal("odd.bin", "uint16"), "odd.bin: has 5 bytes, not a whole number of uint16 tokens"));
   folder.write("empty.bin", "");
   CHECK(contains(refusal("empty.bin", "uint16"), "empty.bin: is empty"));
   CHECK(contains(refusal("none.bin", "uint16"), "none.bin: cannot be read"));

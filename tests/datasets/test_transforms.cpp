@@ -16,7 +16,7 @@ namespace {
 
 using config::Value;
 
-// Returns what an error does not say; "" where it says all parts.
+// Returns the first part that is missing in an error's text; "" if it has all parts.
 std::string missing(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     if (!contains(text, part)) return "\"" + part + "\" in: " + text;
@@ -29,7 +29,7 @@ TEST_CASE("without transforms pixels become numbers from 0 to 1") {
   CHECK(at::equal(transformed(Value::array(), pixels), as_numbers(pixels)));
 }
 
-TEST_CASE("numbers are normalized as torchvision does, of one channel and of three") {
+TEST_CASE("numbers are normalized as in torchvision, for one channel and for three") {
   const at::Tensor pixels = numbered_pixels(3, 16, 16);
   const Value list = {{{"type", "Normalize"}, {"mean", {0.1, 0.2, 0.3}}, {"std", {0.5, 0.6, 0.7}}}};
   const at::Tensor mean = at::tensor({0.1, 0.2, 0.3}, at::kFloat).view({3, 1, 1});
@@ -39,7 +39,7 @@ TEST_CASE("numbers are normalized as torchvision does, of one channel and of thr
                 {"image.png", "\"mean\" has 3 values", "1 channel"}) == "");
 }
 
-TEST_CASE("a sample's draws depend on seed, epoch and index alone") {
+TEST_CASE("a sample's draws depend only on seed, epoch and index") {
   const Value list = {{{"type", "RandomCrop"}, {"size", 8}, {"padding", 4}},
                       {{"type", "RandomHorizontalFlip"}},
                       {{"type", "ColorJitter"}, {"brightness", 0.5}}};
@@ -55,7 +55,7 @@ TEST_CASE("a sample's draws depend on seed, epoch and index alone") {
   CHECK_FALSE(at::equal(Pipeline(list, 43, false).batch(at::arange(10), 3, open, name), all));
 }
 
-TEST_CASE("places of a crop are equally likely, and so are a flip and none") {
+TEST_CASE("all places of a crop are equally likely, and a flip is as likely as none") {
   const Value list = {{{"type", "RandomCrop"}, {"size", 6}, {"padding", 1}}, {{"type", "RandomHorizontalFlip"}}};
   const at::Tensor pixels = numbered_pixels(1, 6, 6);
   std::map<std::int64_t, int> tops;
@@ -74,7 +74,7 @@ TEST_CASE("places of a crop are equally likely, and so are a flip and none") {
   CHECK(std::abs(flips - 1500) < 90);
 }
 
-TEST_CASE("a random resized crop has areas and shapes in its bounds") {
+TEST_CASE("a random resized crop has areas and aspect ratios within its bounds") {
   const Value list = {{{"type", "RandomResizedCrop"}, {"size", 4}}};
   const at::Tensor pixels = numbered_pixels(1, 200, 300);
   double least = 1;
@@ -96,10 +96,10 @@ TEST_CASE("a random resized crop has areas and shapes in its bounds") {
   }
   CHECK(least < 0.09);
   CHECK(greatest > 0.8);
-  CHECK(std::abs(shares - 0.391) < 0.015);  // the mean of 20000 that v2 draws
+  CHECK(std::abs(shares - 0.391) < 0.015);  // the mean of 20000 draws of v2
 }
 
-TEST_CASE("the part that is erased has areas as v2 draws them, and lies inside") {
+TEST_CASE("the erased part has areas as v2 draws them and lies inside the image") {
   const Value list = {{{"type", "RandomErasing"}, {"p", 1}, {"value", 5}}};
   const at::Tensor pixels = numbered_pixels(1, 40, 60);
   double shares = 0;
@@ -112,20 +112,20 @@ TEST_CASE("the part that is erased has areas as v2 draws them, and lies inside")
     CHECK(part["j"].get<std::int64_t>() + width <= 60);
     shares += static_cast<double>(height * width) / (40 * 60) / kSamples;
   }
-  CHECK(std::abs(shares - 0.170) < 0.007);  // the mean of 8000 that v2 draws
+  CHECK(std::abs(shares - 0.170) < 0.007);  // the mean of 8000 draws of v2
   const Value part = drawn(list, pixels)[0];
   const at::Tensor erased = transformed(list, pixels).eq(5);
   CHECK(erased.sum().item<std::int64_t>() == part["h"].get<std::int64_t>() * part["w"].get<std::int64_t>());
 }
 
-TEST_CASE("an image that no drawn crop fits gives its middle, as large as the bounds allow") {
+TEST_CASE("an image that no drawn crop fits gives its center, as large as the bounds allow") {
   const at::Tensor pixels = numbered_pixels(1, 4, 300);
   const Value list = {{{"type", "RandomResizedCrop"}, {"size", 4}, {"scale", {0.9, 1.0}}}};
   const Value part = drawn(list, pixels)[0];
   CHECK(part == Value{{"type", "RandomResizedCrop"}, {"top", 0}, {"left", 147}, {"height", 4}, {"width", 5}});
 }
 
-TEST_CASE("to be evaluated, a list has nothing random: crops become those of the middle") {
+TEST_CASE("a list for evaluation has nothing random: crops become crops of the center") {
   const at::Tensor pixels = numbered_pixels(3, 300, 400);
   const Value normalize = {{"type", "Normalize"}, {"mean", {0.5}}, {"std", {0.25}}};
   const auto derived = [&](const Value& list) { return transformed(list, pixels, /*sample=*/5, /*derived=*/true); };
@@ -144,23 +144,23 @@ TEST_CASE("to be evaluated, a list has nothing random: crops become those of the
                   transformed({{{"type", "CenterCrop"}, {"size", 32}}}, pixels)));
 }
 
-TEST_CASE("a transform of pixels behind one of floats is refused, in evaluation too") {
+TEST_CASE("a transform of pixels after a transform of floats is refused, in evaluation too") {
   const Value list = {{{"type", "RandomErasing"}}, {{"type", "Resize"}, {"size", 8}}};
   for (const bool derived : {false, true}) {
     const std::string error = error_of([&] { Pipeline(list, 42, derived); });
-    CHECK(missing(error, {"transforms[1] Resize", "stands behind RandomErasing"}) == "");
+    CHECK(missing(error, {"transforms[1] Resize", "comes after RandomErasing"}) == "");
   }
 }
 
-TEST_CASE("arguments that v2 refuses are refused by their names") {
+TEST_CASE("arguments that v2 refuses are refused by name") {
   const auto refusal = [](const Value& entry) { return error_of([&] { Pipeline(Value::array({entry}), 42, false); }); };
   CHECK(missing(refusal({{"type", "Resize"}}), {"\"size\" is missing"}) == "");
   CHECK(missing(refusal({{"type", "Resize"}, {"size", {1, 2, 3}}}), {"[height, width], not [1,2,3]"}) == "");
   CHECK(missing(refusal({{"type", "Resize"}, {"size", 9}, {"max_size", 9}}), {"\"max_size\" must be gre"}) == "");
-  CHECK(missing(refusal({{"type", "Resize"}, {"size", {9, 9}}, {"max_size", 19}}), {"\"max_size\" is only"}) == "");
-  CHECK(missing(refusal({{"type", "Pad"}, {"padding", {1, 2, 3}}}), {"1, 2 or 4 of them, not [1,2,3]"}) == "");
+  CHECK(missing(refusal({{"type", "Resize"}, {"size", {9, 9}}, {"max_size", 19}}), {"\"max_size\" needs a size of the shorter side"}) == "");
+  CHECK(missing(refusal({{"type", "Pad"}, {"padding", {1, 2, 3}}}), {"1, 2 or 4 integers, not [1,2,3]"}) == "");
   CHECK(missing(refusal({{"type", "Pad"}, {"padding", 1}, {"fill", {1, 2, 3}}, {"padding_mode", "edge"}}),
-                {"\"fill\" a list is for padding_mode"}) == "");
+                {"\"fill\" a list needs padding_mode"}) == "");
   CHECK(missing(refusal({{"type", "RandomResizedCrop"}, {"size", 8}, {"scale", {0.5, 0.1}}}),
                 {"\"scale\" must be [least, greatest]"}) == "");
   CHECK(missing(refusal({{"type", "RandomErasing"}, {"ratio", {2, 1}}}), {"\"ratio\" must be [least"}) == "");
@@ -172,7 +172,7 @@ TEST_CASE("arguments that v2 refuses are refused by their names") {
                 {"\"std\" must not be 0"}) == "");
 }
 
-TEST_CASE("an image that does not fit is an error that names it and says what helps") {
+TEST_CASE("an image that does not fit is an error with its name and the remedy") {
   CHECK(missing(error_of([&] {
                   transformed({{{"type", "RandomCrop"}, {"size", 9}}}, numbered_pixels(3, 9, 8));
                 }),
@@ -185,7 +185,7 @@ TEST_CASE("an image that does not fit is an error that names it and says what he
   const auto open = [](std::int64_t i) { return Image(numbered_pixels(3, 8 + i, 9)); };
   const auto name = [](std::int64_t i) { return std::to_string(i) + ".png"; };
   CHECK(missing(error_of([&] { nothing.batch(at::arange(3), 0, open, name); }),
-                {"1.png", "is 3 x 9 x 9, and 0.png is 3 x 8 x 9", "Resize"}) == "");
+                {"1.png", "is 3 x 9 x 9, but 0.png is 3 x 8 x 9", "Resize"}) == "");
 }
 
 }  // namespace

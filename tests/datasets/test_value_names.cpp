@@ -17,8 +17,8 @@ ValueNames distinct(const Names& cells) {
 
 }  // namespace
 
-TEST_CASE("whole numbers are told apart by all of their digits, and sorted by them") {
-  // Of these the doubles are one, or two.
+TEST_CASE("whole numbers are distinguished by all of their digits and sorted by them") {
+  // As doubles some of these are equal.
   const ValueNames values = distinct({"9007199254740993", "-9007199254740993", "9007199254740992", "-9007199254740992",
                                       "18446744073709551615", "18446744073709551614", "123456789012345678901234567890",
                                       "123456789012345678901234567891", "12"});
@@ -30,11 +30,11 @@ TEST_CASE("whole numbers are told apart by all of their digits, and sorted by th
   CHECK(values.find("+009007199254740993.00") == 4);
 }
 
-TEST_CASE("a number that is written in several ways is one value, of whatever size") {
+TEST_CASE("a number written in several ways is one value of any size") {
   CHECK(distinct({"1", "1.0", "+1", "1e0", "01"}).names() == Names{"1"});
   CHECK(distinct({"0", "-0", "-0.0", "0e5"}).names() == Names{"0"});
   CHECK(distinct({"10000000000000000", "1e16", "10000000000000000.0"}).names() == Names{"1e+16"});
-  CHECK(distinct({"1000000000000000000000000", "1e24"}).size() == 2);  // the double next to 1e24 is another number
+  CHECK(distinct({"1000000000000000000000000", "1e24"}).size() == 2);  // the double nearest to 1e24 is another number
   CHECK(distinct({"0.5", ".5", "5e-1", "00.50"}).names() == Names{"0.5"});
   const ValueNames large = distinct({"9007199254740993", "1e300"});
   CHECK(ValueNames(large.names()).names() == large.names());

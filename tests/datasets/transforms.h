@@ -14,7 +14,7 @@
 
 namespace ddp::datasets {
 
-// Pixels of which no two neighbours are equal: uint8 [c, h, w].
+// Pixels without equal neighbors: uint8 [c, h, w].
 inline at::Tensor numbered_pixels(std::int64_t channels, std::int64_t height, std::int64_t width) {
   return at::arange(channels * height * width).mul(37).remainder(251).to(at::kByte).view({channels, height, width});
 }
@@ -28,7 +28,7 @@ inline at::Tensor transformed(const config::Value& list, const at::Tensor& pixel
   return pipeline.batch(at::arange(sample, sample + 1), epoch, open, name)[0];
 }
 
-// Pixels as the numbers that they become where nothing normalizes them.
+// Pixels as numbers without normalization.
 inline at::Tensor as_numbers(const at::Tensor& pixels) { return pixels.to(at::kFloat).mul_(1.0 / 255); }
 
 // The numbers that a list of transforms draws for an image as this sample.

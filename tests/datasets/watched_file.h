@@ -10,7 +10,7 @@
 
 namespace ddp::datasets {
 
-// Pixels in memory that are read as those of a file are; it knows which part was decoded.
+// Pixels in memory that are read like a file's pixels; it records the decoded parts.
 class WatchedFile : public format::ImageFile {
  public:
   explicit WatchedFile(const at::Tensor& pixels) : rows_(pixels.permute({1, 2, 0}).contiguous()) {}

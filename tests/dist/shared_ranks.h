@@ -19,18 +19,19 @@ namespace ddp::dist {
 using RankBody = std::function<void(int rank, c10d::ProcessGroup& group)>;
 
 // Real processes that share memory, forked by this one as a run forks its ranks. Each joins the group and runs the
-// body; what it throws is its answer. On several "machines" each has memory of its own.
+// body; its answer is the exception that the body throws. With several "machines" each machine has its own shared
+// memory.
 class SharedRanks {
  public:
   SharedRanks(int world_size, const RankBody& body, std::chrono::milliseconds timeout = std::chrono::seconds(100),
               int machines = 1);
-  ~SharedRanks();  // ends those that still live
+  ~SharedRanks();  // ends the ranks that are still alive
 
   pid_t process(int rank) const { return ranks_.at(rank).process; }
-  // What the rank's body said by say(), or threw, until it ended.
+  // Waits for the rank's end and returns the text that its body passed to say() or threw.
   std::string answer(int rank);
   std::vector<std::string> answers();
-  // Has a rank that has answered come to its own end? One that crashed says nothing. To be asked once.
+  // Returns true if a rank that has answered exited by itself; a crashed rank answers nothing. Call it once.
   bool ended_well(int rank);
 
  private:
@@ -39,18 +40,18 @@ class SharedRanks {
     int pipe;
   };
   std::vector<Rank> ranks_;
-  std::string folder_;  // where machines meet
+  std::string folder_;  // the meeting place of the machines
 };
 
-// In a rank: throws where it does not hold.
+// In a rank: throws if the condition does not hold.
 void require(bool holds, const std::string& what);
 
-// Something that one process says and others wait for.
+// A flag that one process raises and others wait for.
 class Flag {
  public:
   void raise() { value() = 1; }
   bool raised() const { return value() != 0; }
-  // Throws where nobody raises it in all the time that a loaded machine may take.
+  // Throws if nobody raises it in the longest time that a loaded machine may take.
   void wait() const {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
     while (!raised()) {
@@ -64,7 +65,7 @@ class Flag {
   SharedMapping memory_{sizeof(std::atomic<int>)};
 };
 
-// All ranks' bodies end without an error.
+// Requires that the bodies of all ranks end without an error.
 bool all_well(int world_size, const RankBody& body, int machines = 1);
 
 }  // namespace ddp::dist

@@ -17,7 +17,7 @@ namespace {
 
 const std::vector<c10::Device> kTwo{c10::kCPU, c10::kCPU};
 
-// Draws in its forward, so that what the generator gave can be seen in its output.
+// Draws in its forward, so its output shows the generator's numbers.
 struct Dropping : torch::nn::Cloneable<Dropping> {
   Dropping() { reset(); }
   void reset() override {
@@ -35,7 +35,7 @@ struct Plain : torch::nn::Module {
   torch::nn::Linear linear{nullptr};
 };
 
-// Can be copied itself, but holds a part that cannot.
+// Can be copied, but holds a part that cannot.
 struct Holding : torch::nn::Cloneable<Holding> {
   Holding() { reset(); }
   void reset() override { part = register_module("part", std::make_shared<Plain>()); }
@@ -57,7 +57,7 @@ std::string refusal(torch::nn::AnyModule module) {
 
 }  // namespace
 
-TEST_CASE("a batch that is split over devices gives the gradients of one that is not") {
+TEST_CASE("a batch that is split over devices gives the gradients of the unsplit batch") {
   at::manual_seed(1);
   torch::nn::AnyModule split(torch::nn::Linear(8, 3));
   torch::nn::AnyModule whole = split.clone();
@@ -72,7 +72,7 @@ TEST_CASE("a batch that is split over devices gives the gradients of one that is
   }
 }
 
-TEST_CASE("copying a module draws nothing and its forward draws the same numbers whatever the threads") {
+TEST_CASE("copying a module draws nothing and its forward draws the same numbers with any number of threads") {
   const int threads_before = at::get_num_threads();
   at::manual_seed(1);
   torch::nn::AnyModule module{Dropping()};
@@ -94,7 +94,7 @@ TEST_CASE("copying a module draws nothing and its forward draws the same numbers
   at::set_num_threads(threads_before);
 }
 
-TEST_CASE("a model that cannot be copied is refused and so is one with such a part") {
+TEST_CASE("a model that cannot be copied is refused and so is a model with such a part") {
   CHECK(refusal(torch::nn::AnyModule(Dropping())) == "");
   CHECK(refusal(torch::nn::AnyModule(Plain())).find("cannot be copied onto several devices") != std::string::npos);
   CHECK(refusal(torch::nn::AnyModule(Holding())).find("cannot be copied onto several devices") != std::string::npos);

@@ -19,7 +19,7 @@ using at::Tensor;
 constexpr int kRanks = 4;
 constexpr int kMachines = 2;
 
-// Numbers of which every order of sums has other bits.
+// Numbers whose sums have other bits in every order.
 Tensor machine_values(int rank, std::int64_t size, at::ScalarType type = at::kFloat) {
   at::manual_seed(static_cast<std::uint64_t>(rank + 1));
   return at::randn({size}).to(type);
@@ -31,9 +31,9 @@ Tensor expected_sum(std::int64_t size, at::ScalarType type = at::kFloat) {
          (machine_values(2, size, type) + machine_values(3, size, type));
 }
 
-// Runs the body inside of a backward.
+// Runs the body inside a backward pass.
 void in_backward(const std::function<void()>& body) {
-  const at::AutoGradMode recorded(true);  // also where this is in another one
+  const at::AutoGradMode recorded(true);  // also if this is nested in another one
   const Tensor x = at::ones({4}).requires_grad_();
   x.register_hook([&](const Tensor& gradient) {
     body();
@@ -57,7 +57,7 @@ void sum_over_machines(c10d::ProcessGroup& group, const Tensor& tensor,
 
 }  // namespace
 
-TEST_CASE("ranks of two machines add up in their memory first, and all have the same sum") {
+TEST_CASE("ranks of two machines sum in their shared memory first, and all have the same sum") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
@@ -96,8 +96,7 @@ TEST_CASE("machines may have any number of ranks") {
       2));
 }
 
-TEST_CASE(
-    "sums are done in the order they were begun in, whoever is waited for, and also where one backward is in another") {
+TEST_CASE("sums complete in the order of their start for any order of waits, also where one backward is in another") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
@@ -121,7 +120,7 @@ TEST_CASE(
       kMachines));
 }
 
-TEST_CASE("large sums of two machines are made where the buckets lie, with the same bits") {
+TEST_CASE("large sums of two machines are computed in place in the buckets, with the same bits") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
@@ -141,7 +140,7 @@ TEST_CASE("large sums of two machines are made where the buckets lie, with the s
       kMachines));
 }
 
-TEST_CASE("what is no sum goes over Gloo among the ranks of all machines") {
+TEST_CASE("collectives other than sums run over Gloo among the ranks of all machines") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
@@ -150,17 +149,17 @@ TEST_CASE("what is no sum goes over Gloo among the ranks of all machines") {
         require(most.eq(3).all().item<bool>(), "the greatest");
         std::vector<Tensor> sent{at::full({5}, rank)};
         group.broadcast(sent, {.rootRank = 2})->wait();
-        require(sent[0].eq(2).all().item<bool>(), "what rank 2 sent");
+        require(sent[0].eq(2).all().item<bool>(), "the data of rank 2");
         std::vector<std::vector<Tensor>> all(1);
         for (int r = 0; r < kRanks; ++r) all[0].push_back(at::empty({5}, at::kLong));
         std::vector<Tensor> mine{at::full({5}, rank, at::kLong)};
         group.allgather(all, mine)->wait();
-        for (int r = 0; r < kRanks; ++r) require(all[0][r].eq(r).all().item<bool>(), "what each sent");
+        for (int r = 0; r < kRanks; ++r) require(all[0][r].eq(r).all().item<bool>(), "the data of each rank");
       },
       kMachines));
 }
 
-TEST_CASE("a sum that was begun in backward is done when backward is through") {
+TEST_CASE("a sum started in backward is complete at the end of backward") {
   CHECK(all_well(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {
@@ -181,7 +180,7 @@ TEST_CASE("a sum that was begun in backward is done when backward is through") {
       kMachines));
 }
 
-TEST_CASE("a rank that dies is named by its number among all machines' ranks") {
+TEST_CASE("a rank that dies is named by its global rank") {
   SharedRanks ranks(
       kRanks,
       [](int rank, c10d::ProcessGroup& group) {

@@ -34,7 +34,7 @@ TEST_CASE("the sum of all ranks' values is exact in every type and any order") {
   }
 }
 
-TEST_CASE("a wrong value is told by its index, what it is and what it should be") {
+TEST_CASE("a wrong value is reported with its index, the value and the right value") {
   const Pattern pattern(at::kFloat, 1);
   at::Tensor tensor = filled(pattern, at::kFloat, 1000000, 3);
   CHECK(pattern.compare(tensor, 3).count == 0);
@@ -48,7 +48,7 @@ TEST_CASE("a wrong value is told by its index, what it is and what it should be"
   CHECK(found.got == right + 1);
 }
 
-TEST_CASE("values of another rank or another place, and those that never came, are wrong") {
+TEST_CASE("values of another rank or another place, and values that never arrived, are wrong") {
   for (const auto dtype : kTypes) {
     const Pattern pattern(dtype, 1);
     const at::Tensor tensor = filled(pattern, dtype, 10000, 1);
@@ -61,7 +61,7 @@ TEST_CASE("values of another rank or another place, and those that never came, a
   }
 }
 
-TEST_CASE("a sum that one rank is missing from, or is in twice, is wrong") {
+TEST_CASE("a sum that lacks a rank, or has one twice, is wrong") {
   for (const auto dtype : kTypes) {
     const Pattern pattern(dtype, 4);
     at::Tensor sum = at::zeros({1000}, dtype);

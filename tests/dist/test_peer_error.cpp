@@ -23,7 +23,7 @@ PeerTrouble trouble_of(const std::function<void()>& body) {
 
 }  // namespace
 
-TEST_CASE("a store whose key nobody sets in time tells that another rank is late") {
+TEST_CASE("a timeout at a key of the store means that another rank is late") {
   c10d::TCPStoreOptions options;
   options.port = 0;
   options.isServer = true;
@@ -34,13 +34,13 @@ TEST_CASE("a store whose key nobody sets in time tells that another rank is late
         PeerTrouble::late);
 }
 
-TEST_CASE("our own errors tell by their type whether a rank is gone or late, whatever their words are") {
+TEST_CASE("the types of our own errors say whether a rank is gone or late, for any text") {
   CHECK(trouble_of([] { throw PeerLost("rank 1 is gone"); }) == PeerTrouble::lost);
   CHECK(trouble_of([] { throw PeerLate("rank 1 is not here"); }) == PeerTrouble::late);
   CHECK(trouble_of([] { throw training_error("results/timed out/1: Connection reset by peer"); }) == PeerTrouble::none);
 }
 
-TEST_CASE("errors of Gloo and of sockets tell by their words") {
+TEST_CASE("the texts of Gloo's and of socket errors say whether a rank is gone or late") {
   CHECK(trouble_of([] { C10_THROW_ERROR(DistNetworkError, "recv: Connection reset by peer"); }) == PeerTrouble::lost);
   CHECK(trouble_of([] { throw std::runtime_error("[pair.cc:547] Connection closed by peer [127.0.0.1]:1"); }) ==
         PeerTrouble::lost);

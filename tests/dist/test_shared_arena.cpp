@@ -27,7 +27,7 @@ bool is_in(const SharedArena& arena, const Tensor& tensor) {
   return arena.place_of(static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()).has_value();
 }
 
-// Numbers of which every order of sums has other bits.
+// Numbers whose sums have other bits in every order.
 Tensor order_values(int rank, std::int64_t size, at::ScalarType type) {
   at::manual_seed(static_cast<std::uint64_t>(rank + 1));
   return at::randn({size}).to(type);
@@ -48,7 +48,7 @@ Tensor summed(c10d::ProcessGroup& group, const Tensor& tensor, c10d::ReduceOp::R
 
 }  // namespace
 
-TEST_CASE("a sum of tensors in the arena has the bits of one of tensors elsewhere, at any size and in any world") {
+TEST_CASE("a sum of tensors in the arena has the bits of a sum of tensors elsewhere, for any size and any world") {
   for (const int world : {1, 2, 3, 5, 8}) {
     all_well(world, [](int rank, c10d::ProcessGroup& group) {
       const auto arena = arena_in(group, 16 << 20);
@@ -66,8 +66,7 @@ TEST_CASE("a sum of tensors in the arena has the bits of one of tensors elsewher
   }
 }
 
-TEST_CASE(
-    "a sum is right where some ranks' tensors lie in the arena and others' elsewhere, and where a view is summed") {
+TEST_CASE("a sum is right if only some ranks' tensors lie in the arena, and for a view") {
   all_well(3, [](int rank, c10d::ProcessGroup& group) {
     const auto arena = arena_in(group, 8 << 20);
     for (int elsewhere = 0; elsewhere < 3; ++elsewhere) {
@@ -75,7 +74,7 @@ TEST_CASE(
       const Tensor mixed = rank == elsewhere ? mine.clone() : made_in(arena, mine);
       require(at::equal(summed(group, mixed), summed(group, mine)), "the same bits");
     }
-    // Each rank's at another place.
+    // At another offset on each rank.
     const Tensor whole = made_in(arena, at::zeros({400000}));
     const Tensor view = whole.narrow(0, 1000 * rank, 300007);
     const Tensor mine = order_values(rank, 300007, at::kFloat);
@@ -87,11 +86,11 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "what goes to or comes from one rank is right in the arena, and where a rank's data or its arena are elsewhere") {
+    "data that goes to or comes from one rank is right in the arena, and if a rank's data or arena is elsewhere") {
   constexpr std::int64_t kSize = 300007;
   constexpr int kNobody = 3;
   all_well(3, [](int rank, c10d::ProcessGroup& group) {
-    // Rank 1 has found no room.
+    // Rank 1 has no arena yet.
     const auto arena = rank == 1 ? arena_of(Group(&group, [](c10d::ProcessGroup*) {})) : arena_in(group, 8 << 20);
     for (int round = 0; round < 2; ++round) {
       for (int elsewhere = 0; elsewhere <= kNobody; ++elsewhere) {
@@ -104,16 +103,17 @@ TEST_CASE(
           if (rank == root) require(at::equal(tensors[0], sum), "the sum on its root");
           tensors[0].copy_(mine);
           group.broadcast(tensors, {.rootRank = root})->wait();
-          require(at::equal(tensors[0], order_values(root, kSize, at::kFloat)), "what the root sent");
+          require(at::equal(tensors[0], order_values(root, kSize, at::kFloat)), "the root's data");
         }
       }
-      // Now it has.
+      // Now it has one.
       if (rank == 1) arena->reserve(8 << 20);
     }
   });
 }
 
-TEST_CASE("the arena's room is used again once all of its tensors are gone, and what finds none lies elsewhere") {
+TEST_CASE(
+    "the arena's space is used again once all of its tensors are gone, and a tensor without space lies elsewhere") {
   all_well(2, [](int, c10d::ProcessGroup& group) {
     const auto arena = arena_in(group, 1 << 20);
     const Tensor big = at::zeros({200 << 10});  // 800 KiB
@@ -121,16 +121,16 @@ TEST_CASE("the arena's room is used again once all of its tensors are gone, and 
       const Tensor first = made_in(arena, big);
       const Tensor second = made_in(arena, big);
       require(is_in(*arena, first) && !is_in(*arena, second), "room for one");
-      require(!is_in(*arena, big.clone()), "only what is made for it");
+      require(!is_in(*arena, big.clone()), "only tensors made for the arena");
     }
   });
 }
 
-TEST_CASE("a tensor that the kernel has no pages for in the arena lies elsewhere") {
+TEST_CASE("a tensor for which the kernel has no pages in the arena lies elsewhere") {
   all_well(1, [](int, c10d::ProcessGroup&) {
     const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                          mount("none", "/mnt", "tmpfs", 0, "size=1m") == 0;
-    if (!mounted && errno == EPERM) return;  // nothing is soon full where nothing can be mounted
+    if (!mounted && errno == EPERM) return;  // without a mount no small file system can fill up
     require(mounted, "a small file system of its own");
     const FileDescriptor file(open("/mnt", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     const auto arena = std::make_shared<SharedArena>(file.get(), 0, 1);
@@ -138,9 +138,9 @@ TEST_CASE("a tensor that the kernel has no pages for in the arena lies elsewhere
     const Tensor little = made_in(arena, at::ones({100 << 10}));  // 400 KiB
     const Tensor much = made_in(arena, at::ones({1 << 20}));      // 4 MiB
     const Tensor little_more = made_in(arena, at::ones({100 << 10}));
-    require(is_in(*arena, little) && !is_in(*arena, much) && is_in(*arena, little_more), "what there are pages for");
+    require(is_in(*arena, little) && !is_in(*arena, much) && is_in(*arena, little_more), "tensors with pages");
     for (const Tensor& tensor : {little, much, little_more}) {
-      require(tensor.sum().item<float>() == static_cast<float>(tensor.numel()), "all of it is there");
+      require(tensor.sum().item<float>() == static_cast<float>(tensor.numel()), "all values are present");
     }
   });
 }

@@ -13,18 +13,18 @@ using c10d::ReduceOp;
 using Tensors = std::vector<Tensor>;
 
 const std::vector<int> kWorlds{1, 2, 3, 4, 8};
-// Nothing, one element, odd ones, those of a small reduction and of a large one, and more than all slots hold.
+// Nothing, one element, odd sizes, the sizes of a small and of a large reduction, and more than all slots hold.
 const std::vector<std::int64_t> kSizes{0, 1, 7, 1000, 20011, 500009};
 const std::vector<at::ScalarType> kFloating{at::kFloat, at::kDouble, at::kHalf, at::kBFloat16};
 const std::vector<at::ScalarType> kWhole{at::kByte, at::kChar, at::kShort, at::kInt, at::kLong};
 
-// A rank's values: small whole numbers, so that every order of sums is exact in every type.
+// A rank's values: small whole numbers, because these have exact sums in any order and type.
 Tensor values(int rank, std::int64_t size, at::ScalarType type) {
   const Tensor number = (at::arange(size, at::kLong) * (rank + 1) + rank) % 3;
   return type == at::kBool ? number == 1 : number.to(type);
 }
 
-// As at:: does it, one rank after the other.
+// The result that at:: computes, one rank after the other.
 Tensor reduced(ReduceOp::RedOpType op, int world, std::int64_t size, at::ScalarType type) {
   Tensor all = values(0, size, type);
   for (int r = 1; r < world; ++r) {
@@ -75,7 +75,7 @@ void check_all_reduce(const std::vector<at::ScalarType>& types, const std::vecto
       for (const auto size : kSizes) {
         for (const auto type : types) {
           for (const auto op : ops) {
-            // How large data is divided is the same for all.
+            // Large data is divided in the same way for every operation: SUM and AVG are enough.
             if (size > 30000 && op != ReduceOp::SUM && op != ReduceOp::AVG) continue;
             const Tensor mine = values(rank, size, type);
             all_reduce(group, mine, op);
@@ -87,7 +87,7 @@ void check_all_reduce(const std::vector<at::ScalarType>& types, const std::vecto
   }
 }
 
-// What rank r has in the tests of moved data.
+// The data of a rank in the tests that move data.
 Tensor piece(int rank, std::int64_t size, int of = 0) { return at::arange(size, at::kInt) + 1000000 * rank + of; }
 
 Tensors empties(int count, std::int64_t size) {
@@ -98,21 +98,21 @@ Tensors empties(int count, std::int64_t size) {
 
 }  // namespace
 
-TEST_CASE("an all-reduce of floating numbers gives what at:: gives, at any size and in any world") {
+TEST_CASE("an all-reduce of floating-point numbers gives the result of at:: for any size and any world") {
   check_all_reduce(kFloating, {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX});
 }
 
-TEST_CASE("an all-reduce of whole numbers gives what at:: gives, at any size and in any world") {
+TEST_CASE("an all-reduce of whole numbers gives the result of at:: for any size and any world") {
   check_all_reduce(kWhole, {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::MAX,
                             ReduceOp::BAND, ReduceOp::BOR, ReduceOp::BXOR});
 }
 
-TEST_CASE("an all-reduce of truth values is one of truth values") {
+TEST_CASE("an all-reduce of booleans gives booleans") {
   check_all_reduce({at::kBool},
                    {ReduceOp::SUM, ReduceOp::MIN, ReduceOp::MAX, ReduceOp::BAND, ReduceOp::BOR, ReduceOp::BXOR});
 }
 
-TEST_CASE("what cannot be reduced is refused and the group goes on") {
+TEST_CASE("an unsupported reduction is refused and the group continues") {
   all_well(2, [](int rank, c10d::ProcessGroup& group) {
     const auto refused = [&](const Tensor& tensor, ReduceOp::RedOpType op) {
       try {
@@ -131,7 +131,7 @@ TEST_CASE("what cannot be reduced is refused and the group goes on") {
   });
 }
 
-TEST_CASE("sums are added up in rank order, to the bit and the same in every run") {
+TEST_CASE("sums are added in rank order, with the same bits in every run") {
   for (const int world : {2, 3, 4, 8}) {
     all_well(world, [world](int rank, c10d::ProcessGroup& group) {
       for (const std::int64_t size : {5, 3001, 400003}) {
@@ -159,7 +159,7 @@ TEST_CASE("tensors of any strides are reduced and broadcast by their indices") {
     columns.copy_(at::arange(240).view({6, 40}) * (rank + 1));
     all_reduce(group, columns);
     require_equal(columns, at::arange(240).view({6, 40}).to(at::kFloat) * 3, "sum of columns");
-    require(at::equal(whole.slice(1, 0, 3), at::zeros({40, 3})), "what lies between stays");
+    require(at::equal(whole.slice(1, 0, 3), at::zeros({40, 3})), "values between stay unchanged");
     Tensors sent{columns};
     if (rank == 1) columns.zero_();
     group.broadcast(sent, {})->wait();
@@ -167,7 +167,7 @@ TEST_CASE("tensors of any strides are reduced and broadcast by their indices") {
   });
 }
 
-TEST_CASE("data is moved whole at any size and in any world and from every root") {
+TEST_CASE("data is moved whole for any size, any world and every root") {
   for (const int world : kWorlds) {
     all_well(world, [world](int rank, c10d::ProcessGroup& group) {
       for (const auto size : kSizes) {
@@ -250,7 +250,7 @@ TEST_CASE("reduce-scatter and all-to-all give each rank its part") {
   }
 }
 
-TEST_CASE("many all-reduces under way at once each end with their own sum") {
+TEST_CASE("many concurrent all-reduces each end with their own sum") {
   for (const int world : {2, 3, 8}) {
     all_well(world, [world](int rank, c10d::ProcessGroup& group) {
       Tensors tensors;
@@ -269,10 +269,10 @@ TEST_CASE("many all-reduces under way at once each end with their own sum") {
   }
 }
 
-TEST_CASE("a rank that comes late is waited for") {
+TEST_CASE("the group waits for a rank that comes late") {
   Flag others_wait;
   all_well(3, [&](int rank, c10d::ProcessGroup& group) {
-    // The others are at the all-reduce, or close to it, when the last one comes.
+    // The other ranks are at the all-reduce, or close to it, when the last one arrives.
     if (rank == 2) others_wait.wait();
     if (rank == 0) {
       Tensors to_one{at::ones({1})};

@@ -20,7 +20,7 @@ void reduce_ones(c10d::ProcessGroup& group, std::int64_t size) {
 
 }  // namespace
 
-TEST_CASE("a rank that is killed ends the others' waits at once, by its name") {
+TEST_CASE("a rank that is killed ends the others' waits at once and is named") {
   for (const std::int64_t size : {100, 2000000}) {
     for (const int victim : {0, 1, 2}) {
       Flag under_way;
@@ -40,7 +40,7 @@ TEST_CASE("a rank that is killed ends the others' waits at once, by its name") {
         CHECK(contains(answer, "gone, its process has ended"));
         CHECK(contains(answer, "all_reduce"));
       }
-      // The first to notice names it; the others may name one that ended for that.
+      // The first rank that notices names it; the others may name a rank that ended because of it.
       WARN("rank " << victim << " killed: the others ended within " << seconds_since(killed) << " s");
       CHECK(seconds_since(killed) < 10);
     }
@@ -59,7 +59,7 @@ TEST_CASE("a rank that ends while another one receives from it is named") {
   CHECK(contains(answer, "recv"));
 }
 
-TEST_CASE("a rank that is stopped is named when the time is over") {
+TEST_CASE("a rank that is stopped is named after the timeout") {
   Flag under_way;
   SharedRanks ranks(
       3,
@@ -85,17 +85,17 @@ TEST_CASE("a rank that is stopped is named when the time is over") {
   CHECK(seconds_since(stopped) < 20);
 }
 
-TEST_CASE("ranks that do not all come to the start are named") {
+TEST_CASE("ranks that do not join at the start are named") {
   SharedRanks ranks(
       2, [](int, c10d::ProcessGroup&) {}, std::chrono::milliseconds(300));
   kill(ranks.process(1), SIGKILL);
   const std::string answer = ranks.answer(0);
   INFO(answer);
-  // It may have joined before it was killed.
+  // It may have joined before the kill.
   CHECK((answer.empty() || contains(answer, "rank 1")));
 }
 
-TEST_CASE("ranks that call different collectives are told instead of given wrong numbers") {
+TEST_CASE("ranks that call different collectives get an error instead of wrong numbers") {
   SharedRanks ranks(2, [](int rank, c10d::ProcessGroup& group) { reduce_ones(group, rank == 0 ? 10 : 11); });
   const auto answers = ranks.answers();
   INFO(answers[0] << "\n" << answers[1]);
@@ -103,8 +103,8 @@ TEST_CASE("ranks that call different collectives are told instead of given wrong
   CHECK(contains(answers[0] + answers[1], "all_reduce of 40 bytes"));
 }
 
-TEST_CASE("each rank whose data another one reads has called the same collective") {
-  // Ranks 0 and 1 gather what rank 2, which waits for nobody, means for a broadcast.
+TEST_CASE("a rank reads another rank's data only if that rank has called the same collective") {
+  // Ranks 0 and 1 gather, while rank 2, which waits for nobody, sends its data for a broadcast.
   SharedRanks ranks(3, [](int rank, c10d::ProcessGroup& group) {
     at::Tensor mine = at::ones({10});
     at::Tensor all = at::empty({30});
@@ -122,10 +122,11 @@ TEST_CASE("each rank whose data another one reads has called the same collective
   }
 }
 
-TEST_CASE("ranks that are several calls ahead of another are not taken for ones that call something else") {
+TEST_CASE("ranks that are several calls ahead of another are not mistaken for ranks that call something else") {
   all_well(3, [](int rank, c10d::ProcessGroup& group) {
     for (int i = 0; i < 300; ++i) {
-      // Who leaves the barrier first does not wait for the others in what only the root gets.
+      // A reduce gives its result only to the root, so a rank that leaves the barrier first does not wait in it for the
+      // others.
       group.barrier()->wait();
       for (int call = 0; call < 3; ++call) {
         Tensors one{at::ones({2})};

@@ -25,7 +25,7 @@ Work receive(c10d::ProcessGroup& group, const at::Tensor& tensor, int from, int 
 
 }  // namespace
 
-TEST_CASE("ranks that send to each other before they receive do not block, whatever the size") {
+TEST_CASE("ranks that send to each other before they receive do not block with messages of any size") {
   for (const std::int64_t size : {std::int64_t(0), std::int64_t(1), std::int64_t(1000), kLarge}) {
     all_well(2, [size](int rank, c10d::ProcessGroup& group) {
       const Work sent = send(group, message(rank, size), 1 - rank);
@@ -37,7 +37,7 @@ TEST_CASE("ranks that send to each other before they receive do not block, whate
   }
 }
 
-TEST_CASE("a message goes on while its sender waits in a collective") {
+TEST_CASE("a message is delivered while its sender waits in a collective") {
   all_well(2, [](int rank, c10d::ProcessGroup& group) {
     const at::Tensor got = at::zeros({kLarge}, at::kInt);
     Work sent;
@@ -52,7 +52,7 @@ TEST_CASE("a message goes on while its sender waits in a collective") {
   });
 }
 
-TEST_CASE("messages are told apart by their tags and keep their order within one") {
+TEST_CASE("messages are distinguished by their tags and keep their order within one") {
   all_well(3, [](int rank, c10d::ProcessGroup& group) {
     if (rank > 0) {
       std::vector<Work> sent;
@@ -72,7 +72,7 @@ TEST_CASE("messages are told apart by their tags and keep their order within one
   });
 }
 
-TEST_CASE("a message from any rank says whose it is") {
+TEST_CASE("a message received from any rank has its sender") {
   all_well(4, [](int rank, c10d::ProcessGroup& group) {
     if (rank > 0) {
       send(group, message(rank, 100), 0)->wait();

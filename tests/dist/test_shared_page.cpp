@@ -4,7 +4,7 @@
 
 namespace ddp::dist {
 
-TEST_CASE("slots that nobody used while the points of all ranks came round are free") {
+TEST_CASE("slots that nobody used while the points of all ranks wrapped around are free") {
   const SharedMapping memory(8u << 20);
   all_well(2, [&](int rank, c10d::ProcessGroup&) {
     SharedPage page(memory.data(), memory.size(), rank, 2, 0);
@@ -16,7 +16,7 @@ TEST_CASE("slots that nobody used while the points of all ranks came round are f
       for (int slot = 0; slot < SharedPage::kSlots; ++slot) {
         int number = 7 + rank;
         collectives.broadcast(reinterpret_cast<std::byte*>(&number), sizeof number, 0, call);
-        require(number == 7, "what rank 0 sent");
+        require(number == 7, "the data of rank 0");
       }
     };
     use_all_slots();

@@ -1,4 +1,4 @@
-"""Every command of docs/documents.md works, in its order, and every experiment file is in it."""
+"""Every command of docs/documents.md works, in its order, and the document has every experiment file."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import tempfile
 
 SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
 TEXT = (SOURCE / "docs/documents.md").read_text()
-NO_GPUS = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}  # the same everywhere; scripts/gpu-check runs them on GPUs
+NO_GPUS = os.environ | {"CUDA_VISIBLE_DEVICES": "-1"}  # equal on all machines; scripts/gpu-check runs them on GPUs
 COMMANDS = re.findall(r"`(ddp-exp [^`]*)`", TEXT)
 
 
@@ -18,7 +18,7 @@ def names_gpus(words):
 
 
 def names_machines(words):
-    """What tests/cluster runs: two machines, which meet."""
+    """The setup of tests/cluster: two machines that meet."""
     return "--nnodes" in words
 
 
@@ -35,7 +35,7 @@ def run(command, folder):
 
 
 assert len(COMMANDS) >= 20, COMMANDS
-# Those of real data are of no document: the README and docs/data.md name them.
+# The document has no experiments on real data: the README and docs/data.md name them.
 OTHERS = (SOURCE / "README.md").read_text() + (SOURCE / "docs/data.md").read_text()
 for experiment in (SOURCE / "experiments").glob("*.toml"):
     name = f"/{experiment.name}"

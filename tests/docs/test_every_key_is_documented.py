@@ -10,7 +10,7 @@ schema = json.loads(subprocess.run([os.environ["DDP_EXP"], "schema"], capture_ou
 
 
 def section(value):
-    """The keys of a table that is no component: those the schema closes."""
+    """The keys of a table that is not a component: the schema closes these tables."""
     return value.get("properties", {}) if value.get("type") == "object" else {}
 
 

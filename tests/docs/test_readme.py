@@ -1,4 +1,4 @@
-"""Every command of README.md works as it stands there, and its model is built and trains."""
+"""Every command of README.md works exactly as written, and its model is built and trains."""
 
 import json
 import os
@@ -27,7 +27,8 @@ def run(command, folder, **environment):
 
 
 def write_people(file, count, with_target):
-    """A table as "Your own data" tells of: who is older than 40, and comes often, buys; in Bonn a little earlier."""
+    """The table that "Your own data" describes: customers over 40 who visit often buy; in Bonn the age is a little
+    lower."""
     draw = random.Random(count)
     lines = ["age,city,visits" + ",bought" * with_target]
     for _ in range(count):
@@ -38,7 +39,7 @@ def write_people(file, count, with_target):
 
 
 def bring_data(folder):
-    """The tables, and the experiment as it stands there."""
+    """The tables, and the experiment exactly as written."""
     columns = re.search(r"`people.csv` has the columns (\w+), (\w+), (\w+) and (\w+)", README).groups()
     write_people(folder / "people.csv", 400, with_target=True)
     write_people(folder / "strangers.csv", 50, with_target=False)
@@ -57,7 +58,7 @@ def answers_fit(folder):
 
 
 def commands_work(folder):
-    """In a folder that looks like the checkout, so that results/ is not written there."""
+    """Runs in a folder that looks like the checkout, so results/ is not written to the checkout."""
     for name in ("scripts", "experiments", "data"):
         (folder / name).symlink_to(SOURCE / name)
     bring_data(folder)
@@ -77,12 +78,12 @@ def commands_work(folder):
     assert faster["epochs"] == 3, faster
 
 
-# A build needs these. Objects that ccache has of this checkout are good in the copy too.
+# A build needs these. ccache's objects of this checkout are valid for the copy too.
 SOURCES = ("CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "datasets", "experiments", "models", "runner", "scripts")
 
 
 def added_file():
-    """The file that "Add a model" shows, what is to be in it, and the commands that follow."""
+    """The file that "Add a model" shows, its content, and the commands that follow."""
     section = README[README.index("## Add a model") : README.index("## How it works")]
     file = re.search(r"This is `(.*?)`", section).group(1)
     train = re.search(r"Then `(scripts/ddp-exp run .*?)` trains it", section).group(1)
@@ -91,7 +92,7 @@ def added_file():
 
 
 def model_trains(folder):
-    """In a copy of the checkout: the file is written, the next call builds it and trains it."""
+    """In a copy of the checkout: the file is written, and the next call builds and trains it."""
     for name in SOURCES:
         source = SOURCE / name
         shutil.copytree(source, folder / name) if source.is_dir() else shutil.copy2(source, folder)

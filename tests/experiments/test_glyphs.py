@@ -11,7 +11,7 @@ import tempfile
 ROOT = pathlib.Path(os.environ["DDP_SOURCE"])
 LETTERS = 37
 TRAIN, VALIDATION = 12, 2
-# The loss of a guess.
+# The loss of random guessing.
 GUESS = math.log(LETTERS)
 
 
@@ -48,7 +48,7 @@ def main():
         assert draw(scratch / "again", *counts).returncode == 0
         assert content(scratch / "again") == first, "the same fonts and seed gave other images"
         refused = draw(scratch / "glyphs", *counts)
-        assert refused.returncode == 1 and "is there already" in refused.stderr, refused.stderr
+        assert refused.returncode == 1 and "exists: remove it" in refused.stderr, refused.stderr
         (scratch / "none").mkdir()
         refused = draw(scratch / "other", "--fonts", scratch / "none")
         assert refused.returncode == 1 and "0 families" in refused.stderr, refused.stderr
@@ -56,7 +56,7 @@ def main():
 
         final = train(scratch / "glyphs", scratch / "results")
         print(f"training loss {final['train_loss']}")
-        # So few images and steps do not teach letters of other fonts yet.
+        # With so few images and steps the model does not yet learn letters of other fonts.
         assert final["train_loss"] < 0.95 * GUESS, final
 
 

@@ -1,10 +1,10 @@
-"""Where the tests of this folder run: alone.
+"""The isolation of this folder's tests:
 
     isolation.enter()
     sys.exit(isolation.check([a_promise, …]))
 
-`enter` moves the test into namespaces of its own: its processes, its network and its mounts are nobody else's, so that
-all it sees there it has made, and nothing that it starts outlives it. Where that cannot be had, the test is skipped.
+`enter` moves the test into its own namespaces: nobody else uses its processes, its network and its mounts. All that it
+finds there is its own, and nothing that it starts outlives it. If the machine cannot provide this, the test is skipped.
 """
 
 import argparse
@@ -26,10 +26,10 @@ _ISOLATION = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", 
 
 
 def enter(*programs):
-    """`programs`: what the test needs beside unshare."""
+    """`programs`: the programs that the test needs besides unshare."""
     for program in ("unshare", *programs):
         if shutil.which(program) is None:
-            skip(f"there is no {program} on this machine")
+            skip(f"this machine has no {program}")
     if os.environ.get("DDP_TEST_ISOLATED") == "yes":
         return _switch_loopback_on()
     if os.geteuid() != 0:
@@ -42,7 +42,7 @@ def enter(*programs):
 
 
 def _switch_loopback_on():
-    """It is all that this network has, and is off at first: ioctl(SIOCSIFFLAGS) with IFF_UP."""
+    """Loopback is the only device of this network and is off at first: ioctl(SIOCSIFFLAGS) with IFF_UP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 1))
 
@@ -53,7 +53,7 @@ def skip(why):
 
 
 class NotHere(Exception):
-    """What a promise needs is not on this machine."""
+    """Something that a promise needs is missing on this machine."""
 
 
 def arguments(about):
@@ -65,8 +65,8 @@ def arguments(about):
 
 
 def check(promises, only=""):
-    """Tries each promise, a function of a fresh folder whose first line of documentation says it; what it returns are
-    figures. The process's exit status."""
+    """Checks each promise and returns the exit status of the process. A promise is a function of a fresh folder; its
+    docstring states it, and it returns figures to print."""
     promises = [promise for promise in promises if only in " ".join(promise.__doc__.split())]
     found = collections.Counter(_try(promise) for promise in promises)
     skipped = f", {found['skipped']} skipped" if found["skipped"] else ""
@@ -81,7 +81,7 @@ def _try(promise):
         verdict, told = "kept", promise(folder)
     except NotHere as why:
         verdict, told = "skipped", why
-    except Exception:  # the other promises still have something to say
+    except Exception:  # the other promises are checked too
         verdict, told = "BROKEN", traceback.format_exc()
     shutil.rmtree(folder)
     title = " ".join(promise.__doc__.split("\n\n")[0].split())

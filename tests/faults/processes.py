@@ -1,4 +1,4 @@
-"""Processes of a test that is alone in its namespace: all that there are, and how they end."""
+"""The processes of a test that is alone in its namespace, and their ends."""
 
 import os
 import pathlib
@@ -7,12 +7,12 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE = 90  # seconds for what takes a moment, on a machine that does other things too
+PATIENCE = 90  # seconds for a short operation on a busy machine
 _OF_LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_", "MASTER_", "TORCHELASTIC_", "SLURM_", "GROUP_", "ROLE_")
 
 
 def until(fact, what, within=PATIENCE, pause=0.001):
-    """Waits for `fact()` to be true, and returns it."""
+    """Waits until `fact()` is true, and returns its value."""
     deadline = time.monotonic() + within
     while True:
         found = fact()
@@ -23,7 +23,7 @@ def until(fact, what, within=PATIENCE, pause=0.001):
 
 
 def _stat(pid):
-    """State and parent of a process; None where it has gone."""
+    """The state and the parent of a process; None if it has gone."""
     try:
         state, parent = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
         return state, int(parent)
@@ -32,8 +32,8 @@ def _stat(pid):
 
 
 def others():
-    """All processes but this one, zombies too: {pid: (state, parent)}. The ends of those that came to this one when
-    their parent went are taken."""
+    """All other processes, zombies too: {pid: (state, parent)}. Reaps ended processes that this one inherited from
+    their parent."""
     known = {command.pid for command in Command.running}
     found = {}
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
@@ -46,7 +46,7 @@ def others():
 
 
 def children(pid):
-    """In the order in which they were started."""
+    """The children in the order of their start."""
     try:
         return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
@@ -54,12 +54,12 @@ def children(pid):
 
 
 def ranks(pid):
-    """The ranks of a command: a rank's output is its log; the throw-away children have none."""
+    """The ranks of a command: a rank's stdout is its log; short-lived helper processes have none."""
     found = {}
     for child in children(pid):
         try:
             log = pathlib.Path(os.readlink(f"/proc/{child}/fd/1")).name
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         if log.startswith("rank-"):
             found[int(log.removeprefix("rank-").removesuffix(".log"))] = child
@@ -67,13 +67,13 @@ def ranks(pid):
 
 
 def listeners():
-    """The local addresses of all sockets of this network that wait for others."""
+    """The local addresses of all listening sockets of this network."""
     lines = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}").readlines()[1:]]
     return [words[1] for words in lines if words[3] == "0A"]
 
 
 class Command:
-    """A program that runs, in a folder."""
+    """A program that runs in a folder."""
 
     running = set()
 
@@ -90,8 +90,8 @@ class Command:
         Command.running.add(self)
 
     def said(self):
-        """What it has written to stderr so far."""
-        # Not by its own descriptor, whose position it shares.
+        """The text that the program has written to stderr so far."""
+        # Opens the file again, since its own descriptor shares the file position with the program.
         return pathlib.Path(f"/proc/self/fd/{self._files[1].fileno()}").read_text(errors="replace")
 
     def printed(self):
@@ -104,7 +104,7 @@ class Command:
         self._process.send_signal(number)
 
     def finish(self, within=PATIENCE):
-        """Its exit code, or minus the signal that ended it."""
+        """Waits for its end and returns the exit code, or minus the signal that ended it."""
         try:
             code = self._process.wait(within)
         except subprocess.TimeoutExpired:

@@ -1,8 +1,8 @@
-"""Runs of which one call on a file is struck: the process is killed, or the call fails or does a part only.
+"""Runs with a fault in one call on a file: the process is killed, or the call fails or is only partly done.
 
-A Life is all that one process of one command does to files of results/, from its start to its end: rank 0 of a new run,
-which saves twice, or its parent, or those of a run that goes on. Its calls come in the same order each time, so that
-"the 17th" is the same one again.
+A Life is the sequence of calls on files of results/ that one process of one command makes from its start to its end:
+rank 0 or the parent of a new run, which saves twice, or of a resumed run. The order of the calls is the same each time,
+so call 17 is always the same call.
 """
 
 import os
@@ -12,21 +12,21 @@ import signal
 from processes import others, until
 from training import Training, pool, same
 
-# A sanitizer's library has to come first, and cannot open a log of its own past the one that counts.
+# A sanitizer's library must come first, and it cannot open a log of its own through the counting library.
 PRELOADED = " ".join(filter(None, [os.environ.get("DDP_PRELOAD_FIRST"), os.environ["DDP_NTH_CALL"]]))
 ASAN_OPTIONS = ":".join(o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if not o.startswith("log_path="))
 STEPS = 4
-# Two epochs of two steps. The validation after the first one saves, since it is the best so far; that after the second
-# is better, so that one checkpoint stays.
+# Two epochs of two steps. The validation after the first epoch saves as the best so far; the second one is better, so
+# one checkpoint stays.
 SETTINGS = {"device_pool": pool(2), "steps": STEPS, "dataset__size": 40, "validation__split": 0.2,
             "checkpoint__keep_last": 1, "checkpoint__keep_best": 1,
-            # Its events are written by a thread of its own, whose calls come at any moment between the others.
+            # A separate thread writes events; its calls come at random moments between the others.
             "log__tensorboard": "false"}  # fmt: skip
 
 
 class Life:
     def __init__(self, folder, role, resumed, calls):
-        """`calls`: "change", those that could change a file, or "all"."""
+        """`calls`: "change" for calls that can change a file, or "all"."""
         self.folder, self.role, self.resumed, self._calls = folder, role, resumed, calls
         self._reference = Training(folder, "never", **SETTINGS)
         if not self._reference.begun():
@@ -37,7 +37,7 @@ class Life:
         self.calls = self._trace()
 
     def __str__(self):
-        return f"{self.role} of a run that {'goes on' if self.resumed else 'begins'}"
+        return f"{self.role} of a {'resumed' if self.resumed else 'new'} run"
 
     def _run(self, name):
         run = self._run_named(name)
@@ -58,7 +58,8 @@ class Life:
         return [tuple(line.split(" ", 1)) for line in log.read_text().splitlines()]
 
     def strike(self, number, do, times=1):
-        """Runs the command with its call `number`, from 0, struck; the run and how the command ended."""
+        """Runs the command with a fault in call `number`, counted from 0; returns the run, the command and its exit
+        code."""
         run = self._run("struck")
         command = run.start("--verbose", environment=_strike(run, self.role, self._calls, number + 1, do, times))
         code = command.finish()
@@ -66,7 +67,7 @@ class Life:
         return run, command, code
 
     def ends_like_one_that_was_not(self, run):
-        """Goes on with a run that was struck."""
+        """Resumes a run after its fault."""
         run.complete()
         self.has_ended_like_one_that_was_not(run)
 
@@ -75,7 +76,7 @@ class Life:
         _remove(run)
 
     def clear(self):
-        """Of what a strike that broke something has left."""
+        """Removes the remains of a run whose check failed."""
         for pid in others():
             os.kill(pid, signal.SIGKILL)
         _remove(self._run_named("struck"))
@@ -91,7 +92,7 @@ def _strike(run, role, calls, at, do="", times=1, log=""):
 
 
 def half_done(folder):
-    """A run that was killed when it was about to save for the second time."""
+    """A run that was killed just before its second save."""
     run = Training(folder, "half", **SETTINGS)
     if not run.begun():
         traced = Life(folder, "rank-0", resumed=False, calls="change")

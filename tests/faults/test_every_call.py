@@ -1,4 +1,4 @@
-"""Whatever call on a file a run is struck at, nothing of it is lost."""
+"""A run loses nothing that it saved, for a fault in any call on a file."""
 
 import collections
 import errno
@@ -28,18 +28,18 @@ def lives(folder, calls):
 
 
 def chosen(life, those=lambda call: True):
-    """The numbers of the calls to strike: each one, or a part from a random one on."""
+    """The numbers of the calls that get a fault: each call, or every nth from a random one on."""
     numbers = [number for number, (call, _) in enumerate(life.calls) if those(call)]
     return numbers[random.Random(asked.seed).randrange(asked.every) % max(1, len(numbers))::asked.every]
 
 
 def announced(command):
-    """The steps of the checkpoints that were said to be saved."""
+    """The steps of the checkpoints that the command reported as saved."""
     return [int(step) for step in re.findall(r"checkpoint saved at .*/step-(\d+)", command.said())]
 
 
 class Strikes:
-    """Strikes calls, and goes on where that breaks something: the other calls still have something to say."""
+    """Makes the faults, and continues after a failed check, so the other calls are checked too."""
 
     def __init__(self):
         self._count = collections.Counter()
@@ -61,8 +61,8 @@ class Strikes:
 
 
 def killed(folder):
-    """a run that is killed before any call on a file goes on from a checkpoint that is whole, never from before one
-    that it said was saved, to the same bits and files"""
+    """a run that is killed before any call on a file resumes from a complete checkpoint, never from one older than a
+    checkpoint that it reported as saved, to the same bits and files"""
 
     def strike(life, number):
         run, command, code = life.strike(number, "kill")
@@ -71,7 +71,7 @@ def killed(folder):
         saved = max([saved, *announced(command)])
         goes_on = run.start()
         assert goes_on.finish() == 0, goes_on
-        from_step = re.search(r"going on after step (\d+)|has done its (\d+) steps", goes_on.said())
+        from_step = re.search(r"resuming after step (\d+)|has done its (\d+) steps", goes_on.said())
         assert not saved or int(from_step[1] or from_step[2]) >= saved, goes_on
         life.has_ended_like_one_that_was_not(run)
 
@@ -91,8 +91,9 @@ def fails(number_of_error, calls, those, folder):
             assert f"{STEPS - 2:08}" not in path or call in LOOKS, f"a later save was possible: {command}"
             life.ends_like_one_that_was_not(run)
         else:
-            assert not life.resumed or "going on after step 2" in said, f"it began anew: {command}"
-            # What cannot be removed, or be seen to be old, stays until the next save. A rank without a log trains too.
+            assert not life.resumed or "resuming after step 2" in said, f"it began anew: {command}"
+            # A file that cannot be removed, or cannot be recognized as old, stays until the next save. A rank without a
+            # log trains too.
             differs = call in LOOKS or re.search("checkpoints? stays?", said) or path.endswith(".log")
             life.has_ended_like_one_that_was_not(run, but=("files",) if differs else ())
 
@@ -103,24 +104,24 @@ def fails(number_of_error, calls, those, folder):
 
 
 def full(folder):
-    """where one call finds the disk full, the run goes on and ends with the same bits and files, or says why not and
-    goes on to them later"""
+    """if one call finds the disk full, the run continues to the same bits and files, or says why not and resumes to
+    them later"""
     return fails(errno.ENOSPC, "change", lambda call: call != "close", folder)
 
 
 def broken(folder):
-    """where one call meets an error of the disk, the run goes on and ends with the same bits and files, or says why not
-    and goes on to them later"""
+    """if one call meets an I/O error, the run continues to the same bits and files, or says why not and resumes to them
+    later"""
     return fails(errno.EIO, "all", lambda call: True, folder)
 
 
 def interrupted(folder):
-    """where one call is interrupted by a signal, the run ends with the same bits and files"""
+    """if one call is interrupted by a signal, the run ends with the same bits and files"""
     return fails(errno.EINTR, "all", INTERRUPTIBLE.__contains__, folder)
 
 
 def short(folder):
-    """where one write, or every one, writes a part only, the run ends with the same bits and files"""
+    """if one write or every write is only partly done, the run ends with the same bits and files"""
 
     def strike(life, number, times=1):
         run, command, code = life.strike(number, "short", times)
@@ -136,7 +137,7 @@ def short(folder):
 
 
 def full_for_good(folder):
-    """where the disk is full from one call on, the command ends with 1 or 2 and says why; the run goes on later to the
+    """if the disk is full from one call on, the command ends with 1 or 2 and says why; the run resumes later to the
     same bits and files"""
 
     def strike(life, number):

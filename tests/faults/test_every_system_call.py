@@ -1,4 +1,4 @@
-"""The same as test_every_call.py by another way: strace strikes system calls, also those that no library makes."""
+"""The same as test_every_call.py with strace, which also reaches system calls that no library function makes."""
 
 import collections
 import re
@@ -17,7 +17,7 @@ asked = parser.parse_args()
 
 
 def paths(run):
-    """Of all that a save touches, as the program may call them."""
+    """All system calls that a save may use."""
     folders = [form.format(step) for step in range(2, STEPS + 1, 2) for form in (".step-{:08}.tmp", "step-{:08}")]
     names = [f"{name}.safetensors" for name in ("model", "optimizer")] + ["state.json", "COMPLETE"]
     names += [f"{name}.tmp" for name in names]
@@ -39,7 +39,7 @@ def half_done_copy(folder, name, half):
 
 
 def calls(folder, half):
-    """(name, number) of each: strace counts those of one name in one thread."""
+    """(name, number) of each call: strace counts the calls of one name in one thread."""
     run = half_done_copy(folder, f"traced{bool(half)}", half)
     run.complete(under=under_strace(run, log=folder / "log"))
     made = re.findall(r"^(\d+) +(\w+)\(", (folder / "log").read_text(), re.MULTILINE)
@@ -50,8 +50,8 @@ def calls(folder, half):
 
 
 def killed(folder):
-    """a run that is killed at any system call of its first save, or of one after it has gone on, ends with the bits and
-    files of one that was not, when it has gone on"""
+    """a run that is killed at any system call of its first save, or of a save after a resume, resumes to the bits and
+    files of a run that was not killed"""
     never = Training(folder, "never", **SETTINGS)
     never.complete()
     expected = never.left()

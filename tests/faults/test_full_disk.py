@@ -1,4 +1,4 @@
-"""A disk that is full, or cannot be written, ends no run; and what it holds stays whole."""
+"""A disk that is full or cannot be written ends no run, and its files stay complete."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ from training import Training, pool, same
 isolation.enter("mount")
 asked = isolation.arguments(__doc__).parse_args()
 
-# Long enough that something can happen while it trains, as many steps as a machine does in a second or two.
+# Long enough for an event during training: as many steps as a machine does in a second or two.
 ENDLESS = 1_000_000_000
 EVERY = 500  # steps
 LOGGED = 50
@@ -23,7 +23,7 @@ LOGGED = 50
 
 @contextlib.contextmanager
 def small_disk(folder, **options):
-    """A file system of its own; `options`: as of mount."""
+    """A separate file system; `options`: the options of mount."""
     disk = folder / "disk"
     disk.mkdir()
     told = ",".join(f"{name}={value}" for name, value in options.items())
@@ -41,7 +41,7 @@ def on_disk(folder, disk, name="small"):
 
 
 def fill(disk, but=0):
-    """Fills a disk with a file, but for so many bytes; the file."""
+    """Fills a disk with a file, except for this many bytes; returns the file."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as out, contextlib.suppress(OSError):
         while True:
@@ -56,7 +56,7 @@ def until_step(run, command, step):
 
 
 def until_it_cannot_save(command, error=errno.ENOSPC, times=1):
-    """It says so, more than once: the run goes on."""
+    """Waits until the run has said more than once that it cannot save: the run continues."""
     until(lambda: command.said().count(os.strerror(error)) >= times or command.ended(), "it says that it cannot save")
     assert not command.ended(), command
 
@@ -69,7 +69,7 @@ def stop(command):
 
 
 def goes_on_to_the_same(folder, run):
-    """A run that was stopped goes on for a while, where there is room, and is the same as one that never was."""
+    """Resumes a stopped run for a while with enough space, and compares it with a run that was never stopped."""
     shutil.copytree(run.results, folder / "copy", symlinks=True)
     moved = Training(folder, run.name, results=folder / "copy", log__every=LOGGED)
     steps = (max(moved.saved_steps()) // EVERY + 2) * EVERY
@@ -80,7 +80,7 @@ def goes_on_to_the_same(folder, run):
 
 
 def room_comes_back(folder):
-    """a run whose disk becomes full goes on, says so, and saves again when there is room; no bit is lost"""
+    """a run whose disk becomes full continues, says so, and saves again when there is space; no bit is lost"""
     with small_disk(folder, size="4m") as disk:
         run = on_disk(folder, disk)
         command = run.start()
@@ -97,8 +97,8 @@ def room_comes_back(folder):
 
 
 def no_room_to_the_end(folder):
-    """a run whose last save finds the disk full ends with exit code 1 and says why; what was saved before is whole and
-    goes on to the same bits"""
+    """a run whose last save finds the disk full ends with exit code 1 and says why; earlier checkpoints are complete
+    and resume to the same bits"""
     with small_disk(folder, size="4m") as disk:
         run = on_disk(folder, disk)
         command = run.start()
@@ -111,7 +111,7 @@ def no_room_to_the_end(folder):
 
 
 def no_inodes(folder):
-    """a run whose disk has no room for another file's name goes on and saves again when there is"""
+    """a run whose disk has no space for another file name continues and saves again when there is space"""
     with small_disk(folder, size="16m", nr_inodes=60) as disk:
         run = on_disk(folder, disk)
         command = run.start()
@@ -129,12 +129,13 @@ def no_inodes(folder):
 
 
 def read_only_midway(folder):
-    """a run whose folder becomes read-only goes on, says so, and saves again when it can be written"""
+    """a run whose folder becomes read-only continues, says so, and saves again when it can write"""
     with small_disk(folder, size="16m") as disk:
         run = on_disk(folder, disk)
         command = run.start()
         until_step(run, command, EVERY)
-        # What is open for writing forbids to remount the file system itself; a bind mount has a mark of its own.
+        # Files that are open for writing prevent a remount of the file system itself; a bind mount has its own
+        # read-only flag.
         subprocess.run(["mount", "--bind", run.path, run.path], check=True)
         subprocess.run(["mount", "-o", "remount,ro,bind", run.path], check=True)
         until_it_cannot_save(command, errno.EROFS, times=2)
@@ -164,7 +165,7 @@ def no_place_to_begin(folder):
         command = on_disk(folder, disk).start()
         assert command.finish() == 2 and os.strerror(errno.EROFS) in command.said(), command
         assert not command.printed() and not list(disk.iterdir()), command
-    for names in range(2, 6):  # results, its name, the run, its two folders
+    for names in range(2, 6):  # results, the run's name, the run, its two folders
         with small_disk(folder, size="1m", nr_inodes=names) as disk:
             command = on_disk(folder, disk).start()
             assert command.finish() == 2 and os.strerror(errno.ENOSPC) in command.said(), command
@@ -172,7 +173,8 @@ def no_place_to_begin(folder):
 
 
 def no_place_to_begin_with_sources(folder):
-    """a run of which any part of the beginning finds no room, copies of its sources too, is refused and leaves nothing"""
+    """a run without space for any part of its beginning, including copies of its sources, is refused and leaves
+    nothing"""
     (folder / "own.cpp").write_text("namespace {\n[[maybe_unused]] int own = 1;\n}\n")
     environment = {"XDG_CACHE_HOME": str(folder / "cache")}
     refused = 0

@@ -1,4 +1,4 @@
-"""A run may be killed at any moment, as often as one likes."""
+"""A run may be killed at any moment, any number of times."""
 
 import collections
 import os
@@ -22,11 +22,11 @@ asked = parser.parse_args()
 
 WORLDS = [(1, "auto"), (2, "shm"), (3, "shm"), (2, "gloo"), (3, "gloo")]
 STEPS = 150
-FORKED_AFTER = 101  # inside an epoch, whatever the world
-MOST_KILLS_OF_A_RUN = 40  # then it may end
+FORKED_AFTER = 101  # inside an epoch for every world size
+MOST_KILLS_OF_A_RUN = 40  # after these the run may end
 
-# The reasons for saves, in turn. Without a number of steps a run saves where a validation improves, and because of the time: a
-# timed save is due again in less time than a step takes.
+# The reasons for saves, in turn. Without a number of steps a run saves after a validation that improves, and because of
+# the time: a timed save is due again in less time than a step takes.
 SAVES = [
     {"checkpoint__save_every_steps": 5},
     {"validation__split": 0.2, "checkpoint__save_every_minutes": 0.00001},
@@ -36,16 +36,16 @@ SAVES = [
 
 
 class Kills:
-    """Runs that are killed at random until they have ended, one after another, and compared with one of the same world
-    that never was."""
+    """Runs, one after another, that are killed at random until they have ended, each compared with a run of the same
+    world size that was never killed."""
 
     def __init__(self, folder, seed, experiment=EXPERIMENT):
         self.folder = folder
         self.experiment = experiment
         self.random = random.Random(seed)
-        self.count = collections.Counter()  # by whom it hit, and by when
+        self.count = collections.Counter()  # by victim and by moment
         self.runs = 0
-        self.gone = []  # seconds from a parent's death to that of the last of its ranks
+        self.gone = []  # seconds from a parent's death until the last of its ranks is gone
         self._references = {}
 
     def one_run(self, only_parents=False):
@@ -54,7 +54,8 @@ class Kills:
         self._kill_until_it_ends(run, reference, seconds, only_parents)
 
     def one_fork(self):
-        """Of a run that was never killed, after a step inside an epoch. The fork trains as long as the other runs."""
+        """Forks a run that was never killed, after a step inside an epoch. The fork trains as long as the other
+        runs."""
         world, _ = self._turn()
         origin = self._training(f"origin_{world[0]}_{world[1]}", world, {"checkpoint__save_every_steps": FORKED_AFTER})
         settings = {"steps": FORKED_AFTER + STEPS, **SAVES[0], "checkpoint__save_every_minutes": 0.00001}
@@ -77,7 +78,7 @@ class Kills:
         same(run, reference)
 
     def one_run_that_restarts(self):
-        """One command, whose ranks are killed."""
+        """Kills ranks of one command."""
         reference, seconds = self._reference(*self._turn())
         run = self._training(f"restarted{self.runs}", *self._turn())
         self.runs += 1
@@ -92,7 +93,8 @@ class Kills:
         same(run, reference)
 
     def _turn(self):
-        """The world and the saves of the next run: all pairs in time, as their numbers have no divisor in common."""
+        """The world size and the saves of the next run: all pairs in turn, since the two counts have no common
+        divisor."""
         return WORLDS[self.runs % len(WORLDS)], SAVES[self.runs % len(SAVES)]
 
     def _training(self, name, world, saves):
@@ -109,7 +111,7 @@ class Kills:
         return self._references[name]
 
     def _kill_once(self, run, delay, only_parents):
-        """Starts the run, and kills one of its processes after `delay` seconds. False: it had ended."""
+        """Starts the run, and kills one of its processes after `delay` seconds. Returns false if the run ended well."""
         saved_before = run.saved_steps()
         command = run.start()
         time.sleep(delay)
@@ -124,7 +126,7 @@ class Kills:
         until(lambda: not others(), "all processes have gone")
         if who == "parent" and not ended:
             self.gone.append(time.monotonic() - died)
-        # A rank that has done all of its work may be killed on its way out, and a child that only looks something up.
+        # The victim may be a rank that has finished all its work and is exiting, or a helper process.
         assert ended or code in (-9 if who == "parent" else 1, 0), f"{who} was killed {when}: {command}"
         command.close()
         if not ended:
@@ -156,7 +158,7 @@ class Kills:
 
 
 def kill(pid):
-    """False: it has gone already."""
+    """Returns false if the process has gone already."""
     try:
         os.kill(pid, signal.SIGKILL)
         return True
@@ -165,8 +167,8 @@ def kill(pid):
 
 
 def any_process(folder):
-    """a run whose processes are killed at random moments, whoever it hits, ends with the bits, losses and files of one
-    that never was killed"""
+    """a run whose processes are killed at random moments ends with the bits, losses and files of a run that was never
+    killed"""
     kills = Kills(folder, asked.seed)
     while sum(kills.count[who] for who in ("parent", "rank", "helper")) < asked.kills:
         kills.one_run()
@@ -174,7 +176,7 @@ def any_process(folder):
 
 
 def parents(folder):
-    """a parent that is killed takes all of its processes along and frees the run's lock at once"""
+    """a parent that is killed takes all of its processes with it and frees the run's lock at once"""
     kills = Kills(folder, asked.seed + 1)
     while kills.count["parent"] < asked.parents:
         kills.one_run(only_parents=True)
@@ -183,7 +185,7 @@ def parents(folder):
 
 def ranks_of_one_command(folder):
     """a run with --max-restarts whose ranks are killed at random moments ends by itself with the bits, losses and files
-    of one that never was killed"""
+    of a run that was never killed"""
     kills = Kills(folder, asked.seed + 2)
     while kills.count["rank"] < asked.restarts:
         kills.one_run_that_restarts()
@@ -191,8 +193,8 @@ def ranks_of_one_command(folder):
 
 
 def forks(folder):
-    """a fork whose processes are killed at random moments, also before it has saved anything, ends with the bits,
-    losses and files of one that never was killed"""
+    """a fork whose processes are killed at random moments, also before its first save, ends with the bits, losses and
+    files of a fork that was never killed"""
     kills = Kills(folder, asked.seed + 3)
     while sum(kills.count[who] for who in ("parent", "rank", "helper")) < asked.forks:
         kills.one_fork()
@@ -201,7 +203,7 @@ def forks(folder):
 
 def recipes(folder):
     """a run with a recipe (augmentation, groups, clipping, a loss scale, averaged weights, plateau, patience) whose
-    processes are killed at random moments ends with the bits, losses, rules and files of one that never was killed"""
+    processes are killed at random moments ends with the bits, losses, rules and files of a run that was never killed"""
     write_images(folder)
     kills = Kills(folder, asked.seed + 4, RECIPE)
     while sum(kills.count[who] for who in ("parent", "rank", "helper")) < asked.recipes:

@@ -1,4 +1,4 @@
-"""Runs that are started at the same moment do not meet."""
+"""Runs that are started at the same moment do not interfere."""
 
 import pathlib
 import subprocess
@@ -15,8 +15,8 @@ asked = parser.parse_args()
 
 
 def at_once(folder):
-    """many runs of one experiment, started at once, all end with the bits of one that was alone, and leave no process,
-    no listener and no file but their results"""
+    """many runs of one experiment, started at once, all end with the bits of a run that was alone, and leave no
+    process, no listener and no file except their results"""
     never = Training(folder, "never", device_pool=pool(2), steps=20)
     never.complete()
     expected = never.left()
@@ -44,6 +44,6 @@ def at_once(folder):
     return f"{asked.runs} runs of 2 ranks, {seconds:.1f} s in all"
 
 
-# What others leave there at the same moment is not the runs'.
+# Files that other programs leave there at the same moment do not count.
 subprocess.run(["mount", "-t", "tmpfs", "none", "/dev/shm"], check=True)
 sys.exit(isolation.check([at_once], asked.only))

@@ -1,4 +1,4 @@
-"""A run that gets too little memory ends with a plain error, and can go on where there is more."""
+"""A run that gets too little memory ends with a plain error, and can be resumed with more."""
 
 import contextlib
 import os
@@ -14,18 +14,18 @@ isolation.enter("mount")
 asked = isolation.arguments(__doc__).parse_args()
 
 MIB = 1 << 20
-# 17 MB of parameters a rank, as many of gradients, as many of momentum.
+# 17 MB of parameters per rank, and as much for gradients and for momentum.
 SETTINGS = {"device_pool": pool(2), "steps": 3, "model__hidden": "[2048, 2048]"}
 
 
 def ends_plainly(run, command):
-    """Says whether it ended well. If not: a plain error, nothing half-begun, and it can go on."""
+    """Returns true if the command ended well. Otherwise requires a plain error and no half-started run."""
     code = command.finish()
     until(lambda: not others(), "all processes have gone")
     if code == 0:
         return True
     said = command.said()
-    # The second is what threads say that get no stack.
+    # The second text is the error of a thread that gets no stack.
     named = "memory" in said.lower() or "Resource temporarily unavailable" in said
     assert code in (1, 2) and "error: " in said and named, command
     assert "terminate called" not in said and "frame #" not in said, command
@@ -36,8 +36,8 @@ def ends_plainly(run, command):
 
 
 def address_space(folder):
-    """a run that may not map as much as it needs (ulimit -v) is refused or ends, for want of memory and in so many
-    words, and goes on to the same bits where it may"""
+    """a run with too little address space (ulimit -v) is refused or fails, names memory as the reason, and resumes with
+    more to the same bits"""
     never = Training(folder, "never", **SETTINGS)
     never.complete()
     ended = []
@@ -54,7 +54,7 @@ def address_space(folder):
 
 @contextlib.contextmanager
 def memory_group(mib):
-    """A control group that may use so much memory."""
+    """A control group with this memory limit."""
     group = pathlib.Path(f"/sys/fs/cgroup/memory/ddp-exp-faults-{os.getpid()}-{mib}")
     try:
         group.mkdir()
@@ -68,7 +68,7 @@ def memory_group(mib):
 
 
 def killed_for_memory(folder):
-    """a run that the kernel ends for want of memory says which rank was killed, and goes on to the same bits"""
+    """a run that the kernel ends for lack of memory says which rank was killed, and resumes to the same bits"""
     never = Training(folder, "never", **SETTINGS)
     never.complete()
     ended = []

@@ -41,7 +41,7 @@ class Sweep:
         return json.loads((self.path / "summary.json").read_text())
 
     def left(self):
-        """All that must be the same however often it was killed."""
+        """All results that must be the same after any number of kills."""
         rows = [{key: row[key] for key in ("trial", "place", "status", "metric", "epochs", "parameters")}
                 for row in self.summary()["ranking"]]  # fmt: skip
         bits = {str(file.relative_to(self.path)): file.read_bytes()
@@ -50,7 +50,7 @@ class Sweep:
 
 
 def one_of(command, whom):
-    """A process of a sweep: its parent, one that looks after a trial, or a rank of one."""
+    """A process of a sweep: its parent, the parent of a trial, or a rank of a trial."""
     trials = children(command.pid)
     ranks = [rank for trial in trials for rank in children(trial)]
     group = {"sweep": [command.pid], "trial": trials, "rank": ranks}[whom]
@@ -58,7 +58,8 @@ def one_of(command, whom):
 
 
 def kill_at_random(sweep, whom):
-    """Starts the sweep, or goes on with it, and kills one of its processes a moment later. Whether it was still there."""
+    """Starts or resumes the sweep, and kills one of its processes a moment later. Returns whether the process was still
+    alive."""
     before = len(sweep.journal("started")) + 1
     command = sweep.start()
     until(lambda: len(sweep.journal("started")) >= before or command.ended(), "a trial has started")
@@ -77,7 +78,7 @@ def kill_at_random(sweep, whom):
     if whom == "sweep" or command.ended():
         command.finish()
     else:
-        # The sweep takes it for a failure of the trial, and tries it again.
+        # The sweep sees it as a failure of the trial, and tries the trial again.
         command.kill(signal.SIGTERM)
         command.finish()
     until(lambda: not others(), "all processes have gone")
@@ -86,8 +87,8 @@ def kill_at_random(sweep, whom):
 
 
 def a_killed_sweep_ends_the_same(folder):
-    """a sweep of real digits whose processes are killed at random moments, and that goes on, ends with the ranking and
-    the bits of one that never was, and no finished trial has run twice"""
+    """a sweep of real digits whose processes are killed at random moments resumes to the ranking and the bits of a
+    sweep that was never killed, and no finished trial has run twice"""
     words = ["--set", "sweep.retries=1000"]
     never = Sweep(folder, "never", *words)
     command = never.start()

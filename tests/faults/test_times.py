@@ -1,4 +1,4 @@
-"""How soon a failure is seen, and what fails has ended."""
+"""The time until a failure is detected, and until the failed command has ended."""
 
 import os
 import re
@@ -18,11 +18,11 @@ parser.add_argument("--repeat", type=int, default=5, help="times; the median cou
 asked = parser.parse_args()
 
 ENDLESS = 1_000_000_000
-SOON = 10  # seconds, on a machine that does other things too; the medians are what is promised
+SOON = 10  # seconds on a busy machine; docs/promises.md has the medians
 
 
 class Running:
-    """A run of three ranks that trains, of which something is struck."""
+    """A training run of three ranks in which the test kills or stops a process."""
 
     def __init__(self, folder, number, *words, backend="shm", environment=(), **settings):
         self.run = Training(folder, f"run{number}", device_pool=pool(3), backend=f'"{backend}"', steps=ENDLESS,
@@ -40,7 +40,7 @@ class Running:
         signal.pidfd_send_signal(self._ends[who], number)
 
     def ended_after(self, who):
-        """Seconds from the strike until it has ended."""
+        """The seconds from the fault until the command has ended."""
         waiting = select.poll()
         waiting.register(self._ends[who], select.POLLIN)
         assert waiting.poll(60_000), f"{who} has not ended"
@@ -62,7 +62,7 @@ def figures(times):
 
 
 def dead_rank(folder):
-    """a rank that is killed is seen, the others are ended, and so is the command, at once"""
+    """a rank that is killed is detected, the others are ended, and so is the command, at once"""
     times = {}
     for number in range(asked.repeat):
         for backend in ("shm", "gloo"):
@@ -77,7 +77,7 @@ def dead_rank(folder):
 
 
 def dead_parent(folder):
-    """the ranks of a parent that is killed have gone at once"""
+    """the ranks of a parent that is killed are gone at once"""
     times = []
     for number in range(asked.repeat):
         running = Running(folder, number)
@@ -90,8 +90,8 @@ def dead_parent(folder):
 
 
 def stopped_rank(folder):
-    """a rank that stands still is found when the timeout has passed, and the run ends; where gdb is there to say where
-    the rank is, when that has been said"""
+    """a rank that is stopped is found after the timeout, and the run ends; if gdb is installed, after it has said where
+    the rank is"""
     timeout, gdb_patience, times = 5, 30, {}
     for what, environment in {"without gdb": {"PATH": str(folder)}, "with gdb": {}}.items():
         for backend in ("shm", "gloo"):
@@ -101,7 +101,7 @@ def stopped_rank(folder):
             times.setdefault(f"{what}, after a timeout of {timeout} s", []).append(running.ended_after("parent"))
             assert running.command.finish() == 1 and "rank 1" in running.command.said(), running.command
             running.close()
-    # The others may have come to wait for rank 1 a moment before it was stopped.
+    # The others may have begun to wait for rank 1 a moment before it was stopped.
     early, late = timeout - 1, timeout + gdb_patience + SOON
     assert all(early <= min(t) and max(t) < late for t in times.values()), figures(times)
     return figures(times)
@@ -115,7 +115,7 @@ def restarted(folder):
         running.strike(1)
         told = until(lambda: re.search(r"all ranks start again after step (\d+)", running.command.said()), "a restart")
         latest = running.run.path / "checkpoints/latest"
-        until(lambda: int(os.readlink(latest)[5:]) > int(told[1]), "it trains, and saves what it has trained")
+        until(lambda: int(os.readlink(latest)[5:]) > int(told[1]), "it trains and saves")
         times.append(running.since_strike())
         running.command.kill(signal.SIGTERM)
         assert running.command.finish() == 143, running.command

@@ -1,4 +1,4 @@
-"""What the tests of this folder train, and what a run must have left when it was struck and went on."""
+"""The training of this folder's tests, and the files that a run must have left after a fault and a resume."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from processes import Command, others
 
 PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
 
-# Small and quick, but with all that going on must carry: dropout draws from each rank's generator, momentum is state of
-# the optimizer, an epoch ends with a short batch and between two checkpoints.
+# Small and quick, but with all state that a resume must carry: dropout draws from each rank's generator, momentum is
+# optimizer state, an epoch ends with a short batch and between two checkpoints.
 EXPERIMENT = """
 dataset     = { name = "random_pairs", size = 101, features = 6, targets = 2 }
 optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
@@ -25,8 +25,8 @@ out_features = 2
 dropout = 0.25
 """
 
-# A recipe as papers publish them, on little images: augmentation and MixUp, label smoothing, groups of parameters, clipping,
-# fp16 with its loss scale, averaged weights, a plateau schedule with warm-up, patience.
+# A recipe as in published papers, on small images: augmentation and MixUp, label smoothing, groups of parameters,
+# clipping, fp16 with its loss scale, averaged weights, a plateau schedule with warm-up, patience.
 RECIPE = """
 batch_size  = 8
 threads     = 1
@@ -75,7 +75,7 @@ def write_images(folder):
 
 
 def events_in(file, kind):
-    """The events of a kind in a file of JSON lines; a last line that has no end yet is none."""
+    """The events of a kind in a file of JSON lines; an incomplete last line is not an event."""
     try:
         lines = file.read_text().split("\n")[:-1]
     except FileNotFoundError:
@@ -101,8 +101,8 @@ class Training:
         return (self.path / "config.toml").exists()
 
     def start(self, *words, environment=(), under=(), preexec=None, anew=False, **settings):
-        """Begins the run, or goes on with it where it has begun; `anew`: begins another, whose name it finds itself.
-        `under`: the words of what starts the program."""
+        """Starts the run, or resumes it if it has begun; `anew`: starts a new run that chooses its own id. `under`: the
+        command that starts the program."""
         where = ["--results", self.results]
         if anew:
             words = ["run", f"{self.name}.toml", *where, *self._settings, *sets(**settings), *words]
@@ -113,11 +113,11 @@ class Training:
         return Command([*under, PROGRAM, *words], self.folder, environment, preexec)
 
     def beginning(self):
-        """The verb that begins the run, and its argument."""
+        """The command that begins the run, and its argument."""
         return ["run", f"{self.name}.toml"]
 
     def complete(self, **settings):
-        """Goes on to the end, which must be reached; what was said."""
+        """Runs the training to its end, which it must reach; returns its stderr."""
         command = self.start(**settings)
         assert command.finish() == 0, command
         assert not others(), f"left: {others()}\n{command}"
@@ -140,12 +140,12 @@ class Training:
         return steps[-1]["step"] if steps else 0
 
     def saved_steps(self):
-        """Of the checkpoints that say that they are complete."""
+        """The steps of the complete checkpoints."""
         return sorted(int(file.parent.name[5:]) for file in self.path.glob("checkpoints/step-*/COMPLETE"))
 
     def left(self):
-        """All that must be the same however often a run was struck: the bits that are saved, what was trained, and the
-        names of all files, but for checkpoints that were saved because of the time."""
+        """All results that must be the same after any number of faults: the saved bits, the trained steps, and the
+        names of all files, without checkpoints that were saved because of the time."""
         latest = self.path / "checkpoints/latest"
         steps = [event["step"] for event in self.events("step")]
         first, every = self.begins_after + self._every, self._every
@@ -165,24 +165,24 @@ class Training:
 
 
 def without_times(event):
-    """An event but for what differs from run to run."""
+    """An event without the members that differ from run to run."""
     return {key: value for key, value in event.items() if key not in ("seconds", "time", "samples_per_second")}
 
 
 def is_timed(path):
-    """Is it a checkpoint that was saved because of the time, or a file of one?"""
+    """Returns true for a checkpoint that was saved because of the time, or a file in one."""
     inside = (p for p in (path, *path.parents) if p.name.startswith("step-") and p.parent.name == "checkpoints")
     folder = next(inside, None)
     return folder is not None and json.loads((folder / "state.json").read_text()).get("reason") == "time"
 
 
 def unnumbered(path):
-    """An event file's name tells the time and the process; each that began or went on with the run has one."""
+    """The name without time and process: each process that started or resumed the run has its own event file."""
     return str(path.with_name("events") if path.parent.name == "tensorboard" else path)
 
 
 class Fork(Training):
-    """A run that begins as a fork of another one, after that step."""
+    """A run that begins as a fork of another one after that step."""
 
     def __init__(self, origin, step, name, **settings):
         super().__init__(origin.folder, name, **settings)
@@ -194,7 +194,7 @@ class Fork(Training):
 
 
 def sets(**settings):
-    """As arguments: optimizer__lr=0.1 is --set optimizer.lr=0.1. Values are TOML."""
+    """Settings as arguments: optimizer__lr=0.1 is --set optimizer.lr=0.1. Values are TOML."""
     return [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
 
 
@@ -203,7 +203,7 @@ def pool(ranks):
 
 
 def same(run, reference, but=()):
-    """Has the run left what one that was never struck has? `but`: what need not be."""
+    """Requires that the run has left the same results as a run without faults. `but`: results that may differ."""
     left = run.left()
     for what, expected in reference.items():
         if what in but or left[what] == expected:

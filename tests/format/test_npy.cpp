@@ -28,7 +28,7 @@ std::string bytes_at(const Array& array, std::initializer_list<std::int64_t> pla
 
 }  // namespace
 
-TEST_CASE("every type of numbers that numpy writes is known, in both byte orders") {
+TEST_CASE("every number type that numpy writes is known, in both byte orders") {
   const std::vector<std::pair<std::string, Element>> types{
       {"b1", Element::boolean}, {"i1", Element::int8},    {"i2", Element::int16},   {"i4", Element::int32},
       {"i8", Element::int64},   {"u1", Element::uint8},   {"u2", Element::uint16},  {"u4", Element::uint32},
@@ -44,7 +44,7 @@ TEST_CASE("every type of numbers that numpy writes is known, in both byte orders
   }
 }
 
-TEST_CASE("an array in Fortran order has its first extent next to each other") {
+TEST_CASE("the first dimension of an array in Fortran order is contiguous") {
   const Array c = read_npy(npy_of("<f4", "(3, 2)", kSix));
   CHECK(c.strides == std::vector<std::int64_t>{8, 4});
   const Array fortran = read_npy(npy_of("<f4", "(3, 2)", kSix, /*fortran=*/true));
@@ -52,7 +52,7 @@ TEST_CASE("an array in Fortran order has its first extent next to each other") {
   CHECK(bytes_at(fortran, {1, 1}) == bytes_of_numbers<float>({4}));
 }
 
-TEST_CASE("headers of all versions and ways to write them are read") {
+TEST_CASE("headers of all versions and styles are read") {
   const std::string data = bytes_of_numbers(kSix);
   for (const int version : {1, 2, 3}) {
     INFO(version);
@@ -69,7 +69,7 @@ TEST_CASE("headers of all versions and ways to write them are read") {
   CHECK(read_npy(npy_of<float>("<f4", "(0, 3)", {})).shape == std::vector<std::int64_t>{0, 3});
 }
 
-TEST_CASE("a header that is none of an array is refused") {
+TEST_CASE("a header that is not an array's header is refused") {
   for (const std::string dict : {
            "",
            "{}",
@@ -91,45 +91,46 @@ TEST_CASE("a header that is none of an array is refused") {
            "{'descr': __import__('os'), 'fortran_order': False, 'shape': (6,)}",
        }) {
     INFO(dict);
-    CHECK(contains(npy_error(npy_file(dict, bytes_of_numbers(kSix))), "x.npy: its header is not that of an array"));
+    CHECK(contains(npy_error(npy_file(dict, bytes_of_numbers(kSix))), "x.npy: its header does not describe an array"));
   }
 }
 
-TEST_CASE("arrays that are no numbers are refused by what they hold, and nothing is unpickled") {
+TEST_CASE("arrays that are not numbers are refused with their type, and nothing is unpickled") {
   const auto error = [](const std::string& type) {
     return npy_error(npy_file(npy_dict(type, "(1,)"), "cos\nsystem\n"));
   };
-  CHECK(contains(error("|O"), "holds Python objects, which would have to be unpickled (dtype \"|O\")"));
-  CHECK(contains(error("<c8"), "holds complex numbers"));
-  CHECK(contains(error("<f16"), "holds floats of a size that other machines do not have"));
-  CHECK(contains(error("<U3"), "holds texts"));
-  CHECK(contains(error("|S3"), "holds texts (bytes)"));
-  CHECK(contains(error("<M8[ns]"), "holds dates"));
-  CHECK(contains(error("<m8[s]"), "holds lengths of time"));
-  CHECK(contains(error("|V2"), "holds bytes without a type"));
-  CHECK(contains(error("<i16"), "holds an unknown type (dtype \"<i16\")"));
+  CHECK(contains(error("|O"), "contains Python objects, which require unpickling (dtype \"|O\")"));
+  CHECK(contains(error("<c8"), "contains complex numbers"));
+  CHECK(contains(error("<f16"), "contains floats of a platform-dependent size"));
+  CHECK(contains(error("<U3"), "contains texts"));
+  CHECK(contains(error("|S3"), "contains texts (bytes)"));
+  CHECK(contains(error("<M8[ns]"), "contains dates"));
+  CHECK(contains(error("<m8[s]"), "contains time differences"));
+  CHECK(contains(error("|V2"), "contains raw bytes without a type"));
+  CHECK(contains(error("<i16"), "contains an unknown type (dtype \"<i16\")"));
   const std::string records = "{'descr': [('a', '<f4'), ('b', '|O')], 'fortran_order': False, 'shape': (1,), }";
-  CHECK(contains(npy_error(npy_file(records, "12345678")), "holds records (a structured dtype)"));
+  CHECK(contains(npy_error(npy_file(records, "12345678")), "contains records (a structured dtype)"));
 }
 
-TEST_CASE("sizes that a header claims but the file does not have are refused") {
+TEST_CASE("sizes that exceed the file are refused") {
   const auto error = [](const std::string& shape) { return npy_error(npy_of("<f4", shape, kSix)); };
   CHECK(error("(6,)").empty());
-  CHECK(contains(error("(7,)"), "its header says 28 bytes of numbers, the file has 24"));
-  CHECK(contains(error("(5,)"), "its header says 20 bytes of numbers, the file has 24"));
+  CHECK(contains(error("(7,)"), "its header says 28 bytes of numbers, but the file has 24"));
+  CHECK(contains(error("(5,)"), "its header says 20 bytes of numbers, but the file has 24"));
   CHECK(contains(error("(4611686018427387904, 4)"), "its shape is too large"));
   CHECK(contains(error("(9223372036854775807, 0)"), "its shape is too large"));
   CHECK(contains(error("(99999999999999999999,)"), "its shape is too large"));
   std::string extents;
   for (int i = 0; i < 65; ++i) extents += "1, ";
-  CHECK(contains(error("(" + extents + ")"), "its header is not that of an array"));
+  CHECK(contains(error("(" + extents + ")"), "its header does not describe an array"));
 }
 
-TEST_CASE("a prefix that is none of an .npy file is refused") {
-  CHECK(contains(npy_error("PK\x03\x04 and so on"), "x.npy: is no .npy file"));
-  CHECK(contains(npy_error(npy_file(npy_dict("<f4", "(6,)"), bytes_of_numbers(kSix), 4)), "version of .npy"));
+TEST_CASE("a prefix that is not of an .npy file is refused") {
+  CHECK(contains(npy_error("PK\x03\x04 and so on"), "x.npy: is not an .npy file"));
+  CHECK(contains(npy_error(npy_file(npy_dict("<f4", "(6,)"), bytes_of_numbers(kSix), 4)),
+                 "unknown version of the .npy format"));
   const std::string huge = std::string("\x93NUMPY\x02\0", 8) + little_endian(0xffffffff, 4) + "{}";
-  CHECK(contains(npy_error(huge), "has a header larger than that of an array of numbers"));
+  CHECK(contains(npy_error(huge), "has a header too large for an array of numbers"));
 }
 
 TEST_CASE("an .npy file that is cut off anywhere is refused") {
@@ -164,14 +165,14 @@ TEST_CASE("flipped bits in an .npy file give an error or an array within the fil
   CHECK(refused > 5000);
 }
 
-TEST_CASE("a file of an array is mapped, and what is no such file is refused by its name") {
+TEST_CASE("an array file is mapped, and any other file is refused by its name") {
   const record::Scratch scratch;
   scratch.write("a b.npy", npy_of("<f4", "(6,)", kSix));
   scratch.write("empty.npy", "");
   const Array array = map_npy(scratch.folder() / "a b.npy");
   CHECK(std::memcmp(array.data, kSix.data(), 24) == 0);
   const auto error = [&](const char* name) { return error_of([&] { map_npy(scratch.folder() / name); }); };
-  CHECK(contains(error("empty.npy"), "empty.npy: is no .npy file, or cut off"));
+  CHECK(contains(error("empty.npy"), "empty.npy: is not an .npy file, or cut off"));
   CHECK(contains(error("none.npy"), "none.npy: cannot be read: No such file or directory"));
   CHECK(contains(error("."), "it is not a regular file"));
 }

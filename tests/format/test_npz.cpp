@@ -14,7 +14,7 @@ namespace {
 const std::vector<float> kValues{1, 2, 3, 4};
 const std::string kArray = npy_of("<f4", "(4,)", kValues);
 
-// Archives of one test, each written over the one before.
+// Archives of one test, each of which overwrites the previous one.
 class Archive {
  public:
   NpzFile open(const std::string& bytes) const {
@@ -24,7 +24,7 @@ class Archive {
   std::string error(const std::string& bytes) const {
     return error_of([&] { read(open(bytes)); });
   }
-  // Reads every array; their bytes.
+  // Reads every array and returns the bytes.
   static std::uint64_t read(const NpzFile& file) {
     std::uint64_t bytes = 0;
     for (const std::string& name : file.names()) {
@@ -44,7 +44,7 @@ bool holds_values(const Array& array) {
 
 }  // namespace
 
-TEST_CASE("stored and deflated arrays are found by their names, also in a large archive's format") {
+TEST_CASE("stored and deflated arrays are found by their names, also in the format of large archives") {
   const Archive archive;
   for (const bool zip64 : {false, true}) {
     INFO(zip64);
@@ -60,13 +60,13 @@ TEST_CASE("stored and deflated arrays are found by their names, also in a large 
   }
 }
 
-TEST_CASE("a stored array lies in the pages of the file and outlives the archive's object") {
+TEST_CASE("a stored array lies in the memory pages of the file and outlives the archive object") {
   const Archive archive;
   const Array array = archive.open(ZipBytes().add("x.npy", kArray, /*pack=*/false).bytes()).stored("x");
   CHECK(holds_values(array));
 }
 
-TEST_CASE("a name that an archive does not have is answered with those that it has") {
+TEST_CASE("an unknown array name is refused with the names in the archive") {
   const Archive archive;
   const NpzFile file =
       archive.open(ZipBytes().add("inputs.npy", kArray, false).add("targets.npy", kArray, true).bytes());
@@ -79,13 +79,13 @@ TEST_CASE("members that cannot be read are refused by their names") {
   const auto raw = [&](int method, int flags) {
     return archive.error(ZipBytes().add_raw("x.npy", kArray, 0, kArray.size(), method, false, flags).bytes());
   };
-  CHECK(contains(raw(12, 0), "its member \"x.npy\" is packed by method 12"));
+  CHECK(contains(raw(12, 0), "its member \"x.npy\" is compressed by method 12"));
   CHECK(contains(raw(0, 1), "its member \"x.npy\" is encrypted"));
   CHECK(contains(archive.error(ZipBytes().add("x.npy", kArray, false).add("x.npy", kArray, true).bytes()),
-                 "it has two arrays of the name \"x\""));
+                 "it has two arrays with the name \"x\""));
   CHECK(contains(archive.error(ZipBytes().add("x.npy", npy_file(npy_dict("|O", "(1,)"), "x"), true).bytes()),
-                 "x.npz: \"x\": holds Python objects"));
-  CHECK(contains(archive.error("no archive"), "x.npz: is no zip archive, or cut off"));
+                 "x.npz: \"x\": contains Python objects"));
+  CHECK(contains(archive.error("no archive"), "x.npz: is not a zip archive, or cut off"));
 }
 
 TEST_CASE("a deflated array with another checksum or another length is refused") {
@@ -99,19 +99,20 @@ TEST_CASE("a deflated array with another checksum or another length is refused")
   CHECK(raw(packed, crc, kArray.size()).empty());
   CHECK(contains(raw(packed, crc + 1, kArray.size()), "its checksum differs"));
   CHECK(contains(raw(packed, crc, kArray.size() - 1), "is longer than the archive says"));
-  CHECK(contains(raw(packed, crc, kArray.size() + 1), "is damaged: it cannot be unpacked"));
-  CHECK(contains(raw(packed.substr(0, packed.size() - 1), crc, kArray.size()), "is damaged: it cannot be unpacked"));
+  CHECK(contains(raw(packed, crc, kArray.size() + 1), "is damaged: it cannot be decompressed"));
+  CHECK(
+      contains(raw(packed.substr(0, packed.size() - 1), crc, kArray.size()), "is damaged: it cannot be decompressed"));
 }
 
 TEST_CASE("an archive that unpacks to more than its header says takes no memory for it") {
   const Archive archive;
-  // The header is that of 16 bytes, zeros without end follow.
+  // The header announces 16 bytes; endless zeros follow.
   const std::string bomb = kArray + std::string(50 << 20, '\0');
-  CHECK(contains(archive.error(ZipBytes().add("x.npy", bomb, true).bytes()), "its header does not fit its size"));
+  CHECK(contains(archive.error(ZipBytes().add("x.npy", bomb, true).bytes()), "its header does not match its size"));
   const std::string claims = npy_file(npy_dict("<f4", "(1099511627776,)"), bytes_of_numbers(kValues));
   const std::uint64_t claimed = claims.size() - 16 + (4ULL << 40);
   CHECK(contains(archive.error(ZipBytes().add_raw("x.npy", deflated(claims), 0, claimed, 8, true).bytes()),
-                 "cannot have the size that it claims"));
+                 "claims an impossible size"));
 }
 
 TEST_CASE("an archive that is cut off anywhere is refused") {

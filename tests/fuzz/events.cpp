@@ -1,4 +1,4 @@
-// An event file for TensorBoard, as a run finds it that goes on and takes over what is kept of it.
+// A TensorBoard event file, from which a resumed run takes over the valid events.
 #include <fstream>
 #include <iterator>
 
@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is taken over of these bytes, by a run that goes on after that step, in that epoch.
+// Returns the events that a run which resumes after that step, in that epoch, takes over from these bytes.
 std::string taken_over(const std::string& bytes, std::int64_t step, std::int64_t epoch) {
   const fs::path folder = scratch_file("events.out.tfevents.1.host.1.0", bytes).parent_path();
   tensorboard::begin_event_file(folder, "", step, epoch);
@@ -33,7 +33,7 @@ std::string taken_over(const std::string& bytes, std::int64_t step, std::int64_t
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ddp;
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  // Checksums keep most bytes from the reader of what is in a record.
+  // Checksums would keep most mutated bytes from the reader of the records.
   tensorboard::belongs(bytes, 3, 1);
   const std::string once = fuzz::taken_over(bytes, 3, 1);
   fuzz::require(once.size() <= size, "taking over adds nothing");

@@ -1,4 +1,4 @@
-// An experiment file, and behind a line "%%" one --set assignment a line.
+// An experiment file, and, after a line "%%", one --set assignment per line.
 #include "config/scratch.h"
 #include "target.h"
 
@@ -23,7 +23,7 @@ Input split(std::string_view bytes) {
   return input;
 }
 
-// What was read is written so that it is read back the same.
+// A valid experiment is written, and must read back the same.
 void check_written(const config::Loaded& loaded) {
   const auto again =
       config::load(scratch_file("again.toml", config::to_toml(loaded.experiment)), {}, config::sample_components());

@@ -1,4 +1,4 @@
-// An archive of torch.export: read, resolved to train and to evaluate, and written once more. Nothing of it is run.
+// An archive of torch.export: read, resolved for training and evaluation, and written again. The graph is never run.
 //
 // Bytes that begin with "PK" are the archive itself. Others are the parts of one that is put together here, with right
 // checksums, which no mutation would find: its graph, its table of weights, and its weights, between lines of "%%".

@@ -1,4 +1,4 @@
-// An IDX file, packed or not.
+// An IDX file, compressed or not.
 #include "format/idx.h"
 
 #include <sys/mman.h>

@@ -20,7 +20,7 @@ std::vector<std::uint8_t> decode(const format::ImageFile& image, const format::R
   return pixels;
 }
 
-// A part that depends on the last bytes, which no format is particular about.
+// A part that depends on the last bytes, which matter little to every format.
 format::Rectangle choose_part(const std::uint8_t* data, std::size_t size, const format::ImageSize& image) {
   const auto byte = [&](std::size_t i) { return i < size ? std::int64_t{data[size - 1 - i]} : std::int64_t{0}; };
   format::Rectangle part{.top = byte(0) * 7 % image.height, .left = byte(1) * 11 % image.width};

@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sweep::Journal journal(file);
   for (const auto& event : *events) journal.add(event);
   const auto again = sweep::read_journal(file);
-  fuzz::require(again.size() == events->size(), "what is written is read back");
+  fuzz::require(again.size() == events->size(), "a written journal reads back the same");
   for (std::size_t i = 0; i < again.size(); ++i) {
     const auto& a = (*events)[i];
     const auto& b = again[i];

@@ -1,4 +1,4 @@
-// What comes in at node 0's port, or from a node that has joined.
+// Bytes that arrive at node 0's port, or from a node that has joined.
 #include <sys/socket.h>
 #include <algorithm>
 
@@ -29,7 +29,7 @@ void take(const Value& message) {
   }
   try {
     if (message.contains("ranks")) launch::note_standing(message.at("ranks"), page, own);
-  } catch (const std::exception&) {  // a node that is not understood ends the run
+  } catch (const std::exception&) {  // a message that node 0 cannot read ends the run
   }
   for (int rank = 0; rank < page.ranks(); ++rank) record::standing(page.rank(rank));
 }
@@ -40,11 +40,11 @@ void take(const Value& message) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ddp;
   int ends[2];
-  fuzz::require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "there is a pair of sockets");
+  fuzz::require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "a pair of sockets can be made");
   FileDescriptor stranger(ends[0]);
   launch::NodeLink link{FileDescriptor(ends[1])};
   while (size > 0 && !link.closed()) {
-    // A connection that is full takes the rest later.
+    // A full connection takes the rest later.
     const ssize_t sent = ::send(stranger.get(), data, std::min<std::size_t>(size, 4096), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0) {
       data += sent;

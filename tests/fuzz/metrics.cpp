@@ -1,4 +1,4 @@
-// metrics.jsonl as a run finds it that goes on: rewound, and read for its best epoch; and as a report draws it.
+// metrics.jsonl as a resumed run finds it: rewound, and read for its best epoch; and as a report draws it.
 #include <fstream>
 #include <iterator>
 

@@ -1,5 +1,5 @@
-// A PNG file. What is decoded without libpng, libpng decodes to the same pixels. Its chunks get right checksums after
-// each mutation: else nothing but the check of these would be tried.
+// A PNG file. libpng must decode the same pixels as the decoder without libpng. Chunks get valid checksums after each
+// mutation: otherwise the fuzzer would test little more than the checksums.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// A row of 2^18 pixels, and as many rows of one.
+// A row of 2^18 pixels, and as many rows of one pixel.
 constexpr std::int64_t kMost = 1 << 18;
 
 void compare_with_libpng(std::span<const std::byte> bytes) {
@@ -34,7 +34,7 @@ void compare_with_libpng(std::span<const std::byte> bytes) {
     try {
       ddp::images::decode_by_libpng(bytes, name, header, whole, theirs.data());
     } catch (const ddp::Error&) {
-      ddp::fuzz::require(false, "libpng decodes what is decoded without it");
+      ddp::fuzz::require(false, "libpng decodes every PNG that is decoded without it");
     }
     ddp::fuzz::require(ours == theirs, "libpng decodes it to the same pixels");
   } catch (const ddp::Error&) {
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// libFuzzer's own; a program without libFuzzer mutates nothing.
+// The function of libFuzzer; a program without libFuzzer mutates nothing.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) __attribute__((weak));
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {

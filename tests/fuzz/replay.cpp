@@ -1,5 +1,5 @@
-// Feeds a fuzz target every file of the folders given, each within time and memory. What they are for stands in
-// their names; some were found by scripts/soak.
+// Feeds every file of the given folders to a fuzz target, each within time and memory limits. The file names describe
+// the inputs; some were found by scripts/soak.
 #include <sys/resource.h>
 #include <unistd.h>
 #include <cstdio>
@@ -11,8 +11,8 @@
 
 namespace {
 
-constexpr unsigned kSeconds = 30;      // for one input, on a machine that does other things too
-constexpr rlim_t kMemory = 512 << 20;  // beyond what the libraries take
+constexpr unsigned kSeconds = 30;      // for one input on a busy machine
+constexpr rlim_t kMemory = 512 << 20;  // in addition to the libraries
 
 rlim_t data_in_use() {
   std::ifstream status("/proc/self/status");

@@ -1,4 +1,4 @@
-// A checkpoint's state.json, as a rank reads it and as the parent does.
+// A checkpoint's state.json, as a rank and as the parent read it.
 #include <optional>
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 namespace ddp::fuzz {
 namespace {
 
-// The error's text, fit for a terminal.
+// Requires that the error's text is safe for a terminal.
 template <class Read>
 auto read(Read what) -> std::optional<decltype(what())> {
   try {
@@ -21,7 +21,7 @@ auto read(Read what) -> std::optional<decltype(what())> {
   }
 }
 
-// A checkpoint with this state.json and COMPLETE for it.
+// A checkpoint with this state.json and a matching COMPLETE.
 std::filesystem::path checkpoint_with(const std::string& text) {
   static const std::filesystem::path others[] = {scratch_file("model.safetensors", "m"),
                                                  scratch_file("optimizer.safetensors", "o")};
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto folder = fuzz::checkpoint_with(text);
   fuzz::require(record::is_complete(folder), "COMPLETE says that state.json is whole");
-  fuzz::require(fuzz::is_showable(record::damage_of(folder)), "what is wrong is fit for a terminal");
+  fuzz::require(fuzz::is_showable(record::damage_of(folder)), "the error is safe for a terminal");
   const auto position = fuzz::read([&] { return record::position_of(folder); });
   const auto state = fuzz::read([&] { return checkpoint::parse_state(text, "state.json"); });
   if (!state) return 0;

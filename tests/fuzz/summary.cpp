@@ -1,4 +1,4 @@
-// summary.json of a run or a sweep, as list and show tell it.
+// summary.json of a run or a sweep, as list and show print it.
 #include <sstream>
 
 #include "base/error.h"
@@ -14,7 +14,7 @@ void require_showable(const std::string& text, std::string_view promise) {
   for (std::string line; std::getline(in, line);) require(is_showable(line), promise);
 }
 
-// What is told of one row must be fit for a terminal.
+// Requires that the text of a row is safe for a terminal.
 void look_at(const report::Row& row) {
   for (const bool utf8 : {false, true}) {
     const report::Terminal terminal{.width = 80, .cuts = true, .utf8 = utf8};
@@ -26,7 +26,7 @@ void look_at(const report::Row& row) {
   }
   std::ostringstream json;
   report::print_page_as_json(row, json);
-  require(config::Value::accept(json.str()), "what is printed as JSON is JSON");
+  require(config::Value::accept(json.str()), "output as JSON is JSON");
   for (const std::string& key : report::row_keys({"train_loss", "val_loss", "val_accuracy"}))
     report::value_of(row, key);
 }

@@ -1,4 +1,4 @@
-// A table as a user names it: the first byte says of which format, the rest is the file.
+// A table that a user names: the first byte selects the format, the rest is the file.
 #include <iterator>
 #include <memory>
 
@@ -9,7 +9,7 @@
 namespace ddp::fuzz {
 namespace {
 
-// Looks at every byte of every cell that a chunk promises.
+// Reads every byte of every cell of a chunk.
 void look_at(const format::TableChunk& chunk, const std::vector<format::WantedColumn>& wanted) {
   std::size_t bytes = 0;
   double sum = 0;
@@ -38,7 +38,7 @@ void read_all(format::TableFile& table, format::CellType type) {
   }
 }
 
-// The first byte says the format. Feather files are told from Parquet by their content, gzipped ones from others.
+// The first byte selects the format. The content distinguishes Feather from Parquet, and gzip from plain files.
 const format::TableOptions kOptions[] = {{.format = "csv"},
                                          {.format = "parquet"},
                                          {.format = "jsonl"},
@@ -63,10 +63,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// libFuzzer's own; a program without libFuzzer mutates nothing.
+// The function of libFuzzer; a program without libFuzzer mutates nothing.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) __attribute__((weak));
 
-// Keeps the format, so that every format is looked at for as long as its samples are.
+// Keeps the format, so each format gets the share of time that its samples have.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned) {
   if (size == 0 || most < 2) return size;
   return 1 + LLVMFuzzerMutate(data + 1, size - 1, most - 1);

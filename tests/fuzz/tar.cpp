@@ -1,4 +1,4 @@
-// A tar archive: what is listed lies within it.
+// A tar archive: every listed member lies inside it.
 #include "base/error.h"
 #include "format/image_entry.h"
 #include "target.h"

@@ -16,7 +16,7 @@ class Folder {
   Folder() {
     const fs::path root = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
     std::string name = (root / "ddp-fuzz-XXXXXX").string();
-    require(mkdtemp(name.data()) != nullptr, "there is a place for files");
+    require(mkdtemp(name.data()) != nullptr, "a folder for files can be made");
     path = name;
   }
   ~Folder() {

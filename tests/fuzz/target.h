@@ -6,21 +6,21 @@
 #include <string>
 #include <string_view>
 
-// A fuzz target reads any bytes; it must come back. Ends the process where a promise is broken.
+// Entry of a fuzz target: reads any bytes and must return. Ends the process if a promise is broken.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace ddp::fuzz {
 
-// Says what is broken, and aborts.
+// Prints the broken promise, and aborts.
 void require(bool kept, std::string_view promise);
 
-// May a terminal be shown this text? Lines, without control characters, and not without end.
+// Returns true if the text is safe for a terminal: lines of bounded length without control characters.
 bool is_showable(std::string_view text);
 
-// A folder in memory, for as long as the process runs.
+// A folder in memory that exists as long as the process.
 const std::filesystem::path& scratch_folder();
 
-// A file there, with this content.
+// Writes a file of this content to that folder, and returns its path.
 std::filesystem::path scratch_file(const std::string& name, std::string_view content);
 
 }  // namespace ddp::fuzz

@@ -15,7 +15,8 @@
 
 namespace ddp::graph {
 
-// A graph of one call of an operator, whose first result is the output. Arguments are the schema's defaults until set.
+// A graph with one call of an operator; the first result is the output. Arguments have the schema's defaults unless
+// set.
 class OneCall {
  public:
   explicit OneCall(std::string name, std::string overload = "")
@@ -33,7 +34,7 @@ class OneCall {
     return other;
   }
 
-  // Runs it as a graph, check included.
+  // Runs the call as a graph, with its check.
   at::Tensor run() const {
     CallList list;
     list.file = "net.pt2";
@@ -48,7 +49,7 @@ class OneCall {
     return Executor(std::move(list)).run({});
   }
 
-  // Runs it without a check.
+  // Runs the call without a check.
   at::Tensor run_alone() const {
     std::vector<c10::IValue> stack = arguments_;
     handle().callBoxed(stack);
@@ -68,7 +69,7 @@ class OneCall {
   std::vector<c10::IValue> arguments_;
 };
 
-// The call gives its bits, and no error.
+// Requires that the call succeeds with the operator's bits.
 inline void check_admitted(const OneCall& call) {
   at::manual_seed(1);
   const at::Tensor alone = call.run_alone();
@@ -77,7 +78,8 @@ inline void check_admitted(const OneCall& call) {
   CHECK(checked.equal(alone));
 }
 
-// The call is refused before its kernel begins: the error names the operator, the argument, the file and its line.
+// Requires that the call is refused before its kernel begins: the error names the operator, the argument, the file and
+// its line.
 inline void check_refused(const OneCall& call, const std::string& what) {
   const std::string error = call.error();
   INFO(error);

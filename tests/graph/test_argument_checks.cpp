@@ -1,4 +1,4 @@
-// Calls that LibTorch's kernels would not survive are refused before they begin.
+// Calls that would crash LibTorch's kernels are refused before they begin.
 #include <ATen/Functions.h>
 
 #include "one_call.h"
@@ -66,7 +66,7 @@ OneCall attention() {
 
 }  // namespace
 
-TEST_CASE("recurrent layers whose parameters, first states and inputs fit run, with the bits of the operator alone") {
+TEST_CASE("recurrent layers run if parameters, first states and inputs fit, with the bits of the operator alone") {
   for (const std::string overload : {"input", "data"}) {
     for (const std::int64_t layers : {1, 2}) {
       for (const bool bidirectional : {false, true}) {
@@ -78,40 +78,40 @@ TEST_CASE("recurrent layers whose parameters, first states and inputs fit run, w
     }
   }
   check_admitted(lstm().with("batch_first", true).with("input", at::rand({2, 4, 3})));
-  // With a projection of 5 cells to 2 outputs.
+  // With a projection from 5 cells to 2 outputs.
   check_admitted(lstm()
                      .with("hx", list({at::rand({1, 2, 2}), at::rand({1, 2, 5})}))
                      .with("params", list({at::rand({20, 3}), at::rand({20, 2}), at::rand({20}), at::rand({20}),
                                            at::rand({2, 5})})));
 }
 
-TEST_CASE("recurrent layers are refused where a parameter is missing or of another shape") {
-  check_refused(lstm().with("params", list({})), "aten.lstm: `params` has to hold 4 tensors, not 0");
-  check_refused(lstm().with("num_layers", 2), "`hx` has to be of shape [2, 2]");
-  check_refused(lstm().with("num_layers", 0), "`num_layers` has to be 1 or more");
+TEST_CASE("recurrent layers are refused if a parameter is missing or has another shape") {
+  check_refused(lstm().with("params", list({})), "aten.lstm: `params` must hold 4 tensors, not 0");
+  check_refused(lstm().with("num_layers", 2), "`hx` must be of shape [2, 2]");
+  check_refused(lstm().with("num_layers", 0), "`num_layers` must be 1 or more");
   check_refused(lstm().with("num_layers", INT64_MAX), "`num_layers`");
-  check_refused(lstm().with("bidirectional", true), "`hx` has to be of shape [2, 2]");
-  check_refused(lstm().with("has_biases", false), "`params` has to hold 2 tensors, not 4");
+  check_refused(lstm().with("bidirectional", true), "`hx` must be of shape [2, 2]");
+  check_refused(lstm().with("has_biases", false), "`params` must hold 2 tensors, not 4");
   std::vector<at::Tensor> some = parameters(4, 1, 1);
   some[1] = at::rand({20, 4});
-  check_refused(lstm().with("params", list(some)), "`params` has to be of shape [20, 5] at 1, not [20, 4]");
-  check_refused(lstm().with("input", at::rand({4, 2, 7})), "`params` has to be of shape [20, 7] at 0, not [20, 3]");
-  check_refused(recurrent("gru", "input", 4, 1, false), "aten.gru: `hx` has to hold the first states");
+  check_refused(lstm().with("params", list(some)), "`params` must be of shape [20, 5] at 1, not [20, 4]");
+  check_refused(lstm().with("input", at::rand({4, 2, 7})), "`params` must be of shape [20, 7] at 0, not [20, 3]");
+  check_refused(recurrent("gru", "input", 4, 1, false), "aten.gru: `hx` must hold the initial states");
 }
 
-TEST_CASE("recurrent layers are refused where first states or lengths of sequences do not fit") {
+TEST_CASE("recurrent layers are refused if first states or sequence lengths do not fit") {
   check_refused(lstm().with("hx", list({at::rand({40, 2, 5}), at::rand({1, 2, 5})})), "not [40, 2, 5]");
   check_refused(lstm().with("hx", list({at::rand({1, 3, 5}), at::rand({1, 3, 5})})), "not [1, 3, 5]");
-  check_refused(lstm().with("hx", list({at::rand({1, 2, 5})})), "`hx` has to hold the first states");
-  check_refused(lstm().with("hx", list({at::rand({1, 2, 0}), at::rand({1, 2, 0})})), "a feature or more");
-  check_refused(lstm().with("input", at::rand({0, 2, 3})), "`input` has to have a step or more");
-  check_refused(lstm().with("input", at::rand({2, 3})), "`input` has to have 3 dimensions");
+  check_refused(lstm().with("hx", list({at::rand({1, 2, 5})})), "`hx` must hold the initial states");
+  check_refused(lstm().with("hx", list({at::rand({1, 2, 0}), at::rand({1, 2, 0})})), "at least one feature");
+  check_refused(lstm().with("input", at::rand({0, 2, 3})), "`input` must have at least one step");
+  check_refused(lstm().with("input", at::rand({2, 3})), "`input` must have 3 dimensions");
   const OneCall packed = recurrent("lstm", "data", 4, 1, false);
-  check_refused(packed.with("batch_sizes", offsets({2, 2, 2, 2})), "has to add up to the rows of `data`");
-  check_refused(packed.with("batch_sizes", offsets({2, 2, 2})), "has to add up to the rows of `data`");
+  check_refused(packed.with("batch_sizes", offsets({2, 2, 2, 2})), "must add up to the rows of `data`");
+  check_refused(packed.with("batch_sizes", offsets({2, 2, 2})), "must add up to the rows of `data`");
   check_refused(packed.with("batch_sizes", offsets({1, 2, 2, 2})), "`batch_sizes` must not grow");
-  check_refused(packed.with("batch_sizes", offsets({2, -1, 6})), "has to hold positive numbers");
-  check_refused(packed.with("batch_sizes", at::rand({4})), "has to be a list of whole numbers");
+  check_refused(packed.with("batch_sizes", offsets({2, -1, 6})), "must hold positive numbers");
+  check_refused(packed.with("batch_sizes", at::rand({4})), "must be a list of whole numbers");
 }
 
 TEST_CASE("bags of embeddings need offsets that rise from 0 to the number of indices, and a known mode") {
@@ -121,23 +121,23 @@ TEST_CASE("bags of embeddings need offsets that rise from 0 to the number of ind
         embedding_bag().with("mode", mode).with("offsets", offsets({0, 2, 6})).with("include_last_offset", true));
   }
   check_admitted(embedding_bag().with("per_sample_weights", at::rand({6})));
-  check_refused(embedding_bag().with("mode", 16), "aten.embedding_bag: `mode` has to be 0, 1 or 2");
-  check_refused(embedding_bag().with("offsets", offsets({0, 2, -5})), "`offsets` has to begin with 0 and not to fall");
-  check_refused(embedding_bag().with("offsets", offsets({0, 2, 700})), "`offsets` has to begin with 0");
-  check_refused(embedding_bag().with("offsets", offsets({1, 2})), "`offsets` has to begin with 0");
-  check_refused(embedding_bag().with("offsets", offsets({})), "a bag or more");
+  check_refused(embedding_bag().with("mode", 16), "aten.embedding_bag: `mode` must be 0, 1 or 2");
+  check_refused(embedding_bag().with("offsets", offsets({0, 2, -5})), "`offsets` must begin with 0, must not decrease");
+  check_refused(embedding_bag().with("offsets", offsets({0, 2, 700})), "`offsets` must begin with 0");
+  check_refused(embedding_bag().with("offsets", offsets({1, 2})), "`offsets` must begin with 0");
+  check_refused(embedding_bag().with("offsets", offsets({})), "at least one bag");
   check_refused(embedding_bag().with("offsets", offsets({0, 2, 4})).with("include_last_offset", true), "`offsets`");
-  check_refused(embedding_bag().with("indices", offsets({1, 2, 3}).unsqueeze(1)), "`indices` has to have 1 dimension");
+  check_refused(embedding_bag().with("indices", offsets({1, 2, 3}).unsqueeze(1)), "`indices` must have 1 dimension");
   check_refused(embedding_bag().with("per_sample_weights", at::rand({5})), "the shape of `indices`");
 }
 
 TEST_CASE("weight norm needs a length for each slice of its directions") {
   check_admitted(weight_norm(at::rand({5, 3}), at::rand({5, 1})));
   check_admitted(weight_norm(at::rand({5, 3}), at::rand({1, 3})).with("dim", 1));
-  check_refused(weight_norm(at::rand({17, 16}), at::rand({5, 1})), "aten._weight_norm_interface: `g` has to hold one");
-  check_refused(weight_norm(at::rand({0, 3}), at::rand({0, 1})), "`v` has to have elements");
-  check_refused(weight_norm(at::rand({5, 3}), at::rand({5, 1})).with("dim", 3), "`dim` has to be a dimension of `v`");
-  check_refused(weight_norm(at::rand({5, 3}), at::rand({1, 1}).expand({5, 1})), "`g` has to be contiguous");
+  check_refused(weight_norm(at::rand({17, 16}), at::rand({5, 1})), "aten._weight_norm_interface: `g` must hold one");
+  check_refused(weight_norm(at::rand({0, 3}), at::rand({0, 1})), "`v` must have elements");
+  check_refused(weight_norm(at::rand({5, 3}), at::rand({5, 1})).with("dim", 3), "`dim` must be a dimension of `v`");
+  check_refused(weight_norm(at::rand({5, 3}), at::rand({1, 1}).expand({5, 1})), "`g` must be contiguous");
 }
 
 TEST_CASE("attention needs a value for each key, and a mask of its size") {
@@ -146,56 +146,57 @@ TEST_CASE("attention needs a value for each key, and a mask of its size") {
   check_admitted(attention().with("attn_mask", at::rand({2, 1, 1, 6})));
   check_admitted(
       attention().with("key", at::rand({2, 2, 6, 8})).with("value", at::rand({2, 2, 6, 8})).with("enable_gqa", true));
-  check_refused(attention().with("key", at::rand({2, 4, 3, 8})), "`value` has to be as long as `key`");
-  check_refused(attention().with("key", at::rand({2, 4, 6, 7})), "`key` has to have as many features as `query`");
-  check_refused(attention().with("attn_mask", at::rand({5, 7})), "`attn_mask` has to have a row for each query");
-  check_refused(attention().with("key", at::rand({2, 0, 6, 8})).with("enable_gqa", true), "a head or more");
+  check_refused(attention().with("key", at::rand({2, 4, 3, 8})), "`value` must be as long as `key`");
+  check_refused(attention().with("key", at::rand({2, 4, 6, 7})), "`key` must have as many features as `query`");
+  check_refused(attention().with("attn_mask", at::rand({5, 7})), "`attn_mask` must have a row for each query");
+  check_refused(attention().with("key", at::rand({2, 0, 6, 8})).with("enable_gqa", true), "at least one head");
 }
 
-TEST_CASE("interpolation needs sizes of outputs that its scales give") {
+TEST_CASE("interpolation needs output sizes that match its scales") {
   const OneCall bilinear =
       OneCall("_upsample_bilinear2d_aa").with("self", at::rand({2, 4, 8, 8})).with("align_corners", false);
   check_admitted(bilinear.with("output_size", Sizes{12, 4}));
   check_admitted(bilinear.with("output_size", Sizes{12, 4}).with("scales_h", 1.5).with("scales_w", 0.5));
   check_admitted(bilinear.with("output_size", Sizes{11, 5}).with("scales_h", 1.4).with("scales_w", 0.7));
-  check_refused(bilinear.with("output_size", Sizes{12, 12}).with("scales_w", 0.1), "`scales_w` has to be the size");
+  check_refused(bilinear.with("output_size", Sizes{12, 12}).with("scales_w", 0.1), "`scales_w` must be output size");
   const OneCall bicubic =
       OneCall("upsample_bicubic2d").with("self", at::rand({2, 4, 8, 8})).with("align_corners", false);
   check_admitted(bicubic.with("output_size", Sizes{12, 4}).with("scales_h", 1.5));
-  check_refused(bicubic.with("output_size", Sizes{12, 4}).with("scales_h", 1e-320), "`scales_h` has to be a scale of");
-  check_refused(bicubic.with("output_size", Sizes{12, 0}), "`output_size` has to hold sizes");
+  check_refused(bicubic.with("output_size", Sizes{12, 4}).with("scales_h", 1e-320), "`scales_h` must be a scale of");
+  check_refused(bicubic.with("output_size", Sizes{12, 0}), "`output_size` must hold sizes");
 }
 
-TEST_CASE("windows and margins are refused where kernels would compute beyond 64 bits, or find too few dimensions") {
+TEST_CASE("windows and margins are refused if kernels would compute beyond 64 bits or find too few dimensions") {
   const OneCall pool = OneCall("max_pool1d").with("self", at::rand({4, 5})).with("kernel_size", Sizes{2});
   check_admitted(pool);
-  check_refused(pool.with("dilation", Sizes{INT64_MAX - 1}), "aten.max_pool1d: `dilation` has to hold numbers of less");
+  check_refused(pool.with("dilation", Sizes{INT64_MAX - 1}), "aten.max_pool1d: `dilation` must hold numbers of less");
   const OneCall reflection = OneCall("reflection_pad3d").with("padding", Sizes{1, 1, 1, 1, 1, 1});
   check_admitted(reflection.with("self", at::rand({2, 3, 4, 5, 6})));
-  check_refused(reflection.with("self", at::scalar_tensor(1)).with("padding", Sizes{}), "another number of dimensions");
-  check_refused(reflection.with("self", at::rand({3, 4, 5, 6})).with("padding", Sizes{1, 1}), "2 margins a dimension");
+  check_refused(reflection.with("self", at::scalar_tensor(1)).with("padding", Sizes{}), "a number of dimensions");
+  check_refused(reflection.with("self", at::rand({3, 4, 5, 6})).with("padding", Sizes{1, 1}),
+                "2 margins per dimension");
 }
 
-TEST_CASE("convolutions step no wider than their input or their weight") {
+TEST_CASE("the stride of a convolution is at most the size of its input or its weight") {
   const OneCall conv = OneCall("conv2d").with("input", at::rand({2, 4, 8, 8})).with("weight", at::rand({6, 4, 4, 4}));
   check_admitted(conv);
   check_admitted(conv.with("stride", Sizes{4, 8}).with("padding", Sizes{1, 1}));
   check_admitted(conv.with("weight", at::rand({6, 4, 8, 8})).with("stride", Sizes{8}));
-  check_refused(conv.with("stride", Sizes{1 << 20, 1 << 20}), "aten.conv2d: `stride` has to hold steps");
-  check_refused(conv.with("padding", Sizes{INT64_MAX, 0}), "`padding` has to hold numbers of less than 2^31");
+  check_refused(conv.with("stride", Sizes{1 << 20, 1 << 20}), "aten.conv2d: `stride` must hold strides");
+  check_refused(conv.with("padding", Sizes{INT64_MAX, 0}), "`padding` must hold numbers of less than 2^31");
   const OneCall named =
       OneCall("conv2d", "padding").with("input", at::rand({2, 4, 8, 8})).with("weight", at::rand({6, 4, 3, 3}));
   check_admitted(named.with("padding", "same"));
-  check_refused(named.with("padding", "valid").with("stride", Sizes{1 << 20}), "`stride` has to hold steps");
+  check_refused(named.with("padding", "valid").with("stride", Sizes{1 << 20}), "`stride` must hold strides");
 }
 
 TEST_CASE("distances between rows need a row") {
   const OneCall distances = OneCall("pdist");
   check_admitted(distances.with("self", at::rand({4, 3})));
-  check_refused(distances.with("self", at::rand({0, 3})), "aten.pdist: `self` has to be of 2 dimensions");
+  check_refused(distances.with("self", at::rand({0, 3})), "aten.pdist: `self` must have 2 dimensions");
 }
 
-TEST_CASE("a row of whole numbers needs a step that is none less than 1") {
+TEST_CASE("a range of whole numbers needs a step that does not truncate to 0") {
   const OneCall row =
       OneCall("arange", "start_step").with("start", 0).with("end", 4).with("device", c10::Device(at::kCPU));
   check_admitted(row.with("step", 2).with("dtype", static_cast<std::int64_t>(at::kLong)));
@@ -203,7 +204,7 @@ TEST_CASE("a row of whole numbers needs a step that is none less than 1") {
   check_refused(row.with("step", 0.1).with("dtype", static_cast<std::int64_t>(at::kLong)), "aten.arange: `step`");
 }
 
-TEST_CASE("a graph gives its own tensors another shape in place, but no weight, buffer or input") {
+TEST_CASE("a graph may change the shape of its own tensors in place, but of no weight, buffer or input") {
   const auto transposed = [](const at::Tensor& weight, const at::Tensor& input, const at::Tensor& argument) {
     CallList list;
     list.file = "net.pt2";

@@ -11,7 +11,7 @@
 namespace ddp::graph {
 namespace {
 
-// Runs a function in a process of its own, whose bound ends with it. Returns its exit status, or -1.
+// Runs a function in a process of its own, which the memory bound ends with. Returns its exit status, or -1.
 template <class Function>
 int status_of(Function function) {
   const pid_t child = fork();
@@ -25,7 +25,7 @@ int status_of(Function function) {
 constexpr int kAdmitted = 3;
 constexpr int kRefused = 4;
 
-// Asks for this many tensors, each of a share of the memory that is left, and writes to none of them.
+// Requests this many tensors, each a share of the free memory, and writes to none of them.
 int ask_for(int count, double share) {
   const auto bytes = static_cast<std::int64_t>(static_cast<double>(bound_memory()) * share);
   std::vector<at::Tensor> tensors;
@@ -39,7 +39,7 @@ int ask_for(int count, double share) {
 
 }  // namespace
 
-TEST_CASE("a graph that asks for more memory than there is gets an error") {
+TEST_CASE("a graph that needs more memory than the machine has gets an error") {
   CHECK(status_of([] { return ask_for(1, 0.6); }) == kAdmitted);
   CHECK(status_of([] { return ask_for(2, 0.6); }) == kRefused);
 }

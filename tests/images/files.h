@@ -17,7 +17,7 @@ struct Picture {
   std::vector<std::uint8_t> pixels;
 };
 
-// Smooth waves and hard edges in all channels: of a wrong neighbour a decoder would make other pixels.
+// Smooth waves and hard edges in all channels: a decoder that used a wrong neighbor would give other pixels.
 Picture make_picture(std::int64_t height, std::int64_t width);
 
 struct JpegOptions {
@@ -25,12 +25,12 @@ struct JpegOptions {
   int quality = 85;
   bool progressive = false;
   bool gray = false;
-  bool cmyk = false;  // four channels: those of RGB and a constant one
+  bool cmyk = false;  // four channels: RGB and a constant one
   int restart_interval = 0;
 };
 std::string jpeg_of(const Picture& picture, const JpegOptions& options = {});
 
-// `bits`: of a channel, 8 or 16.
+// `bits`: the bits per channel, 8 or 16.
 std::string png_of(const Picture& picture, bool interlaced = false, int bits = 8);
 
 std::string webp_of(const Picture& picture, bool lossless = false);
@@ -44,7 +44,7 @@ Picture decode(const std::string& file);
 // Opens a file and decodes a part of it.
 std::vector<std::uint8_t> decode_part(const std::string& file, const format::Rectangle& part);
 
-// The text of the error with which a file is refused, or refused already when it is opened. Empty: it is not.
+// The text of the error that refuses a file, when it is opened or decoded; "" if it is accepted.
 std::string refusal_of(const std::string& file);
 std::string refusal_to_open(const std::string& file);
 

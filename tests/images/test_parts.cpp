@@ -16,7 +16,7 @@ format::Rectangle random_part(std::mt19937& draw, const format::ImageSize& size)
   return part;
 }
 
-// Returns the first part whose pixels differ, in words.
+// Describes the first part whose pixels differ.
 std::string differing_part(const std::string& file) {
   std::mt19937 draw(1);
   const Picture whole = decode(file);
@@ -35,7 +35,7 @@ const std::vector<format::ImageSize> kSizes = {{.height = 1, .width = 1},    {.h
 
 }  // namespace
 
-TEST_CASE("a part of a JPEG has the pixels that it has in the whole, whatever the subsampling") {
+TEST_CASE("a part of a JPEG has the pixels that it has in the whole for every subsampling") {
   const std::vector<std::array<std::array<int, 2>, 3>> samplings = {
       {{{1, 1}, {1, 1}, {1, 1}}}, {{{2, 1}, {1, 1}, {1, 1}}}, {{{2, 2}, {1, 1}, {1, 1}}}, {{{1, 2}, {1, 1}, {1, 1}}},
       {{{4, 1}, {1, 1}, {1, 1}}}, {{{4, 2}, {1, 1}, {1, 1}}}, {{{1, 4}, {1, 1}, {1, 1}}}, {{{2, 2}, {2, 1}, {1, 2}}},
@@ -68,7 +68,7 @@ TEST_CASE("a part of a progressive JPEG whose last scans are missing has the pix
   int cut = 0;
   for (std::size_t scan = file.find("\xff\xda", 0); scan != std::string::npos; scan = file.find("\xff\xda", scan + 1)) {
     if (scan == file.find("\xff\xda")) continue;
-    // Between two scans there are only tables.
+    // Between two scans lie only tables.
     CHECK(differing_part(file.substr(0, file.rfind("\xff\xc4", scan)) + "\xff\xd9") == "");
     ++cut;
   }

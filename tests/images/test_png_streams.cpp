@@ -21,7 +21,7 @@ const std::vector<int> kKinds = {0, 2, 3, 4, 6};
 
 std::size_t channels_of(int kind) { return kind == 2 ? 3 : kind == 4 ? 2 : kind == 6 ? 4 : 1; }
 
-// Pixels of a kind, as they lie in a file: smooth in parts, so that each filter has something to do.
+// Pixels of a kind, in a file's layout: smooth in parts, so each filter has an effect.
 std::string stored_pixels(const format::ImageSize& size, int kind) {
   const std::string random = noise(64, 5);
   std::string bytes;
@@ -40,7 +40,7 @@ std::uint8_t color_of(std::uint8_t place, std::size_t channel) {
   return static_cast<std::uint8_t>(place * (channel + 3) + 11 * channel);
 }
 
-// The RGB that they stand for.
+// The RGB values of these pixels.
 std::vector<std::uint8_t> rgb_of(const std::string& stored, int kind) {
   std::vector<std::uint8_t> rgb;
   for (std::size_t i = 0; i < stored.size(); i += channels_of(kind)) {
@@ -76,7 +76,7 @@ std::string header_chunk(const format::ImageSize& size, int kind) {
 
 const std::string kPngBegin = "\x89PNG\r\n\x1a\n";
 
-// A file by libpng. `filters`: of PNG_FILTER_…; `piece`: bytes of a chunk of pixels.
+// A file written by libpng. `filters`: flags PNG_FILTER_…; `piece`: bytes per chunk of pixels.
 std::string written(const format::ImageSize& size, int kind, int filters, std::size_t piece = 8192) {
   std::string file;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
@@ -106,7 +106,7 @@ std::string written(const format::ImageSize& size, int kind, int filters, std::s
   return file;
 }
 
-// Rows of gray, none of them filtered.
+// Rows of gray, all without a filter.
 std::string gray_rows(const format::ImageSize& size) {
   std::string rows;
   const std::string stored = stored_pixels(size, 0);
@@ -120,7 +120,7 @@ std::string gray_file(const format::ImageSize& size, const std::string& packed, 
   return kPngBegin + header_chunk(size, 0) + before + chunk_of("IDAT", packed) + chunk_of("IEND", "");
 }
 
-// Kilobytes of addresses that the process has had at most.
+// The peak virtual memory of the process in KiB.
 long most_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -158,7 +158,7 @@ TEST_CASE("a PNG of each kind and filter has its pixels, whole and in part, in o
   }
 }
 
-TEST_CASE("a byte that is damaged in a header, a palette or pixels is found") {
+TEST_CASE("a damaged byte in a header, a palette or pixels is detected") {
   for (const int kind : {3, 6}) {
     const std::string file = written({.height = 9, .width = 11}, kind, PNG_ALL_FILTERS);
     const std::size_t end = file.find("IEND") - 4;
@@ -171,7 +171,7 @@ TEST_CASE("a byte that is damaged in a header, a palette or pixels is found") {
   }
 }
 
-TEST_CASE("a PNG whose rows have a filter that there is not, or too few of them, is refused") {
+TEST_CASE("a PNG with an unknown filter or too few rows is refused") {
   const format::ImageSize size{.height = 4, .width = 6};
   std::string rows = gray_rows(size);
   REQUIRE(refusal_of(gray_file(size, packed_bytes(rows, 6, MAX_WBITS))) == "");
@@ -181,7 +181,7 @@ TEST_CASE("a PNG whose rows have a filter that there is not, or too few of them,
   CHECK(refusal_of(gray_file(size, "")) != "");
 }
 
-TEST_CASE("a palette that is missing, comes twice, or is no list of colors is refused") {
+TEST_CASE("a palette that is missing, duplicate or not a list of colors is refused") {
   const format::ImageSize size{.height = 2, .width = 2};
   const std::string pixels = chunk_of("IDAT", packed_bytes(std::string("\0\1\2\0\3\4", 6), 6, MAX_WBITS));
   const auto file = [&](const std::string& palette) {
@@ -191,13 +191,13 @@ TEST_CASE("a palette that is missing, comes twice, or is no list of colors is re
   CHECK(refusal_of(file("")) != "");
   CHECK(refusal_of(file(palette_chunk(5) + palette_chunk(5))) != "");
   CHECK(refusal_of(file(chunk_of("PLTE", "four"))) != "");
-  // As libpng has it, a place beyond the end is black.
+  // As in libpng, an index beyond the palette's end is black.
   std::vector<std::uint8_t> expected = rgb_of("\1\2\3\4", 3);
   std::fill(expected.end() - 3, expected.end(), std::uint8_t{0});
   CHECK(decode(file(palette_chunk(4))).pixels == expected);
 }
 
-TEST_CASE("what says nothing of the pixels is passed over, whatever it holds") {
+TEST_CASE("chunks that do not describe pixels are skipped with any content") {
   const format::ImageSize size{.height = 4, .width = 6};
   const std::string packed = packed_bytes(gray_rows(size), 6, MAX_WBITS);
   const std::vector<std::uint8_t> expected = rgb_of(stored_pixels(size, 0), 0);
@@ -213,7 +213,7 @@ TEST_CASE("what says nothing of the pixels is passed over, whatever it holds") {
   CHECK(refusal_of(gray_file(size, packed, chunk_of("z\1Zz", ""))) != "");
 }
 
-TEST_CASE("a stream that reaches back beyond its window is refused, as zlib does") {
+TEST_CASE("a stream that refers back beyond its window is refused, as in zlib") {
   const format::ImageSize size{.height = 20, .width = 2000};
   std::string rows;
   for (std::int64_t y = 0; y < size.height; ++y) rows += '\0' + noise(2000, static_cast<std::uint32_t>(y % 5));

@@ -31,12 +31,12 @@ void add(archive* tar, const Member& member) {
   if (!member.link_to.empty()) archive_entry_set_hardlink(entry, member.link_to.c_str());
   if (member.type == AE_IFLNK) archive_entry_set_symlink(entry, "elsewhere");
   archive_entry_set_size(entry, static_cast<la_int64_t>(member.content.size()));
-  REQUIRE(archive_write_header(tar, entry) >= ARCHIVE_WARN);  // of a name that this locale lacks
+  REQUIRE(archive_write_header(tar, entry) >= ARCHIVE_WARN);  // a warning comes from names that this locale lacks
   archive_write_data(tar, member.content.data(), member.content.size());
   archive_entry_free(entry);
 }
 
-// `set_format`: of libarchive.
+// `set_format`: a function of libarchive.
 void write_tar(const fs::path& file, int (*set_format)(archive*), const std::vector<Member>& members) {
   archive* tar = archive_write_new();
   set_format(tar);
@@ -59,7 +59,7 @@ const std::vector<Member> kMembers = {
 
 }  // namespace
 
-TEST_CASE("the members of a tar archive lie where the list says, in every format") {
+TEST_CASE("the members of a tar archive lie at the listed places, in every format") {
   const record::Scratch scratch;
   const std::vector<std::pair<std::string, int (*)(archive*)>> formats = {{"ustar", archive_write_set_format_ustar},
                                                                           {"pax", archive_write_set_format_pax},
@@ -73,7 +73,7 @@ TEST_CASE("the members of a tar archive lie where the list says, in every format
           {.name = std::string(200, 'd') + "/" + std::string(150, 'f') + ".webp", .content = "long name"});
       members.push_back({.name = "na\xc3\xafve.jpg", .content = "a name in UTF-8"});
     }
-    if (name == "v7") members.erase(members.begin() + 3);  // names of up to 99 bytes
+    if (name == "v7") members.erase(members.begin() + 3);  // its names have up to 99 bytes
     const fs::path file = scratch.folder() / (name + ".tar");
     write_tar(file, set_format, members);
     const std::string bytes = scratch.read(file);
@@ -87,7 +87,7 @@ TEST_CASE("the members of a tar archive lie where the list says, in every format
   }
 }
 
-TEST_CASE("folders and links in a tar archive are no members") {
+TEST_CASE("folders and links in a tar archive are not members") {
   const record::Scratch scratch;
   write_tar(scratch.folder() / "links.tar", archive_write_set_format_pax,
             {{.name = "folder", .content = "", .type = AE_IFDIR},
@@ -99,7 +99,7 @@ TEST_CASE("folders and links in a tar archive are no members") {
   CHECK(listed[0].name == "folder/1.jpg");
 }
 
-TEST_CASE("a tar archive that is compressed, truncated, or none at all is refused by its name") {
+TEST_CASE("a tar archive that is compressed, truncated or invalid is refused by its name") {
   const record::Scratch scratch;
   const fs::path file = scratch.folder() / "images.tar";
   write_tar(file, archive_write_set_format_pax, kMembers);
@@ -123,7 +123,7 @@ TEST_CASE("a tar archive that is compressed, truncated, or none at all is refuse
   CHECK(contains(refusal_of_tar(scratch.folder()), scratch.folder().string()));
 }
 
-TEST_CASE("a sparse file in a tar archive is refused, since its bytes do not lie there as they are") {
+TEST_CASE("a sparse file in a tar archive is refused since its bytes do not lie there contiguously") {
   const record::Scratch scratch;
   {
     std::ofstream hole(scratch.folder() / "hole", std::ios::binary);

@@ -17,7 +17,7 @@ std::vector<Gpu> gpus(int count) {
   return list;
 }
 
-// An experiment with this pool, as if it had been read from a file.
+// An experiment with this pool, as if read from a file.
 config::Loaded experiment(const Value& pool, std::optional<std::int64_t> devices_per_rank = {},
                           const std::string& parallel = "ddp") {
   config::Loaded loaded;
@@ -29,7 +29,7 @@ config::Loaded experiment(const Value& pool, std::optional<std::int64_t> devices
   return loaded;
 }
 
-// What is said of an experiment that cannot be planned; "" where it can.
+// Returns the error of planning an experiment; "" if it succeeds.
 template <class Function>
 std::string refusal(Function function) {
   try {
@@ -46,7 +46,7 @@ bool is_refused(const config::Loaded& loaded, int gpu_count, const std::string& 
 
 }  // namespace
 
-TEST_CASE("auto takes every GPU and two CPU ranks where there is none") {
+TEST_CASE("auto takes every GPU, or two CPU ranks on a machine without GPUs") {
   CHECK(device_groups(experiment("auto"), gpus(3)) == Groups{{"cuda:0"}, {"cuda:1"}, {"cuda:2"}});
   CHECK(device_groups(experiment("auto"), {}) == Groups{{"cpu"}, {"cpu"}});
   CHECK(device_groups(experiment("auto", 2), gpus(5)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
@@ -55,7 +55,7 @@ TEST_CASE("auto takes every GPU and two CPU ranks where there is none") {
   CHECK(is_refused(experiment("auto", 4), 3, "needs 4 devices, this machine has 3"));
 }
 
-TEST_CASE("a number asks for so many groups of GPUs and for CPU ranks where there is no GPU") {
+TEST_CASE("a number takes this many groups of GPUs, or CPU ranks on a machine without GPUs") {
   CHECK(device_groups(experiment(2), gpus(4)) == Groups{{"cuda:0"}, {"cuda:1"}});
   CHECK(device_groups(experiment(2, 2), gpus(4)) == Groups{{"cuda:0", "cuda:1"}, {"cuda:2", "cuda:3"}});
   CHECK(device_groups(experiment(3), {}) == Groups{{"cpu"}, {"cpu"}, {"cpu"}});
@@ -69,7 +69,7 @@ TEST_CASE("a list of numbers takes those GPUs in that order") {
   CHECK(is_refused(experiment({1, 5, 6, 7}), 7, "there is no GPU 7: this machine has 7"));
   CHECK(is_refused(experiment({1, 5, 6, 7}), 2, "needs 4 devices, this machine has 2"));
   CHECK(is_refused(experiment({1, 5, 6}, 2), 8, "3 devices cannot be divided into groups of 2"));
-  CHECK(is_refused(experiment({0}), 0, "no visible GPU"));
+  CHECK(is_refused(experiment({0}), 0, "no GPU is visible"));
 }
 
 TEST_CASE("nested lists are the groups themselves") {
@@ -78,7 +78,7 @@ TEST_CASE("nested lists are the groups themselves") {
   CHECK(is_refused(experiment({{0, 1}, {2, 3}}, 4), 4, "devices_per_rank says 4"));
 }
 
-TEST_CASE("CPUs are named as often as there are ranks") {
+TEST_CASE("CPUs are named once per rank") {
   CHECK(device_groups(experiment({"cpu", "cpu", "cpu"}), {}) == Groups{{"cpu"}, {"cpu"}, {"cpu"}});
   CHECK(device_groups(experiment({"cpu", "cpu"}), gpus(4)) == Groups{{"cpu"}, {"cpu"}});
   CHECK(is_refused(experiment({"cpu", "cpu"}, {}, "single"), 0, "single trains on one device"));
@@ -101,7 +101,7 @@ TEST_CASE("data_parallel takes the whole pool in one rank") {
   CHECK(refusal([&] { make_plan(spread, {}); }).find("is spread over its devices") != std::string::npos);
 }
 
-TEST_CASE("a plan says everything that the file left open") {
+TEST_CASE("a plan sets everything that the file leaves open") {
   const Plan cpu = make_plan(experiment("auto"), {});
   CHECK(cpu.world_size() == 2);
   CHECK_FALSE(cpu.uses_gpus());
@@ -111,7 +111,7 @@ TEST_CASE("a plan says everything that the file left open") {
   CHECK(cpu.experiment.epochs == 1);
   CHECK(*cpu.experiment.threads >= 1);
   CHECK(cpu.device_name(1) == "cpu");
-  // One process has no backend, which would bind a run that goes on elsewhere.
+  // One process has no backend: a stored backend would bind a run that resumes elsewhere.
   CHECK(make_plan(experiment({0}, {}, "single"), gpus(1)).experiment.distributed.backend == "auto");
 
   config::Loaded spread = experiment({{1, 2}, {3, 0}});
@@ -137,7 +137,7 @@ TEST_CASE("a model gets no more devices than it can use") {
   CHECK(said() == "");
 }
 
-TEST_CASE("a global batch is divided over ranks and micro-batches or the nearest that can be are named") {
+TEST_CASE("a global batch is divided over ranks and micro-batches, or the nearest valid sizes are named") {
   config::Loaded loaded = experiment({"cpu", "cpu", "cpu"});
   loaded.experiment.accumulate = 2;
   loaded.experiment.global_batch_size = 48;
@@ -147,22 +147,22 @@ TEST_CASE("a global batch is divided over ranks and micro-batches or the nearest
   loaded.experiment.global_batch_size = 50;
   CHECK(refusal([&] { make_plan(loaded, {}); }).find("48 and 54") != std::string::npos);
   loaded.experiment.global_batch_size = 5;
-  CHECK(refusal([&] { make_plan(loaded, {}); }).find("the nearest that can: 6") != std::string::npos);
+  CHECK(refusal([&] { make_plan(loaded, {}); }).find("the nearest divisible numbers: 6") != std::string::npos);
 }
 
-TEST_CASE("shm is refused where a rank has a GPU") {
+TEST_CASE("shm is refused if a rank has a GPU") {
   config::Loaded loaded = experiment({0, 1});
   loaded.experiment.distributed.backend = "shm";
   CHECK(refusal([&] { make_plan(loaded, gpus(2)); }).find("shm") != std::string::npos);
 }
 
-TEST_CASE("nccl is refused where a rank has no GPU") {
+TEST_CASE("nccl is refused if a rank has no GPU") {
   config::Loaded loaded = experiment({"cpu", "cpu"});
   loaded.experiment.distributed.backend = "nccl";
   CHECK(refusal([&] { make_plan(loaded, gpus(2)); }).find("nccl") != std::string::npos);
 }
 
-TEST_CASE("steps of an epoch follow from samples and ranks and batch and accumulation") {
+TEST_CASE("steps of an epoch follow from samples, ranks, batch and accumulation") {
   config::Loaded loaded = experiment({"cpu", "cpu"});
   loaded.experiment.batch_size = 8;
   loaded.experiment.epochs = 3;

@@ -4,7 +4,7 @@
 namespace ddp::launch {
 namespace {
 
-// Ranks that have begun so many collectives each.
+// Ranks that have started this many collectives each.
 struct Ranks : record::ProgressPage {
   explicit Ranks(const std::vector<int>& begun) : ProgressPage(static_cast<int>(begun.size())) {
     for (std::size_t r = 0; r < begun.size(); ++r) rank(static_cast<int>(r)).collectives = begun[r];
@@ -13,7 +13,7 @@ struct Ranks : record::ProgressPage {
 
 }  // namespace
 
-TEST_CASE("who waited in vain has waited for the ranks that were not there") {
+TEST_CASE("a rank that timed out waited for the ranks that did not come") {
   Ranks page({7, 7, 6, 7});
   const LateRank late = find_late_rank(page, 1, 3);
   CHECK(late.rank == 2);
@@ -21,7 +21,7 @@ TEST_CASE("who waited in vain has waited for the ranks that were not there") {
   CHECK(late.what.find("longer than 3 s") != std::string::npos);
 }
 
-TEST_CASE("a rank that runs is not to blame where another one is stopped: it may wait for that one") {
+TEST_CASE("a running rank is not to blame if another one is stopped: it may wait for that one") {
   Ranks page({6, 7, 7, 6});
   page.rank(3).stopped = true;
   const LateRank late = find_late_rank(page, 1, 3);
@@ -31,18 +31,18 @@ TEST_CASE("a rank that runs is not to blame where another one is stopped: it may
   CHECK(late.what.find("rank 0") == std::string::npos);
 }
 
-TEST_CASE("of ranks that are late the one furthest behind is to blame: the others may wait for it") {
+TEST_CASE("the late rank that is furthest behind is to blame: the others may wait for it") {
   Ranks page({9, 9, 8, 7});
   const LateRank late = find_late_rank(page, 0, 3);
   CHECK(late.rank == 3);
   CHECK(late.away == std::vector{3});
 }
 
-TEST_CASE("where every rank is there, the network is asked after") {
+TEST_CASE("if no rank is late the network is the suspect") {
   Ranks page({7, 7});
   const LateRank late = find_late_rank(page, 1, 3);
   CHECK(late.rank == 1);
-  CHECK(late.what.find("is the network between them whole?") != std::string::npos);
+  CHECK(late.what.find("is the network between them broken?") != std::string::npos);
 }
 
 }  // namespace ddp::launch

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A link, and the other end of it, at which a stranger is.
+// A link, and its other end, which a stranger holds.
 struct Pair {
   FileDescriptor stranger;
   std::unique_ptr<NodeLink> link;
@@ -23,7 +23,7 @@ struct Pair {
   }
 };
 
-// Sends it, again and again, until the other end is closed or it is told to stop.
+// Sends the text repeatedly until the other end closes or `stop` is set.
 std::thread sending(const FileDescriptor& socket, const std::string& text, bool again, const std::atomic<bool>& stop) {
   return std::thread([&socket, text, again, &stop] {
     do {
@@ -36,7 +36,7 @@ std::thread sending(const FileDescriptor& socket, const std::string& text, bool 
   });
 }
 
-// What a link makes of this text: how many messages until it is closed.
+// Returns how many messages a link reads from this text until it closes.
 std::size_t messages_of(const std::string& text) {
   Pair pair;
   std::atomic<bool> stop{false};
@@ -54,7 +54,7 @@ std::size_t messages_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("messages come one a line, however they were cut on their way") {
+TEST_CASE("messages are read one per line for any division into packets") {
   Pair pair;
   const std::string text = "{\"type\":\"a\",\"x\":\"\\n\"}\n{\"type\":\"b\"}\n{\"type\":\"c\"}\n";
   std::string got;
@@ -68,7 +68,7 @@ TEST_CASE("messages come one a line, however they were cut on their way") {
   CHECK_FALSE(pair.link->closed());
 }
 
-TEST_CASE("what is no message closes the link, and what came before it counts") {
+TEST_CASE("an invalid line closes the link, and the messages before it count") {
   for (const char* text : {"nonsense\n", "{}\n", "[]\n", "{\"type\":1}\n", "{\"type\":\"a\",\"type\":\"b\"}\n"}) {
     Pair pair;
     const std::string sent = std::string("{\"type\":\"first\"}\n") + text + "{\"type\":\"last\"}\n";
@@ -79,7 +79,7 @@ TEST_CASE("what is no message closes the link, and what came before it counts") 
   }
 }
 
-TEST_CASE("a stranger's message that is nested deep, has too many keys or does not end closes the link in time") {
+TEST_CASE("a message that is nested too deep, has too many keys or never ends closes the link in time") {
   const auto start = std::chrono::steady_clock::now();
   std::string keys = "{\"type\":\"hello\",\"terms\":{";
   for (int i = 0; i < 500'000; ++i) keys += "\"" + std::to_string(i) + "\":0,";
@@ -91,7 +91,7 @@ TEST_CASE("a stranger's message that is nested deep, has too many keys or does n
   CHECK(std::chrono::steady_clock::now() - start < 60s);
 }
 
-TEST_CASE("who sends without end takes no more than a part of each look") {
+TEST_CASE("a sender that never stops gives each receive only a bounded part") {
   Pair pair;
   std::atomic<bool> stop{false};
   std::thread sender = sending(pair.stranger, "{\"type\":\"x\"}\n", true, stop);

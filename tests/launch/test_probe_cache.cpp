@@ -11,7 +11,7 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// A cache folder of its own for one test.
+// A separate cache folder for one test.
 class CacheFolder {
  public:
   CacheFolder() {
@@ -50,7 +50,7 @@ std::string content_of(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("what was found is found again under its key alone") {
+TEST_CASE("a kept probe is found again only under its key") {
   const CacheFolder cache;
   keep_probe("a", {.warnings = {"careful"}, .parameters = 12, .train_samples = 5});
   const auto found = find_probe("a");
@@ -63,7 +63,7 @@ TEST_CASE("what was found is found again under its key alone") {
   CHECK_FALSE(find_probe(""));
 }
 
-TEST_CASE("an entry with any byte changed or cut off is not taken") {
+TEST_CASE("an entry with a changed or missing byte is not used") {
   const CacheFolder cache;
   keep_probe("a", {.parameters = 12});
   const fs::path entry = cache.entries() / "a";
@@ -82,12 +82,12 @@ TEST_CASE("an entry with any byte changed or cut off is not taken") {
   CHECK(find_probe("a"));
 }
 
-TEST_CASE("the oldest entries go where there are more than 200") {
+TEST_CASE("the oldest entries are removed if the cache has more than 200") {
   const CacheFolder cache;
   for (int i = 0; i < 205; ++i) {
     const std::string key = "k" + std::to_string(i);
     keep_probe(key, {.parameters = i});
-    // Each an hour older than the next one.
+    // Each is an hour older than the next one.
     fs::last_write_time(cache.entries() / key, fs::file_time_type::clock::now() - std::chrono::hours(1000 - i));
   }
   keep_probe("new", {.parameters = 1});
@@ -97,9 +97,9 @@ TEST_CASE("the oldest entries go where there are more than 200") {
   CHECK_FALSE(find_probe("k0"));
 }
 
-TEST_CASE("a cache folder that cannot be made keeps nothing and is no error") {
+TEST_CASE("a cache folder that cannot be made keeps nothing and is not an error") {
   const CacheFolder cache;
-  std::ofstream(cache.entries().parent_path()) << "a file where the folder would be";
+  std::ofstream(cache.entries().parent_path()) << "a file in place of the folder";
   keep_probe("a", {.parameters = 12});
   CHECK_FALSE(find_probe("a"));
 }

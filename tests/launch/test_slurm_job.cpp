@@ -7,7 +7,7 @@
 namespace ddp::launch {
 namespace {
 
-// What bash makes of a command.
+// The output of a command in bash.
 std::string said_by_bash(const std::string& command) {
   FILE* output = popen(("exec bash -c " + shell_word(command)).c_str(), "r");
   REQUIRE(output != nullptr);
@@ -32,7 +32,7 @@ TEST_CASE("times are read as sbatch reads them") {
   CHECK(slurm_seconds("infinite") == 0);
 }
 
-TEST_CASE("what sbatch would refuse is no time") {
+TEST_CASE("a text that sbatch would refuse is not a time") {
   for (const std::string time : {"", "1h", "1:", ":30", "1:2:3:4", "-5", "1-", "-", "1-2-3", "1:2-3", "1.5", " 30",
                                  "30 ", "99999999999999999999", "1-2:3:4:5", "soon"}) {
     INFO(time);
@@ -40,7 +40,7 @@ TEST_CASE("what sbatch would refuse is no time") {
   }
 }
 
-TEST_CASE("a word keeps all that is in it on its way through a shell") {
+TEST_CASE("shell_word keeps all characters of a word through a shell") {
   for (const std::string text :
        {"plain", "",   " ",   "two words", "it's", "\"", "$HOME", "`id`", "$(id)", "a\\b", "*",     "#",
         "~",     "!x", "a;b", "a&&b",      "'",    "''", "\\'",   "-n",   "ü€",    "a=b",  "{1,2}", "x=[1, 2]"}) {

@@ -54,7 +54,7 @@ TEST_CASE("a model that names its inputs refuses another number of them") {
   CHECK(error_of([&] { call(two, ones(kMostNamedInputs + 1)); }).find("gives 7 inputs") != std::string::npos);
 }
 
-TEST_CASE("a batch of several inputs that is split over devices gives the output of one that is not") {
+TEST_CASE("a batch of several inputs that is split over devices gives the output of the unsplit batch") {
   at::manual_seed(1);
   torch::nn::AnyModule two{Two()};
   const auto split =

@@ -12,7 +12,7 @@
 namespace ddp::model {
 namespace {
 
-// Scores the token that it was given as the next one.
+// Predicts that the next token is the same as the given one.
 struct Repeats : torch::nn::Module {
   at::Tensor forward(at::Tensor tokens) { return at::one_hot(tokens, 9); }
 };
@@ -24,19 +24,19 @@ struct ScoresOne : torch::nn::Module, ScoresNextToken {
 
 }  // namespace
 
-TEST_CASE("the scores of the next token are those of the last place") {
+TEST_CASE("the scores of the next token are the scores at the last position") {
   torch::nn::AnyModule model(std::make_shared<Repeats>());
   const at::Tensor tokens = at::arange(8).view({2, 4});
   const at::Tensor scores = next_token_scores(model, tokens);
   CHECK(at::equal(scores, at::one_hot(tokens.select(1, 3), 9)));
 }
 
-TEST_CASE("a model that scores the next token alone is asked for that") {
+TEST_CASE("a model that can score the next token alone is called for it") {
   torch::nn::AnyModule model(std::make_shared<ScoresOne>());
   CHECK(at::equal(next_token_scores(model, at::arange(6).view({3, 2})), at::ones({3, 2})));
 }
 
-TEST_CASE("a model whose outputs are no scores at every place is refused with both shapes") {
+TEST_CASE("a model whose outputs are not scores at every position is refused with both shapes") {
   struct Flat : torch::nn::Module {
     at::Tensor forward(at::Tensor tokens) { return tokens; }
   };

@@ -38,7 +38,7 @@ TEST_CASE("gpt has nanoGPT's parameters by name, and one tensor for embedding an
   CHECK(each_once(named(gpt({{"bias", false}}).ptr()->named_parameters())).size() == 2 + 2 * 6 + 1);
 }
 
-TEST_CASE("gpt sees no token that comes later") {
+TEST_CASE("gpt does not see later tokens") {
   auto model = gpt();
   model.ptr()->eval();
   at::Tensor tokens = at::randint(11, {3, 6}, at::kLong);
@@ -49,17 +49,17 @@ TEST_CASE("gpt sees no token that comes later") {
   const at::Tensor after = model.forward(tokens);
   CHECK(at::equal(before.narrow(1, 0, 4), after.narrow(1, 0, 4)));
   CHECK(!at::equal(before.select(1, 5), after.select(1, 5)));
-  // Fewer tokens than block_size are a beginning: generation asks with them.
+  // Fewer tokens than block_size are allowed: generation starts with them.
   CHECK(model.forward(tokens.narrow(1, 0, 2)).sizes() == at::IntArrayRef{3, 2, 11});
 }
 
-TEST_CASE("gpt refuses what does not fit, by the option's name") {
+TEST_CASE("gpt refuses sizes and inputs that do not fit and says what does") {
   CHECK(contains(error_of([] { gpt({{"n_head", 3}}); }), "model.n_head: n_head = 3 does not divide n_embd = 8"));
   auto model = gpt();
   CHECK(contains(error_of([&] {
                    model.forward(at::randint(11, {1, 7}, at::kLong));
                  }),
-                 "a sample has 7 tokens, and gpt takes 6 at most"));
+                 "a sample has 7 tokens, but gpt takes at most 6"));
   CHECK(contains(error_of([&] { model.forward(at::rand({2, 6})); }), "gpt takes tokens"));
 }
 

@@ -12,14 +12,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kSeed = 3;  // compute.py's
+constexpr std::uint64_t kSeed = 3;  // the seed of compute.py
 
 torch::nn::AnyModule made(const Json& options) {
   at::manual_seed(kSeed);
   return registry().build(options.at("name"), options, Placement{.devices = {c10::kCPU, c10::kCPU}});
 }
 
-// Names the tensors that differ from the kept ones.
+// Returns the names of the tensors that differ from the kept ones.
 template <class Named>
 std::string differences(const Named& found, const Json& kept) {
   std::string wrong;
@@ -58,7 +58,7 @@ TEST_CASE("each layer has PyTorch's names, shapes and initial values for a seed,
   check_cases("layers", 36);
 }
 
-TEST_CASE("an embedding looks its rows up, and the row of padding stays zero") {
+TEST_CASE("an embedding looks its rows up, and the padding row stays zero") {
   auto model =
       made(sequential({{{"type", "Embedding"}, {"num_embeddings", 4}, {"embedding_dim", 3}, {"padding_idx", 1}}}));
   const at::Tensor rows = model.ptr()->named_parameters()["0.weight"].detach();
@@ -68,13 +68,13 @@ TEST_CASE("an embedding looks its rows up, and the row of padding stays zero") {
   CHECK(rows[0].ne(0).any().item<bool>());
 }
 
-TEST_CASE("activations are found by the names that options take, sorted, and others are refused") {
+TEST_CASE("activations are found by the names that options accept, sorted, and others are refused") {
   CHECK(activation_names() == std::vector<std::string>{"gelu", "leaky_relu", "relu", "sigmoid", "silu", "tanh"});
   for (const auto& name : activation_names()) CHECK_NOTHROW(make_activation(name));
-  CHECK(error_of([] { make_activation("ReLU"); }) == "there is no activation \"ReLU\"");
+  CHECK(error_of([] { make_activation("ReLU"); }) == "unknown activation \"ReLU\"");
 }
 
-TEST_CASE("a layer that PyTorch refuses is told by its place in the file") {
+TEST_CASE("a layer that PyTorch refuses is reported with its place in the file") {
   const Json refused = {{{"type", "Identity"}},
                         {{"type", "Embedding"}, {"num_embeddings", 4}, {"embedding_dim", 3}, {"padding_idx", 9}}};
   CHECK(contains(error_of([&] { made(sequential(refused)); }), "model.layers[1] Embedding: Padding_idx"));

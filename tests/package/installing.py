@@ -1,4 +1,4 @@
-"""Packages of the program that this build made, installed where the checkout cannot be reached."""
+"""Packages of this build's program, installed in a place without access to the checkout."""
 
 import functools
 import importlib.metadata
@@ -10,8 +10,8 @@ import sys
 
 SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
 BUILD = pathlib.Path(os.environ["DDP_EXP"]).parent.parent
-TORCH = pathlib.Path(os.environ["DDP_TORCH"])  # torch/ and nvidia/, with what pip says of them
-PYTHON = "/usr/bin/python3"  # the system's, whose pip the set-up installs
+TORCH = pathlib.Path(os.environ["DDP_TORCH"])  # torch/ and nvidia/, with pip's metadata
+PYTHON = "/usr/bin/python3"  # the system's Python; the set-up installs its pip
 NOBODY = 65534
 # The libraries that a package takes from the system.
 OF_THE_SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libutil.", "libgcc_s.",
@@ -29,7 +29,8 @@ def require_release_build():
 
 
 def run(command, **options):
-    """Its stdout. Fails with all that it printed where its exit code is not `code` (0)."""
+    """Runs a command and returns its stdout, or its stderr if `code` is not 0. Fails with all output if the exit code
+    is not `code`."""
     code = options.pop("code", 0)
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           **options)
@@ -55,7 +56,8 @@ def can_hide_folders():
 
 
 def run_elsewhere(command, folder, code=0, **environment):
-    """In that folder, with no environment but this, and where the system allows it without the checkout's build."""
+    """Runs a command in that folder with only this environment, and, if the system allows it, without the checkout's
+    build."""
     command = ["env", "-i", "PATH=/usr/bin:/bin", f"HOME={folder}", "OMP_NUM_THREADS=1",
                *(f"{name}={value}" for name, value in environment.items()), *command]
     if can_hide_folders():
@@ -65,8 +67,8 @@ def run_elsewhere(command, folder, code=0, **environment):
 
 
 def as_a_stranger(command, prefix, folder):
-    """In that folder, as another user where this one can become one, and with the prefix on a file system that is mounted
-    to read. LibTorch is in the prefix, wherever it lies on this machine. Returns stdout."""
+    """Runs a command in that folder with the prefix mounted read-only, as another user if this user may switch.
+    LibTorch is in the prefix, wherever it lies on this machine. Returns stdout."""
     if not can_hide_folders():
         for name in ("torch", "nvidia"):
             if not (prefix / "lib" / name).exists():
@@ -82,8 +84,8 @@ def as_a_stranger(command, prefix, folder):
 
 
 def check_libraries(folder):
-    """No library of the package names the build, and each finds what it needs in the package, in torch, or in the C
-    and C++ libraries of the system."""
+    """No library of the package names the build, and each one finds its dependencies in the package, in torch, or in
+    the system's C and C++ libraries."""
     for file in [folder / "ddp-exp", *folder.glob("lib*.so*")]:
         dynamic = run(["readelf", "-dW", file])
         paths = [line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "PATH)" in line]
@@ -100,7 +102,7 @@ def check_libraries(folder):
 
 
 def check_headers(folder):
-    """sdk.json beside the program names folders of headers that are there, and nothing of the checkout."""
+    """sdk.json beside the program names existing folders of headers and nothing of the checkout."""
     text = (folder / "sdk.json").read_text()
     assert str(SOURCE) not in text, text
     own = [folder / include for include in json.loads(text)["includes"] if not include.startswith("${torch}/")]
@@ -128,8 +130,8 @@ def requirements_of(folder):
 
 
 def environment(folder):
-    """An empty virtual environment that has torch: linked, since it is 2 GB. Of the packages that torch asks for and
-    this machine has not fetched there are only the names: nothing is loaded from them here."""
+    """An empty virtual environment with torch, linked because it is 2 GB. Dependencies of torch that this machine has
+    not fetched are present only by name: nothing loads them here."""
     run([PYTHON, "-I", "-m", "venv", "--without-pip", folder])
     packages = next((folder / "lib").glob("python3*")) / "site-packages"
     for entry in TORCH.iterdir():
@@ -143,7 +145,7 @@ def environment(folder):
 
 
 def pip_install(environment, *words, **options):
-    """From no index and no other folder, whatever this machine's settings name."""
+    """Installs from no index and no other folder, for any pip settings of this machine."""
     bare = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     return run([PYTHON, "-I", "-m", "pip", "--python", environment / "bin/python3", "install", "--no-index",
                 "--disable-pip-version-check", *words], env=bare | {"PIP_CONFIG_FILE": "/dev/null"}, **options)

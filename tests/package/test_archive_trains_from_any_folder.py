@@ -1,4 +1,4 @@
-"""The archive works wherever it is unpacked, with a LibTorch that it is told of or that scripts/ddp-exp fetched."""
+"""The archive works wherever it is unpacked, with a LibTorch that the user names or that scripts/ddp-exp fetched."""
 
 import pathlib
 import shutil
@@ -23,7 +23,7 @@ def main(folder):
     assert "libtorch_cpu.so" in said and "DDP_LIBTORCH" in said and "pip install torch==2.11.0" in said, said
     said = installing.run_elsewhere(words, folder, code=2, DDP_LIBTORCH=folder)
     assert f"DDP_LIBTORCH={folder}" in said and "holds no torch/lib/libtorch_cpu.so" in said, said
-    # Looking at files takes no LibTorch.
+    # Commands that only read files need no LibTorch.
     assert "ok" in installing.run_elsewhere([program, "validate", basic], folder)
 
     installing.run_elsewhere(words, folder, DDP_LIBTORCH=installing.TORCH)

@@ -1,5 +1,5 @@
-"""An empty CMake project finds an installed ddp-exp, builds the README's model against it, and tests it: no file of the
-checkout and no package of this machine but the compiler is used."""
+"""An empty CMake project finds an installed ddp-exp, builds the README's model against it, and tests it. It uses no
+file of the checkout and no package of this machine except the compiler."""
 
 import json
 import os
@@ -18,7 +18,7 @@ add_executable(check check.cpp)
 target_link_libraries(check PRIVATE two_layers)
 """
 
-# With every header that is installed: each finds what it includes.
+# With every installed header: each header finds its includes.
 CHECK = """\
 @headers@
 #include <iostream>
@@ -47,7 +47,7 @@ def write_project(folder, prefix):
 
 
 def check_floors(prefix):
-    """A component of a checkout sees no folder of headers that one of an installation lacks."""
+    """A component in a checkout has no header folder that a component of an installation lacks."""
     includes = json.loads((installing.BUILD / "bin/sdk.json").read_text())["includes"]
     seen = {name for folder in includes if not folder.startswith("${torch}") for name in os.listdir(folder)}
     assert seen == set(os.listdir(prefix / "include/ddp-exp")) - {"third_party"}, seen

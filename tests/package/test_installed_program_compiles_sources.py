@@ -1,5 +1,5 @@
-"""An installed program, moved and read-only, compiles a user's own model and trains it: with its own headers, and for
-another user."""
+"""An installed program, moved and read-only, compiles a user's own model with its installed headers and trains it, also
+for another user."""
 
 import json
 import os

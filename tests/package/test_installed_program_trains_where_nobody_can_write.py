@@ -1,4 +1,4 @@
-"""What was installed is moved and made read-only, and trains for a user who owns nothing of it; man and the shells find
+"""An installation that is moved and made read-only trains for a user who owns no file of it; man and the shells find
 their parts."""
 
 import json
@@ -26,7 +26,7 @@ def trains(prefix, folder):
 def manual_tells_of_every_verb(prefix, folder):
     page = prefix / "share/man/man1/ddp-exp.1"
     helped = installing.run_elsewhere([prefix / "bin/ddp-exp", "--help"], folder)
-    verbs = [line.split()[0] for line in helped.split("Subcommands:")[1].splitlines() if line.startswith("  ")
+    verbs = [line.split()[0] for line in helped.split("Commands:")[1].splitlines() if line.startswith("  ")
              and line[2] != " "]
     assert len(verbs) > 15, verbs
     text = page.read_text()
@@ -50,7 +50,7 @@ def shells_complete(prefix, folder):
     assert (share / "zsh/site-functions/_ddp-exp").read_text().startswith("#compdef ddp-exp\n")
     assert "complete -c ddp-exp" in (share / "fish/vendor_completions.d/ddp-exp.fish").read_text()
     if shutil.which("zsh"):
-        # As the completion system reads it: a function of the file's name, which defines the one that completes.
+        # As the completion system reads it: a function with the file's name that defines the completing one.
         loads = 'fpath=($1/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -D -u; '
         loads += 'print -r -- ${_comps[ddp-exp]}; compadd() { print -r -- "${(@P)@[-1]}" }; PATH="$1/bin:$PATH"; '
         loads += 'words=(ddp-exp resu) CURRENT=2; _ddp-exp'

@@ -1,4 +1,4 @@
-"""The same build packs to the same bytes, under 15 MB each, with the licenses of what is inside."""
+"""The same build packs to the same bytes, under 15 MB each, with the licenses of the contents."""
 
 import pathlib
 import tarfile

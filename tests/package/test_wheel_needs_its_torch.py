@@ -1,4 +1,4 @@
-"""pip refuses the wheel where torch 2.11.0 cannot be had, instead of leaving a program that cannot train."""
+"""pip refuses the wheel if torch 2.11.0 is not available, instead of installing a program that cannot train."""
 
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-"""pip installs the wheel beside torch 2.11.0, and its ddp-exp trains the bits that the checkout's trains."""
+"""pip installs the wheel beside torch 2.11.0, and its ddp-exp trains to the same bits as the checkout's program."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def find_package_finds_it(packages, project):
 
 def messages_name_nothing_of_the_checkout(program, experiments, folder):
     said = installing.run_elsewhere([program, "run", experiments / "digits.toml"], folder, code=2)
-    assert "the digits dataset is not there" in said and "pip install scikit-learn" in said, said
+    assert "the digits dataset is missing" in said and "pip install scikit-learn" in said, said
     assert "scripts/" not in said, said
 
 
@@ -50,7 +50,7 @@ def digits_come_with_scikit_learn(program, experiments, packages, folder):
 
 
 def another_torch_is_refused(environment, program, experiments, packages, folder):
-    """Installed by force over the right one: the program says so, before it loads it."""
+    """Another torch is installed by force over the right one: the program reports it before it loads it."""
     (packages / "torch").unlink()
     (packages / "torch/lib").mkdir(parents=True)
     (packages / "torch/lib/libtorch_cpu.so").write_text("")
@@ -60,7 +60,7 @@ def another_torch_is_refused(environment, program, experiments, packages, folder
 
 
 def torch_of_the_system_is_found(wheel, folder):
-    """An environment that sees torch in another folder, by a .pth file, as with --system-site-packages."""
+    """An environment that sees torch in another folder through a .pth file, as with --system-site-packages."""
     environment, other = folder / "second", folder / "first"
     site = installing.environment(other)
     installing.run([installing.PYTHON, "-I", "-m", "venv", "--without-pip", environment])
@@ -74,7 +74,7 @@ def main(folder):
     wheel, _ = installing.pack(folder / "dist")
     environment = folder / "environment"
     packages = installing.environment(environment)
-    # With pip's check of what it depends on.
+    # Includes pip's check of the dependencies.
     installing.pip_install(environment, wheel)
     program, experiments = environment / "bin/ddp-exp", environment / "share/ddp-exp/experiments"
 

@@ -1,4 +1,4 @@
-"""Architectures that people train, as their papers describe them. ConvNeXt-T and Swin-T have a quarter of their widths."""
+"""Common architectures as their papers describe them. ConvNeXt-T and Swin-T have a quarter of their widths."""
 
 import torch
 from torch import nn
@@ -12,7 +12,7 @@ def pooled(x):
 
 
 class StochasticDepth(nn.Module):
-    """Leaves a branch out, for each sample by itself."""
+    """Drops a branch independently for each sample."""
 
     def __init__(self, p):
         super().__init__()
@@ -95,7 +95,7 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """The small one."""
+    """MobileNetV3-Small."""
 
     # kernel, inner, outputs, squeeze-and-excitation, hard swish, stride
     ROWS = [
@@ -195,7 +195,7 @@ class ViT(nn.Module):
 
 
 class WindowAttention(nn.Module):
-    """Attention inside of windows, which every second block moves by half of their side."""
+    """Attention inside windows; every second block shifts them by half of their side."""
 
     def __init__(self, width, heads, side, window, shift):
         super().__init__()
@@ -218,7 +218,7 @@ class WindowAttention(nn.Module):
         return x.permute(0, 1, 3, 2, 4, 5).reshape(batch, self.side, self.side, x.shape[-1])
 
     def mask(self):
-        """Keeps those apart that only the shift has brought into one window."""
+        """Masks pairs of positions that only the shift has brought into one window."""
         region = torch.zeros(1, self.side, self.side, 1)
         cuts = [slice(0, -self.window), slice(-self.window, -self.shift), slice(-self.shift, None)]
         for i, rows in enumerate(cuts):

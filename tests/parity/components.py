@@ -1,4 +1,4 @@
-"""What an experiment file can name, written the way a PyTorch user writes it."""
+"""The components that an experiment file can name, written as a PyTorch user writes them."""
 
 import csv
 import fnmatch
@@ -97,7 +97,7 @@ def linear(in_features=20, out_features=1):
 
 
 def exported(path, eval=None):
-    torch.backends.mha.set_fastpath_enabled(False)  # evaluation calls the operators that training calls
+    torch.backends.mha.set_fastpath_enabled(False)  # evaluation calls the same operators as training
     return exported_models.load(path)
 
 
@@ -129,7 +129,7 @@ class RandomPairs(Dataset):
 
 
 class Counting(Dataset):
-    """ToyData of the tutorial on HPC, with its sizes as arguments; `.float()` stands in its loop."""
+    """ToyData of the tutorial on HPC, with its sizes as arguments and with the `.float()` of its loop."""
 
     def __init__(self, size=1 << 20, features=32, classes=10):
         self.data = [[float(x)] * features for x in range(size)]
@@ -143,7 +143,7 @@ class Counting(Dataset):
 
 
 class Digits(Dataset):
-    """scikit-learn's handwritten digits: 64 values 0..16 and a class a line."""
+    """scikit-learn's handwritten digits: 64 values 0..16 and a class per line."""
 
     def __init__(self):
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ["HOME"], ".cache")
@@ -160,7 +160,7 @@ class Digits(Dataset):
 
 
 class Arrays(Dataset):
-    """Row i of each of NumPy's arrays, converted as people write it; one target, and one input or a list of them."""
+    """Row i of each of NumPy's arrays, converted as usual; one target, and one input or a list of inputs."""
 
     def __init__(self, inputs, targets, scale=None):
         self.inputs = inputs if isinstance(inputs, list) else [inputs]
@@ -199,7 +199,7 @@ def safetensors(path, inputs, targets, **options):
 
 
 class RandomBatch:
-    """Not a Dataset: the tutorial's one step draws its inputs, then its labels, where it needs them."""
+    """Not a Dataset: the tutorial's one step draws its inputs, then its labels, at their first use."""
 
     def __init__(self, inputs=10, targets=5):
         self.inputs, self.targets = inputs, targets
@@ -210,7 +210,7 @@ class RandomBatch:
 
 
 def image_set(name):
-    """A data set of images, whose module takes seconds to import."""
+    """A data set of images; its module takes seconds to import."""
     return lambda **options: getattr(importlib.import_module("image_sets"), name)(**options)
 
 
@@ -230,7 +230,7 @@ DATASETS = {
 
 
 def cross_entropy(output, target, **options):
-    """Of a text as nanoGPT calls it, with every place of every sample."""
+    """Cross-entropy; for a text as in nanoGPT, over every position of every sample."""
     if output.dim() == 3:
         output, target = output.view(-1, output.size(-1)), target.view(-1)
     return nn.functional.cross_entropy(output, target, **options)
@@ -273,13 +273,13 @@ class Loss:
         self.function = LOSSES[self.options.pop("name")]
         self.of_labels = self.function is bce_with_logits
         self.ignored = self.options.get("ignore_index", -100)
-        self.divides = "ignore_index" in self.options  # by the targets that count, of the whole step
+        self.divides = "ignore_index" in self.options  # divides by the counted targets of the whole step
 
     def __call__(self, output, target, **more):
         return self.function(output, target, **self.options, **more)
 
     def counted(self, target):
-        """What the targets of a batch count: the sum of their weights."""
+        """The sum of the weights of a batch's targets."""
         if self.function is not weighted_cross_entropy and self.function is not nll or target.is_floating_point():
             return float(target.numel())
         counted = target[target != self.ignored]
@@ -288,7 +288,7 @@ class Loss:
         return float(counted.numel())
 
     def measure(self, output, target):
-        """(loss summed over a batch, what it is divided by)"""
+        """(loss summed over a batch, its divisor)"""
         counted = self.counted(target)
         if self.divides:
             return self(output, target, reduction="sum").item(), counted
@@ -329,7 +329,7 @@ OPTIMIZERS = {
 
 
 def named(table, section, **kinds):
-    """The component that [section] names, built with the rest of the section as its arguments."""
+    """The component of [section], built with the rest of the section as its arguments."""
     arguments = dict(section)
     return table[arguments.pop("name")](**kinds, **arguments)
 
@@ -350,7 +350,7 @@ def make_optimizer(section, parameters):
 
 
 def in_groups(groups, named_parameters):
-    """torch.optim's param_groups: the first group that matches takes a parameter; the rest is the last one."""
+    """torch.optim's param_groups: a parameter belongs to the first group that matches; the last group has the rest."""
     lists = [dict(group, params=[]) for group in groups] + [{"params": []}]
     for name, parameter in named_parameters:
         patterns = [[g["match"]] if isinstance(g["match"], str) else g["match"] for g in groups]
@@ -370,7 +370,7 @@ def group_matches(pattern, name, parameter):
 
 
 def learning_rate(section, lr, step, total):
-    """The rate of optimizer step `step` (from 0) of `total`."""
+    """The learning rate of optimizer step `step` (from 0) of `total`."""
     options = {"name": "constant", "warmup_steps": 0} | section
     warmup = options.get("warmup", options["warmup_steps"])
     if step < warmup:

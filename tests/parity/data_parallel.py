@@ -1,5 +1,6 @@
-"""torch.nn.DataParallel over several CPUs. PyTorch's own scatters to CUDA devices alone, and on the CPU it only calls
-its module; this does what that does on GPUs (torch/nn/parallel/{data_parallel,replicate,_functions}.py)."""
+"""torch.nn.DataParallel over several CPUs. PyTorch's own scatters only to CUDA devices, and on the CPU it only calls
+its module; this one does on CPUs what PyTorch's does on GPUs
+(torch/nn/parallel/{data_parallel,replicate,_functions}.py)."""
 
 import torch
 from torch import nn
@@ -7,7 +8,7 @@ from torch.func import functional_call
 
 
 class Broadcast(torch.autograd.Function):
-    """Each of the tensors, `copies` times; their gradients are added up in the order of the copies."""
+    """Copies each of the tensors `copies` times; their gradients are added in the order of the copies."""
 
     @staticmethod
     def forward(ctx, copies, *tensors):
@@ -40,7 +41,7 @@ class DataParallel(nn.Module):
         outputs = []
         for i, chunk in enumerate(chunks):
             replica = dict(zip(names, copies[i * len(names) : (i + 1) * len(names)]))
-            if i > 0:  # the first device's buffers are the module's own
+            if i > 0:  # the module's own buffers are the first device's
                 replica |= {name: buffer.clone() for name, buffer in self.module.named_buffers()}
             outputs.append(functional_call(self.module, replica, (chunk,)))
         return torch.cat(outputs)

@@ -1,4 +1,5 @@
-"""Models as their authors write them. python/export_model.py saves them, and PyTorch's Python trains them as they are.
+"""Models as their authors write them. python/export_model.py saves them, and PyTorch's Python trains the unchanged
+classes.
 
     python exported_models.py folder name...    exports these, and saves the weights that each function draws after seed 0
 """
@@ -54,7 +55,7 @@ class Branching(nn.Module):
 
 
 class Dictionary(nn.Module):
-    """Like the models of Hugging Face: the output that the loss takes is not the first."""
+    """As in the models of Hugging Face, the loss does not use the first output."""
 
     def __init__(self):
         super().__init__()
@@ -79,7 +80,7 @@ class Encoder(nn.Module):
 
 
 class Centered(nn.Module):
-    """A part that has no gradient, in the middle of one that has, and a buffer that training changes."""
+    """A part without gradient inside a part with one, and a buffer that training changes."""
 
     def __init__(self):
         super().__init__()
@@ -102,7 +103,7 @@ def gpt():
 
 ARCHITECTURES = ["ResNet18", "MobileNetV3", "EfficientNetB0", "ConvNextT", "ViT", "SwinT"]
 
-# What --input of export_model.py says of each.
+# The --input argument of export_model.py for each model.
 INPUTS = {
     "Cnn": ["3x8x8"],
     "Lstm": ["5x6"],
@@ -115,7 +116,7 @@ INPUTS = {
 
 
 def load(path):
-    """The model that was exported as <name>.pt2, with its first weights; nothing is drawn from the global generator."""
+    """The model that was exported as <name>.pt2, with its first weights; draws nothing from the global generator."""
     with torch.random.fork_rng(devices=[]):
         model = globals()[os.path.splitext(os.path.basename(path))[0]]()
     model.load_state_dict(safetensors.torch.load_file(weights_beside(path)))
@@ -128,12 +129,12 @@ def weights_beside(path):
 
 def save_weights(folder, name):
     torch.manual_seed(0)
-    tensors = {key: tensor.clone() for key, tensor in globals()[name]().state_dict().items()}  # tied ones too
+    tensors = {key: tensor.clone() for key, tensor in globals()[name]().state_dict().items()}  # includes tied tensors
     safetensors.torch.save_file(tensors, os.path.join(folder, f"{name}.safetensors"))
 
 
 def export(folder, name):
-    """As a user calls the script, in this process: importing torch takes longer than an export."""
+    """Calls the script like a user, but in this process: importing torch takes longer than an export."""
     script = os.path.join(os.environ["DDP_SOURCE"], "python", "export_model.py")
     inputs = [word for text in INPUTS[name] for word in ("--input", text)]
     sys.argv = [script, f"{os.path.abspath(__file__)}:{name}", os.path.join(folder, f"{name}.pt2"), *inputs]

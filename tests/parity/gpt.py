@@ -1,5 +1,5 @@
-"""nanoGPT's model (https://github.com/karpathy/nanoGPT), written from what it is: GPT-2's layers and their names, its
-initial weights, and an output for every place of a block."""
+"""nanoGPT's model (https://github.com/karpathy/nanoGPT), written from its definition: GPT-2's layers and their names,
+its initial weights, and an output for every position of a block."""
 
 import math
 
@@ -100,7 +100,7 @@ class Gpt(nn.Module):
 
     @torch.no_grad()
     def generate(self, tokens, count, temperature, top_k):
-        """The ids that follow these, as nanoGPT draws them; its forward scores the last place alone."""
+        """The ids that follow these, drawn as in nanoGPT, whose forward scores only the last position."""
         ids = torch.tensor([tokens])
         for _ in range(count):
             x = self.features(ids[:, -self.transformer.wpe.num_embeddings :])

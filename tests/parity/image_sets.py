@@ -1,4 +1,4 @@
-"""Data sets of images as people read them in Python: torchvision's ImageFolder and v2 transforms on uint8 tensors."""
+"""Data sets of images as usual in Python: torchvision's ImageFolder and v2 transforms on uint8 tensors."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ from torchvision.transforms import v2
 
 
 def compose(transforms):
-    """A list of an experiment file as v2's Compose, with ToDtype where its numbers begin."""
+    """A list of an experiment file as v2's Compose, with ToDtype where floats begin."""
     steps = []
     to_float = v2.ToDtype(torch.float32, scale=True)
     for options in transforms:
@@ -28,7 +28,7 @@ def compose(transforms):
 
 
 class Pixels(Dataset):
-    """uint8 [n, c, h, w] and a class each."""
+    """Images as uint8 [n, c, h, w], and a class for each."""
 
     def __init__(self, pixels, classes, transforms):
         self.pixels, self.classes = torch.as_tensor(pixels), torch.as_tensor(classes, dtype=torch.int64)

@@ -1,4 +1,4 @@
-"""torchvision's models of images, as an experiment file names them.
+"""torchvision's image models under the names of an experiment file.
 
 torchvision is imported where it is needed: the other parity tests run without it.
 
@@ -16,7 +16,7 @@ from torch import nn
 
 
 class FirstOfSmallImages(nn.Conv2d):
-    """The first convolution of a ResNet becomes one of 3x3 with stride 1 where it is made; the others stay."""
+    """The first convolution of a ResNet is constructed as 3x3 with stride 1; the others stay."""
 
     def __init__(self, *arguments, **options):
         if options["kernel_size"] == 7:

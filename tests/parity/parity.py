@@ -1,9 +1,10 @@
-"""ddp-exp against the same script in PyTorch's Python, bit for bit: what each test_*.py says its cases with.
+"""ddp-exp against the same script in PyTorch's Python, bit for bit: the functions with which each test_*.py states its
+cases.
 
     python test_models.py             every case of the file
     python test_models.py conv drop   only those whose title has one of these words
 
-DDP_EXP names the binary. Every case is one line; a case that differs says where.
+DDP_EXP names the binary. Every case prints one line; a case that differs prints the differences.
 """
 
 import os
@@ -24,12 +25,12 @@ from result import differences  # noqa: E402
 class Case:
     title: str
     world: int
-    first: dict  # what a first, shorter run has instead, before `resume`; None for a run in one go
+    first: dict  # the settings of a shorter first run before `resume`; None for a single run
     experiment: dict  # the keys of an experiment file
 
 
 def case(title, *, world=2, first=None, **experiment):
-    """An experiment is 96 random pairs in batches of 8 over two epochs, but for what is given here."""
+    """An experiment, by default with 96 random pairs in batches of 8 over two epochs."""
     defaults = {"loss": "mse", "batch_size": 8}
     if "dataset" not in experiment:
         defaults["dataset"] = {"name": "random_pairs", "size": 96, "features": 20, "targets": 4}
@@ -43,7 +44,7 @@ def case(title, *, world=2, first=None, **experiment):
 
 
 def check(cases):
-    """Runs the cases that the command line asks for; the process's exit status."""
+    """Runs the cases selected on the command line, and returns the exit status of the process."""
     chosen = [c for c in cases if not sys.argv[1:] or any(word in c.title for word in sys.argv[1:])]
     failed = 0
     for one in chosen:
@@ -66,12 +67,13 @@ def run_case(one):
                 for backend in backends(one)
                 for line in differences(run_program(one.experiment, one.world, folder, backend, one.first), reference)
             ]
-        except Exception:  # the other cases still have something to say
+        except Exception:  # the other cases are checked too
             return traceback.format_exc().splitlines()
 
 
 def backends(one):
-    """The reference is Gloo's. Memory that ranks share adds up in rank order, which at three and more Gloo does not."""
+    """The reference uses Gloo. The shared-memory backend adds in rank order; Gloo does not, with three and more
+    ranks."""
     if one.experiment.get("parallel") == "single":
         return ["auto"]
     return ["gloo", "shm"] if one.world <= 2 else ["gloo"]

@@ -1,4 +1,4 @@
-"""The other side: the same experiment as a file, run by the ddp-exp binary, and what it wrote."""
+"""The side under test: runs the same experiment as a file with the ddp-exp binary, and reads its results."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from result import Result
 
 
 def run_program(experiment, world, folder, backend, first=None):
-    """Runs `experiment` over the backend and returns its Result. With `first`, keys that a first run has in place of
-    the experiment's: that run ends there, and `resume --set` with the experiment's own values goes on with it."""
+    """Runs `experiment` over the backend and returns its Result. `first` has the keys of a shorter first run, in place
+    of the experiment's: that run ends there, and `resume --set` with the experiment's own values continues it."""
     results = os.path.join(folder, "results")
     file = os.path.join(folder, "case.toml")
     with open(file, "w") as out:
@@ -32,7 +32,7 @@ def complete(experiment, world, backend):
 
 
 def call(*arguments):
-    """Returns what the program printed on stdout. Fails where it does not exit with 0."""
+    """Returns the program's stdout. Fails if the exit code is not 0."""
     done = subprocess.run([os.environ["DDP_EXP"], *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"ddp-exp {' '.join(arguments)} exited with {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -1,7 +1,7 @@
-"""Forks the ranks of a reference run out of one process that has imported torch, and puts their answers together.
+"""Forks the ranks of a reference run from one process that has imported torch, and merges their answers.
 
-The parent never runs a tensor operation and never has a second thread: forking it is then safe, and a case costs
-some milliseconds instead of the seconds that `import torch` takes.
+The parent never runs a tensor operation and never has a second thread: therefore forking it is safe. A case costs some
+milliseconds instead of the seconds of `import torch`.
 """
 
 import functools
@@ -33,7 +33,7 @@ def run_reference(experiment, world, folder):
         for sentinel in wait(list(alive)):
             alive.pop(sentinel).join()
         if any(process.exitcode for process in ranks):
-            for process in alive.values():  # they wait for a rank that is gone
+            for process in alive.values():  # they wait for a rank that has gone
                 os.kill(process.pid, signal.SIGKILL)
     for rank, process in enumerate(ranks):
         if process.exitcode not in (0, -signal.SIGKILL):
@@ -90,7 +90,7 @@ def gather(world, folder):
 
 
 def metrics_of(ranks):
-    """The metrics of all ranks' batches; see Trainer.measure."""
+    """The metrics over the batches of all ranks; see Trainer.measure."""
     batches = sorted(batch for rank in ranks for batch in rank)
     weight = in_order(batch[4] for batch in batches)
     measured = {"loss": in_order(batch[1] for batch in batches) / weight}

@@ -1,6 +1,6 @@
-"""One rank of a DDP script in PyTorch's Python, as its tutorials write it; its numbers are what ddp-exp owes.
+"""One rank of a DDP script in PyTorch's Python, in the style of its tutorials. ddp-exp must have the same numbers.
 
-It reads the same keys as an experiment file, and knows nothing else of ddp-exp.
+It reads the same keys as an experiment file, and does not depend on ddp-exp otherwise.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def train(experiment, rank, world, folder):
     """Trains and leaves rank-<r>.json (each step's loss) and, on rank 0, model.safetensors in `folder`.
 
     Ends the process instead of returning: the destructor of DDP's Reducer joins Gloo's threads while it holds the
-    interpreter's lock, which now and then one of them waits for.
+    interpreter's lock, and sometimes one of them waits for that lock.
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(experiment.get("flush_denormal", False))
@@ -45,12 +45,12 @@ def train(experiment, rank, world, folder):
             save(trainer.averaged.module, os.path.join(folder, "ema.safetensors"))
     with open(os.path.join(folder, f"rank-{rank}.json"), "w") as file:
         json.dump(trainer.answer(), file)
-    dist.barrier()  # no rank leaves while another still reads from it
+    dist.barrier()  # no rank exits while another one still reads from it
     os._exit(0)
 
 
 def save(module, path):
-    """Tied tensors too, each contiguous."""
+    """Saves all tensors, tied ones too, each contiguous."""
     tensors = {
         name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in module.state_dict().items()
     }
@@ -69,7 +69,7 @@ def split(dataset, validation):
 
 
 def answer_of(model, x):
-    """The output that the loss takes. DataLoader makes a list of several inputs; a model may return a dict."""
+    """The output for the loss. DataLoader makes a list of several inputs; a model may return a dict."""
     output = model(*x) if isinstance(x, list) else model(x)
     return output["logits"] if isinstance(output, dict) else output
 
@@ -79,7 +79,7 @@ def matches(name, patterns):
 
 
 def load_weights(module, path, skip=(), rename=None):
-    """The weights of a file, as people load those of another model."""
+    """Loads the weights of a file into a model that may differ, as usual in PyTorch."""
     weights = safetensors.torch.load_file(path)
     for prefix, replacement in (rename or {}).items():
         weights = {
@@ -96,7 +96,7 @@ class Trainer:
         self.batch_size = experiment.get("batch_size", 32)
         self.accumulate = experiment.get("accumulate", 1)
         self.steps = []  # [epoch, loss summed over this rank's samples, samples, lr] of each step
-        self.epochs = 0  # whole ones
+        self.epochs = 0  # complete ones
         self.evaluations = []  # [epoch, batches] of this rank; see measure()
         self.tested = None  # batches of this rank
         self.best = None  # (val_loss, weights)
@@ -144,7 +144,7 @@ class Trainer:
         return answer_of(model, x)
 
     def update(self):
-        """Unscale, clip, step; whether the scaler has left the step out shows in its scale."""
+        """Unscales, clips and steps; returns whether the scaler skipped the step, which its scale shows."""
         self.scaler.unscale_(self.optimizer)
         clip = self.experiment.get("clip", {})
         if "norm" in clip:
@@ -195,7 +195,7 @@ class Trainer:
             if self.validation_set and self.epochs % every == 0:
                 self.evaluate(self.epochs - 1)
         if self.validation_set and isinstance(self.train_set, text.Offsets):
-            self.evaluate(0)  # it has no epochs: at its end
+            self.evaluate(0)  # random offsets have no epochs: once, at the end
         if self.test_set:
             last = copy.deepcopy(self.evaluated.state_dict())
             if self.best:
@@ -210,7 +210,7 @@ class Trainer:
         }  # fmt: skip
 
     def batches(self, epoch):
-        """(how many batches this epoch has, an iterator over them)"""
+        """(the number of batches in this epoch, an iterator over them)"""
         if isinstance(self.train_set, RandomBatch):
             return math.inf, (self.train_set.draw(self.batch_size) for _ in itertools.count())
         if isinstance(self.train_set, text.Offsets):
@@ -220,7 +220,7 @@ class Trainer:
         return len(self.loader), iter(self.loader)
 
     def run_epoch(self, epoch):
-        """False where `steps` ended it before its last batch."""
+        """Returns False if `steps` ended the epoch before its last batch."""
         left, batches = self.batches(epoch)
         while left > 0 and len(self.steps) < self.total:
             micro_batches = min(self.accumulate, left)
@@ -272,7 +272,7 @@ class Trainer:
             self.best = loss, copy.deepcopy(self.evaluated.state_dict())
 
     def right(self, output, y):
-        """(how many targets are right, of how many); (None, None) where they are neither classes nor labels"""
+        """(right targets, counted targets); (None, None) if the targets are neither classes nor labels"""
         if not y.is_floating_point():
             counted = y != self.loss.ignored
             return ((output.argmax(dim=output.dim() - 1) == y) & counted).sum().item(), counted.sum().item()
@@ -282,14 +282,15 @@ class Trainer:
 
     @torch.no_grad()
     def measure(self, held_out):
-        """The bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod world.
+        """Evaluates the bare module on this rank's batches of the held-out samples: batch b belongs to rank b mod
+        world.
 
         Returns [batch, summed loss, right targets, targets, what the loss counts] of each; see right()."""
         if self.experiment.get("distributed", {}).get("broadcast_buffers", True):
             for buffer in self.evaluated.buffers():
                 dist.broadcast(buffer, src=0)
         self.evaluated.eval()
-        # A generator of its own: evaluation must not move the one that training draws from.
+        # A separate generator: evaluation must not change the training's generator.
         loader = DataLoader(held_out, batch_size=self.batch_size, generator=torch.Generator())
         batches = []
         for index, (x, y) in enumerate(loader):

@@ -1,4 +1,4 @@
-"""What a run leaves behind, from either side, and where two of them differ."""
+"""The results of a run on either side, and the differences of two results."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ import numpy
 @dataclass
 class Result:
     tensors: dict  # state_dict: name -> array
-    losses: list = field(default_factory=list)  # of each optimizer step, over all ranks
+    losses: list = field(default_factory=list)  # per optimizer step, over all ranks
     samples: list = field(default_factory=list)
     rates: list = field(default_factory=list)
-    norms: list = field(default_factory=list)  # of all gradients, of each step, where they are clipped
-    skipped: list = field(default_factory=list)  # of each step: fp16's scale was too large
+    norms: list = field(default_factory=list)  # of all gradients, per step, if clipping is on
+    skipped: list = field(default_factory=list)  # per step: fp16's scale was too large
     averages: dict = None  # the state_dict of the averaged model
-    train_losses: dict = field(default_factory=dict)  # by epoch, of whole epochs
+    train_losses: dict = field(default_factory=dict)  # by epoch, of complete epochs
     validation_losses: dict = field(default_factory=dict)
-    accuracies: dict = field(default_factory=dict)  # only where targets are classes
-    tested: dict = field(default_factory=dict)  # test_loss and test_accuracy, where there is a test
+    accuracies: dict = field(default_factory=dict)  # only if targets are classes
+    tested: dict = field(default_factory=dict)  # test_loss and test_accuracy, if the experiment has a test
 
 
 def differences(ours, reference):
-    """Every difference as a line of text; none where the two runs are the same."""
-    # An epoch that `steps` cuts short may have a line or not.
+    """Every difference as a line of text; empty if the two runs are the same."""
+    # An epoch that `steps` cuts short may or may not have a line.
     train_losses = {epoch: loss for epoch, loss in ours.train_losses.items() if epoch in reference.train_losses}
     return [
         *tensor_differences(ours.tensors, reference.tensors),
@@ -34,7 +34,7 @@ def differences(ours, reference):
         *step_differences("skipped", ours.skipped, reference.skipped),
         *step_differences("samples", ours.samples, reference.samples),
         *step_differences("lr", ours.rates, reference.rates),
-        # A sum over many steps, whose order the contract leaves open.
+        # A sum over many steps; the contract does not fix its order.
         *epoch_differences("train_loss", train_losses, reference.train_losses, 1e-12),
         *epoch_differences("val_loss", ours.validation_losses, reference.validation_losses, 0),
         *epoch_differences("val_accuracy", ours.accuracies, reference.accuracies, 0),

@@ -1,6 +1,6 @@
-"""Tables as people prepare them with pandas and scikit-learn, split as the contract says.
+"""Tables prepared with pandas and scikit-learn, and split as in the contract.
 
-pandas and scikit-learn are imported by the ranks alone: they start threads, and ranks.py forks.
+Only the ranks import pandas and scikit-learn: they start threads, and ranks.py forks.
 """
 
 import math
@@ -13,7 +13,7 @@ MISSING = ["", "NA", "NaN", "nan", "null", "None"]
 
 
 def load(experiment):
-    """(training, validation, test) of an experiment whose dataset is a table; None for a set that there is not."""
+    """(training, validation, test) of an experiment whose dataset is a table; None for a missing set."""
     options = experiment["dataset"]
     validation, test = experiment.get("validation", {}), experiment.get("test", {})
     frame = read(options, experiment["loss"], (validation.get("by"), test.get("by")))
@@ -140,7 +140,7 @@ class Encoder:
 
 
 def fitted(kind, numbers):
-    """NumPy adds a single column up pairwise, and two of them in the order of rows, which the contract takes."""
+    """NumPy sums a single column pairwise but two columns row by row; the contract sums row by row."""
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
     if kind == "none":

@@ -1,4 +1,5 @@
-"""Arrays in files: the same parameters as PyTorch's Python over numpy.load, and the same from each kind of file."""
+"""Arrays in files: the same parameters as PyTorch's Python with numpy.load, and the same results for each kind of
+file."""
 
 import os
 import sys
@@ -24,7 +25,7 @@ IMAGES = {
 
 
 def write_arrays(folder):
-    """Returns a function that makes a file's name its path in `folder`, where the arrays are now."""
+    """Returns a function that makes a file's name its path in `folder`, which has the arrays now."""
     draw = np.random.default_rng(1)
     x = draw.standard_normal((ROWS, FEATURES))
     y = draw.integers(0, CLASSES, ROWS)

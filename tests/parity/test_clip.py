@@ -1,4 +1,4 @@
-"""Gradients that are clipped: the bits of clip_grad_norm_ and clip_grad_value_, and the norm that each step's event has."""
+"""Clipped gradients: the bits of clip_grad_norm_ and clip_grad_value_, and the norm in each step's event."""
 
 import sys
 

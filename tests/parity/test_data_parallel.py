@@ -1,4 +1,4 @@
-"""One process that splits each batch over several devices, as torch.nn.DataParallel does."""
+"""One process that splits each batch over several devices like torch.nn.DataParallel."""
 
 import sys
 
@@ -53,7 +53,7 @@ CASES = [
     split("more devices than samples in a batch", 4, model=MLP, batch_size=3),
     split("toy", model={"name": "toy"}, dataset={"name": "random_batch"}, steps=20, batch_size=20),
     split("linear", model={"name": "linear"}, dataset={"name": "random_pairs"}, batch_size=32),
-    split("dropout, whose draws go on where they were", 3, model=DROPOUT, epochs=3),
+    split("dropout, draws over several epochs", 3, model=DROPOUT, epochs=3),
     split("batch norm: the first device's statistics stay", 2, model=NORMED, epochs=3),
     split("batch norm, accumulate", 3, model=NORMED, batch_size=9, accumulate=2, epochs=3),
     split("digits, many kinds of layer", 2, **DIGITS),

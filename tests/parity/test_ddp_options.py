@@ -1,4 +1,4 @@
-"""DistributedDataParallel's own options, with its meaning and its numbers."""
+"""The options of DistributedDataParallel, with its meaning and its numbers."""
 
 import sys
 
@@ -32,7 +32,7 @@ CASES = [
     *ddp("gradient_as_bucket_view", gradient_as_bucket_view=True),
     *ddp("gradient_as_bucket_view, small buckets", gradient_as_bucket_view=True, bucket_cap_mb=0.1),
     *(case(f"{option}, accumulate", world=3, model=MLP, accumulate=2, epochs=3, distributed={option: True})
-      # static_graph is not among them: PyTorch's Reducer wants its first backward outside no_sync.
+      # Without static_graph: PyTorch's Reducer requires its first backward outside no_sync.
       for option in ("find_unused_parameters", "gradient_as_bucket_view")),
     *(case(f"broadcast_buffers {on}, {world} ranks", world=world, model=NORMED, distributed={"broadcast_buffers": on},
            batch_size=6)

@@ -1,4 +1,4 @@
-"""Images decode to the pixels of Pillow's Image.open(file).convert("RGB"), bit for bit: whole ones and any part of them."""
+"""Images decode, whole and in part, to the pixels of Pillow's Image.open(file).convert("RGB"), bit for bit."""
 
 import io
 import os
@@ -18,7 +18,7 @@ from PIL import Image
 
 PHOTOGRAPHS = os.path.join(os.path.dirname(sklearn.__file__), "datasets/images")
 SIZES = [(1, 1), (2, 3), (7, 9), (8, 8), (15, 17), (16, 16), (33, 31), (64, 48), (97, 143), (240, 320)]
-PARTS = 24  # of each image
+PARTS = 24  # per image
 
 
 class Decoder:
@@ -38,7 +38,7 @@ class Decoder:
 
 
 def photograph(draw, height, width):
-    """A part of a photograph: of a size at which what surrounds a block matters."""
+    """A part of a photograph, of a size where the surroundings of a block matter."""
     with Image.open(os.path.join(PHOTOGRAPHS, draw.choice(["china.jpg", "flower.jpg"]))) as image:
         left = draw.randrange(image.width - width)
         top = draw.randrange(image.height - height)
@@ -91,7 +91,7 @@ def webps(draw, image):
 
 
 def gray_pngs_of_few_bits(folder):
-    """Pillow writes none of 2 or 4 bits."""
+    """A file with 2 or 4 bits, which Pillow does not write."""
     import struct
     import zlib
 
@@ -143,7 +143,7 @@ def check_formats(decode, draw, folder):
 
 
 def check_interlaced(decode, draw, folder):
-    """Pillow writes none: rows of the seven passes, put together here."""
+    """An interlaced file, which Pillow does not write: the rows of the seven passes are put together here."""
     import struct
     import zlib
 
@@ -180,7 +180,8 @@ def check_other_files(decode, draw, folder):
 
 
 def check_flipped_bits(decode, draw, folder):
-    """A damaged JPEG that Pillow decodes has Pillow's pixels. Most of those that Pillow refuses are refused, but not all."""
+    """A damaged JPEG that Pillow decodes has Pillow's pixels. Most of the files that Pillow refuses are refused, but
+    not all."""
     decoded = refused = accepted = 0
     for progressive in (False, True):
         out = io.BytesIO()
@@ -188,7 +189,7 @@ def check_flipped_bits(decode, draw, folder):
         for _ in range(150):
             bytes_ = bytearray(out.getvalue())
             for _ in range(draw.randrange(1, 4)):
-                # After the tables: Pillow's own parser reads the header by other rules than libjpeg.
+                # The damage lies after the tables: Pillow's own parser reads the header by other rules than libjpeg.
                 bytes_[draw.randrange(bytes_.index(b"\xff\xda") + 16, len(bytes_) - 2)] ^= 1 << draw.randrange(8)
             file = os.path.join(folder, "damaged.jpg")
             with open(file, "wb") as f:
@@ -230,7 +231,7 @@ def check_truncated(decode, draw, folder):
 
 
 def main():
-    warnings.simplefilter("ignore")  # Pillow would have palettes with transparency converted to RGBA
+    warnings.simplefilter("ignore")  # Pillow suggests converting palettes with transparency to RGBA
     draw = random.Random(19)
     decode = Decoder()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The average of the weights: AveragedModel's bits, in the checkpoint and in what validation and test measure."""
+"""The average of the weights has AveragedModel's bits in the checkpoint and in the metrics of validation and test."""
 
 import sys
 

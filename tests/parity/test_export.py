@@ -1,4 +1,5 @@
-"""What `export` writes loads into the same model of PyTorch's Python, strictly, and gives the outputs of `predict`."""
+"""The file that `export` writes loads strictly into the same model of PyTorch's Python, and gives the outputs of
+`predict`."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
-"""`export RUN OUT.pt2` gives a model of Python back, trained: torch.export.load reads it, runs it and compiles it, and with
---eval it gives the outputs of `predict`, bit for bit."""
+"""`export RUN OUT.pt2` returns the trained model of Python: torch.export.load reads it, runs it and compiles it, and
+with --eval it gives the outputs of `predict`, bit for bit."""
 
 import os
 import sys
@@ -56,7 +56,7 @@ def train(folder, name, world, inputs):
 
 
 def members(archive):
-    """Without the first folder of their names."""
+    """The members without the first folder of their names."""
     with zipfile.ZipFile(archive) as file:
         assert file.testzip() is None
         return {name.split("/", 1)[1]: file.read(name) for name in file.namelist()}
@@ -65,7 +65,7 @@ def members(archive):
 def require_same_members(archive, written, graph_may_differ):
     before, after = members(archive), members(written)
     assert before.keys() == after.keys(), f"{sorted(before)} became {sorted(after)}"
-    # The writer of zip archives makes that one of all that it writes.
+    # The zip writer computes this member from all that it writes.
     differ = {name for name in before if before[name] != after[name]} - {".data/serialization_id"}
     weights = {name for name in before if name.startswith("data/weights/") and not name.endswith(".json")}
     assert differ and differ <= weights | ({"models/model.json"} if graph_may_differ else set()), differ
@@ -104,17 +104,17 @@ def check_case(folder, name, world):
         found = torch.cat([logits(model(batch)) for batch in inputs.split(BATCH)])
         own = torch.cat([logits(authors.eval()(batch)) for batch in inputs.split(BATCH)])
     assert found.numpy().tobytes() == own.numpy().tobytes(), f"by {(found - own).abs().max()}"
-    if name != "gpt":  # predict takes no answer for each place of a row
+    if name != "gpt":  # predict does not accept an answer for each position of a row
         call("predict", run, os.path.join(folder, f"{name}-x.npy"), "-o", answers)
         got, found = numpy.load(answers), found.softmax(-1).numpy()
         assert got.shape == found.shape and got.tobytes() == found.tobytes(), f"by {numpy.abs(got - found).max()}"
-    require_same(model.state_dict(), expected)  # evaluation changes nothing
+    require_same(model.state_dict(), expected)  # evaluation changes no weight
     print(f"same    {name}, {world} ranks", flush=True)
     return evaluates, inputs
 
 
 def check_compiled(evaluates, inputs):
-    """What docs/data.md shows: torch.compile and AOTInductor."""
+    """The example of docs/data.md: torch.compile and AOTInductor."""
     program = torch.export.load(evaluates)
     with torch.no_grad():
         expected = program.module()(inputs)

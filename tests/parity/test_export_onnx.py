@@ -1,5 +1,5 @@
-"""What `export RUN OUT.pt2 --eval` writes goes on to ONNX, as docs/data.md shows. Skipped without the packages onnx and
-onnxscript, which are no requirement of the tests."""
+"""The file of `export RUN OUT.pt2 --eval` converts to ONNX as docs/data.md shows. Skipped without the packages onnx and
+onnxscript, which the tests do not require."""
 
 import importlib.util
 import sys

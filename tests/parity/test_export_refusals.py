@@ -1,6 +1,6 @@
 """Models that python/export_model.py refuses, and files of torch.export that ddp-exp refuses: both say why, and where.
 
-Each has one process with torch: import takes seconds.
+One process with torch serves all cases of each side, because the import takes seconds.
 """
 
 import contextlib
@@ -96,7 +96,7 @@ threads = 1
 
 
 def export(*arguments):
-    """(exit status and what it says on stderr, stdout) of export_model.py."""
+    """(exit status and stderr, stdout) of export_model.py."""
     said = io.StringIO()
     sys.argv = ["export_model.py", *arguments]
     try:
@@ -120,9 +120,9 @@ def check_export_refusals():
         ("models.py:number", "4", [], ["gives a int, not a torch.nn.Module"]),
         ("nothing.py:Plain", "4", [], ["nothing.py does not exist"]),
         ("no_such_module:Plain", "4", [], ["no_such_module cannot be imported"]),
-        ("Plain", "4", [], ["has to be module:Class or file.py:Class"]),
-        ("models.py:Plain", "4xx", [], ['"4xx" is no shape']),
-        ("models.py:Plain", "4:text", [], ['"text" is no type of numbers']),
+        ("Plain", "4", [], ["must be module:Class or file.py:Class"]),
+        ("models.py:Plain", "4xx", [], ['"4xx" is not a shape']),
+        ("models.py:Plain", "4:text", [], ['"text" is not a number type']),
         ("models.py:Plain", "4:int64", [], ["give the number of values"]),
     ]
     for model, shape, more, expected in cases:
@@ -131,7 +131,7 @@ def check_export_refusals():
             assert text in status, f"{model} {shape}: {status}"
         assert not os.path.exists("refused.pt2"), model
     status, _ = export("models.py:Plain", "refused.zip", "--input", "4")
-    assert "has to end in .pt2" in status, status
+    assert "must end in .pt2" in status, status
     print(f"export_model.py refuses {len(cases) + 1} models")
 
 
@@ -143,7 +143,7 @@ def refused(*more):
 
 
 def save(name, batch=True):
-    """As people save it who do not know export_model.py."""
+    """A model saved by a user who does not know export_model.py."""
     import models
 
     dynamic = ({0: torch.export.Dim("batch", min=1, max=64)},) if batch else None
@@ -159,12 +159,13 @@ def check_program_refusals():
     with open("t.toml", "w") as out:
         out.write(TOML)
     cases = [
-        ("Cond", True, [], ["control flow that depends on data", "in models.py, line", "return torch.cond("]),
+        ("Cond", True, [], ["data-dependent control flow", "in models.py, line", "return torch.cond("]),
         ("Custom", True, [], ['custom operator "torch.ops.mine.twice.default"', "in models.py, line"]),
         ("Dictionary", True, [], ['a dict without "logits"; it has: scores, inputs']),
-        ("Depth", True, [], ["aten.rand in evaluation, too", "in models.py, line", "model.eval"]),
+        ("Depth", True, [], ["aten.rand even in evaluation", "in models.py, line", "model.eval"]),
         ("Plain", False, [], ["last batch of training has 2 samples", "for batches of 4", "drop_last_batch"]),
-        ("Mean", True, [], ['changes the tensor "mean" of the model in evaluation', "in models.py, line", "model.eval"]),
+        ("Mean", True, [],
+         ['changes the tensor "mean" of the model even in evaluation', "in models.py, line", "model.eval"]),
         ("Plain", True, ["--set", 'dataset.inputs="wide.npy"'], ["of shape [1 to 64, 4]", "gives ["]),
     ]
     for name, batch, more, expected in cases:

@@ -1,11 +1,12 @@
-"""Models written in Python and saved once: ddp-exp trains them to the bits that Python's DDP gives the same module."""
+"""Models written in Python and saved once: ddp-exp trains them to the same bits as Python's DDP with the same
+module."""
 
 import os
 import subprocess
 import sys
 import tempfile
 
-from parity import case, check  # before numpy: it keeps that from starting threads
+from parity import case, check  # before numpy: it keeps numpy from starting threads
 
 import numpy as np
 
@@ -17,7 +18,7 @@ WITH_SECOND = {"Branching", "Centered", "ConvNextT", "EfficientNetB0", "SwinT"}
 
 
 def export_all(folder):
-    """In two processes: this one stays without threads, or ranks.py could not fork it."""
+    """Exports in two processes: this one stays without threads, because ranks.py forks it."""
     script = os.path.join(HERE, "exported_models.py")
     halves = [[sys.executable, script, folder, *list(INPUTS)[half::2]] for half in range(2)]
     for process in [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in halves]:

@@ -1,4 +1,4 @@
-"""Frozen parameters: the same bits as Python's DDP and optimizer over the parameters that are left."""
+"""Frozen parameters: the same bits as Python's DDP and optimizer over the remaining parameters."""
 
 import sys
 
@@ -29,7 +29,7 @@ CASES = [
     case("the first layer, one rank", world=1, model=MLP, freeze=["0.*"], optimizer=MOMENTUM),
     case("the first layer, two ranks", model=MLP, freeze=["0.*"], optimizer=MOMENTUM),
     case("the first layer, three ranks", world=3, model=MLP, freeze=["0.*"], optimizer=ADAM),
-    case("the layer in the middle, which gradients pass", model=MLP, freeze=["3.*"], optimizer=ADAM),
+    case("the layer in the middle, with gradients through it", model=MLP, freeze=["3.*"], optimizer=ADAM),
     case("all but the last layer, resumed", model=MLP, freeze=["[03].*"], optimizer=ADAM, first={"epochs": 1}),
     case("every bias, accumulated", model=MLP, freeze=["*.bias"], accumulate=3),
     case("a layer of several buckets", model=WIDE, freeze=["2.*"]),

@@ -1,4 +1,4 @@
-"""`generate` draws the tokens that nanoGPT's loop draws in PyTorch's Python with the same weights, which `export` wrote."""
+"""`generate` draws the tokens of nanoGPT's loop in PyTorch's Python with the same weights, written by `export`."""
 
 import json
 import os
@@ -19,11 +19,11 @@ SMALL = {"n_layer": 2, "n_head": 2, "n_embd": 32, "block_size": 16}
 LARGER = {"n_layer": 3, "n_head": 4, "n_embd": 128, "block_size": 64, "dropout": 0.1, "bias": False}
 # temperature, top_k, seed
 DRAWS = [(0.8, 200, 42), (0, 200, 42), (1.3, 3, 7), (0.8, 1, 42)]
-ODD = "naïve Ελλάδα 東京は日本 \U0001f600 "  # several bytes a character
+ODD = "naïve Ελλάδα 東京は日本 \U0001f600 "  # several bytes per character
 
 
 def train(folder, title, tokenizer, path, model):
-    """Trains a gpt for a few steps, without a model's size where the data give it, and returns the run's folder."""
+    """Trains a gpt for a few steps, without model sizes that follow from the data, and returns the run's folder."""
     experiment = {
         "dataset": {"name": "text", "path": path, "tokenizer": tokenizer, "block_size": model["block_size"]},
         "model": {"name": "gpt", **model},
@@ -38,7 +38,7 @@ def train(folder, title, tokenizer, path, model):
 
 
 def reference(run, model, vocab_size):
-    """nanoGPT's model with the weights that `export` wrote: it takes all of them, and no others."""
+    """nanoGPT's model with exactly the weights that `export` wrote."""
     weights = run + ".safetensors"
     call("export", run, weights)
     made = Gpt(**model, vocab_size=vocab_size)

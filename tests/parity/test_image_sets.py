@@ -1,4 +1,4 @@
-"""Data sets of images give the bits of torchvision's on DataLoader, and the same images from a folder, an archive, IDX and
+"""Data sets of images give the bits of torchvision's on DataLoader. The same images from a folder, an archive, IDX and
 CIFAR files give the same bits."""
 
 import os
@@ -8,11 +8,11 @@ import tarfile
 import tempfile
 import traceback
 
-from parity import case, check  # before numpy: it keeps that from starting threads
+from parity import case, check  # before numpy: it keeps numpy from starting threads
 from program import run_program
 from result import differences
 
-import image_sets  # noqa: F401 (else each forked rank would import it: 2 s)
+import image_sets  # noqa: F401 (otherwise each forked rank would import it: 2 s)
 import numpy as np
 from PIL import Image
 
@@ -28,7 +28,7 @@ def write_idx(path, array):
 
 
 def save_folder(folder, images, classes, ending):
-    """The files of each class in the order of the images, which then are sorted by class."""
+    """Splits the images, which are sorted by class then, into files per class."""
     for number, (image, label) in enumerate(zip(images, classes)):
         os.makedirs(f"{folder}/{label}", exist_ok=True)
         Image.fromarray(image).save(f"{folder}/{label}/{number:04}.{ending}", **({"quality": 85} if ending == "jpg" else {}))
@@ -101,7 +101,7 @@ def cases(folder):
 
 
 def check_formats(folder):
-    """The same images from each kind of file, augmented; the number of files that differ."""
+    """Trains on the same images, augmented, from each kind of file; returns the number of files that differ."""
     results = {}
     for name, dataset in {
         "folder": {"name": "image_folder", "path": f"{folder}/png"},

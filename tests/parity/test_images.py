@@ -1,17 +1,17 @@
-"""ResNets and the vision transformer: the same parameters and buffers as torchvision's models under Python's DDP, and the
-same losses, from the first weights on."""
+"""ResNets and the vision transformer: the same first weights, parameters, buffers and losses as torchvision's models
+under Python's DDP."""
 
 import os
 import subprocess
 import sys
 import tempfile
 
-from parity import case, check  # before numpy: it keeps that from starting threads
+from parity import case, check  # before numpy: it keeps numpy from starting threads
 
 import numpy as np
-import torchvision  # noqa: F401 (else each forked rank would import it: 2 s)
+import torchvision  # noqa: F401 (otherwise each forked rank would import it: 2 s)
 
-ROWS = 20  # of these 4 are held out, and the last batch is short
+ROWS = 20  # 4 of them are held out, and the last batch is short
 CLASSES = 5
 
 
@@ -61,7 +61,7 @@ def cases(folder):
         images("resnet152 for small images, one rank", "resnet152", 16, world=1, model=small, **short),
         vit("vit, one rank", world=1),
         vit("vit, two ranks"),
-        vit("vit, an odd number of heads, which Python does not fuse in evaluation", model={"num_heads": 1}),
+        vit("vit, an odd number of heads, not fused by Python in evaluation", model={"num_heads": 1}),
         vit("vit, dropout", model={"dropout": 0.2}),
         vit("vit, dropout, accumulated, resumed", model={"dropout": 0.2}, accumulate=2, first={"epochs": 1}),
         vit("vit, patches that leave no margin", size=16, model={"patch_size": 4, "hidden_dim": 24, "num_heads": 2}),

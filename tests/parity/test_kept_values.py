@@ -1,6 +1,6 @@
-"""The values that the tests of train, models, datasets and schedule compare with are those that PyTorch computes.
+"""The reference values of the tests of train, models, datasets and schedule are the values that PyTorch computes.
 
-    DDP_VALUES=write scripts/test -R "kept values"     computes them anew and writes tests/*/values/*.json
+    DDP_VALUES=write scripts/test -R "kept values"     computes them again and writes tests/*/values/*.json
 """
 
 import json
@@ -9,7 +9,7 @@ import pathlib
 import runpy
 import sys
 
-# Another width of vectors would round sums and the last elements of a tensor in another way.
+# Another vector width would round sums and the last elements of a tensor differently.
 os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
 
 import torch  # noqa: E402
@@ -20,7 +20,7 @@ TOLERANCE = 1e-5
 
 
 def as_text(cases):
-    """One case a line."""
+    """Writes one case per line."""
     lines = (f"{json.dumps(title)}: {json.dumps(case)}" for title, case in cases.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -1,11 +1,12 @@
-"""experiments/license_gpt.toml as it is shipped, but shorter: the numbers of nanoGPT's model and recipe in PyTorch's Python."""
+"""experiments/license_gpt.toml as shipped, but shorter: the numbers of nanoGPT's model and recipe in PyTorch's
+Python."""
 
 import os
 import pathlib
 import sys
 import tomllib
 
-from parity import case, check  # before numpy: it keeps that from starting threads
+from parity import case, check  # before numpy: it keeps numpy from starting threads
 
 import text
 

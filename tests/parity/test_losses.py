@@ -1,4 +1,4 @@
-"""Every loss, and the rule of ignore_index, which divides by the targets of a whole step, against a DDP script."""
+"""Every loss, and ignore_index, which divides by the counted targets of a whole step, against a DDP script."""
 
 import sys
 import tempfile

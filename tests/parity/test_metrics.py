@@ -1,4 +1,5 @@
-"""Every metric against scikit-learn on float64, for worlds whose ranks get unequal shares, with equal bits on all."""
+"""Every metric against scikit-learn on float64, for worlds whose ranks get unequal shares, with the same bits for
+all."""
 
 import json
 import math
@@ -25,7 +26,7 @@ OF_NUMBERS = ["mae", "mse", "rmse", "r2"]
 
 def main():
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")  # of classes that nothing predicts
+    warnings.simplefilter("ignore")  # about classes that nothing predicts
     known = json.loads(called("schema"))["properties"]["loss"]["anyOf"][0]["enum"]
     failures = 0
     for what, loss, samples, targets, metrics in cases():
@@ -38,7 +39,7 @@ def main():
 
 
 def cases():
-    """What a case is about, its loss, how many samples and what targets they have, and what is measured."""
+    """The cases: topic, loss, number of samples, targets, metrics."""
     yield "five classes", "cross_entropy", 203, classes(203, 5), OF_CLASSES
     yield "two classes", "cross_entropy", 333, classes(333, 2), without(OF_CLASSES, "top2")
     yield "fewer batches than ranks", "cross_entropy", 70, classes(70, 3), OF_CLASSES
@@ -76,7 +77,7 @@ def tried(loss, samples, targets, metrics):
     """Every difference, as a line of text."""
     columns = int(targets.max()) + 1 if targets.ndim == 1 else targets.shape[1]
     columns = 4 if loss == "cross_entropy" and samples == 90 else columns
-    # Few different rows, so that many scores are equal.
+    # Few different rows, so many scores are equal.
     inputs = draw(samples + 1).integers(-1, 2, (samples, 4)).astype(numpy.float32)
     with tempfile.TemporaryDirectory() as folder:
         numpy.save(os.path.join(folder, "x.npy"), inputs)
@@ -94,7 +95,7 @@ def tried(loss, samples, targets, metrics):
 
 
 def measured(folder, world, loss, columns, metrics):
-    """What one epoch without learning measures, and the weights."""
+    """The metrics of one epoch without learning, and the weights."""
     data = {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}
     experiment = {
         "model": {"name": "linear", "in_features": 4, "out_features": columns},
@@ -127,7 +128,7 @@ def called(*arguments):
 
 
 def outputs_of(weights, inputs):
-    """As the validation computes them: batch by batch, in float32."""
+    """The outputs as the validation computes them: batch by batch, in float32."""
     weight = next(value for name, value in weights.items() if name.endswith("weight"))
     bias = next((value for name, value in weights.items() if name.endswith("bias")), None)
     batches = torch.from_numpy(inputs).split(BATCH)
@@ -147,7 +148,7 @@ def of_classes(name, p, y):
     every = list(range(p.shape[1]))
     predicted = p.argmax(1)
     if name.startswith("top"):
-        # sklearn.metrics.top_k_accuracy_score prefers the highest index of equal scores.
+        # sklearn.metrics.top_k_accuracy_score prefers the highest index among equal scores.
         order = numpy.argsort(-p, axis=1, kind="stable")[:, : int(name[3:])]
         return float(numpy.mean([target in row for target, row in zip(y, order)]))
     if name == "confusion":

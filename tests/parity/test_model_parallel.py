@@ -1,4 +1,4 @@
-"""Models that are spread over the devices of their rank, and the data of the tutorial on HPC."""
+"""Models that are distributed over the devices of their rank, and the data of the tutorial on HPC."""
 
 import sys
 

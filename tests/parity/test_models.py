@@ -6,7 +6,7 @@ from parity import case, check
 
 DIGITS = {"name": "digits"}
 IMAGE = {"type": "Unflatten", "dim": 1, "unflattened_size": [1, 8, 8]}
-SIGNAL = {"type": "Unflatten", "dim": 1, "unflattened_size": [4, 5]}  # of the 20 features of a random pair
+SIGNAL = {"type": "Unflatten", "dim": 1, "unflattened_size": [4, 5]}  # for the 20 features of a random pair
 RELU = {"type": "ReLU"}
 FLAT = {"type": "Flatten"}
 

@@ -1,4 +1,4 @@
-"""Every optimizer, fused and as the plain loop over parameters, and every scheduler."""
+"""Every optimizer, fused and as a plain loop over the parameters, and every scheduler."""
 
 import sys
 
@@ -60,7 +60,7 @@ CASES = [
     case("the defaults", optimizer={"name": "sgd"}),
     case("adam, 400 steps in a loop", optimizer={"name": "adam", "lr": 0.01, "fused": False}, steps=400),
     case("adamw, 400 steps fused", optimizer={"name": "adamw", "lr": 0.01}, steps=400),
-    # The weights of pixels that are never lit halve in every step.
+    # The weights of pixels that are always dark halve in every step.
     *(case(f"numbers below 1e-38 {'are 0' if flush else 'stay'}", flush_denormal=flush, steps=135, batch_size=32,
            model={"name": "linear", "in_features": 64, "out_features": 10}, dataset={"name": "digits"},
            loss="cross_entropy", optimizer={"name": "sgd", "lr": 0.1, "weight_decay": 5.0}) for flush in (True, False)),

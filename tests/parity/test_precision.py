@@ -1,6 +1,6 @@
 """bf16 and fp16 on the CPU: the casts of torch.autocast and the scale of GradScaler, bit for bit; and channels_last.
 
-Training, validation and test as everywhere here; then what eval and predict make of the checkpoint.
+Compares training, validation and test as in the other tests, and then eval and predict with the checkpoint.
 """
 
 import json
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from parity import case, check  # before numpy: it keeps that from starting threads
+from parity import case, check  # before numpy: it keeps numpy from starting threads
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def write_data(folder):
         "rows": draw.standard_normal((ROWS, 20), dtype=np.float32),
         "images": draw.standard_normal((ROWS, 3, 8, 8), dtype=np.float32),
         "classes": draw.integers(0, 4, ROWS),
-        "numbers": 50 * draw.standard_normal((ROWS, 4), dtype=np.float32),  # their gradients leave fp16 at first
+        "numbers": 50 * draw.standard_normal((ROWS, 4), dtype=np.float32),  # their gradients overflow fp16 at first
     }
     for name, array in arrays.items():
         np.save(os.path.join(folder, f"{name}.npy"), array)
@@ -79,7 +79,7 @@ def cases(folder):
 
 
 def check_use(folder):
-    """predict and eval of a run in bf16: what Python's forward under autocast gives with its weights."""
+    """predict and eval of a run in bf16 against Python's forward under autocast with its weights."""
     import torch
     from safetensors.torch import load_file
 
@@ -117,7 +117,7 @@ def check_use(folder):
         with open(exported, "rb") as got, open(os.path.join(checkpoint, f"{weights}.safetensors"), "rb") as kept:
             same = same and got.read() == kept.read()
         measured = json.loads(call("eval", *common, "--json"))["metrics"]
-        if weights == "ema":  # as training measured it
+        if weights == "ema":  # the weights that training measured
             with open(os.path.join(results, "used", "1", "metrics.jsonl")) as events:
                 last = [e for e in map(json.loads, events) if e["event"] == "epoch"][-1]
             same = same and measured == {key: last[key] for key in measured}

@@ -57,7 +57,7 @@ def expected(model, weights, inputs, last):
 
 
 def check(folder, name, files, values, names):
-    """Compares what predict writes of these files with `values`, on 1 and 3 ranks."""
+    """Compares predict's output for these files with `values`, on 1 and 3 ranks."""
     for ranks in (1, 3):
         pool = f"device_pool={['cpu'] * ranks}".replace("'", '"')
         for form in ("npy", "csv", "parquet"):

@@ -1,5 +1,5 @@
-"""Is the reference itself right? Its numbers against the same training written out by hand: without DDP, loader,
-sampler, optimizer or processes, from the definitions of what these do."""
+"""Checks the reference itself: compares it with the same training written by hand, without DDP, loader, sampler,
+optimizer or processes, from the definitions of these."""
 
 import json
 import math
@@ -23,7 +23,7 @@ def train_by_hand(folder):
     torch.set_num_threads(1)
     torch.manual_seed(42)
     data = [(torch.rand(20), torch.rand(4)) for _ in range(SAMPLES)]
-    # Both ranks hold the same weights: one model does for both.
+    # Both ranks hold the same weights: one model stands for both.
     model = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 4))
     losses = []
     for epoch in range(2):
@@ -47,7 +47,7 @@ def train_by_hand(folder):
                 gradients.append([parameter.grad / WORLD for parameter in model.parameters()])
             with torch.no_grad():
                 for parameter, *of_ranks in zip(model.parameters(), *gradients):
-                    parameter.add_(sum(of_ranks), alpha=-LR)  # rounded once, as every optimizer does it
+                    parameter.add_(sum(of_ranks), alpha=-LR)  # rounded once, as in every optimizer
             losses.append(summed / samples)
     safetensors.torch.save_file(model.state_dict(), os.path.join(folder, "by-hand.safetensors"))
     with open(os.path.join(folder, "by-hand.json"), "w") as file:

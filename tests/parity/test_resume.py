@@ -1,11 +1,11 @@
-"""A run that ends and is resumed with more epochs or steps: the bits of one that was never stopped."""
+"""A run that ends and is resumed with more epochs or steps has the bits of a run that was never stopped."""
 
 import sys
 
 from parity import case, check
 
 HALF = {"epochs": 2}
-# Small buckets: at three and more ranks their order decides the sums.
+# Small buckets: with three and more ranks their order decides the sums.
 MLP = {"name": "mlp", "in_features": 20, "hidden": [300, 310], "out_features": 4, "dropout": 0.1}
 NORMED = {
     "name": "sequential",

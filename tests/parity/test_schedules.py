@@ -1,4 +1,4 @@
-"""A whole run has the lr of torch.optim.lr_scheduler in each step, within 1e-12 of lr, also where it is resumed."""
+"""A whole run has the lr of torch.optim.lr_scheduler in each step, within 1e-12 of lr, also after a resume."""
 
 import os
 import pathlib
@@ -48,7 +48,7 @@ def by_torch(options):
 
 
 def by_plateau(options, losses):
-    """The lr of each step, of a schedule that sees the loss of each epoch."""
+    """The lr of each step, with a schedule that follows the loss of each epoch."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=LR)
     scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, "min", **options)
     rates = []

@@ -1,5 +1,5 @@
-"""Tables: the same parameters, val_loss and test_loss as pandas, scikit-learn and PyTorch's Python, and the same bits
-from each kind of file."""
+"""Tables: the same parameters, val_loss and test_loss as with pandas, scikit-learn and PyTorch's Python, and the same
+bits for each kind of file."""
 
 import multiprocessing
 import os
@@ -16,7 +16,7 @@ ROWS = 333
 
 
 def write_tables(folder):
-    """In a process of its own: pandas and pyarrow start threads."""
+    """Writes the files in a separate process, because pandas and pyarrow start threads."""
     import pandas
 
     draw = np.random.default_rng(1)
@@ -50,7 +50,7 @@ def write_tables(folder):
     frame[:200].to_csv(os.path.join(folder, "train.csv"), index=False)
     frame[200:270].to_csv(os.path.join(folder, "validation.csv"), index=False)
     frame[270:].to_csv(os.path.join(folder, "test.csv"), index=False)
-    # JSON keeps 15 digits of pandas: what it holds is compared with a CSV of that.
+    # pandas writes 15 digits to JSON: the JSON is compared with a CSV of these digits.
     short = pandas.read_json(os.path.join(folder, "all.jsonl"), lines=True, precise_float=True)
     short.to_csv(os.path.join(folder, "short.csv"), index=False)
 
@@ -105,7 +105,7 @@ def cases(folder):
             for kind, file in (("csv", "holes.csv.gz"), ("parquet", "holes.parquet"), ("parquet", "holes.feather"))
         ),
         classes("from all.jsonl", "all.jsonl", options=standard | {"name": "jsonl"}),
-        classes("from the CSV of what all.jsonl holds", "short.csv", options=standard),
+        classes("from the CSV of the content of all.jsonl", "short.csv", options=standard),
     ]  # fmt: skip
 
 

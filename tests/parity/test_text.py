@@ -1,10 +1,10 @@
-"""gpt on texts and tokens: the same parameters as nanoGPT's model and rules in PyTorch's Python, and the same losses."""
+"""gpt on texts and tokens: the same parameters and losses as nanoGPT's model and rules in PyTorch's Python."""
 
 import os
 import sys
 import tempfile
 
-from parity import case, check  # before numpy: it keeps that from starting threads
+from parity import case, check  # before numpy: it keeps numpy from starting threads
 
 import numpy
 import text
@@ -12,7 +12,7 @@ import text
 README = os.path.join(os.environ["DDP_SOURCE"], "README.md")
 PAGES = [os.path.join(os.environ["DDP_SOURCE"], "docs", name) for name in ("promises.md", "sweeps.md")]
 BLOCK = 16
-# Letters, numbers and white space of many kinds, which GPT-2's words tell apart.
+# Letters, numbers and white space of many kinds, which GPT-2's regular expression distinguishes.
 ODD = "it's we'LL don't  x² ½ ٣٤ Ⅷ  naïve Ελλάδα 東京は\u3000日本 \u00a0a\u2028b\u180e\u200bc \x1c\x85 \U0001f600\U0001f600\r\n\t  e\u0301 "
 
 

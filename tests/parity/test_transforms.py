@@ -1,8 +1,7 @@
-"""The pixels that ddp-exp's transforms and mixes make are those of torchvision's v2, bit for bit, from the same drawn
-numbers.
+"""ddp-exp's transforms and mixes make the pixels of torchvision's v2, bit for bit, from the same drawn numbers.
 
-Each list of transforms runs in ddp-exp, which tells what it drew. Then v2's transforms of the same arguments get these
-numbers in the place of what make_params draws.
+Each list of transforms runs in ddp-exp, which reports the drawn numbers. v2's transforms with the same arguments then
+use these numbers instead of the results of make_params.
 """
 
 import json
@@ -17,7 +16,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from torchvision.transforms import InterpolationMode, v2  # noqa: E402
 
-torch.set_num_threads(1)  # as in a worker of DataLoader: sums of floats depend on it
+torch.set_num_threads(1)  # as in a worker of DataLoader: float sums depend on it
 
 SIZES = [(32, 32), (37, 53), (61, 44), (7, 5), (1, 9), (224, 224), (301, 177)]
 PHOTO = (400, 500)
@@ -29,7 +28,7 @@ def of(name, **arguments):
     return {"type": name} | arguments
 
 
-# Every list is tried on images of all sizes, with one and with three channels, in three layouts.
+# Every list runs on images of all sizes, with one and with three channels, in three layouts.
 LISTS = [
     [],
     [of("Resize", size=24)],
@@ -81,7 +80,7 @@ LISTS = [
     [of("RandomResizedCrop", size=24), of("RandomHorizontalFlip"), of("ColorJitter", brightness=0.4, contrast=0.4),
      of("RandomErasing", p=1, value="random"), of("Normalize", mean=[0.3], std=[0.7])],
 ]  # fmt: skip
-# These are of images with three channels, or that are not too small.
+# These lists need images with three channels, or images that are not too small.
 COLORED = [
     [NORMALIZE],
     [of("Pad", padding=[1, 2], fill=[1, 130, 255])],
@@ -97,7 +96,7 @@ LARGE = [
 
 
 def images():
-    """Smooth images with some noise, in whose colors nothing repeats; every value from 0 to 255 is in the larger ones."""
+    """Smooth images with some noise and without repeating colors; the larger ones have every value from 0 to 255."""
     draw = np.random.default_rng(7)
     made = {}
     for height, width in [*SIZES, PHOTO]:
@@ -177,12 +176,12 @@ def v2_result(pixels, layout, transforms, draws):
 
 
 def names_drawn(entry, shape):
-    """The keys that v2's make_params has for an image of this shape."""
+    """The keys of v2's make_params for an image of this shape."""
     return set(v2_transform(entry).make_params([torch.zeros(shape, dtype=torch.uint8)]))
 
 
 def check_names():
-    """Every transform that draws tells all that v2's make_params returns, under the same names."""
+    """Every transform that draws reports all members of v2's make_params under the same names."""
     pixels = images()
     some = [case for case in cases([(3, 61, 44)]) if case["layout"] == "planar" and len(case["transforms"]) == 1]
     with tempfile.TemporaryDirectory() as folder:
@@ -217,7 +216,7 @@ def compare(all_cases, pixels):
 
 
 def check_mixes():
-    """Batches that are mixed have the bits of v2's MixUp and CutMix, labels too, from the same lam and box."""
+    """Mixed batches have the bits of v2's MixUp and CutMix, labels too, from the same lam and box."""
     draw = np.random.default_rng(3)
     shape = (5, 3, 23, 31)
     pixels = draw.integers(0, 256, shape, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Held-out samples: which they are, that each counts once, and that measuring moves nothing in training."""
+"""Held-out samples: their choice, that each counts once, and that measuring does not change training."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""One to four ranks: sizes that do not divide, accumulation and its left-over, drop_last, several buckets."""
+"""One to four ranks: sizes that do not divide, accumulation with a rest, drop_last, several buckets."""
 
 import sys
 
@@ -13,7 +13,7 @@ def mlp(inputs, hidden, outputs):
     return {"name": "mlp", "in_features": inputs, "hidden": hidden, "out_features": outputs}
 
 
-# More than one bucket of gradients: the first holds 1 MiB, the others 25.
+# More than one bucket of gradients: the first one holds 1 MiB, the others 25 MiB.
 OVER_1_MIB = {"model": mlp(20, [500, 520], 4), "epochs": 1}
 OVER_25_MIB = {
     "model": mlp(256, [2560, 2400], 8),
@@ -42,7 +42,7 @@ WORLDS = [
 
 CASES = [
     *WORLDS,
-    case("no short batch, and what does not divide is dropped", world=3, dataset=pairs(97),
+    case("no short batch, and the rest that does not divide is dropped", world=3, dataset=pairs(97),
          loader={"drop_last": True, "drop_last_batch": True}),
     case("no short batch, accumulate and a left-over", world=2, dataset=pairs(100), accumulate=4, model=DROPOUT,
          loader=WHOLE_BATCHES),

@@ -1,4 +1,4 @@
-"""Texts and tokens, written the way nanoGPT does it: prepare.py's characters, get_batch's blocks and offsets."""
+"""Texts and tokens, written as in nanoGPT: prepare.py's characters, get_batch's blocks and offsets."""
 
 import json
 import unicodedata
@@ -20,7 +20,7 @@ def read(paths):
 
 
 def encode(text, tokenizer):
-    """The ids of all of a text."""
+    """The ids of a whole text."""
     if tokenizer == "char":
         ids = {character: i for i, character in enumerate(sorted(set(text)))}
         return [ids[character] for character in text]
@@ -30,7 +30,7 @@ def encode(text, tokenizer):
 
 
 def encode_prompt(prompt, text, tokenizer):
-    """The ids of a prompt, of a model that was trained on this text."""
+    """The ids of a prompt, for a model that was trained on this text."""
     return [sorted(set(text)).index(c) for c in prompt] if tokenizer == "char" else encode(prompt, tokenizer)
 
 
@@ -41,7 +41,7 @@ def vocab_size(text, tokenizer):
 
 
 def decode(ids, text, tokenizer):
-    """The bytes of these ids, of a model that was trained on this text."""
+    """The bytes of these ids, for a model that was trained on this text."""
     if tokenizer == "char":
         characters = sorted(set(text))
         return "".join(characters[id] for id in ids).encode()
@@ -49,7 +49,7 @@ def decode(ids, text, tokenizer):
 
 
 def kind(character):
-    """What GPT-2's regular expression tells apart: letters, numbers, white space, and the rest."""
+    """The character classes of GPT-2's regular expression: letters, numbers, white space, and the rest."""
     if character in "\t\n\v\f\r \x85\u2028\u2029" or unicodedata.category(character) == "Zs":
         return "space"
     return {"L": "letter", "N": "number"}.get(unicodedata.category(character)[0], "other")
@@ -70,7 +70,7 @@ def words(text):
         same = kind(text[place])
         while place < len(text) and kind(text[place]) == same:
             place += 1
-        # White space leaves its last character to what follows.
+        # White space leaves its last character to the following word.
         if same == "space" and place < len(text) and place - begin > 1:
             place -= 1
         yield text[begin:place]
@@ -170,7 +170,7 @@ class Blocks(Dataset):
 
 
 class Offsets:
-    """Not a Dataset: nanoGPT's get_batch, with offsets that belong to a step."""
+    """Not a Dataset: nanoGPT's get_batch, with offsets that depend on the step."""
 
     def __init__(self, blocks, seed):
         self.blocks, self.seed = blocks, seed
@@ -214,7 +214,7 @@ class Philox:
 
 
 def load(section, validation, seed):
-    """(training data, validation data or None) of a dataset that holds out its own end."""
+    """(training data, validation data or None) of a dataset that holds out its end."""
     if section["name"] == "text":
         tokens = encode(read(section["path"]), section.get("tokenizer", "char"))
     else:

@@ -1,4 +1,4 @@
-// Runs lists of transforms on images that Python gives, and tells what was drawn (test_transforms.py).
+// Runs lists of transforms on images from Python, and writes the drawn numbers (test_transforms.py).
 //   transform_images CASES.json OUT
 // A case is {"transforms": […], "derived": bool, "seed", "epoch", "sample", "layout": "planar", "interleaved" or
 // "file", "pixels": "FILE", "shape": [c, h, w]}. OUT.json gets [{"shape", "draws"}, …] or {"error"}, OUT the float32
@@ -21,7 +21,7 @@
 namespace ddp::datasets {
 namespace {
 
-// Pixels in memory that are read as those of a file are.
+// Pixels in memory that are read like a file's pixels.
 class FileOfPixels : public format::ImageFile {
  public:
   explicit FileOfPixels(const at::Tensor& pixels) : rows_(pixels.permute({1, 2, 0}).contiguous()) {}

@@ -1,4 +1,4 @@
-"""The program in a folder of its own, with experiments that train in a moment."""
+"""The program in its own folder, with experiments that train in a moment."""
 
 import json
 import os
@@ -19,7 +19,7 @@ threads     = 1
 """
 SWEEP = TINY + '[sweep.parameters]\n"optimizer.lr" = [0.1, 0.01]\n'
 
-# Words of libraries, which no message may contain.
+# Error texts of libraries, which no message may contain.
 FOREIGN = ("filesystem error", "json.exception", "std::", "what():", "terminate", "FATAL", "basic_string", "bad_")
 
 
@@ -46,19 +46,19 @@ class Folder:
         return done.returncode, out, err
 
     def run(self, *arguments, code=0):
-        """Stdout of the program, which ends with this code."""
+        """Returns the stdout of the program, which must exit with this code."""
         got, out, err = self.start([PROGRAM, *map(str, arguments)])
         assert got == code, f"{arguments} exited with {got}, not {code}:\n{out}{err}"
         return out
 
     def told(self, *arguments):
-        """Stdout and stderr of the program, which succeeds."""
+        """Returns stdout and stderr of the program, which must succeed."""
         got, out, err = self.start([PROGRAM, *map(str, arguments)])
         assert got == 0, f"{arguments} exited with {got}:\n{out}{err}"
         return out, err
 
     def refused(self, *arguments, code=2):
-        """Stderr of the program, which ends with this code and prints nothing on stdout."""
+        """Returns the stderr of the program, which must exit with this code and print nothing on stdout."""
         got, out, err = self.start([PROGRAM, *map(str, arguments)])
         assert (got, out) == (code, ""), f"{arguments} exited with {got}, not {code}:\n{out}{err}"
         return err
@@ -67,7 +67,7 @@ class Folder:
         return json.loads(self.run(*arguments, "--json"))
 
     def shell(self, command):
-        """Runs a command line that the program has printed."""
+        """Runs a command line printed by the program."""
         got, out, err = self.start(["bash", "-c", command])
         assert got == 0, f"{command} exited with {got}:\n{out}{err}"
         return out

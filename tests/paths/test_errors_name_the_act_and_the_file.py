@@ -1,4 +1,5 @@
-"""A refusal of the file system is told with the act and the path: no library's exception reaches the user as it is."""
+"""An error of the file system is reported with the act and the path: no exception of a library reaches the user
+unchanged."""
 
 import shutil
 
@@ -6,7 +7,7 @@ from program import PROGRAM, Folder
 
 LONG = "x" * 300
 
-# Results roots that cannot be one.
+# Results roots that are not folders.
 BAD_ROOTS = {
     "a file": ("file", "Not a directory"),
     "below a file": ("file/below", "Not a directory"),
@@ -19,7 +20,7 @@ TRAINING = (["run", "../tiny.toml"], ["run", "../tiny.toml", "--run-id", "q"], [
 LOOKING = (["show", "latest"], ["show", "tiny"], ["resume", "tiny"], ["list", "tiny"], ["compare", "a", "b"],
            ["diff", "a", "b"], ["report", "tiny"])
 
-# Each row: a path in the results that something else occupies, and the commands that meet it with their messages.
+# Each row: a path in the results that another kind of file occupies, and the commands that meet it with their messages.
 IN_THE_WAY = [
     ("tiny/r1/metrics.jsonl", [(["resume", "tiny", "--set", "steps=4"], 2, "metrics.jsonl"),
                                (["show", "tiny"], 0, ""), (["list"], 0, ""), (["report", "tiny"], 0, "metrics.jsonl")]),
@@ -52,7 +53,7 @@ def bad_results_roots():
                 assert root[:50] in folder.refused(*command, "--results", root), command
             folder.run("list", "--results", root)
             folder.run("__complete", "show", "--results", root, "")
-            print("told: a results root that is", kind)
+            print("reported: a results root that is", kind)
 
 
 def results_with_something_in_the_way():
@@ -73,7 +74,7 @@ def results_with_something_in_the_way():
                     (path / "something").mkdir(parents=True)
                 got, out, err = folder.start([PROGRAM, *command])
                 assert got == code and said in err, f"{place}: {command} exited with {got}, not {code}:\n{out}{err}"
-            print("told: something else in the place of", place)
+            print("reported: another kind of file in the place of", place)
 
 
 def a_working_folder_that_is_deleted():
@@ -94,7 +95,7 @@ def a_working_folder_that_is_deleted():
         for command in (["validate", f"{files}/tiny.toml"], ["schema"], ["models"], ["completion", "bash"],
                         ["slurm", f"{files}/tiny.toml", "--output", "-", f"--results={results}"]):
             assert in_no_folder(*command)[0] == 0, command
-        # LibTorch does not load without a working folder.
+        # LibTorch does not load without a working directory.
         for command in (["run", f"{files}/tiny.toml"], ["sweep", f"{files}/s.toml"], ["plan", f"{files}/tiny.toml"],
                         ["resume", "tiny", "--set", "steps=4"], ["resume", "s"],
                         ["slurm", f"{files}/tiny.toml", "--output", "-", "--results=relative"]):
@@ -104,7 +105,7 @@ def a_working_folder_that_is_deleted():
             assert code == 2 and "working folder" in err, (command, code, out, err)
         code, _, err = in_no_folder("show", "tiny", "--results=relative")
         assert code == 2 and "no such run" in err, err
-        print("told: a working folder that is deleted")
+        print("reported: a deleted working directory")
 
 
 bad_results_roots()

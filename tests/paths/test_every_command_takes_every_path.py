@@ -1,11 +1,11 @@
-"""Every command works with a results root, and with an experiment file, wherever they are and whatever they are called."""
+"""Every command works with any path and any name of the results root and of the experiment file."""
 
 import json
 import os
 
 from program import PROGRAM, SWEEP, TINY, Folder
 
-# The results roots, as they are given from the folder work/; "{}" is the folder above it.
+# The results roots as given from the folder work/; "{}" is its parent folder.
 ROOTS = {
     "relative": "results",
     "relative to the folder above": "../up",
@@ -22,7 +22,7 @@ ROOTS = {
     "like an option": "-v",
 }
 
-# Experiment files, as they are given from the folder work/.
+# The experiment files as given from the folder work/.
 FILES = ["../my exp.toml", "{}/it's \"so\".toml", "../été.toml", "../a folder/exp.toml", "../linked.toml",
          "{}/work/../tiny.toml", "-dash.toml", "../a folder/extends.toml"]
 
@@ -40,7 +40,7 @@ def commands_that_train(folder, root):
     assert json.loads((sweep / "summary.json").read_text())["status"] == "completed", shown
     assert (sweep / "report.html").is_file() and "place" in shown, shown
     printed, shown = folder.told("resume", "s", f"--results={root}")
-    assert "best alone" in shown and os.path.samefile(work / last_line(printed), sweep), shown
+    assert "train best" in shown and os.path.samefile(work / last_line(printed), sweep), shown
     shown = folder.run("resume", "tiny", f"--results={root}", "--set", "steps=4")
     assert os.path.samefile(work / last_line(shown), work / run), shown
 
@@ -93,7 +93,7 @@ def every_root_works():
             commands_that_train(folder, root)
             commands_that_look(folder, root)
             commands_that_plan(folder, root)
-            if os.fsencode(root).isascii() or kind == "not ASCII":  # JSON holds no other bytes
+            if os.fsencode(root).isascii() or kind == "not ASCII":  # JSON holds only UTF-8
                 the_best_alone_leaves_the_sweep_its_name(folder, root)
             print("works: a results root that is", kind)
 

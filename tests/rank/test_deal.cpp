@@ -14,7 +14,7 @@
 namespace ddp::rank {
 namespace {
 
-// A run on .npy files that takes two inputs: rows of 3 floats, and a whole number.
+// A run on .npy files with two inputs: rows of 3 floats, and a whole number.
 struct TwoInputs {
   TwoInputs() {
     std::string name = std::filesystem::temp_directory_path() / "ddp-deal-XXXXXX";
@@ -31,7 +31,7 @@ struct TwoInputs {
     std::ofstream(folder / name, std::ios::binary) << bytes;
     return folder / name;
   }
-  // Deals files to one rank; returns the blocks that it gets. What is dealt fits into the pipe.
+  // Deals files to one rank; returns the blocks that it receives. The pipe holds all blocks at once.
   std::vector<std::string> dealt(const std::vector<std::string>& files) {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
@@ -55,7 +55,7 @@ struct TwoInputs {
 
 }  // namespace
 
-TEST_CASE("a model of several inputs is dealt a block of each, in its order, and the rows of files follow each other") {
+TEST_CASE("a model of several inputs receives a block of each in its order, and the rows of files follow each other") {
   TwoInputs t;
   const std::vector<float> a1{1, 2, 3, 4, 5, 6}, a2{7, 8, 9};
   const std::vector<std::int64_t> b1{10, 20}, b2{30};
@@ -75,7 +75,7 @@ TEST_CASE("a model of several inputs is dealt a block of each, in its order, and
   CHECK(blocks[2] == bytes_of_numbers(b1) + bytes_of_numbers(b2));
 }
 
-TEST_CASE("arrays that do not belong together are not dealt, and named") {
+TEST_CASE("arrays that do not belong together are not dealt but named") {
   TwoInputs t;
   const std::string a = t.write("a.npy", npy_of("<f4", "(2, 3)", std::vector<float>(6)));
   const std::string b = t.write("b.npy", npy_of("<i8", "(2,)", std::vector<std::int64_t>(2)));

@@ -22,7 +22,7 @@ TEST_CASE("a request with an unknown verb is refused with the verb's name") {
   CHECK(contains(refusal->what(), "there is no verb \"juggle\""));
 }
 
-TEST_CASE("a rank that is asked for an unknown verb fails on its page and is not started again") {
+TEST_CASE("a rank that receives an unknown verb fails on its page and is not started again") {
   record::ProgressPage page(1);
   const Task task{.progress = &page, .logs_failure = false};
   const Request request{.verb = "juggle", .task = task};
@@ -32,7 +32,7 @@ TEST_CASE("a rank that is asked for an unknown verb fails on its page and is not
   CHECK(contains(page.rank(0).error, "there is no verb \"juggle\""));
 }
 
-TEST_CASE("a request is refused where an option is of the wrong type") {
+TEST_CASE("a request with an option of the wrong type is refused") {
   std::optional<Error> refusal;
   const Task nobody;
   const Request request{
@@ -44,7 +44,7 @@ TEST_CASE("a request is refused where an option is of the wrong type") {
   CHECK(contains(refusal->what(), "timed"));
 }
 
-TEST_CASE("a verb's reply comes as JSON") {
+TEST_CASE("a verb's reply arrives as JSON") {
   config::Components components;
   const Task nobody;
   const Request request{.verb = ComponentsRequest::kVerb,
@@ -56,7 +56,7 @@ TEST_CASE("a verb's reply comes as JSON") {
   CHECK(components.find("scheduler", "constant") != nullptr);
 }
 
-TEST_CASE("requests and replies come back from JSON as they were") {
+TEST_CASE("requests and replies read back unchanged from JSON") {
   const Probe probe{.warnings = {"one", "two"}, .parameters = 7, .train_samples = 3, .step_seconds = 0.1};
   const auto same = config::read<Probe>(config::Value::parse(config::write(probe).dump()));
   CHECK(same.warnings == probe.warnings);
@@ -64,7 +64,7 @@ TEST_CASE("requests and replies come back from JSON as they were") {
   CHECK(same.train_samples == 3);
   CHECK(same.step_seconds == 0.1);
 
-  // A wrong value of a collective may be no number.
+  // A wrong value of a collective may be NaN.
   const CommRow row{.op = "reduce", .wrong = 1, .rank = 2, .expected = 0.5};
   const auto read = config::read<CommRow>(config::Value::parse(config::write(row).dump()));
   CHECK(read.op == "reduce");

@@ -17,13 +17,13 @@ DataFile file(const std::string& path, std::int64_t bytes = 10, std::int64_t mod
   return {.key = "dataset.path", .path = path, .bytes = bytes, .modified = modified};
 }
 
-// A checkpoint as far as the check reads it: its state.json alone.
+// A checkpoint with only the part that the check reads: its state.json.
 fs::path checkpoint(const Scratch& scratch, const std::string& state) {
   scratch.write("checkpoints/step-00000007/state.json", state);
   return scratch.folder() / "checkpoints/step-00000007";
 }
 
-// Those of the program that is tested.
+// The components of the tested program.
 config::Components components() {
   return config::Components::from_json(
       config::Value::parse(read_text(fs::path(DDP_EXP).parent_path() / "components.json")));
@@ -40,32 +40,32 @@ std::string refusal_of(const fs::path& folder, const std::vector<DataFile>& now,
 
 }  // namespace
 
-TEST_CASE("a file that has another size, another time by a nanosecond, is gone or is new differs") {
+TEST_CASE("a file with another size, another time by a nanosecond, or that is gone or new, differs") {
   CHECK(data_difference({file("a"), file("b")}, {file("b"), file("a")}).path.empty());
   const DataDifference size = data_difference({file("a"), file("b")}, {file("a"), file("b", 12)});
   CHECK(size.path == "b");
-  CHECK(size.what == "has 12 bytes, and had 10 when the checkpoint was trained");
+  CHECK(size.what == "has 12 bytes, but had 10 when the checkpoint was trained");
   const DataDifference time = data_difference({file("a")}, {file("a", 10, 1'700'000'000'000'000'002)});
   CHECK(time.path == "a");
   CHECK(time.what ==
-        "was modified at 2023-11-14T22:13:20.000000002Z, and at 2023-11-14T22:13:20.000000001Z when the checkpoint was "
+        "was modified at 2023-11-14T22:13:20.000000002Z, but at 2023-11-14T22:13:20.000000001Z when the checkpoint was "
         "trained");
-  CHECK(data_difference({file("a"), file("b")}, {file("b")}).what == "is gone");
+  CHECK(data_difference({file("a"), file("b")}, {file("b")}).what == "is missing");
   const DataDifference two = data_difference({file("a")}, {file("b")});
   CHECK(two.path == "a");
-  CHECK(two.what == "is gone\n  b: is new: the checkpoint was trained without it");
+  CHECK(two.what == "is missing\n  b: is new: the checkpoint was trained without it");
 }
 
-TEST_CASE("of many files that differ the first 20 are told") {
+TEST_CASE("the first 20 of many files that differ are named") {
   std::vector<DataFile> then;
   for (int i = 10; i < 40; ++i) then.push_back(file("f" + std::to_string(i)));
   const std::string what = data_difference(then, {}).what;
-  CHECK(contains(what, "f29: is gone"));
+  CHECK(contains(what, "f29: is missing"));
   CHECK_FALSE(contains(what, "f30"));
   CHECK(what.ends_with("\n  …"));
 }
 
-TEST_CASE("files come back from a state.json, also of times before 1970, and a damaged list is told") {
+TEST_CASE("files read back from a state.json, also with times before 1970, and a damaged list is an error") {
   const std::vector<DataFile> files{file("/a b/\"c\".csv", 1LL << 40), file("old", 0, -1)};
   const auto state = nlohmann::json::parse(state_with(files));
   CHECK((data_member(state) == files));
@@ -80,24 +80,24 @@ TEST_CASE("files come back from a state.json, also of times before 1970, and a d
   }
 }
 
-TEST_CASE("a checkpoint of other data is refused with the file, what differs, and the command that goes on") {
+TEST_CASE("a checkpoint of other data is refused with the file, the difference, and the command that continues") {
   const Scratch scratch;
   const fs::path folder = checkpoint(scratch, state_with({file("a")}));
   CHECK(refusal_of(folder, {file("a")}).empty());
   const std::string refusal = refusal_of(folder, {file("a", 11)});
-  CHECK(contains(refusal, "a: has 11 bytes, and had 10"));
+  CHECK(contains(refusal, "a: has 11 bytes, but had 10"));
   CHECK(contains(refusal, "ddp-exp resume r --data-changed"));
   // An option that was set names other files on purpose.
   CHECK(refusal_of(folder, {file("b")}, {"dataset.path"}).empty());
   CHECK_FALSE(refusal_of(folder, {file("b")}, {"test.dataset.path"}).empty());
 }
 
-TEST_CASE("a checkpoint of an older version, which does not tell its data, goes on") {
+TEST_CASE("a checkpoint of an older version without its data files is accepted") {
   const Scratch scratch;
   CHECK(refusal_of(checkpoint(scratch, R"({"version": 1})"), {file("a")}).empty());
 }
 
-TEST_CASE("data that were accepted for a checkpoint are taken again, others and other checkpoints are not") {
+TEST_CASE("data accepted for a checkpoint is accepted again, while other data and other checkpoints are not") {
   const Scratch scratch;
   const fs::path folder = checkpoint(scratch, state_with({file("a")}));
   accept_data(folder, {file("a", 11)});
@@ -106,13 +106,13 @@ TEST_CASE("data that were accepted for a checkpoint are taken again, others and 
   CHECK_FALSE(refusal_of(folder, {file("a", 12)}).empty());
   scratch.write("checkpoints/step-00000009/state.json", state_with({file("a")}));
   CHECK_FALSE(refusal_of(scratch.folder() / "checkpoints/step-00000009", {file("a", 11)}).empty());
-  // From here on the run is on the first data again.
+  // From here on the run uses the first data again.
   accept_data(folder, {file("a")});
   CHECK_FALSE(refusal_of(folder, {file("a", 11)}).empty());
   CHECK_FALSE(fs::exists(scratch.folder() / "checkpoints/accepted-data.json"));
 }
 
-TEST_CASE("the files of the data are those that globs match, and those in a folder, with sizes and nanoseconds") {
+TEST_CASE("the data files are the matches of globs and the files of a folder, with sizes and nanoseconds") {
   const Scratch scratch;
   for (const char* name : {"b.txt", "a.txt", "tokenizer/vocab.json", "tokenizer/merges.txt", "model.safetensors"}) {
     scratch.write(name, name);
@@ -141,7 +141,7 @@ TEST_CASE("the files of the data are those that globs match, and those in a fold
   CHECK(files.front().modified % 1000 != 0);
 }
 
-TEST_CASE("a file whose name is no UTF-8 has a state that JSON holds, and that is the same again") {
+TEST_CASE("a file name that is not UTF-8 has a state that JSON can hold and that is always the same") {
   const Scratch scratch;
   scratch.write("data/\xff.csv", "x");
   config::Experiment experiment;
@@ -154,7 +154,7 @@ TEST_CASE("a file whose name is no UTF-8 has a state that JSON holds, and that i
   CHECK(data_difference(*data_member(state), data_files(experiment)).path.empty());
 }
 
-TEST_CASE("of a folder with many files a state each folder is kept, which shows any change of a file in it") {
+TEST_CASE("a folder with many files has one state per folder, which shows any change of a file in it") {
   const Scratch scratch;
   for (int i = 0; i < 600; ++i) {
     scratch.write("images/cat/" + std::to_string(i) + ".png", "cat");
@@ -175,9 +175,9 @@ TEST_CASE("of a folder with many files a state each folder is kept, which shows 
   fs::last_write_time(changed, fs::last_write_time(changed) - std::chrono::hours(1));
   const DataDifference time = data_difference(then, data_files(e));
   CHECK(time.path == (scratch.folder() / "images/dog").string());
-  CHECK(contains(time.what, "some of its files have another name, size or time"));
+  CHECK(contains(time.what, "has files whose name, size or time changed"));
   fs::remove(changed);
-  CHECK(contains(data_difference(then, data_files(e)).what, "has 599 files, and had 600"));
+  CHECK(contains(data_difference(then, data_files(e)).what, "has 599 files, but had 600"));
 }
 
 }  // namespace ddp::record

@@ -21,7 +21,7 @@ std::string without_newline(std::string line) {
   return line;
 }
 
-// A line with its keys in the order of their names, or in the reverse.
+// A line with its keys in alphabetical order, or in the reverse.
 std::string sorted(const std::string& line) { return nlohmann::json::parse(line).dump(); }
 std::string reversed(const std::string& line) {
   const auto given = nlohmann::json::parse(line);
@@ -70,7 +70,7 @@ TEST_CASE("a line with its keys in another order is the same event") {
   }
 }
 
-TEST_CASE("keys and events that this version does not know are read, and damaged lines are not") {
+TEST_CASE("unknown keys and events are read, and damaged lines are skipped") {
   Event event;
   REQUIRE(read_event(R"({"event":"step","epoch":0,"step":1,"loss":0.5,"grad_norm":2,"note":[1]})", event));
   CHECK(event.kind == EventKind::step);
@@ -89,7 +89,7 @@ TEST_CASE("keys and events that this version does not know are read, and damaged
   }
 }
 
-TEST_CASE("a reader of some kinds of events returns those alone, whatever the order of their keys") {
+TEST_CASE("a reader of some kinds of events returns only those, for any order of their keys") {
   const Scratch scratch;
   std::string text;
   for (const std::string& line : every_line()) text += line + "\n" + sorted(line) + "\n" + reversed(line) + "\n";
@@ -122,7 +122,7 @@ TEST_CASE("the history of a run and its rewinding do not depend on the order of 
   CHECK(scratch.read("metrics.jsonl") == first);
 }
 
-TEST_CASE("a metric of any name is remembered, judged by its own direction") {
+TEST_CASE("a metric of any name is remembered and judged by its own direction") {
   const Scratch scratch;
   scratch.write("metrics.jsonl", R"({"event":"epoch","epoch":0,"step":2,"train_loss":3.0,"val_auroc":0.5})"
                                  "\n"

@@ -46,20 +46,20 @@ TEST_CASE("doubles in a line read back the same") {
   }
 }
 
-TEST_CASE("a number that is not finite is null and the line says so once") {
+TEST_CASE("a number that is not finite is null and the line marks it once") {
   const double infinity = std::numeric_limits<double>::infinity();
   CHECK(JsonLine("step").add("loss", std::nan("")).add("lr", -infinity).add("step", std::int64_t{3}).finish() ==
         "{\"event\":\"step\",\"loss\":null,\"lr\":null,\"step\":3,\"finite\":false}\n");
   CHECK(JsonLine("step").add("loss", 1.5).finish() == "{\"event\":\"step\",\"loss\":1.5}\n");
 }
 
-TEST_CASE("text in a line is escaped whatever its bytes are") {
+TEST_CASE("text in a line is escaped for any bytes") {
   const std::string line = JsonLine("checkpoint").add("path", std::string_view("a\"\\\n\xff z")).finish();
   CHECK(line.find('\n') == line.size() - 1);
   CHECK(nlohmann::json::parse(line).at("path").is_string());
 }
 
-TEST_CASE("rewinding takes what came after the checkpoint and a line that was not finished") {
+TEST_CASE("rewinding removes the lines after the checkpoint and an incomplete line") {
   const std::string all = kStep1 + kStep2 + kEpoch0 + kSaved2 + kStep3;
   CHECK(rewound(all, 3, 1) == all);
   CHECK(rewound(all, 2, 1) == kStep1 + kStep2 + kEpoch0 + kSaved2);
@@ -67,19 +67,19 @@ TEST_CASE("rewinding takes what came after the checkpoint and a line that was no
   CHECK(rewound(all, 0, 0).empty());
   CHECK(rewound(all + "{\"event\":\"step\",\"epoch\":1,\"st", 3, 1) == all);
   CHECK(rewound(kStep1 + "\n[]\nnonsense\n" + kStep2, 2, 1) == kStep1 + kStep2);
-  // Lines that begin as a step's does.
+  // Lines that begin like a step's line.
   CHECK(rewound("{\"event\":\"step\",\"epoch\":0,\"step\":1,\n" + kStep2, 2, 1) == kStep2);
   CHECK(rewound("{\"event\":\"step\",\"epoch\":0,\"step\":1e9}\n" + kStep2, 2, 1) == kStep2);
   CHECK(rewound("{\"event\":\"step\",\"epoch\":0,\"step\":99999999999999999999}\n" + kStep2, 2, 1) == kStep2);
 }
 
-TEST_CASE("rewinding into an epoch takes the line of that epoch") {
+TEST_CASE("rewinding into an epoch removes the line of that epoch") {
   // A run of a given number of steps wrote it at its end, in the middle of the epoch.
   CHECK(rewound(kStep1 + kStep2 + kEpoch0, 2, 0) == kStep1 + kStep2);
 }
 
 TEST_CASE("going back to the end of a run keeps the line of the epoch that its last step cut short") {
-  // Its ranks were killed when they had saved for the last time, and are started again.
+  // The ranks were killed after their last save and are started again.
   const Scratch scratch;
   scratch.write("metrics.jsonl", kStep1 + kStep2 + kEpoch0 + kSaved2 + "{\"event\":\"ch");
   const RunDirectory run(scratch.folder());
@@ -93,13 +93,13 @@ TEST_CASE("going back to the end of a run keeps the line of the epoch that its l
   CHECK(scratch.read("metrics.jsonl") == kStep1 + kStep2 + kSaved2);
 }
 
-TEST_CASE("rewinding a file that is not there leaves none") {
+TEST_CASE("rewinding a missing file leaves none") {
   const Scratch scratch;
   rewind_metrics(scratch.folder() / "metrics.jsonl", 1, 0);
   CHECK_FALSE(std::filesystem::exists(scratch.folder() / "metrics.jsonl"));
 }
 
-TEST_CASE("lines that were appended are in the file when flush returns and when the log ends") {
+TEST_CASE("appended lines are in the file when flush returns and when the log ends") {
   const Scratch scratch;
   {
     MetricsLog log(scratch.folder() / "metrics.jsonl", Console(-1));

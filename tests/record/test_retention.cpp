@@ -12,7 +12,7 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-// A complete checkpoint of that step, as the index sees one. `reason`: "" is left out of its state.json.
+// A complete checkpoint of that step, as the index sees it. `reason`: "" leaves the reason out of its state.json.
 fs::path saved(const Scratch& scratch, int step, const std::string& value, const std::string& reason = "",
                const std::string& metric = "\"name\":\"val_loss\"") {
   const std::string digits = std::to_string(step);
@@ -34,7 +34,7 @@ std::set<std::int64_t> steps_in(const Scratch& scratch) {
 
 }  // namespace
 
-TEST_CASE("the newest regular checkpoints stay, the best one, and the newest of those saved because of the time") {
+TEST_CASE("the newest regular checkpoints, the best one, and the newest timed one stay") {
   const Scratch scratch;
   saved(scratch, 10, "0.5", "best");
   saved(scratch, 20, "0.2", "best");
@@ -51,7 +51,7 @@ TEST_CASE("the newest regular checkpoints stay, the best one, and the newest of 
   CHECK(steps_in(scratch) == std::set<std::int64_t>{35, 50});
 }
 
-TEST_CASE("the newest checkpoint stays whatever it was saved for") {
+TEST_CASE("the newest checkpoint stays for any reason of its save") {
   for (const char* reason : {"best", "time"}) {
     const Scratch scratch;
     saved(scratch, 10, "0.5");
@@ -70,7 +70,7 @@ TEST_CASE("a checkpoint saved because of the time is never the best one") {
   CHECK_FALSE(best_saved(scratch.folder(), {.name = "val_accuracy"}));
 }
 
-TEST_CASE("a checkpoint of a version that wrote no reason is a regular one, and one of an unknown reason is damaged") {
+TEST_CASE("a checkpoint of a version that wrote no reason is regular, and one with an unknown reason is damaged") {
   const Scratch scratch;
   CHECK(position_of(saved(scratch, 10, "0.5")).reason == SaveReason::regular);
   CHECK(position_of(saved(scratch, 20, "0.5", "best")).reason == SaveReason::best);
@@ -78,7 +78,7 @@ TEST_CASE("a checkpoint of a version that wrote no reason is a regular one, and 
   CHECK_THROWS(position_of(saved(scratch, 40, "0.5", "regularly")));
 }
 
-TEST_CASE("a value is better than another by the direction of its metric, and than none if it is a number") {
+TEST_CASE("a value is better than another by the direction of its metric, and a number is better than none") {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const config::Metric loss{.name = "val_loss", .direction = config::Direction::less};
@@ -91,7 +91,7 @@ TEST_CASE("a value is better than another by the direction of its metric, and th
   CHECK_FALSE(auroc.is_better(kInfinity, kNaN));
 }
 
-TEST_CASE("the best checkpoints are kept by the direction that they tell, also of a metric of an unknown name") {
+TEST_CASE("the best checkpoints are kept by their recorded direction, also for a metric with an unknown name") {
   for (const auto& [direction, best] : {std::pair{"greater", 20}, std::pair{"less", 30}}) {
     const Scratch scratch;
     const std::string metric = "\"direction\":\"" + std::string(direction) + "\",\"name\":\"val_auroc\"";
@@ -104,7 +104,7 @@ TEST_CASE("the best checkpoints are kept by the direction that they tell, also o
   }
 }
 
-TEST_CASE("of a checkpoint that tells no direction, a loss is better when it is less, an accuracy when it is greater") {
+TEST_CASE("in a checkpoint without a recorded direction a smaller loss and a greater accuracy are better") {
   const Scratch scratch;
   CHECK(position_of(saved(scratch, 10, "0.5")).judged_by.direction == config::Direction::less);
   const auto accuracy = position_of(saved(scratch, 20, "0.5", "", "\"name\":\"val_accuracy\""));
@@ -112,11 +112,11 @@ TEST_CASE("of a checkpoint that tells no direction, a loss is better when it is 
   CHECK_THROWS(position_of(saved(scratch, 30, "0.5", "", R"("name":"val_loss","direction":"upwards")")));
 }
 
-TEST_CASE("a copied checkpoint is whole or is not there") {
+TEST_CASE("a copied checkpoint is complete or absent") {
   const Scratch from;
   const Scratch to;
   const fs::path first = saved(from, 10, "0.5");
-  // damage_of() asks for these two, with their sizes and checksums.
+  // damage_of() requires these two, with their sizes and checksums.
   CHECK_THROWS(copy_checkpoint(first, to.folder()));
   CHECK(fs::is_empty(to.folder()));
   from.write("step-00000010/model.safetensors", "m");

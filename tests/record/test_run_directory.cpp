@@ -23,7 +23,7 @@ RunDirectory started(const fs::path& results, const std::string& name, const std
   return run;
 }
 
-// A complete checkpoint, as the index sees one.
+// A complete checkpoint, as the index sees it.
 fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::string& metric) {
   const fs::path folder = scratch.folder() / ("step-" + step);
   const std::string number = std::to_string(std::stoi(step));
@@ -38,13 +38,13 @@ fs::path checkpoint(const Scratch& scratch, const std::string& step, const std::
 
 }  // namespace
 
-TEST_CASE("a run is found by its directory or name or name and id or as the latest") {
+TEST_CASE("a run is found by its directory, its name, its name and id, or as the latest") {
   const Scratch scratch;
   const fs::path results = scratch.folder() / "results";
   const RunDirectory first = started(results, "a", "1");
   const RunDirectory second = started(results, "a", "2");
   const RunDirectory other = started(results, "b", "x");
-  // Which one is the latest is told by when each began.
+  // The start times decide which run is the latest.
   const auto now = fs::file_time_type::clock::now();
   fs::last_write_time(second.config(), now - std::chrono::seconds(10));
   fs::last_write_time(other.config(), now - std::chrono::seconds(20));
@@ -56,10 +56,10 @@ TEST_CASE("a run is found by its directory or name or name and id or as the late
   CHECK(RunDirectory::find(results, (results / "a/latest").string()).path() == second.path());
   CHECK(contains(error_of([&] { RunDirectory::find(results, "c"); }), "no such run: \"c\""));
   CHECK(contains(error_of([&] { RunDirectory::find(results, "a/3"); }), "no such run"));
-  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }), "no run yet"));
+  CHECK(contains(error_of([&] { RunDirectory::find(scratch.folder() / "none", "latest"); }), "no runs yet"));
 }
 
-TEST_CASE("a sweep is found as a run is, and so are its trials") {
+TEST_CASE("a sweep and its trials are found like a run") {
   const Scratch scratch;
   const fs::path results = scratch.folder() / "results";
   const RunDirectory run = started(results, "a", "1");
@@ -105,11 +105,11 @@ TEST_CASE("a unique part of an id of at least four characters names its run, and
   // The part of one id is the name of another run.
   const RunDirectory named = started(results, "w4fg", "1");
   CHECK(RunDirectory::find(results, "w4fg").path() == named.path());
-  // `latest` is another way to the newest run, and no second match.
+  // `latest` also leads to the newest run, and is not a second match.
   CHECK(RunDirectory::find(results, "mmmm").path() == newest.path());
 }
 
-TEST_CASE("a part of several ids is an error that lists ten of them at most, the newest first") {
+TEST_CASE("a part of several ids is an error that lists at most ten of them, the newest first") {
   const Scratch scratch;
   for (int i = 10; i < 22; ++i) started(scratch.folder(), i % 2 == 0 ? "a" : "b", "same-" + std::to_string(i));
   const std::string error = error_of([&] { RunDirectory::find(scratch.folder(), "same"); });
@@ -140,7 +140,7 @@ TEST_CASE("a trial is named by its sweep and its number, and the sweep also by a
   }
 }
 
-TEST_CASE("a name that no run has is answered with the nearest names that exist") {
+TEST_CASE("an unknown name is an error with the nearest existing names") {
   const Scratch scratch;
   started(scratch.folder(), "basic", "20260102-030405-w4fg");
   started(scratch.folder(), "digits", "mine");
@@ -154,7 +154,7 @@ TEST_CASE("a name that no run has is answered with the nearest names that exist"
   CHECK(contains(asked("nothing like these"), "a part of an id of at least 4 characters"));
 }
 
-TEST_CASE("links that lead nowhere or to themselves are no latest run") {
+TEST_CASE("links that lead nowhere or to themselves are not the latest run") {
   const Scratch scratch;
   started(scratch.folder(), "a", "1");
   for (const char* target : {"gone", "latest", "../b", "/dev/null"}) {
@@ -182,7 +182,7 @@ TEST_CASE("two runs never share a directory") {
   }
 }
 
-TEST_CASE("a run of which a part cannot be written leaves nothing but what others put there") {
+TEST_CASE("a run that cannot write a part of its files leaves only the files that others put there") {
   const Scratch scratch;
   const auto fails = [](const RunDirectory& run) {
     fs::create_directories(run.sources());
@@ -200,13 +200,13 @@ TEST_CASE("a run of which a part cannot be written leaves nothing but what other
   CHECK(contains(error_of([&] { other.begin([&] { return fails(other); }); }), "no room"));
   CHECK(paths::entries(other.path()) == std::vector{other.path() / "mine.txt"});
 
-  // One that has begun stays whole.
+  // A run that has begun stays complete.
   const RunDirectory begun = started(scratch.folder(), "c", "1");
   CHECK(contains(error_of([&] { begun.begin([&] { return fails(begun); }); }), "no room"));
   CHECK(begun.begun());
 }
 
-TEST_CASE("many who link one name at the same moment all succeed") {
+TEST_CASE("many processes that link one name at the same moment all succeed") {
   const Scratch scratch;
   std::vector<std::thread> threads;
   std::vector<std::string> failures(4);
@@ -223,7 +223,7 @@ TEST_CASE("many who link one name at the same moment all succeed") {
   CHECK_FALSE(fs::is_symlink(scratch.folder() / "latest.tmp"));
 }
 
-TEST_CASE("a locked run is refused to a second writer until the first lets go") {
+TEST_CASE("a second writer of a locked run is refused until the first one lets go") {
   const Scratch scratch;
   const RunDirectory run = RunDirectory::create(scratch.folder(), "a", "1");
   FileDescriptor lock = run.lock();
@@ -234,7 +234,7 @@ TEST_CASE("a locked run is refused to a second writer until the first lets go") 
   CHECK(error_of([&] { run.lock(); }).empty());
 }
 
-TEST_CASE("only whole checkpoints count and the newest and the best are told apart") {
+TEST_CASE("only complete checkpoints count, and the newest and the best are distinguished") {
   const Scratch scratch;
   const fs::path first = checkpoint(scratch, "00000005", "0.5");
   const fs::path best = checkpoint(scratch, "00000010", "0.25");

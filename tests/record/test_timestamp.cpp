@@ -11,7 +11,7 @@ TEST_CASE("a moment is read back from its text") {
   }
 }
 
-TEST_CASE("a text that is no moment is none") {
+TEST_CASE("a text that is not a moment is refused") {
   for (const char* text :
        {"", "now", "2026-11-21", "2026-11-21T21:04:05", "2026-11-21T21:04:05+01:00", "2026-02-31T00:00:00Z",
         "2026-13-01T00:00:00Z", "2026-11-21T25:00:00Z", "20a6-11-21T21:04:05Z", "2026-11-21T21:04:05Z "}) {

@@ -1,5 +1,5 @@
-"""A headless Chromium, spoken to through two pipes in its DevTools protocol: nothing listens, and nothing has to be
-installed but the browser."""
+"""A headless Chromium, controlled through two pipes with its DevTools protocol: it opens no port, and only the browser
+must be installed."""
 
 import base64
 import json
@@ -16,13 +16,13 @@ PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 
 
 class Browser:
-    """With it, pages: `with Browser() as browser: page = browser.open(file)`."""
+    """Opens pages: `with Browser() as browser: page = browser.open(file)`."""
 
     def __init__(self):
         self.scratch = tempfile.TemporaryDirectory()
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
-        # It reads from descriptor 3 and writes to 4; the home keeps what it leaves out of the user's.
+        # The browser reads from descriptor 3 and writes to 4; its own home keeps its files out of the user's home.
         pipes = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
         flags = [
             "--headless",
@@ -60,7 +60,7 @@ class Browser:
         self.scratch.cleanup()
 
     def read(self):
-        """The next message."""
+        """Returns the next message."""
         while b"\0" not in self.unread:
             ready, _, _ = select.select([self.read_end], [], [], 120)
             assert ready, "the browser has said nothing for two minutes"
@@ -91,8 +91,8 @@ class Browser:
 
 
 class Page:
-    """A file in the browser, and all that it complained of (`complaints`), asked for (`requests`) and was refused
-    (`blocked`: why)."""
+    """A file in the browser, with its error and console messages (`complaints`), its requests (`requests`) and the
+    reasons of blocked ones (`blocked`)."""
 
     def __init__(self, browser, file, width, height, dark, phone):
         self.browser = browser
@@ -126,7 +126,7 @@ class Page:
             self.blocked.append(event.get("blockedReason"))
 
     def until(self, condition, seconds=60):
-        """Asks the browser, which hands on what it has to say, until it holds."""
+        """Polls the browser, whose events update this page, until the condition holds."""
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, "it did not come true"
@@ -154,7 +154,7 @@ class Page:
         )
 
     def box(self, selector):
-        """Where it is in the window, once it has been scrolled into it."""
+        """Scrolls the element into the window and returns its box there."""
         return self.evaluate(
             f"(() => {{ const it = document.querySelector({json.dumps(selector)});"
             " it.scrollIntoView({block: 'center'}); const b = it.getBoundingClientRect();"
@@ -197,14 +197,14 @@ class Page:
 
 def nothing_is_loaded_and_nothing_complained_of(page):
     assert page.complaints == [], page.complaints
-    # The page itself is the only file; nothing goes to any network.
+    # The page itself is the only file; it makes no network request.
     assert len(page.requests) == 1 and page.requests[0].startswith("file:///"), page.requests
 
 
 def run_checks(prepare, *checks):
-    """Each check gets the browser and a folder with what prepare(folder) left there. Without Chromium: skipped."""
+    """Calls each check with the browser and a folder that prepare(folder) has filled. Skipped without Chromium."""
     if PROGRAM is None:
-        print("skipped: there is no Chromium")
+        print("skipped: Chromium is not installed")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as scratch, Browser() as window:
         folder = pathlib.Path(scratch)

@@ -22,7 +22,7 @@ lr   = 0.05
 split = 0.25
 """
 
-# What must not act, wherever it stands.
+# Texts that must have no effect anywhere.
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">\u2028'\"&lt;"
 
 
@@ -42,7 +42,7 @@ def train(folder, name, run_id, *sets, results="results"):
 
 
 def report(folder, *arguments):
-    """The path of the page that it prints."""
+    """The path of the page, which the command prints."""
     return folder / ddp_exp("report", *arguments, folder=folder).stdout.strip()
 
 
@@ -51,7 +51,7 @@ def events(run):
 
 
 def sweep(folder, rates=(0.05, 0.0001, 0.01, 0.001), stopped=2, error=None):
-    """Four real runs as the trials of a sweep; one of them as if it had been stopped, and a fifth that failed."""
+    """Four real runs as the trials of a sweep. One of them looks stopped, and a fifth one failed."""
     home = folder / "results" / "rates" / "one"
     home.mkdir(parents=True)
     trials = [trial_of(folder, home, number, rate, number == stopped) for number, rate in enumerate(rates)]

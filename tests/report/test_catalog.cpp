@@ -33,7 +33,7 @@ void begin(const Scratch& scratch, const std::string& folder, const std::string&
 
 }  // namespace
 
-TEST_CASE("a run's summary is read as it was written") {
+TEST_CASE("a run's summary reads back as it was written") {
   const Scratch scratch;
   begin(scratch, "a/1", kDone);
   const Catalog catalog = read_results(scratch.folder());
@@ -63,8 +63,7 @@ TEST_CASE("a run's summary is read as it was written") {
   CHECK_FALSE(run.error);
 }
 
-TEST_CASE(
-    "a sweep's summary is read as it was written, and its trials are beneath it wherever the file says they are") {
+TEST_CASE("a sweep's summary reads back as it was written, and its trials lie below it for any location in the file") {
   const Scratch scratch;
   scratch.write("s/1/sweep.toml", "");
   scratch.write("s/1/summary.json", kSweep);
@@ -112,7 +111,7 @@ TEST_CASE("trials that were killed with their sweep are not shown as running") {
   CHECK(read_sweep(folder).ranking.back().status == "waiting");
 }
 
-TEST_CASE("what is damaged or strange is passed over with a line and the rest is read") {
+TEST_CASE("damaged or strange folders are skipped with one line each and the rest is read") {
   const Scratch scratch;
   begin(scratch, "a/good", kDone);
   begin(scratch, "a/empty", " ");
@@ -127,7 +126,7 @@ TEST_CASE("what is damaged or strange is passed over with a line and the rest is
   REQUIRE(mkfifo((scratch.folder() / "a/pipe/summary.json").c_str(), 0600) == 0);
   begin(scratch, "a/itself", "");
   fs::create_symlink("summary.json", scratch.folder() / "a/itself/summary.json");
-  // No runs at all, which is no problem.
+  // No runs at all, which is not a problem.
   scratch.write("a/none/file", "");
   scratch.write("a/file", "");
   fs::create_symlink("gone", scratch.folder() / "a/latest");
@@ -143,7 +142,7 @@ TEST_CASE("what is damaged or strange is passed over with a line and the rest is
   CHECK(read_results(scratch.folder() / "gone").runs.empty());
 }
 
-TEST_CASE("members of another type than is due are as if they were not there") {
+TEST_CASE("members of the wrong type are treated as missing") {
   const Scratch scratch;
   begin(scratch, "a/1", R"({"status":"failed", "name":[1], "started":"yesterday", "ended":5, "epochs":-1, "steps":1e99,
     "final":{"train_loss":"low", "val_loss":null}, "best":{"value":"x"}, "seconds":"long", "devices":"cpu",

@@ -32,7 +32,7 @@ std::string printed(const Print& print, const Comparison& comparison, std::size_
 
 }  // namespace
 
-TEST_CASE("only what differs between any of the runs is compared, and what one of them has not is null") {
+TEST_CASE("only values that differ between the runs are compared, and a missing value is null") {
   const Scratch s;
   const Comparison c =
       compare({run(s, "a", "epochs = 2\nloss = \"mse\"\n[optimizer]\nname = \"sgd\"\nlr = 0.1\n", ""),
@@ -44,7 +44,7 @@ TEST_CASE("only what differs between any of the runs is compared, and what one o
                                       {"optimizer.eps", {Value(), Value(), 1.0}}});
 }
 
-TEST_CASE("two runs that are the same are said to be") {
+TEST_CASE("two equal runs are reported as equal") {
   const Scratch s;
   const Comparison c =
       compare({run(s, "a", "epochs = 2\n", "\"val_loss\":0.5"), run(s, "b", "epochs = 2\n", "\"val_loss\":0.5")});
@@ -59,7 +59,7 @@ TEST_CASE("two runs that are the same are said to be") {
   CHECK(read.at("metrics").empty());
 }
 
-TEST_CASE("each metric that some run has is a column and a line, the losses first and the others by name") {
+TEST_CASE("each metric of any run is a column and a line, the losses first and the others by name") {
   const Scratch s;
   const std::string metrics = R"("val_loss":0.5,"val_auroc":0.75,"train_loss":0.25,"val_accuracy":0.625)";
   std::vector<Row> rows{run(s, "a", "epochs = 2\n", metrics), run(s, "b", "epochs = 2\n", R"("val_loss":0.5)")};
@@ -79,7 +79,7 @@ TEST_CASE("each metric that some run has is a column and a line, the losses firs
   CHECK(lines == std::vector<std::string>{"train_loss", "val_loss", "val_accuracy", "val_auroc"});
 }
 
-TEST_CASE("a difference of metrics is told with its sign and integers as integers") {
+TEST_CASE("a difference of metrics has its sign, and integers stay integers") {
   const Scratch s;
   const std::string text = printed(print_difference, compare({run(s, "a", "epochs = 2\n", "\"val_loss\":0.5"),
                                                               run(s, "b", "epochs = 4\n", "\"val_loss\":0.25")}));
@@ -87,7 +87,7 @@ TEST_CASE("a difference of metrics is told with its sign and integers as integer
   CHECK(contains(text, "  val_loss  0.5  0.25  -0.25\n"));
 }
 
-TEST_CASE("many runs stand below each other and few beside each other, within the terminal's width") {
+TEST_CASE("many runs are shown below each other and few beside each other, within the terminal's width") {
   const Scratch s;
   std::vector<Row> runs;
   for (int i = 0; i < 30; ++i) {
@@ -106,7 +106,7 @@ TEST_CASE("many runs stand below each other and few beside each other, within th
   CHECK(letter(702) == "AAA");
 }
 
-TEST_CASE("a configuration that cannot be read is an error that names it") {
+TEST_CASE("a configuration that cannot be read is an error with its name") {
   const Scratch s;
   const std::string huge = "[a]\n" + [] {
     std::string keys;
@@ -123,7 +123,7 @@ TEST_CASE("a configuration that cannot be read is an error that names it") {
   }
 }
 
-TEST_CASE("a run's history is its restarts and resumes among any other lines") {
+TEST_CASE("a run's history is its restarts and resumes, found among all other lines") {
   const Scratch scratch;
   const std::string step = "{\"event\":\"step\",\"epoch\":0,\"step\":1,\"loss\":0.5}\n";
   scratch.write(

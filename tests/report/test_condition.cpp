@@ -21,7 +21,7 @@ bool mentions(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
-TEST_CASE("a condition is a key and a comparison and a number or a text") {
+TEST_CASE("a condition is a key, a comparison, and a number or a text") {
   CHECK(conditions_in("val_loss<0.3") == "val_loss < 0.3; ");
   CHECK(conditions_in("  val_loss   >=\t-2.5e-1 ") == "val_loss >= -0.25; ");
   CHECK(conditions_in("epochs==3") == "epochs = 3.0; ");
@@ -44,7 +44,7 @@ TEST_CASE("conditions are joined with and") {
         "name = \"android\"; note = \"a and b\"; seed = 1.0; ");
 }
 
-TEST_CASE("what is no condition is refused with its place and what to write") {
+TEST_CASE("an invalid condition is refused with its place and the remedy") {
   struct Case {
     const char* text;
     const char* place;
@@ -64,18 +64,18 @@ TEST_CASE("what is no condition is refused with its place and what to write") {
            Case{"val_loss<>3", "character 9", "write !="},
            Case{"val_loss<<3", "character 9", "use one of < <= > >= = !="},
            Case{"0.1<val_loss<0.5", "character 13", "a value holds \"<\""},
-           Case{"val_loss<abc", "character 10", "\"val_loss\" is a number, and \"abc\" is none"},
+           Case{"val_loss<abc", "character 10", "\"val_loss\" is a number, but \"abc\" is not"},
            Case{"epochs=3x", "character 8", "\"epochs\" is a number"},
            Case{"epochs='3'", "character 8", "without quotes"},
            Case{"steps<nan", "character 7", "is a number"},
            Case{"epochs>3 or epochs<1", "character 10", "not \"or\""},
            Case{"epochs>3 && epochs<1", "character 10", "join conditions with \"and\""},
-           Case{"epochs>3 epochs<9", "character 10", "\"and\" or the end is expected"},
+           Case{"epochs>3 epochs<9", "character 10", "expected \"and\" or the end"},
            Case{"epochs>3 and", "character 13", "a key is missing"},
            Case{"name=two words", "character 10", "put quotes around a value"},
            Case{"note='open", "character 6", "does not end"},
            Case{"note='a'b", "character 9", "follows the quote"},
-           Case{"note='é' x", "character 10", "is expected"},
+           Case{"note='é' x", "character 10", "expected \"and\""},
        }) {
     const std::string error = conditions_in(text);
     INFO(text << "\n" << error);

@@ -39,7 +39,7 @@ Curve falling(const std::string& name, double from) {
 
 }  // namespace
 
-TEST_CASE("a curve has the mean of each part of the run, and all of its steps") {
+TEST_CASE("a curve has the mean of each part of the run, and covers all of its steps") {
   std::string text;
   for (int step = 1; step <= 400; ++step) text += step_line(step, std::to_string(1000 - step));
   for (const std::size_t most : {1, 7, 40}) {
@@ -49,10 +49,10 @@ TEST_CASE("a curve has the mean of each part of the run, and all of its steps") 
     for (const CurvePoint& point : points) CHECK(point.step + point.loss == 1000);
     for (std::size_t i = 1; i < points.size(); ++i) CHECK(points[i].step > points[i - 1].step);
   }
-  CHECK(curve_of(text, 400).size() > 380);  // lines are not all of one length
+  CHECK(curve_of(text, 400).size() > 380);  // the lines have different lengths
 }
 
-TEST_CASE("a curve passes over what is no step and no finite loss") {
+TEST_CASE("a curve skips lines that are not steps and losses that are not finite") {
   const auto points = curve_of(step_line(1, "4.0") + "{\"event\":\"epoch\",\"epoch\":0,\"step\":1,\"loss\":7}\n" +
                                    step_line(2, "null") + "nonsense\n\n" + step_line(3, "1e999") + step_line(4, "2.0") +
                                    "{\"event\":\"step\",\"epoch\":0,\"step\":5,\"lo",
@@ -62,7 +62,7 @@ TEST_CASE("a curve passes over what is no step and no finite loss") {
   CHECK(points[1].step == 4);
 }
 
-TEST_CASE("a curve of a file that is none, a pipe, or a terabyte takes no time") {
+TEST_CASE("a curve of a missing file, a pipe, or a terabyte takes no time") {
   const Scratch scratch;
   const fs::path file = scratch.folder() / "metrics.jsonl";
   CHECK(loss_curve(file, 10).empty());
@@ -81,7 +81,7 @@ TEST_CASE("a sparkline falls as the loss does") {
   CHECK(sparkline({{1, 1}}).empty());
 }
 
-TEST_CASE("a chart fits its terminal and is plain where the locale is") {
+TEST_CASE("a chart fits its terminal and uses only ASCII if the locale requires it") {
   for (const std::size_t width : {40, 80, 200}) {
     for (const bool utf8 : {false, true}) {
       const std::string text = chart({falling("A", 1), falling("B", 2)}, {.width = width, .cuts = true, .utf8 = utf8});
@@ -94,7 +94,7 @@ TEST_CASE("a chart fits its terminal and is plain where the locale is") {
       for (const char c : text) CHECK(static_cast<unsigned char>(c) < 0x80);
     }
   }
-  // One needs no letter, and is drawn in dots.
+  // A single curve needs no letter and is drawn with dots.
   CHECK(chart({falling("A", 1)}, {}).find('A') == std::string::npos);
 }
 

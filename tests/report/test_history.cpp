@@ -70,7 +70,7 @@ TEST_CASE("a long run's curve has a bounded number of points, and each spike is 
   CHECK(std::abs(loss["mean"][0].get<double>() - 0.5) < 0.01);
 }
 
-TEST_CASE("a loss that is not finite is a gap that is marked, and leaves the others' mean as it is") {
+TEST_CASE("a loss that is not finite is a marked gap and leaves the mean of the others unchanged") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::string metrics = history_line(1, 1) + history_line(2, nan) + history_line(3, 3) + history_line(4, 5);
   const Value each = history_of(metrics).steps.to_json()["columns"]["loss"];
@@ -81,7 +81,7 @@ TEST_CASE("a loss that is not finite is a gap that is marked, and leaves the oth
   CHECK(pairs["not_finite"] == Value::array({{0, 1}}));
 }
 
-TEST_CASE("numbers at the ends of what a double holds are joined without overflow") {
+TEST_CASE("numbers at the limits of a double are combined without overflow") {
   const double most = std::numeric_limits<double>::max();
   const std::string metrics =
       history_line(1, most) + history_line(2, most) + history_line(3, -most) + history_line(4, most);
@@ -91,7 +91,7 @@ TEST_CASE("numbers at the ends of what a double holds are joined without overflo
   }
 }
 
-TEST_CASE("lines that are damaged, out of order or torn are passed over, and the others are there") {
+TEST_CASE("lines that are damaged, out of order or torn are skipped, and the others are read") {
   const std::string metrics = history_line(1, 1) + "{\"event\":\"step\",\"epoch\":0,\"st\n" + "\xff\xfe\n" + "[]\n" +
                               history_line(1, 7) + "{\"event\":\"step\",\"epoch\":-1,\"step\":2,\"loss\":1}\n" +
                               std::string(3 * record::Lines::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
@@ -106,13 +106,13 @@ TEST_CASE("a line without an end takes no memory") {
   CHECK(history.steps.rows() == 1);
 }
 
-TEST_CASE("a file that is not there is a run without a step, and what is no file is refused") {
+TEST_CASE("a missing file is a run without a step, and a path that is not a file is refused") {
   const record::Scratch scratch;
   CHECK(read_history(scratch.folder() / "metrics.jsonl", 10).steps.rows() == 0);
   CHECK_THROWS_AS(read_history(scratch.folder(), 10), Error);
 }
 
-TEST_CASE("every number of an epoch's line is a curve, also one that this version does not know, but not without end") {
+TEST_CASE("every number of an epoch's line is a curve, also an unknown one, up to a limit") {
   std::string line = "{\"event\":\"epoch\",\"epoch\":0,\"step\":2,\"train_loss\":0.5,\"f1\":null,\"word\":\"x\"";
   const std::string first = line + "}\n";
   const Value json = history_of(first).epochs.to_json();
@@ -124,14 +124,14 @@ TEST_CASE("every number of an epoch's line is a curve, also one that this versio
   CHECK(history_of(line + "}\n").epochs.to_json()["columns"].size() == Curves::kMostColumns);
 }
 
-TEST_CASE("an event that this version does not know is one of the events, and no damaged line") {
+TEST_CASE("an unknown event is one of the events and not a damaged line") {
   const History history = history_of(history_line(1, 1) + "{\"event\":\"promotion\",\"epoch\":0,\"step\":1}\n");
   CHECK(history.passed_over == 0);
   REQUIRE(history.goings_on.newest.size() == 1);
   CHECK(history.goings_on.newest.front()["event"] == "promotion");
 }
 
-TEST_CASE("steps whose keys stand in another order are on the curve") {
+TEST_CASE("steps whose keys have another order are on the curve") {
   const std::string other = R"({"seconds":0.5,"lr":0.5,"loss":0.25,"step":2,"samples":4,"epoch":0,"event":"step"})";
   const Value json = history_of(history_line(1, 0.5) + other + "\n" + history_line(3, 0.125)).steps.to_json();
   CHECK(json["step"] == Value({1, 2, 3}));
@@ -141,7 +141,7 @@ TEST_CASE("steps whose keys stand in another order are on the curve") {
   CHECK(loss_curve(scratch.folder() / "metrics.jsonl", 1).at(0).loss == 0.25);
 }
 
-TEST_CASE("restarts whose keys stand in another order are turns") {
+TEST_CASE("restarts whose keys have another order are turns") {
   const record::Scratch scratch;
   scratch.write("metrics.jsonl", "{\"cause\":\"killed\",\"step\":5,\"epoch\":0,\"event\":\"restart\"}\n");
   const auto turns = turns_of(scratch.folder() / "metrics.jsonl");
@@ -157,7 +157,7 @@ TEST_CASE("a validation inside an epoch is a point of the curves per epoch, and 
   CHECK(history.passed_over == 0);
 }
 
-TEST_CASE("of restarts and checkpoints without number the newest are kept, and all are counted") {
+TEST_CASE("the newest of countless restarts and checkpoints are kept, and all are counted") {
   std::string metrics;
   for (int i = 1; i <= 1000; ++i) {
     metrics += "{\"event\":\"restart\",\"epoch\":0,\"step\":" + std::to_string(i) + ",\"cause\":\"x\",\"more\":{}}\n";
@@ -172,7 +172,7 @@ TEST_CASE("of restarts and checkpoints without number the newest are kept, and a
   CHECK_FALSE(history.checkpoints.newest.back().contains("path"));
 }
 
-TEST_CASE("a step's line is read at once as it is written, and left to the reader of JSON otherwise") {
+TEST_CASE("a step's line in the written form is read by the fast path, and any other by the JSON reader") {
   std::string line = history_line(7, 0.1);
   line.pop_back();
   const auto step = record::read_step_line(line);

@@ -21,7 +21,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("no text of the data can end the element that it is in, and all of it comes back from there") {
+TEST_CASE("no text of the data can end its element, and all of it reads back from there") {
   const std::string hostile = "</script><script>alert(1)</script><!--<script>\"'&\u2028\u2029@script@@nonce@@data@";
   const config::Value data = {{"version", 1}, {hostile, hostile}};
   const std::string text = page(data);
@@ -35,11 +35,11 @@ TEST_CASE("no text of the data can end the element that it is in, and all of it 
   CHECK(count(text, "</script") == count(harmless, "</script"));
 }
 
-TEST_CASE("what is not UTF-8 is shown as what cannot be shown") {
+TEST_CASE("bytes that are not UTF-8 are shown as replacement characters") {
   CHECK(data_of(page({{"name", "a\xff\xc3(b"}})) == "{\"name\":\"a\ufffd\ufffd(b\"}");
 }
 
-TEST_CASE("a page lets only its own style and script in, by a word that is new on each page") {
+TEST_CASE("a page allows only its own style and script, by a nonce that is new on each page") {
   const std::string first = page({{"version", 1}}), second = page({{"version", 1}});
   const auto policy = [](const std::string& text) {
     const std::size_t from = text.find("Content-Security-Policy");

@@ -1,4 +1,4 @@
-"""The pages of `ddp-exp report` in a real browser: what a reader does with them."""
+"""The pages of `ddp-exp report` in a real browser, used as a reader uses them."""
 
 import json
 
@@ -19,7 +19,7 @@ def hovering_shows_the_values(page, run):
     step = int(where.removeprefix("step "))
     assert 1 < step < max(losses), where
     assert abs(float(value) - losses[step]) <= 1e-3 * losses[step], (step, value, losses[step])
-    # All charts show the same place, and it goes with the pointer.
+    # All charts mark the same position, which follows the pointer.
     assert page.evaluate(
         "[...document.querySelectorAll('.crosshair')].every(l => l.getAttribute('visibility') === 'visible')"
     )
@@ -133,7 +133,7 @@ def a_sweep(window, folder):
         == "descending"
     )
     page.click(head(page, "val_loss") + " button")
-    assert column(page, "status")[-1] == "failed", "what has no value comes last"
+    assert column(page, "status")[-1] == "failed", "rows without a value come last"
     page.click(head(page, "val_loss") + " button")
     assert column(page, "status")[-1] == "failed", "the other way too"
     page.move_to(".sortable tbody tr:first-child")

@@ -1,4 +1,4 @@
-"""Whatever a results folder holds, its page shows it as text and numbers, and runs and loads nothing of it."""
+"""The page of any results folder shows its contents as text and numbers, and runs and loads nothing from it."""
 
 import json
 

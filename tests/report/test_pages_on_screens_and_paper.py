@@ -1,4 +1,4 @@
-"""A page of `ddp-exp report` in light and in the dark, on a phone and on paper."""
+"""A page of `ddp-exp report` in light and dark mode, on a phone and on paper."""
 
 from browser import nothing_is_loaded_and_nothing_complained_of, run_checks
 from folders import report, sweep, train

@@ -1,4 +1,4 @@
-"""The pages of `ddp-exp plan --preview` in a real browser: all parts are drawn, and cells of strangers stay text."""
+"""The pages of `ddp-exp plan --preview` in a real browser: all parts are drawn, and hostile cells stay text."""
 
 from browser import nothing_is_loaded_and_nothing_complained_of, run_checks
 from folders import ddp_exp
@@ -46,7 +46,7 @@ def check_numbers(window, folder):
     nothing_is_loaded_and_nothing_complained_of(page)
     assert page.evaluate("document.querySelectorAll('.chart .bar').length") == 20
     assert page.texts("h2") == ["First training samples", "Values", "First batch of rank 0"], page.texts("h2")
-    # The page never scrolls sideways, on a phone neither.
+    # The page never scrolls sideways, not even on a phone.
     page.screen(390, 800, phone=True)
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 

@@ -49,12 +49,12 @@ struct Results {
 
 }  // namespace
 
-TEST_CASE("without a filter all are listed and the newest is first") {
+TEST_CASE("without a filter all runs are listed and the newest is first") {
   CHECK(Results().selected({}) == "bb/1 b/1 a/2 a/1 ");
   CHECK(Results().selected({.limit = 2}) == "bb/1 b/1 ");
 }
 
-TEST_CASE("status and name and conditions narrow a list") {
+TEST_CASE("status, name and conditions narrow a list") {
   Results r;
   CHECK(r.selected({.status = "failed"}) == "a/2 ");
   CHECK(r.selected({.name = "b"}) == "b/1 ");
@@ -63,7 +63,7 @@ TEST_CASE("status and name and conditions narrow a list") {
   CHECK(r.where("val_loss<=0.5") == "b/1 a/1 ");
   CHECK(r.where("val_loss > 2.5e-1") == "bb/1 a/1 ");  // as numbers: 10 is more than 0.5
   CHECK(r.where("val_loss==0.25") == "b/1 ");
-  CHECK(r.where("val_loss!=0.25") == "bb/1 a/1 ");  // a run that has none is not unequal
+  CHECK(r.where("val_loss!=0.25") == "bb/1 a/1 ");  // a run without the value is not unequal
   CHECK(r.where("status=failed") == "a/2 ");
   CHECK(r.where("name>=b") == "bb/1 b/1 ");
   CHECK(r.where("epochs=3") == "bb/1 b/1 a/2 a/1 ");
@@ -72,7 +72,7 @@ TEST_CASE("status and name and conditions narrow a list") {
   CHECK(r.problems.empty());
 }
 
-TEST_CASE("keys of the configuration filter and sort, and a configuration that is damaged is passed over") {
+TEST_CASE("keys of the configuration filter and sort, and a damaged configuration is skipped") {
   Results r;
   CHECK(r.where("optimizer.lr>=0.1") == "b/1 a/1 ");
   CHECK(r.where("optimizer=sgd") == "b/1 a/1 ");
@@ -82,7 +82,7 @@ TEST_CASE("keys of the configuration filter and sort, and a configuration that i
   CHECK(r.selected({.sort_by = "optimizer.lr"}) == "a/2 a/1 b/1 bb/1 ");
 }
 
-TEST_CASE("an order among numbers and texts of the configuration is refused") {
+TEST_CASE("an order comparison between numbers and texts of the configuration is refused") {
   Results r;
   CHECK(r.error_of({.where = parse_conditions("optimizer.lr<fast")}).find("\"optimizer.lr\" is a number") !=
         std::string::npos);
@@ -91,21 +91,21 @@ TEST_CASE("an order among numbers and texts of the configuration is refused") {
   CHECK(r.where("optimizer.lr!=fast") == "b/1 a/2 a/1 ");
 }
 
-TEST_CASE("rows that have no value to sort by come last, either way") {
+TEST_CASE("rows without a value to sort by come last in both directions") {
   CHECK(Results().selected({.sort_by = "val_loss"}) == "b/1 a/1 bb/1 a/2 ");
   CHECK(Results().selected({.sort_by = "-val_loss"}) == "bb/1 a/1 b/1 a/2 ");
 }
 
-TEST_CASE("a metric that some run has is a key, and so is one that the query knows") {
+TEST_CASE("a metric of any run is a key, and so is a metric that the query knows") {
   Results r;
   queried_run(r.scratch, "c/1", "completed", "5", "\"val_auroc\":0.75", "damaged = = 1\n");
   CHECK(r.where("val_auroc>0.5") == "c/1 ");
   CHECK(r.selected({.sort_by = "val_auroc", .limit = 1}) == "c/1 ");
-  CHECK(r.error_of({.sort_by = "val_accuracy"}).find("nothing here has the key \"val_accuracy\"") != std::string::npos);
+  CHECK(r.error_of({.sort_by = "val_accuracy"}).find("no result has the key \"val_accuracy\"") != std::string::npos);
   CHECK(r.selected({.sort_by = "val_accuracy", .limit = 1, .metrics = {"val_accuracy"}}) == "a/1 ");
 }
 
-TEST_CASE("a mistyped key or status or condition is refused with the one that is meant") {
+TEST_CASE("a mistyped key, status or condition is refused with the nearest one") {
   Results r;
   CHECK(r.error_of({.sort_by = "vall_loss"}).find("did you mean \"val_loss\"?") != std::string::npos);
   CHECK(r.error_of({.where = parse_conditions("optimizer.lrr<1")}).find("did you mean \"optimizer.lr\"?") !=

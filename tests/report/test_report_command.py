@@ -1,4 +1,4 @@
-"""`ddp-exp report`: where the page goes, what --json says, and what is damaged or hostile."""
+"""`ddp-exp report`: the place of the page, the output of --json, and damaged or hostile results."""
 
 import json
 import os

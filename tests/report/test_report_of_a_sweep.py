@@ -1,4 +1,4 @@
-"""A real sweep, whose worst trials are stopped early, and the report on it."""
+"""A real sweep, whose worst trials are stopped early, and its report."""
 
 import json
 

@@ -34,17 +34,17 @@ Table runs() {
 
 }  // namespace
 
-TEST_CASE("a text's width is what a terminal gives it") {
+TEST_CASE("a text's width is its width on a terminal") {
   CHECK(text_width("") == 0);
   CHECK(text_width("abc") == 3);
   CHECK(text_width("▁█⣿│") == 4);
   CHECK(text_width("中文") == 4);
-  CHECK(text_width("e\xcc\x81") == 1);  // an accent put on the e before it
+  CHECK(text_width("e\xcc\x81") == 1);  // an accent that combines with the preceding e
   CHECK(text_width("😀") == 2);
   CHECK(text_width("\xff\xfe") == 2);
 }
 
-TEST_CASE("a text is cut between characters and no wider than asked") {
+TEST_CASE("a text is cut between characters and is at most as wide as requested") {
   CHECK(clipped("abcdef", 6, "…") == "abcdef");
   CHECK(clipped("abcdef", 4, "…") == "abc…");
   CHECK(clipped("中文字", 4, "…") == "中…");
@@ -53,14 +53,14 @@ TEST_CASE("a text is cut between characters and no wider than asked") {
   CHECK(clipped("abc", 1, "...").empty());
 }
 
-TEST_CASE("columns stand below each other and those of nothing are left out") {
+TEST_CASE("columns are aligned and empty ones are left out") {
   CHECK(printed_table(runs(), {}) ==
         "run       loss  time  curve\n"
         "basic/1    0.5   1 s  ▁▂▃\n"
         "中文/2   10.25\n");
 }
 
-TEST_CASE("a narrow terminal loses what can be spared first and then the ends of what is long") {
+TEST_CASE("a narrow terminal loses the least important columns first and then the ends of long texts") {
   for (std::size_t width = 1; width < 40; ++width) {
     INFO(width);
     for (const std::string& line : lines_of(printed_table(runs(), {.width = width, .cuts = true}))) {
@@ -79,7 +79,7 @@ TEST_CASE("a narrow terminal loses what can be spared first and then the ends of
   CHECK(lines_of(printed_table(runs(), {.width = 13, .cuts = true, .utf8 = false})).at(1) == "basic~    0.5");
 }
 
-TEST_CASE("colour is only where the terminal has it") {
+TEST_CASE("colour is used only on a terminal that has it") {
   Table table({{.header = "status", .colour = [](const std::string&) { return "31"; }}, {.header = "x"}});
   table.row({"failed", "1"});
   CHECK(printed_table(table, {}).find('\x1b') == std::string::npos);

@@ -11,8 +11,8 @@
 
 namespace ddp::schedule {
 
-TEST_CASE("each scheduler gives the lr that PyTorch's gives, step by step") {
-  // Torch-free, as schedules are: the numbers are kept as those of tests/values.h are.
+TEST_CASE("each scheduler gives the lr of PyTorch's scheduler, step by step") {
+  // Torch-free like the schedules: the numbers are stored like the values of tests/values.h.
   std::ifstream file(DDP_SOURCE "/tests/schedule/values/schedules.json");
   const auto cases = config::Value::parse(file);
   REQUIRE(cases.size() >= 60);
@@ -25,14 +25,14 @@ TEST_CASE("each scheduler gives the lr that PyTorch's gives, step by step") {
     std::string word;
     for (std::int64_t step = 0; step < horizon.steps; ++step) {
       REQUIRE(words >> word);
-      // PyTorch multiplies from step to step where these are closed forms.
+      // PyTorch multiplies from step to step, while these are closed forms.
       const double by_torch = std::strtod(word.c_str(), nullptr);
       CHECK(std::abs(lr(step) - by_torch) <= 1e-12 * std::max(by_torch, horizon.lr));
     }
   }
 }
 
-TEST_CASE("multistep changes lr after each milestone, which count from the run's start") {
+TEST_CASE("multistep changes lr after each milestone, counted from the run's start") {
   const config::Value options = {{"milestones", {3, 5}}, {"gamma", 0.5}, {"warmup_steps", 2}};
   const Scheduler lr = schedulers().build("multistep", options, {.lr = 0.8, .steps = 8});
   const std::vector<double> expected{0.4, 0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.2};
@@ -44,10 +44,10 @@ TEST_CASE("multistep changes lr after each milestone, which count from the run's
                  "scheduler.milestones: are not in ascending order"));
 }
 
-TEST_CASE("a part of the run that counts epochs is refused where the dataset has none") {
+TEST_CASE("a part of the run in epochs is refused if the dataset has none") {
   const config::Value options = {{"warmup", "2 epochs"}};
   const std::string error = error_of([&] { schedulers().build("cosine", options, {.lr = 1, .steps = 8}); });
-  CHECK(contains(error, "scheduler.warmup: counts epochs, and the dataset has none"));
+  CHECK(contains(error, "scheduler.warmup: counts epochs, but the dataset has none"));
 }
 
 }  // namespace ddp::schedule

@@ -1,5 +1,5 @@
-"""The schema that `ddp-exp schema` prints accepts every experiment file and no mistake, in taplo, which editors use, and in
-a validator of JSON Schema; editors find it by .taplo.toml, or by a line of the file."""
+"""The schema that `ddp-exp schema` prints accepts every valid experiment file and refuses every mistake, both in taplo,
+which editors use, and in a JSON Schema validator. Editors find it through .taplo.toml or through a line of the file."""
 
 import json
 import os
@@ -15,7 +15,7 @@ SOURCE = pathlib.Path(os.environ["DDP_SOURCE"])
 PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
 TAPLO = next(pathlib.Path(os.environ["DDP_TOOLS"].split(":")[0]).glob("taplo-*.data/scripts/taplo"))
 EXPERIMENTS = sorted((SOURCE / "experiments").glob("*.toml"))
-WRITTEN = PROGRAM.parent / "experiment.schema.json"  # by the build
+WRITTEN = PROGRAM.parent / "experiment.schema.json"  # written by the build
 
 GOOD = 'model = "linear"\ndataset = "random_pairs"\n'
 MISTAKES = {
@@ -26,7 +26,7 @@ MISTAKES = {
     "a boolean for a number": GOOD + "seed = true",
     "text for a number": GOOD + 'optimizer = { name = "sgd", lr = "0.1" }',
     "a number out of range": GOOD + "[validation]\nsplit = 1.5",
-    "a choice that there is not": GOOD + 'backend = "glo"',
+    "an unknown choice": GOOD + 'backend = "glo"',
     "two keys that exclude each other": GOOD + "epochs = 1\nsteps = 1",
     "no dataset": 'model = "linear"',
 }  # fmt: skip
@@ -46,7 +46,7 @@ assert len(EXPERIMENTS) >= 9, EXPERIMENTS
 with tempfile.TemporaryDirectory(prefix="ddp-schema-") as name:
     folder = pathlib.Path(name)
 
-    # As the repository is for an editor.
+    # The repository as an editor sees it.
     shutil.copy(SOURCE / ".taplo.toml", folder)
     shutil.copytree(SOURCE / "experiments", folder / "experiments")
     built = folder / "build/release/bin"
@@ -65,7 +65,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-schema-") as name:
     (folder / "experiments/mistake.toml").write_text(GOOD)
     assert taplo("experiments/mistake.toml", cwd=folder)[0]
 
-    # Elsewhere a line of the file says where it is.
+    # In other folders a line of the file names the schema.
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "experiment.schema.json").write_text(printed)
@@ -73,7 +73,7 @@ with tempfile.TemporaryDirectory(prefix="ddp-schema-") as name:
         (elsewhere / "mine.toml").write_text(f"#:schema ./experiment.schema.json\n{text}")
         assert taplo("mine.toml", cwd=elsewhere)[0] == expected, text
 
-    # What a run writes of itself is an experiment file.
+    # The config.toml that a run writes is an experiment file.
     subprocess.run([PROGRAM, "run", SOURCE / "experiments/basic.toml", "--set", "epochs=1", "--run-id", "r"], cwd=folder,
                    check=True, capture_output=True)  # fmt: skip
     resolved = folder / "results/basic/r/config.toml"

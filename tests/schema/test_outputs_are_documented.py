@@ -1,5 +1,5 @@
-"""Every file and every --json output has a version and a schema, which says all that is in it: what real commands write
-fits, and a key that is not documented would not."""
+"""Every file and every --json output has a version and a schema that describes all its members: the output of real
+commands fits, and an undocumented key would not."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import time
 import jsonschema
 
 PROGRAM = os.environ["DDP_EXP"]
-PATIENCE = 90  # seconds for what takes a moment, on a machine that does other things too
+PATIENCE = 90  # seconds for a short operation on a busy machine
 
 EXPERIMENT = """
 dataset     = { name = "counting", size = 101, features = 6, classes = 3 }
@@ -85,7 +85,8 @@ class Schemas:
         return self._validators[what]
 
     def require(self, what, value):
-        """It fits; with a key more, anywhere but in a table whose keys are the user's, it does not."""
+        """Requires that the value fits, and that it does not fit with an extra key in any table except tables with the
+        user's own keys."""
         validator = self.of(what)
         if error := jsonschema.exceptions.best_match(validator.iter_errors(value)):
             raise AssertionError(f"{what}: {'/'.join(map(str, error.absolute_path))}: {error.message[:400]}")
@@ -107,7 +108,7 @@ def tables(value, key=None):
             for name, inner in value.items():
                 yield from tables(inner, name)
     elif isinstance(value, list):
-        for inner in value[:3] + value[-1:]:  # one is like the others
+        for inner in value[:3] + value[-1:]:  # the others are like these
             yield from tables(inner, key)
 
 
@@ -124,7 +125,7 @@ def lines(file):
 
 
 def begin(*words):
-    """Goes on in the background."""
+    """Starts the program in the background."""
     return subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
@@ -133,7 +134,8 @@ def make_text_run():
 
 
 def make_runs():
-    """Completed, resumed with changes, saved because of the time, forked, restarted, failed, interrupted."""
+    """Runs that are completed, resumed with changes, saved because of the time, forked, restarted, failed,
+    interrupted."""
     program("run", "small.toml", "--run-id", "done", "--set", "test.split=0.1", "--set", 'validation.every="3 steps"')
     program("resume", "small/done", "--set", "epochs=6", "--set", "optimizer.lr=0.002")
     program("run", "small.toml", "--run-id", "timed", "--set", "epochs=40", "--set", "checkpoint.save_every_minutes=1e-6")
@@ -175,7 +177,7 @@ def check_files():
 
 
 def check_outputs():
-    """Of each verb that has --json."""
+    """The --json output of each command that has this option."""
     (FOLDER / "bad.toml").write_text("modle = 1")
     commands = {
         "plan": [["small.toml"], ["swept.toml"], ["text.toml"], *TABLES],
@@ -229,13 +231,14 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
     (FOLDER / "a.csv").write_text("size,colour,kind\n" + "1,red,a\n2,blue,b\n" * 10)
     (FOLDER / "table.toml").write_text(TABLE)
     TABLES = [["table.toml"]] if pathlib.Path(PROGRAM).with_name("libddp_tables.so").exists() else []
-    VERBS = re.findall(r"^  ([a-z]+) ", program("--help").split("Subcommands:")[1], re.M)
+    VERBS = re.findall(r"^  ([a-z]+) ", program("--help").split("Commands:")[1], re.M)
     make_runs()
     make_text_run()
     check_files()
     check_sweep()
     check_outputs()
-    known = set(re.findall(r"[a-z]+", re.search(r"WHAT .*?=experiment (.*)", program("schema", "--help"))[1]))
-    assert known == SCHEMAS.used.keys() | {"experiment"}, known ^ SCHEMAS.used.keys()  # that has a test of its own
+    what = re.search(r"WHAT (.*?) \(default: experiment\)", " ".join(program("schema", "--help").split()))[1]
+    known = set(re.findall(r"[a-z]+", what))
+    assert known == SCHEMAS.used.keys() | {"experiment"}, known ^ SCHEMAS.used.keys()  # it has its own test
     print(f"{sum(SCHEMAS.used.values())} values of {len(SCHEMAS.used)} kinds fit")
     assert "did you mean" in subprocess.run([PROGRAM, "schema", "sumary"], capture_output=True, text=True).stderr

@@ -10,7 +10,7 @@
 
 namespace ddp::search {
 
-// A function whose least value is searched for: the same as the one with its name in optuna/compute.py.
+// A function to minimize: the same as the one with its name in optuna/compute.py.
 struct Function {
   std::string name;
   std::vector<config::Parameter> parameters;

@@ -26,8 +26,8 @@ Parzen estimator(const Axis& axis, const std::vector<double>& values) {
 
 }  // namespace
 
-TEST_CASE("the mass of a normal distribution has its digits also far out in its tails") {
-  // By mpmath, with 60 digits.
+TEST_CASE("the mass of a normal distribution is accurate also far out in its tails") {
+  // Computed by mpmath with 60 digits.
   for (const auto& [a, b, mass] : std::vector<std::array<double, 3>>{{-1, 2, -0.20016629432446258},
                                                                      {-0.5, 0.25, -1.2372925013224502},
                                                                      {-100, 0, -0.69314718055994531},
@@ -43,7 +43,7 @@ TEST_CASE("the mass of a normal distribution has its digits also far out in its 
   }
 }
 
-TEST_CASE("the quantiles of a normal distribution that is cut off are those of scipy") {
+TEST_CASE("the quantiles of a truncated normal distribution equal scipy's") {
   // scipy.stats.truncnorm.ppf(share, a, b) of scipy 1.17.1.
   for (const auto& [share, a, b, x] : std::vector<std::array<double, 4>>{{0.1, -1, 2, -0.704647821094745},
                                                                          {0.999, -1, 2, 1.985063085944169},
@@ -59,7 +59,7 @@ TEST_CASE("the quantiles of a normal distribution that is cut off are those of s
   CHECK(truncated_normal_quantile(0, -100, 0) >= -100);
 }
 
-TEST_CASE("observations weigh as much as the prior, but for those before the newest 25") {
+TEST_CASE("observations have the weight of the prior, except those before the newest 25") {
   CHECK(parzen_weights(0) == std::vector<double>{1});
   CHECK(parzen_weights(3) == std::vector<double>(4, 0.25));
   CHECK(parzen_weights(24) == std::vector<double>(25, 1.0 / 25));
@@ -74,8 +74,8 @@ TEST_CASE("observations weigh as much as the prior, but for those before the new
   CHECK(parzen_weights(26).front() < parzen_weights(26).back() / 25);
 }
 
-TEST_CASE("a kernel is as wide as the larger gap to its neighbours, within the limits of its axis") {
-  // The deviations of Optuna 5.0.0's estimator of the same values.
+TEST_CASE("a kernel is as wide as the larger gap to its neighbors, within the limits of its axis") {
+  // The deviations of Optuna 5.0.0's estimator for the same values.
   for (const auto& [axis, values, deviations] : std::vector<std::tuple<Axis, std::vector<double>, std::vector<double>>>{
            {kUnit, {0.2, 0.9, 0.25}, {0.2, 0.65, 0.65, 1}},
            {kUnit, {}, {1}},
@@ -94,8 +94,8 @@ TEST_CASE("a kernel is as wide as the larger gap to its neighbours, within the l
   CHECK(std::abs(kernels_around(many, kUnit).front().deviation - 0.01) < 1e-12);
 }
 
-TEST_CASE("the density of an estimator is the one of Optuna's, and its sum over all values is one") {
-  // log_pdf of Optuna 5.0.0's estimator, of a log range of numbers times the number.
+TEST_CASE("the density of an estimator equals Optuna's, and its sum over all values is one") {
+  // log_pdf of Optuna 5.0.0's estimator, for a log range of numbers times the number.
   for (const auto& [axis, values, expected] :
        std::vector<std::tuple<Axis, std::vector<double>, std::vector<std::pair<double, double>>>>{
            {kUnit, {0.2, 0.9, 0.25}, {{0, -0.016505540582067768}, {0.3, 0.246203933122757}, {1, -0.3605158418909874}}},
@@ -117,7 +117,7 @@ TEST_CASE("the density of an estimator is the one of Optuna's, and its sum over 
   CHECK(std::abs(sum - 1) < 1e-11);
 }
 
-TEST_CASE("samples of an estimator are as frequent as its density says") {
+TEST_CASE("samples of an estimator are as frequent as its density") {
   std::mt19937_64 engine(1);
   const Parzen parzen({kInteger, kThree}, {{3, 0}, {3, 2}, {8, 2}});
   std::map<std::pair<double, double>, double> counts;

@@ -36,7 +36,8 @@ std::unique_ptr<Search> make(const std::string& method, Value options, const Spa
   return methods().build(method, options, space);
 }
 
-// Trains what the search says, one trial after the other; each reaches `metric(trial, epochs)`. The epochs of each.
+// Runs all moves of the search, one trial after the other; each trial reaches `metric(trial, epochs)`. Returns the
+// epochs of each trial.
 std::map<int, std::int64_t> run_all(Search& search, std::int64_t whole,
                                     const std::function<double(int, std::int64_t)>& metric) {
   std::map<int, std::int64_t> epochs;
@@ -52,7 +53,7 @@ std::map<int, std::int64_t> run_all(Search& search, std::int64_t whole,
 
 }  // namespace
 
-TEST_CASE("a grid has every combination once, the last parameter first") {
+TEST_CASE("a grid has every combination once and varies the last parameter first") {
   const auto parameters = two_lists();
   const auto grid = make("grid", Value::object(), {.parameters = parameters});
   REQUIRE(grid->trials() == 6);
@@ -69,7 +70,7 @@ TEST_CASE("a grid has every combination once, the last parameter first") {
   CHECK_FALSE(grid->next(kAll));
 }
 
-TEST_CASE("a trial that finds no room lets those behind it go first, and is not forgotten") {
+TEST_CASE("a trial that finds no free device lets the trials behind it go first and is not forgotten") {
   const auto parameters = two_lists();
   const auto grid = make("grid", Value::object(), {.parameters = parameters});
   const Fits odd = [](int trial) { return trial % 2 == 1; };
@@ -84,7 +85,7 @@ TEST_CASE("a trial that finds no room lets those behind it go first, and is not 
   CHECK_FALSE(grid->next(kAll));
 }
 
-TEST_CASE("a grid over a range, and one that is too large, are refused") {
+TEST_CASE("a grid over a range and a grid that is too large are refused") {
   std::vector<Parameter> range(1);
   range[0].key = "lr";
   range[0].place.source = config::Source::assignment(1, "x");
@@ -95,7 +96,7 @@ TEST_CASE("a grid over a range, and one that is too large, are refused") {
   CHECK_THROWS_AS(make("grid", Value::object(), {.parameters = many}), Error);
 }
 
-TEST_CASE("random values are the same for the same seed, whatever the number of trials") {
+TEST_CASE("random values are the same for the same seed with any number of trials") {
   const auto parameters = two_lists();
   const auto few = make("random", {{"trials", 5}, {"seed", 3}}, {.parameters = parameters});
   const auto many = make("random", {{"trials", 500}, {"seed", 3}}, {.parameters = parameters});
@@ -108,16 +109,16 @@ TEST_CASE("random values are the same for the same seed, whatever the number of 
     ++counts[Value(values(many->point(trial))).dump()];
   }
   CHECK(different > 200);
-  // Six combinations, of 83 each on average.
+  // Six combinations, each 83 times on average.
   CHECK(counts.size() == 6);
   for (const auto& [point, count] : counts) CHECK((count > 50 && count < 120));
 }
 
-TEST_CASE("asha trains the best of each rung on, and the rest no longer") {
+TEST_CASE("asha continues the best trials of each rung and stops the rest") {
   const auto parameters = two_lists();
   const Space space{.parameters = parameters, .epochs = 9};
   const auto asha = make("asha", {{"trials", 9}, {"min_epochs", 1}, {"reduction_factor", 3}}, space);
-  // Trials come in the order of their quality, the best last: the ones before are promoted while they are the best.
+  // Trials come in the order of their quality, the best last: each one is promoted while it is among the best so far.
   const auto epochs = run_all(*asha, 9, [](int trial, std::int64_t) { return 100.0 - trial; });
   CHECK(epochs.size() == 9);
   CHECK(epochs.at(8) == 9);
@@ -129,7 +130,7 @@ TEST_CASE("asha trains the best of each rung on, and the rest no longer") {
         std::map<int, std::int64_t>{{0, 9}, {1, 3}, {2, 3}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {8, 1}});
 }
 
-TEST_CASE("asha that is told again what happened goes on as it would have") {
+TEST_CASE("asha that is replayed from its events continues as without the interruption") {
   const auto parameters = two_lists();
   const Space space{.parameters = parameters, .epochs = 8};
   const Value options = {{"trials", 12}, {"min_epochs", 1}, {"reduction_factor", 2}};
@@ -158,7 +159,7 @@ TEST_CASE("asha that is told again what happened goes on as it would have") {
   }
 }
 
-TEST_CASE("a trial that a rule has ended before its rung counts in all rungs, and is not trained on") {
+TEST_CASE("a trial that a rule ends before its rung counts in all rungs and is not continued") {
   const std::vector<config::Parameter> parameters;
   const Space space{.parameters = parameters, .epochs = 9};
   const auto asha = make("asha", {{"trials", 3}, {"min_epochs", 1}, {"reduction_factor", 3}}, space);
@@ -167,14 +168,14 @@ TEST_CASE("a trial that a rule has ended before its rung counts in all rungs, an
     const auto move = asha->next(any);
     REQUIRE(move);
     asha->begun(*move);
-    // The first one ends in its first epoch, as the best.
+    // The first trial ends in its first epoch, as the best.
     asha->ended(trial, trial == 0 ? kToItsEnd : 1, trial);
   }
-  // It is the best third of its rung. No other one goes on in its place.
+  // It is the best third of its rung. No other trial continues in its place.
   CHECK_FALSE(asha->next(any));
 }
 
-TEST_CASE("asha refuses what it cannot halve") {
+TEST_CASE("asha refuses epochs and rungs that it cannot divide") {
   const auto parameters = two_lists();
   CHECK_THROWS_AS(make("asha", Value::object(), {.parameters = parameters, .epochs = 0}), Error);
   CHECK_THROWS_AS(make("asha", {{"min_epochs", 5}}, {.parameters = parameters, .epochs = 4}), Error);

@@ -30,7 +30,7 @@ Value named(const std::vector<config::Parameter>& parameters, const config::Poin
   return values;
 }
 
-// Begins so many trials, one after the other; each reaches the value of the function. The values of each.
+// Runs this many trials, one after the other; each reaches the value of the function. Returns their values.
 std::vector<Value> search_for(Search& search, const Function& f, int trials) {
   std::vector<Value> all;
   for (int i = 0; i < trials; ++i) {
@@ -67,7 +67,7 @@ Value kept_medians() {
 
 }  // namespace
 
-TEST_CASE("tpe finds values as low as those that Optuna's TPESampler finds with as many trials") {
+TEST_CASE("tpe finds values as low as Optuna's TPESampler with the same number of trials") {
   const Value kept = kept_medians();
   REQUIRE(kept.at("trials") == 60);
   const int seeds = kept.at("seeds");
@@ -82,7 +82,7 @@ TEST_CASE("tpe finds values as low as those that Optuna's TPESampler finds with 
   }
 }
 
-TEST_CASE("tpe chooses the same values for the same seed, and others for another") {
+TEST_CASE("tpe chooses the same values for the same seed and others for another seed") {
   for (const Function& f : functions()) {
     const auto one = search_for(*tpe(f.parameters, 3), f, 30);
     CHECK(one == search_for(*tpe(f.parameters, 3, /*trials=*/500), f, 30));
@@ -90,7 +90,7 @@ TEST_CASE("tpe chooses the same values for the same seed, and others for another
   }
 }
 
-TEST_CASE("the first ten trials of tpe are drawn as random draws them, and are decided from the beginning") {
+TEST_CASE("the first ten trials of tpe are drawn like random's and are known from the beginning") {
   const Function f = functions().back();
   const auto search = tpe(f.parameters, 7);
   const auto random = methods().build("random", {{"trials", 10}, {"seed", 7}}, {.parameters = f.parameters});
@@ -104,7 +104,7 @@ TEST_CASE("the first ten trials of tpe are drawn as random draws them, and are d
   CHECK_FALSE(search->decided(11));
 }
 
-TEST_CASE("values that tpe chooses are those of the space") {
+TEST_CASE("values chosen by tpe lie in the space") {
   auto parameters = functions().back().parameters;
   parameters.push_back(range("steps", 16, 120, /*log=*/false, /*integer=*/true));
   parameters.back().step = 16;
@@ -126,7 +126,7 @@ TEST_CASE("values that tpe chooses are those of the space") {
   CHECK(rates == std::set<double>{0.1, 0.2, 0.3, 0.4, 0.5});
 }
 
-TEST_CASE("tpe that is told again what a journal holds goes on as it would have, with the values that it holds") {
+TEST_CASE("tpe that is replayed from a journal continues as without the interruption, with the values of the journal") {
   const Function f = functions().back();
   const auto whole = tpe(f.parameters, 5);
   const auto expected = search_for(*whole, f, 40);
@@ -139,7 +139,7 @@ TEST_CASE("tpe that is told again what a journal holds goes on as it would have,
   }
   const auto rest = search_for(*again, f, 15);
   CHECK(std::equal(rest.begin(), rest.end(), expected.begin() + 25));
-  // As another machine may have chosen, whose exp differs in its last bit.
+  // Another machine may choose these, because its exp differs in the last bit.
   Value other = expected[25];
   other["lr"] = 0.0123456;
   const auto moved = tpe(f.parameters, 5);
@@ -150,11 +150,11 @@ TEST_CASE("tpe that is told again what a journal holds goes on as it would have,
   CHECK(named(f.parameters, moved->point(1)) == named(f.parameters, draw({.parameters = f.parameters}, 5, 1)));
 }
 
-TEST_CASE("several trials of tpe at once begin apart, and what still trains or failed counts on neither side") {
+TEST_CASE("concurrent trials of tpe begin apart, and trials that still train or failed count on neither side") {
   const Function f = functions().front();
   const auto search = tpe(f.parameters, 2);
   search_for(*search, f, 20);
-  // Three begin, and none of them has ended: each has draws of its own.
+  // Three begin, and none of them has ended: each has its own draws.
   std::set<std::string> points;
   for (int i = 0; i < 3; ++i) {
     const auto move = search->next(kEach);
@@ -171,7 +171,7 @@ TEST_CASE("several trials of tpe at once begin apart, and what still trains or f
   CHECK(named(f.parameters, alone->point(23)) == named(f.parameters, search->point(23)));
 }
 
-TEST_CASE("a trial of tpe without a number is worse than every other") {
+TEST_CASE("a trial of tpe whose metric is NaN is worse than every other") {
   const std::vector<config::Parameter> parameters{range("x", 0, 1)};
   const auto search = tpe(parameters, 0, 200);
   int low = 0;
@@ -179,14 +179,14 @@ TEST_CASE("a trial of tpe without a number is worse than every other") {
     const auto move = search->next(kEach);
     const double x = numbers_of(search->point(move->trial)).front();
     search->begun(*move);
-    // Where it is best there is none.
+    // The best region has no number.
     search->ended(move->trial, 1, x < 0.5 ? std::numeric_limits<double>::quiet_NaN() : 1 - x);
     if (i >= 100) low += x < 0.5;
   }
   CHECK(low < 15);
 }
 
-TEST_CASE("tpe refuses to vary what says how much room a trial takes") {
+TEST_CASE("tpe refuses to vary settings that decide how many devices and threads a trial takes") {
   for (const std::string key : {"device_pool", "devices_per_rank", "threads"}) {
     const std::vector<config::Parameter> parameters{range(key, 1, 4, /*log=*/false, /*integer=*/true)};
     CHECK_THROWS_AS(tpe(parameters), Error);

@@ -1,6 +1,6 @@
-"""A proxy that knows one host, http://mirror.invalid: an index of wheels below /simple/, and a folder below /files/.
+"""A proxy that knows one host, http://mirror.invalid: an index of wheels under /simple/, and a folder under /files/.
 
-    mirror.py WHEELS FILES LOG     prints its port; every path that was asked for goes into LOG
+        mirror.py WHEELS FILES LOG     prints its port; LOG gets every requested path
 """
 
 import http.server

@@ -1,4 +1,4 @@
-# A small checkout that the set-up scripts can really set up, in seconds and without a network: the real scripts and
+# A small checkout that the set-up scripts set up for real, in seconds and without a network: the real scripts and
 # presets, wheels of a few bytes, and a program that is a shell script. Sourced by the tests.
 #   $checkout   its root, $checkout/scripts/ddp-exp the command     $cache   where it fetches to
 # shellcheck shell=bash
@@ -29,8 +29,8 @@ expect() {
 
 expect_text() { grep -qF -- "$2" "$1" || die "'$2' is missing in:" "$(cat "$1")"; }
 
-# wheel NAME VERSION LAYER FILE...: a wheel that holds these files, pinned in a layer's list. What $scratch/contents has
-# under a file's name is its content.
+# wheel NAME VERSION LAYER FILE...: a wheel with these files, pinned in a layer's list. A file of the same name in
+# $scratch/contents gives the content.
 wheel() {
   local file=$scratch/wheels/${1//-/_}-$2-py3-none-any.whl
   /usr/bin/python3 -I - "$file" "${1//-/_}-$2.dist-info" "$1" "$2" "$scratch/contents" "${@:4}" <<'PYTHON'
@@ -71,7 +71,7 @@ make_checkout() {
   wheel pyarrow 26.0.1 tables pyarrow/include/arrow/api.h pyarrow/libarrow.so.2600 pyarrow/libparquet.so.2600 \
     pyarrow/lib.cpython-311-x86_64-linux-gnu.so
   cat >"$checkout/models/model.txt" <<<"linear"
-  # The program: it says what it is made of and how it was called.
+  # The program: prints its models and its arguments.
   cat >"$checkout/cmake/program.sh" <<'PROGRAM'
 #!/bin/sh
 echo "models: MODELS"
@@ -112,7 +112,7 @@ endif()
 CMAKE
 }
 
-# A Python that does what $1 (shell code; "$@" = Python's arguments) says before the real one starts.
+# A Python that runs $1 (shell code; "$@" = Python's arguments) before the real one starts.
 python_that() {
   printf '#!/bin/bash\n%s\nexec /usr/bin/python3 "$@"\n' "$1" >"$scratch/python"
   chmod +x "$scratch/python"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A model is one file more: the next call has it, whatever date the file bears, and forgets it when it is gone.
+# A model is one more file: the next call builds it, for any date of the file, and drops it when the file is gone.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 ddp_exp --setup-only

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# scripts/fetch fills a folder through a mirror and a proxy. With it a machine that has no network and no packages is
-# set up: by the real apt, dpkg and pip, with packages of a few bytes.
+# scripts/fetch fills a folder through a mirror and a proxy. With this folder a machine without a network and without
+# packages is set up by the real apt, dpkg and pip, with packages of a few bytes.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 for program in apt-get dpkg-deb unshare; do
-  command -v "$program" >/dev/null || { echo "skipped: there is no $program"; exit 77; }
+  command -v "$program" >/dev/null || { echo "skipped: this machine has no $program"; exit 77; }
 done
 ((EUID == 0)) || { echo "skipped: installing packages takes root"; exit 77; }
 unshare -n true 2>/dev/null || { echo "skipped: no network can be taken away here"; exit 77; }
@@ -28,7 +28,7 @@ deb common-part 2.1
 deb unwanted 1.0
 /usr/bin/python3 -I "$source_root/scripts/setup/debs.py" "$scratch/files/debian" "$scratch/files"
 
-# system NAME PACKAGE...: a root folder for dpkg and apt's settings for it, in which these packages count as installed.
+# system NAME PACKAGE...: a root folder for dpkg with apt's settings, in which these packages count as installed.
 system() {
   local folder=$scratch/$1 package
   mkdir -p "$folder"/{var/log/apt,var/lib/dpkg/{info,updates},etc/apt/{apt.conf,preferences}.d}
@@ -42,7 +42,7 @@ system() {
   export APT_CONFIG=$folder/apt.conf DPKG_ADMINDIR=$folder/var/lib/dpkg
 }
 
-# A machine with a network, by a proxy, where part of what is needed is installed already.
+# A machine with a network through a proxy; some of the packages are installed already.
 /usr/bin/python3 -I -B "$source_root/tests/setup/mirror.py" "$scratch/wheels" "$scratch/files" "$scratch/asked" \
   >"$scratch/port" &
 mirror=$!
@@ -58,12 +58,12 @@ env PIP_CONFIG_FILE="$scratch/pip.conf" http_proxy="http://127.0.0.1:$(<"$scratc
 expect_text "$scratch/asked" "/simple/torch/"
 expect_text "$scratch/asked" "/files/./0.deb"
 expect "the wheels are there" test "$(find "$folder" -name '*.whl' | wc -l)" = 5
-expect "what this machine has is fetched too, what nobody asks for is not: $(ls "$folder")" \
+expect "packages of this machine are fetched too, and unneeded ones are not: $(ls "$folder")" \
   test "$(find "$folder" -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 1)) -a ! -e "$folder/unwanted_1.0_$architecture.deb"
 expect "nothing else is left" test -z "$(find "$folder" -mindepth 1 -not -name '*.whl' -not -name '*.deb')"
 kill "$mirror"
 
-# A machine without a network, and with nothing installed. Its own sources cannot be reached.
+# A machine without a network and without packages. Its own package sources cannot be reached.
 system alone
 echo "deb http://mirror.invalid/files ./" >"$scratch/alone/etc/apt/sources.list"
 status=0
@@ -73,11 +73,11 @@ expect_text "$out" "[one]"
 count_installed() { dpkg-query -W -f '${Package} ${db:Status-Status}\n' | grep -c ' installed$'; }
 expect "all packages are installed: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + 1))
 env DDP_WHEELS="$folder" unshare -n "$checkout/scripts/ddp-exp" --obtain images >"$out" 2>"$err" || status=$?
-expect "what decodes images is obtained: $(cat "$err")" test "$status" = 0 -a -s "$checkout/build/release/bin/libddp_images.so"
+expect "the image libraries are obtained: $(cat "$err")" test "$status" = 0 -a -s "$checkout/build/release/bin/libddp_images.so"
 expect "with its packages: $(count_installed)" test "$(count_installed)" = $((${#packages[@]} + ${#image_packages[@]} + 1))
-expect "the folder is as it was" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 6))
+expect "the folder is unchanged" test "$(find "$folder" -name '*.whl' -o -name '*.deb' | wc -l)" = $((${#packages[@]} + ${#image_packages[@]} + 6))
 
-# A folder that lacks a package: which, and what to do.
+# A folder that lacks a package: the error names it and the remedy.
 rm "$folder"/common-part*
 system poor
 status=0

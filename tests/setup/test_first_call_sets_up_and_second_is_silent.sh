@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From nothing to a running program with one command, and from then on only the program is heard.
+# One command leads from nothing to a running program; later calls print only the program's output.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 cd "$scratch"
@@ -14,7 +14,7 @@ printf '%s\n' sepal_length,sepal_width,petal_length,petal_width,species 5.1,3.5,
   cmp - "$checkout/data/iris.csv" || die "iris.csv is no plain table"
 expect "the others have names, too" grep -q worst_radius "$checkout/data/breast_cancer.parquet"
 expect "the target is the last column of diabetes.csv" grep -q ',87,151$' "$checkout/data/diabetes.csv"
-expect "nothing but what is used stays" test -z "$(find "$cache" -name '*.whl' -o -name 'tmp.*')"
+expect "only the used files stay" test -z "$(find "$cache" -name '*.whl' -o -name 'tmp.*')"
 
 ddp_exp run "two words" '' '*'
 expect "the program ran: $(cat "$err")" test "$status" = 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# DDP_LIBTORCH names a LibTorch that is there already; it must be one, and of the right version.
+# DDP_LIBTORCH names an existing LibTorch; it must be a LibTorch of the right version.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 export DDP_LIBTORCH=$scratch/site-packages

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Only an experiment with images asks for the image library and its packages.
+# Only an experiment with images installs the packages of the image library and builds it.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 library=$checkout/build/release/bin/libddp_images.so
-# dpkg-query of a system that has what $scratch/lacks does not name, and an apt-get that installs all of that.
+# dpkg-query of a system that lacks the packages in $scratch/lacks, and an apt-get that installs all of them.
 mkdir "$scratch/bin"
 cat >"$scratch/bin/dpkg-query" <<FAKE
 #!/bin/sh
@@ -31,7 +31,7 @@ if ((EUID == 0)); then
   chown -R nobody "$checkout" "$scratch/cache"
   printf '%s\n' libpng-dev >"$scratch/lacks"
   rm "$scratch/apt-get.log" "$library"
-  # Without root: what to type.
+  # Without root: the message has the command to type.
   status=0
   setpriv --reuid=nobody --clear-groups env "HOME=$scratch" bash "$checkout/scripts/ddp-exp" --obtain images >"$out" \
     2>"$err" || status=$?
@@ -44,13 +44,13 @@ fi
 ddp_exp --obtain images
 expect "it is built: $(cat "$err")" test "$status" = 0 -a -s "$library"
 expect "it runs nothing and leaves stdout alone" test ! -s "$out"
-expect "Arrow was not asked for" test ! -e "$cache/arrow-26.0.1"
+expect "Arrow was not requested" test ! -e "$cache/arrow-26.0.1"
 
 ddp_exp --obtain images
 expect "the second time nothing is to be done: $(cat "$err")" test ! -s "$err" -a "$status" = 0
 echo "decoder two" >"$checkout/runner/new.txt"
 ddp_exp run
-expect "a plain call builds it again where its sources changed" grep -q "decoder two" "$library"
+expect "a plain call builds it again if its sources changed" grep -q "decoder two" "$library"
 
 ddp_exp --obtain tables
 expect "tables come beside them: $(cat "$err")" test "$status" = 0 -a -s "$library" -a -s "${library/images/tables}"

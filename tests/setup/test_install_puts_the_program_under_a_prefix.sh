@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --install builds what is missing and installs it where it is told to: by a relative name, in a folder with blanks, over an
-# earlier installation. What cannot be written to is refused before anything is built.
+# --install builds the missing parts and installs to the given place: by a relative name, in a folder with blanks, over
+# an earlier installation. A place that cannot be written to is refused before anything is built.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 cat >>"$checkout/CMakeLists.txt" <<'CMAKE'
@@ -35,18 +35,18 @@ expect_text "$err" "it uses LibTorch in $cache/libtorch-2.11.0"
 for library in tables images; do
   expect "the library of $library is built for it" test -e "$checkout/build/release/bin/libddp_$library.so"
 done
-expect "others may use it, whatever the umask is" test -z "$(find "$prefix" ! -perm -o=r -o -type d ! -perm -o=rx)"
+expect "others may use it with any umask" test -z "$(find "$prefix" ! -perm -o=r -o -type d ! -perm -o=rx)"
 "$prefix/lib/ddp-exp/ddp-exp" run >"$out"
 expect_text "$out" "models: linear second"
 
-# An installation removes the files of an earlier one, and nothing else.
+# An installation removes only the files of an earlier one.
 mkdir "$prefix/bin"
 touch "$prefix/share/ddp-exp/models/own.txt" "$prefix/bin/other"
 rm "$checkout/models/second.txt"
 ddp_exp --install "two words"
 expect "it installs again: $(cat "$err")" test "$status" = 0
 expect "a model that is gone is gone there too" test ! -e "$prefix/share/ddp-exp/models/second.txt"
-expect "what others put there stays" test -e "$prefix/share/ddp-exp/models/own.txt" -a -e "$prefix/bin/other"
+expect "files of others stay" test -e "$prefix/share/ddp-exp/models/own.txt" -a -e "$prefix/bin/other"
 "$prefix/lib/ddp-exp/ddp-exp" run >"$out"
 expect_text "$out" "models: linear "
 expect "nothing half-made stays" test -z "$(find "$prefix" -name '.ddp-exp*' -o -name '*.new')"
@@ -56,7 +56,7 @@ ddp_exp --install "$prefix"
 expect "the same once more: $(cat "$err")" test "$status" = 0
 expect "changes nothing" test "$before" = "$(find "$prefix" -type f | sort | xargs -d '\n' sha256sum)"
 
-# LibTorch comes along where that is wanted, and from then on stays.
+# LibTorch is installed too on request, and stays from then on.
 ddp_exp --with-libtorch run
 expect "it goes with --install alone" test "$status" = 2
 ddp_exp --install "$prefix" --with-libtorch
@@ -70,6 +70,6 @@ done
 rm -r "$prefix"
 expect "LibTorch of the checkout is whole" cmp "$cache/libtorch-2.11.0/torch/version.py" - <<<"__version__ = '2.11.0'"
 
-# In bin/ it needs no word about PATH.
+# In bin/ no hint about PATH is necessary.
 PATH="$prefix/bin:$PATH" ddp_exp --install "$prefix"
 expect "PATH has it" test -z "$(grep 'export PATH' "$err")"

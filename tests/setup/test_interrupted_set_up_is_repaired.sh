@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# kill -9 at every point where it hurts: nothing that is half there looks complete, and the next call repairs it.
+# kill -9 at every critical point: no incomplete part looks complete, and the next call repairs it.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
-# As the leader of its own session, so that `kill -9 0` inside ends all of it, and nothing else.
+# Runs the command as the leader of its own session, so `kill -9 0` inside ends all of it and nothing else.
 interrupted() {
   if setsid -w "$checkout/scripts/ddp-exp" "$@" >"$out" 2>"$err"; then die "it was not interrupted"; fi
 }
@@ -25,9 +25,9 @@ rm "$checkout/kill-build"
 
 ddp_exp run
 expect_text "$out" "models: linear "
-expect "what the killed ones had left is gone" test -z "$(find "$cache" -name 'tmp.*')"
+expect "the files of the killed calls are gone" test -z "$(find "$cache" -name 'tmp.*')"
 
-# The GPU libraries go into a folder that is in use: they count only when all of them are there.
+# The GPU libraries go into a folder that is in use: they count only once all of them are present.
 python_that '[[ "$*" != *"wheels.py merge"* ]] || { /usr/bin/python3 "$@"; kill -9 0; }'
 interrupted --cuda run
 expect "no GPU libraries before their marker" test ! -e "$cache/libtorch-2.11.0/.complete-cuda"

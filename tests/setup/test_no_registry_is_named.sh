@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Packages are asked for by name; from where is the business of the machine's own settings.
+# Packages are requested by name; the machine's own settings decide the registry.
 set -euo pipefail
 cd "${DDP_SOURCE:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
-# Each name in two parts, or this file would hold it.
+# Each name is split in two parts, because otherwise this file would contain it.
 hosts="pypi"".org|python""hosted|download.""pytorch|deb.""debian|archive.""ubuntu|index""-url=|--extra""-index"
 if git rev-parse --git-dir >/dev/null 2>&1; then
   found=$(git grep -nE "$hosts" -- . || true)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The packages that only tests take are installed where they can be; where they cannot, the tests run all the same.
+# Packages that only tests need are installed if possible; without them the other tests still run.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 cat >>"$checkout/CMakeLists.txt" <<'CMAKE'
@@ -8,7 +8,7 @@ add_custom_target(ddp_tests)
 add_test(NAME good COMMAND true)
 CMAKE
 
-# A system that has all that building takes, but nothing for clusters, and whose apt-get fails.
+# A system with all packages for the build but none for clusters, whose apt-get fails.
 mkdir "$scratch/bin"
 cat >"$scratch/bin/dpkg-query" <<'FAKE'
 #!/bin/sh
@@ -26,7 +26,7 @@ if ((EUID == 0)); then
   expect_text "$err" "the tests that need them are skipped"
   expect_text "$scratch/apt-get.log" "--no-install-recommends iproute2 nftables slurmctld slurmd slurm-client"
   rm "$scratch/apt-get.log"
-  # Without root nothing is tried; running the program never asks for them.
+  # Without root nothing is tried; running the program never requires these packages.
   chown -R nobody "$checkout" "$scratch/cache"
   status=0
   setpriv --reuid=nobody --clear-groups env "HOME=$scratch" bash "$checkout/scripts/test" >"$out" 2>"$err" || status=$?

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# scripts/soak runs its parts or one of them, goes on after one that fails, and ends with what each of them showed.
+# scripts/soak runs one part or all parts, continues after a part that fails, and ends with the result of each.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 cat >>"$checkout/CMakeLists.txt" <<'CMAKE'
 add_custom_target(ddp_tests)
 CMAKE
 
-# A system that has all packages that soak takes.
+# A system with all packages that soak needs.
 mkdir "$scratch/bin"
 # shellcheck disable=SC2016 # the fake expands it
 printf '#!/bin/sh\nfor package; do echo "$package installed"; done\n' >"$scratch/bin/dpkg-query"
 chmod +x "$scratch/bin/dpkg-query"
 PATH=$scratch/bin:$PATH
 
-# part NAME LINE: a part of soak that does this.
+# part NAME LINE: a part of soak that runs this line.
 mkdir "$checkout/scripts/soak.d"
 part() {
   printf '#!/bin/sh\n# Tries %s.\n%s\n' "$1" "$2" >"$checkout/scripts/soak.d/$1"
@@ -43,5 +43,5 @@ expect_text "$out" "3 of 4"
 expect "all verdicts stand at the end: $(cat "$out")" test \
   "$(tail -n 3 "$out" | sed 's/, [0-9]* s//')" = $'bad: BROKEN\ngood: kept\nleft: skipped'
 soak 2 gone
-expect_text "$err" 'there is no part "gone"'
+expect_text "$err" 'unknown part "gone"'
 soak 2 ../test

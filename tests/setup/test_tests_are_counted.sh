@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/test ends with its count, whatever became of the tests, and is green only if some passed and none failed. It
-# fetches PyTorch's Python and the tools of tests only for tests that need them.
+# scripts/test always ends with its count, and succeeds only if some tests passed and none failed. It fetches PyTorch's
+# Python and the tools of tests only for tests that need them.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 cat >>"$checkout/CMakeLists.txt" <<'CMAKE'
@@ -33,7 +33,7 @@ counted "1 passed, 0 failed" 0 -R python
 expect "fetched the GPU libraries" test -e "$cache/libtorch-2.11.0/nvidia/nccl"
 expect "fetched no tools" test -z "$(ls -d "$cache"/tools-* 2>/dev/null)"
 counted "1 passed, 0 failed" 0 -R looking
-# With all tests everything is fetched, and the first one finds what it must not.
+# Running all tests fetches everything, and test "good" then finds variables that it must not find.
 counted "2 passed, 3 failed, 1 skipped" 1
 expect_text "$out" "why it failed"
 counted "0 passed, 1 failed" 1 -R gone

@@ -2,7 +2,7 @@
 # Two first calls at once: the second waits, says so, and finds everything done.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
-# Every download is noted, and waits until the test lets it go on.
+# Every download is recorded, and waits until the test lets it continue.
 mkfifo "$scratch/started" "$scratch/go"
 python_that "if [[ \"\$*\" == *'pip download'*libtorch.txt* ]]; then
   echo x >>'$scratch/downloads'; echo >'$scratch/started'; read -r <'$scratch/go'; fi"
@@ -22,7 +22,7 @@ expect_text "$scratch/out1" "[one]"
 expect_text "$scratch/out2" "[two]"
 expect "LibTorch was fetched once" test "$(wc -l <"$scratch/downloads")" = 1
 
-# The program itself must not hold a lock: a long run would keep everybody else waiting.
+# The program itself must not hold a lock: a long run would block all other calls.
 cat >"$checkout/cmake/program.sh" <<PROGRAM
 flock -n "$checkout/build/.lock" true && flock -n "$cache/lock" true && echo free
 PROGRAM

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# With DDP_WHEELS nothing is asked of a network, and what comes from the folder is checked as if it came from one.
+# With DDP_WHEELS the set-up uses no network, and checks the wheels of the folder like downloaded ones.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
-# pip's own settings would send it to a network: nothing listens there.
+# pip's own settings would send it to a network: no server listens there.
 export PIP_CONFIG_FILE=$scratch/pip.conf
 unset PIP_NO_INDEX PIP_FIND_LINKS
 printf '%s\n' "[global]" "index-url = http://127.0.0.1:9/simple" "retries = 0" >"$PIP_CONFIG_FILE"
@@ -11,7 +11,7 @@ cd "$scratch"
 
 export DDP_WHEELS=nowhere
 ddp_exp run
-expect "a folder that is not there is refused: $status" test "$status" = 2
+expect "a missing folder is refused: $status" test "$status" = 2
 expect_text "$err" "DDP_WHEELS=$scratch/nowhere is not a folder"
 
 DDP_WHEELS="a folder"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Without root it says exactly what to install, and does nothing; likewise where there is no apt-get.
+# Without root, or without apt-get, the set-up names the missing packages and installs nothing.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
-# dpkg-query of a system where only Python and git are installed.
+# dpkg-query of a system that has only Python and git.
 mkdir "$scratch/bin"
 cat >"$scratch/bin/dpkg-query" <<'FAKE'
 #!/bin/sh
@@ -26,10 +26,10 @@ refused() {
 refused "$scratch/bin:$PATH"
 expect_text "$err" "root"
 expect_text "$err" "apt-get install -y --no-install-recommends g++ cmake ninja-build ccache pkg-config libtomlplusplus-dev"
-expect "what is there is not asked for" test -z "$(grep -E ' (git|python3|ca-certificates)( |$)' "$err")"
+expect "installed packages are not requested" test -z "$(grep -E ' (git|python3|ca-certificates)( |$)' "$err")"
 expect "apt-get was not started" test -z "$(grep 'must not run' "$err")"
 
-# A system without Debian's tools: only what the script itself takes is in PATH.
+# A system without Debian's tools: PATH has only the programs that the script itself needs.
 mkdir "$scratch/other"
 for program in bash env dirname readlink uname cksum cat nproc; do
   ln -s "$(command -v "$program")" "$scratch/other/$program"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A wheel that is not the one that was pinned does not get into the cache.
+# A wheel with another hash than the pinned one does not enter the cache.
 . "$(dirname "${BASH_SOURCE[0]}")/scratch.sh"
 
 echo "something else" >>"$scratch/wheels/torch-2.11.0-py3-none-any.whl"

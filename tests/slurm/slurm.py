@@ -1,10 +1,10 @@
-"""A Slurm of two nodes, for one test: two hosts on a switch (tests/cluster), a slurmd on each, slurmctld on the first.
+"""A Slurm of two nodes for one test: two hosts on a switch (tests/cluster), a slurmd on each, slurmctld on the first.
 
     with Slurm() as slurm:
         slurm.run(["srun", "-N2", "hostname"])
 
-All runs in namespaces of the test's own: nothing outlives it, and two tests never meet. Commands run on host1, in
-slurm.folder, which goes with all that is in it. Where a machine cannot run a Slurm, the test is skipped.
+All of it runs in the test's own namespaces: nothing outlives the test, and two tests never interfere. Commands run on
+host1, in slurm.folder, which is removed at the end. If a machine cannot run a Slurm, the test is skipped.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ PROGRAM = pathlib.Path(os.environ["DDP_EXP"])
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo", "scancel", "squeue")
 GOING_ON = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "REQUEUED", "SUSPENDED")
 
-# cred_expire: how long a job that was requeued waits before it starts again.
+# cred_expire: the delay before a requeued job starts again.
 SETTINGS = """
 ClusterName=test
 SlurmctldHost=host1
@@ -52,7 +52,7 @@ NodeName=host[1-2] CPUs=4 RealMemory=1000 Gres=gpu:2
 PartitionName=gpu Nodes=host[1-2] Default=YES MaxTime=INFINITE State=UP
 """
 
-os.environ["PATH"] += ":/usr/sbin"  # where Debian has the daemons
+os.environ["PATH"] += ":/usr/sbin"  # Debian's place of the daemons
 
 
 class Slurm:
@@ -94,17 +94,17 @@ class Slurm:
             self.hosts.__exit__()
 
     def processes(self):
-        """{pid: command line} of all that runs in this Slurm."""
+        """{pid: command line} of all processes of this Slurm."""
         mark = f"SLURM_CONF={self.folder}/".encode()
         found = {}
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):  # it has ended
+            with contextlib.suppress(OSError):  # the process has ended
                 if mark in (entry / "environ").read_bytes():
                     found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         return found
 
     def ranks_on(self, node):
-        """The processes of ddp-exp's ranks there: those that a ddp-exp has forked."""
+        """The processes of ddp-exp's ranks: processes that a ddp-exp has forked."""
         programs = [pid for pid, command in self.processes().items() if command.startswith(f"{PROGRAM} ")]
         here = f"SLURMD_NODENAME={node}".encode()
         ranks = []
@@ -115,7 +115,7 @@ class Slurm:
         return sorted(set(ranks) & set(programs))
 
     def logs(self):
-        """The last lines of the daemons' logs and of the jobs' outputs."""
+        """The last lines of the daemons' logs and the jobs' outputs."""
         text = ""
         for file in sorted(self.folder.glob("*.log")) + sorted(self.folder.glob("slurm-*.out")):
             lines = file.read_text(errors="replace").splitlines()
@@ -123,11 +123,11 @@ class Slurm:
         return text
 
     def start(self, *words, host=None):
-        """Starts a command, on host1 if not on another."""
+        """Starts a command on `host`, by default on host1."""
         return (host or self.hosts.hosts[0]).start(*words, folder=self.folder, **self.environment)
 
     def call(self, *words):
-        """Runs a command to its end, whatever that is."""
+        """Runs a command until it ends, with any exit code."""
         return self.start(*words).finish()
 
     def run(self, words, code=0):
@@ -137,7 +137,7 @@ class Slurm:
         return ended.out
 
     def wait_for(self, fact, what):
-        """Waits for `fact()` to be true, and returns it; not longer than Slurm runs."""
+        """Waits until `fact()` is true, and returns its value; at most as long as Slurm runs."""
 
         def now():
             assert not any(daemon.ended() for daemon in self.daemons), f"Slurm ended before {what}"
@@ -146,12 +146,12 @@ class Slurm:
         return until(now, what, PATIENCE)
 
     def job(self, number):
-        """What Slurm says of a job: {"JobState": "RUNNING", "Restarts": "0", …}."""
+        """Slurm's description of a job: {"JobState": "RUNNING", "Restarts": "0", …}."""
         words = self.run(["scontrol", "show", "job", "-o", number]).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
     def output(self, number):
-        """All that a job wrote so far."""
+        """The output of a job so far."""
         file = self.folder / f"slurm-{number}.out"
         return file.read_text(errors="replace") if file.exists() else ""
 

@@ -1,4 +1,4 @@
-"""sbatch runs what `ddp-exp sweep --array` writes: a trial of the sweep in each job of an array, over two nodes."""
+"""sbatch runs the script of `ddp-exp sweep --array`: a trial of the sweep in each job of an array, over two nodes."""
 
 import json
 
@@ -35,7 +35,7 @@ def trials_of_an_array_make_one_sweep(slurm):
 
 def trials_that_depend_on_each_other_are_refused(slurm):
     refused = slurm.call(PROGRAM, "sweep", "sweep.toml", "--array", "--set", 'sweep.method="asha"')
-    assert refused.code == 2 and "they cannot be trained apart" in refused.err, refused
+    assert refused.code == 2 and "it cannot train them separately" in refused.err, refused
 
 
 check_all(trials_of_an_array_make_one_sweep, trials_that_depend_on_each_other_are_refused)

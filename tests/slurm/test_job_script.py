@@ -1,4 +1,4 @@
-"""sbatch runs what `ddp-exp slurm` writes: one training over two nodes, and a job that fails where a rank does."""
+"""sbatch runs the script of `ddp-exp slurm`: one training over two nodes, and a job that fails if a rank fails."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Trainings that srun starts: one rank a task, or one launch a node as the HPC tutorial does it by hand."""
+"""Trainings started by srun: one rank per task, or one launcher per node as in the HPC tutorial."""
 
 from slurm import PROGRAM
 from training import EXPERIMENT, check_all, check_same_bits

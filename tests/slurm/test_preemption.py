@@ -1,4 +1,4 @@
-"""A job that is preempted saves, goes back to the queue, and goes on under its run id to the bits it would have had."""
+"""A preempted job saves, returns to the queue, and resumes under its run id to the bits of an uninterrupted run."""
 
 import re
 
@@ -9,7 +9,7 @@ STEPS_AN_EPOCH = 4  # 101 samples over 4 ranks, in batches of 8
 
 
 def submit(slurm, name):
-    """A job that would go on for hours, after a few steps: its number and its run."""
+    """A job that would take hours, after a few steps: its number and its run."""
     (slurm.folder / f"{name}.toml").write_text(EXPERIMENT.replace("epochs      = 3", "epochs = 1000000"))
     asked = ["--nodes", "2", "--time", "10:00", "--output", f"{name}.sbatch", "--submit"]
     number = slurm.run([PROGRAM, "slurm", f"{name}.toml", *asked]).split()[-1]
@@ -35,13 +35,13 @@ def wait_until_it_is_queued(slurm, number, restarts):
 
 def a_preempted_job_goes_on_to_the_same_bits(slurm):
     number, run = submit(slurm, "preempted")
-    # What has ended does not start again before this test has looked at it.
+    # The ended job must not start again before this test has looked at it.
     slurm.run(["scontrol", "update", "PartitionName=gpu", "State=DOWN"])
     slurm.run(["scancel", "--batch", "--signal=USR2", number])
     wait_until_it_is_queued(slurm, number, restarts=1)
     first = saved_step(run)
 
-    # The second time Slurm speaks to the launches themselves, as it does where preemption has a grace time.
+    # The second time Slurm signals the launchers themselves, as with a grace time of preemption.
     slurm.run(["scontrol", "update", "PartitionName=gpu", "State=UP"])
     slurm.wait_for(lambda: len(steps_in(run)) > first + 10, "a few steps more")
     slurm.run(["scontrol", "update", "PartitionName=gpu", "State=DOWN"])
@@ -49,7 +49,7 @@ def a_preempted_job_goes_on_to_the_same_bits(slurm):
     wait_until_it_is_queued(slurm, number, restarts=2)
     second = saved_step(run)
 
-    # Now it may come to its end.
+    # From now on it may train to its end.
     epochs = second // STEPS_AN_EPOCH + 2
     for file in (slurm.folder / "preempted.toml", run / "config.toml"):
         text, changed = re.subn(r"(?m)^epochs\s*=.*$", f"epochs = {epochs}", file.read_text())

@@ -1,12 +1,12 @@
-"""What the tests of this folder train, and how they look at what it left."""
+"""The training of this folder's tests, and the checks of its results."""
 
 import json
 import time
 
 from slurm import PROGRAM, Slurm
 
-# Small, but with all that going on must carry: dropout draws from each rank's generator, momentum is state of the
-# optimizer, an epoch ends with a short batch. 2 ranks a node.
+# Small, but with all state that a resume must carry: dropout draws from each rank's generator, momentum is optimizer
+# state, an epoch ends with a short batch. 2 ranks per node.
 EXPERIMENT = """
 dataset     = { name = "random_pairs", size = 101, features = 6, targets = 2 }
 optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
@@ -27,9 +27,9 @@ save_every_steps = 5
 
 
 def steps_in(run):
-    """The steps that metrics.jsonl of a run has by now."""
+    """The steps in metrics.jsonl of a run so far."""
     file = run / "metrics.jsonl"
-    # The last line may be under way.
+    # The last line may be incomplete.
     lines = [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
     return [line["step"] for line in lines if line["event"] == "step"]
 
@@ -39,7 +39,7 @@ def summary_of(run):
 
 
 def check_same_bits(slurm, run, name, *arguments):
-    """A completed run of 4 ranks over two nodes has the bits of one that was never interrupted, on one machine."""
+    """Requires that a completed run of 4 ranks over two nodes has the bits of an uninterrupted run on one machine."""
     summary = summary_of(run)
     assert (summary["status"], summary["world_size"], summary["error"]) == ("completed", 4, None), summary
     steps = steps_in(run)
@@ -54,7 +54,7 @@ def check_same_bits(slurm, run, name, *arguments):
 
 
 def check_all(*checks):
-    """Makes these checks on one Slurm, in a folder that has the experiment as small.toml."""
+    """Makes these checks on one Slurm, in a folder with the experiment as small.toml."""
     with Slurm() as slurm:
         (slurm.folder / "small.toml").write_text(EXPERIMENT)
         for check in checks:

@@ -10,7 +10,7 @@
 namespace ddp::sweep {
 namespace {
 
-// GPUs that no machine has: their locks are this test's alone.
+// GPUs that no machine has: only this test uses their locks.
 std::vector<launch::Gpu> gpus(int count) {
   std::vector<launch::Gpu> list;
   for (int i = 0; i < count; ++i) {
@@ -25,7 +25,7 @@ void remove_locks(const std::vector<launch::Gpu>& list) {
 
 }  // namespace
 
-TEST_CASE("trials share the cores, and one that wants more than there are gets all of them") {
+TEST_CASE("trials share the cores, and a trial that wants more than all cores gets all of them") {
   Devices devices({}, 4);
   auto two = devices.take({.entries = 2});
   REQUIRE(two);
@@ -39,7 +39,7 @@ TEST_CASE("trials share the cores, and one that wants more than there are gets a
   CHECK(devices.take({.entries = 9})->cores == 4);
 }
 
-TEST_CASE("a trial gets GPUs that are free, or those that it names, all or none") {
+TEST_CASE("a trial gets free GPUs, or the GPUs that it names, all or none") {
   const auto list = gpus(3);
   Devices devices(list, 1);
   auto second = devices.take({.entries = 1, .gpus = true, .named = {1}});
@@ -56,7 +56,7 @@ TEST_CASE("a trial gets GPUs that are free, or those that it names, all or none"
   remove_locks(list);
 }
 
-TEST_CASE("a GPU that another command uses is free again when that one is dead") {
+TEST_CASE("a GPU that another command uses is free again when that command is dead") {
   const auto list = gpus(2);
   int ready[2];
   REQUIRE(pipe(ready) == 0);

@@ -64,7 +64,7 @@ TEST_CASE("a journal gives back the events that were added to it") {
   CHECK(events[3].stopped_by == "patience");
 }
 
-TEST_CASE("a line that was not written whole is no event, and goes when the journal is opened again") {
+TEST_CASE("an incomplete line is not an event and is removed when the journal is opened again") {
   for (std::size_t cut = 0; cut < kPaused.size(); ++cut) {
     const File file;
     file.write(kStarted + "\n" + kPaused.substr(0, cut));

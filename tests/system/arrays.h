@@ -9,7 +9,7 @@
 
 namespace ddp::system_test {
 
-// Rows of 4 numbers, and the class of each row, which the numbers decide.
+// Rows of 4 numbers, and the class of each row, which depends on the numbers.
 struct ArrayData {
   explicit ArrayData(int row_count, std::uint32_t seed = 1) : rows(row_count) {
     std::uint32_t state = seed;
@@ -45,7 +45,7 @@ struct ArrayData {
   std::vector<std::int64_t> y;
 };
 
-// An experiment on a dataset of 4 inputs and 3 classes: 2 ranks, batches of 8, one epoch.
+// An experiment on a dataset with 4 inputs and 3 classes: 2 ranks, batches of 8, one epoch.
 inline std::string classes_of(const std::string& dataset, const std::string& more = "") {
   return "dataset = " + dataset +
          "\nmodel = { name = \"mlp\", in_features = 4, hidden = [8], out_features = 3 }\n"
@@ -54,7 +54,7 @@ inline std::string classes_of(const std::string& dataset, const std::string& mor
          more;
 }
 
-// Training on arrays: 2 ranks, batches of 4, an epoch of 13 steps whose last batch is short, a save every 4 steps.
+// Training on arrays: 2 ranks, batches of 4, an epoch of 13 steps with a short last batch, a save every 4 steps.
 inline const std::string kArrays = R"(
 model = { name = "mlp", in_features = 4, hidden = [8], out_features = 3, dropout = 0.25 }
 loss = "cross_entropy"

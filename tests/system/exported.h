@@ -9,7 +9,8 @@
 
 namespace ddp::system_test {
 
-// The graph that torch.export writes of dropout(0.25) and Linear(4, 3), without the members and keys that tell no more.
+// The graph that torch.export writes for dropout(0.25) and Linear(4, 3), without members and keys that carry no further
+// information.
 inline const std::string kGraph = R"text({
 "graph_module": {
   "graph": {
@@ -43,13 +44,13 @@ inline const std::string kWeights = R"text({"config": {
 "fc.bias": {"path_name": "weight_1", "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 3}],
   "requires_grad": true, "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}}}})text";
 
-// The extent of an input that is any batch.
+// The size of an input dimension that may be any batch size.
 inline const std::string kAnyBatch = "{\"as_expr\": {\"expr_str\": \"Symbol('s77', positive=True)\"}}";
 
-// A text in the archive's two JSON members, and another in its place.
+// A text of the archive's two JSON members, and its replacement.
 using Edit = std::pair<std::string, std::string>;
 
-// Such an archive, byte for byte.
+// The bytes of such an archive.
 inline std::string exported_model(const std::vector<Edit>& edits = {}, bool packed = false) {
   std::string graph = kGraph;
   std::string weights = kWeights;

@@ -8,7 +8,7 @@
 
 namespace ddp::system_test {
 
-// A workspace with a finished run, small/…, and what it left.
+// A workspace with a finished run, small/…, and its files.
 struct FinishedRun {
   explicit FinishedRun(const std::string& file, const std::vector<std::string>& sets = {}) {
     workspace.write("small.toml", file);

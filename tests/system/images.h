@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kImageSide = 12;
 inline constexpr int kImagesOfClass = 20;
 inline const std::vector<std::string> kImageClasses{"dark", "light", "noisy"};
 
-// RGB pixels of an image whose class shows in its mean or its noise.
+// RGB pixels of an image; its mean or its noise shows its class.
 inline std::string class_pixels(int number, int image) {
   std::string pixels = noise(kImageSide * kImageSide * 3, static_cast<std::uint32_t>(number * 1000 + image));
   if (number == 2) return pixels;

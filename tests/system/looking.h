@@ -21,7 +21,7 @@ threads     = 1
 
 inline const std::map<std::string, std::string> kUtf8{{"LC_ALL", "C.UTF-8"}};
 
-// Three runs: one as the file says, one of another learning rate, and one that failed.
+// Three runs: one with the file's settings, one with another learning rate, and one that failed.
 struct Runs {
   Runs() {
     w.write("tiny.toml", kTiny);
@@ -29,7 +29,7 @@ struct Runs {
     REQUIRE(w.run({"run", "tiny.toml", "--run-id", "2", "--set", "optimizer.lr=0.1"}).code == 0);
     REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1", "--name", "burst", "--set", "optimizer.lr=1e30"}).code == 1);
   }
-  // What a command prints; it says nothing else.
+  // The stdout of a command, which must print nothing else.
   std::string look(const std::vector<std::string>& arguments) const {
     const Outcome looked = w.run(arguments, kUtf8);
     INFO(looked.err);

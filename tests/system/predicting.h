@@ -13,17 +13,17 @@ namespace ddp::system_test {
 // One rank, two and three.
 extern const std::vector<std::string> kPools;
 
-// The files of a folder, sorted, but for those that the tests keep of what the program said.
+// The files of a folder, sorted, without the files in which the tests keep the program's output.
 std::vector<std::string> visible_files(const std::filesystem::path& folder);
 
-// Runs `ddp-exp predict` with these arguments, which must end well. Returns its stdout.
+// Runs `ddp-exp predict` with these arguments, which must succeed. Returns its stdout.
 std::string predicted(const Workspace& workspace, std::vector<std::string> arguments);
 
-// Runs `ddp-exp predict`, which must end with this exit code and these words, and leave no file more than before.
+// Runs `ddp-exp predict`, which must end with this exit code and these words, and leave no new file.
 void check_predict_fails(const Workspace& workspace, int code, std::vector<std::string> arguments,
                          const std::vector<std::string>& words);
 
-// Runs `ddp-exp run FILE`, which must end well.
+// Runs `ddp-exp run FILE`, which must succeed.
 RunFolder trained(const Workspace& workspace, const std::string& file);
 
 // A trained model of shapes, and rows to predict.
@@ -38,7 +38,7 @@ struct Trained : ShapesWorkspace {
     arguments.insert(arguments.begin(), "shapes");
     check_predict_fails(*this, code, arguments, words);
   }
-  // A file of so many copies of a thousand rows.
+  // A file with this many copies of a thousand rows.
   std::string write_many(int thousands) const {
     const std::string rows = shapes_csv(1000, 5);
     const std::size_t head = rows.find('\n') + 1;

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kLookAgainMilliseconds = 3;
 
-// Of a process or thread in /proc, "12 (ddp-exp) S 1 12 12 …", what follows the name: state, parent, group, session.
-// Nothing where it is gone.
+// The fields after the name in a process's or thread's /proc stat, "12 (ddp-exp) S 1 12 12 …": state, parent, group,
+// session. Nothing if it is gone.
 std::istringstream fields_of(const fs::path& process) {
   const std::string stat = text_of(process / "stat");
   const auto name_end = stat.rfind(')');
@@ -30,7 +30,7 @@ std::istringstream fields_of(const fs::path& process) {
 }
 
 std::vector<std::string> environment_of(const Launch& launch) {
-  // What the machine or a scheduler says must not decide what a test sees; its GPUs are another test's.
+  // Variables of the machine or a scheduler must not affect a test; its GPUs belong to another test.
   std::map<std::string, std::string> all{{"CUDA_VISIBLE_DEVICES", ""}, {"TERM", "xterm"}};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string pair = *entry;
@@ -110,7 +110,7 @@ Process::Process(const Launch& launch) {
   if (launch.terminal && openpty(&terminal_, &terminal_end, nullptr, nullptr, &size) != 0) {
     throw std::runtime_error("no terminal");
   }
-  // What the program leaves when it is killed comes to this process, not to an init that may not be there.
+  // The orphans of a killed program come to this process, because there may be no init to take them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   pid_ = fork();
   if (pid_ == 0) {
@@ -147,7 +147,7 @@ bool Process::ended() {
 int Process::wait() {
   const auto deadline = Clock::now() + kPatience;
   while (!ended() && Clock::now() < deadline) {
-    // A terminal that nobody reads stops who writes to it.
+    // A terminal that nobody reads blocks its writers.
     poll_end(pidfd_, terminal_ >= 0 ? kLookAgainMilliseconds : 1000);
     read_terminal();
   }
@@ -195,7 +195,7 @@ std::vector<pid_t> Process::ranks() const {
   std::map<int, pid_t> by_number;
   std::error_code ignored;
   for (const auto& member : members()) {
-    // A rank's stdout is its log; the throw-away children have none.
+    // A rank's stdout is its log; short-lived helper processes have none.
     const fs::path out = fs::read_symlink(fs::path("/proc") / std::to_string(member.pid) / "fd/1", ignored);
     const std::string name = out.filename().string();
     if (member.pid == pid_ || member.state == 'Z' || !name.starts_with(kLog)) continue;
@@ -212,7 +212,7 @@ bool Process::wait_for_ranks(std::size_t count) {
 
 bool Process::all_gone() {
   if (!ended()) return false;
-  // A zombie with threads that are still ending is not gone yet: only waitpid knows.
+  // A zombie whose threads are still ending has not gone yet: only waitpid knows.
   for (const auto& member : members()) {
     if (member.parent == getpid()) waitpid(member.pid, nullptr, WNOHANG);
   }

@@ -18,20 +18,20 @@ inline double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-// The whole content of a file; "" where it cannot be read.
+// Returns the whole content of a file; "" if it cannot be read.
 std::string text_of(const std::filesystem::path& file);
 
-// How long a test waits for what must happen: long, so that a loaded machine fails no test.
+// The time limit of every wait: long, so a loaded machine fails no test.
 inline constexpr std::chrono::seconds kPatience{90};
 
-// Waits until `true_now` is, looking again every few milliseconds, and at once when `pid` ends (where given).
-// Returns false when patience ends first.
+// Waits until `true_now()` is true: checks it every few milliseconds, and at once when `pid` (if given) ends. Returns
+// false after kPatience.
 bool wait_until(const std::function<bool()>& true_now, pid_t pid = -1);
 
-// Stops these processes, and waits until each of their threads stands still. Returns false when patience ends first.
+// Stops these processes, and waits until each of their threads has stopped. Returns false after kPatience.
 bool stand_still(const std::vector<pid_t>& processes);
 
-// One process of the program's session, as /proc tells it.
+// One process of the program's session, as in /proc.
 struct Member {
   pid_t pid;
   pid_t parent;
@@ -40,14 +40,13 @@ struct Member {
 
 struct Launch {
   std::vector<std::string> arguments;
-  std::filesystem::path folder;                    // its working directory
-  std::map<std::string, std::string> environment;  // beside what the test itself has
-  bool terminal = false;                           // stderr is one
-  int output = -1;                                 // a descriptor that its stdout is; else a file, which out() reads
+  std::filesystem::path folder;                    // the working directory
+  std::map<std::string, std::string> environment;  // in addition to the test's own
+  bool terminal = false;                           // true: stderr is a terminal
+  int output = -1;                                 // a descriptor for its stdout; by default a file, which out() reads
 };
 
-// The program, started in a session of its own so that none of its processes can hide. Killed with all of
-// them when this goes.
+// The program, started in its own session, so none of its processes can hide. The destructor kills all of them.
 class Process {
  public:
   explicit Process(const Launch& launch);
@@ -57,22 +56,22 @@ class Process {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const { ::kill(pid_, number); }
-  // Waits for its end. Returns the exit code, or 128 + the signal that ended it; -1 when patience ends first.
+  // Waits for its end. Returns the exit code, or 128 + the signal that ended it; -1 after kPatience.
   int wait();
   bool ended();
 
-  // What it wrote so far.
+  // The output so far.
   std::string out() const;
   std::string err();
 
-  // All processes of its session, zombies too; those that it has started itself, in that order; and its ranks, by their
-  // numbers.
+  // All processes of its session, zombies too; its direct children in the order of their start; and its ranks by
+  // number.
   std::vector<Member> members() const;
   std::vector<pid_t> children() const;
   std::vector<pid_t> ranks() const;
   bool wait_for_ranks(std::size_t count);
-  // Is no process left? Where the program was killed, its ranks are now this process's, which takes their
-  // end.
+  // Returns true if no process is left. After a kill of the program its ranks are children of this process, which reaps
+  // them.
   bool all_gone();
 
  private:
@@ -82,7 +81,7 @@ class Process {
   int pidfd_ = -1;
   int terminal_ = -1;
   int code_ = -1;
-  std::string shown_;  // on the terminal
+  std::string shown_;  // the text on the terminal
   std::filesystem::path out_;
   std::filesystem::path err_;
 };

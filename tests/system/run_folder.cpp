@@ -58,7 +58,7 @@ std::vector<std::string> RunFolder::listing() const {
   for (const auto& entry : fs::recursive_directory_iterator(path_)) {
     const char* mark = entry.is_symlink() ? "@" : entry.is_directory() ? "/" : "";
     std::string name = entry.path().filename().string();
-    // Named by the time and the process.
+    // The name contains the time and the process.
     if (name.starts_with("events.out.tfevents.")) name = "events.out.tfevents";
     list.push_back(fs::relative(entry.path().parent_path(), path_) / (name + mark));
     if (list.back().starts_with("./")) list.back().erase(0, 2);

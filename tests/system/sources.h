@@ -8,24 +8,24 @@
 
 namespace ddp::system_test {
 
-// A workspace whose compiled sources are kept in a cache of its own.
+// A workspace whose compiled sources are kept in its own cache.
 class SourcesWorkspace : public Workspace {
  public:
-  // It holds own.cpp, a model "own" with the option width, and own.toml, which trains it on two ranks.
+  // It has own.cpp, a model "own" with the option width, and own.toml, which trains it on two ranks.
   SourcesWorkspace();
 
   Outcome run(std::vector<std::string> arguments) const;
   std::unique_ptr<Process> start(std::vector<std::string> arguments) const;
 
-  // The folders of libraries that are compiled.
+  // The folders of compiled libraries.
   std::vector<std::filesystem::path> compiled() const;
-  // All other entries of the cache but for locks and lists of headers: none is left behind.
+  // All other entries of the cache except locks and lists of headers: none must be left behind.
   std::vector<std::filesystem::path> left_over() const;
-  // The folder and the lock of a compilation that is under way.
+  // The folder and the lock of a running compilation.
   std::vector<std::filesystem::path> unfinished() const;
 };
 
-// The model "own": a hidden layer of `width`, behind `activation`. `more`: code at its end.
+// The source of the model "own": a hidden layer of `width` with `activation`. `more`: code at its end.
 std::string own_model(const std::string& activation = "at::tanh", const std::string& more = "");
 
 // Two ranks that train the model of own.cpp.

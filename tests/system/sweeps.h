@@ -33,7 +33,7 @@ inline RunFolder trial_of(const RunFolder& sweep, int trial) {
   return RunFolder(sweep.path() / "trials" / name);
 }
 
-// What must be the same however often a sweep was stopped.
+// The results that must be the same after any number of stops.
 inline Json result_of(const RunFolder& sweep) {
   Json rows = sweep.summary().at("ranking");
   for (Json& row : rows) row.erase("seconds");

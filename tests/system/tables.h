@@ -7,14 +7,14 @@
 
 namespace ddp::system_test {
 
-// Ends the test as skipped where the build has nothing that reads tables (-DDDP_ARROW).
+// Ends the test as skipped if the build has no reader of tables (-DDDP_ARROW).
 void require_tables();
 
-// A CSV with the columns width, height, colour, kind (the class, which the others decide) and weight. Rows differ by
-// `seed`. Class names hold a comma and quotes, so that they need quoting.
+// A CSV with the columns width, height, colour, kind (the class, which depends on the others) and weight. Rows differ
+// by `seed`. Class names contain a comma and quotes, so they need quoting.
 std::string shapes_csv(int rows, std::uint64_t seed = 1);
 
-// Classes of shapes.csv, held out 0.2 for validation: 2 ranks, batches of 8, 3 epochs, each of which saves.
+// Classification of shapes.csv, 0.2 held out for validation: 2 ranks, batches of 8, 3 epochs with a save each.
 inline const std::string kShapes = R"(
 dataset = { name = "csv", path = "shapes.csv", target = "kind", categories = ["colour"], drop = ["weight"], normalise = "standard" }
 model = { name = "mlp", hidden = [8], dropout = 0.25 }
@@ -31,14 +31,14 @@ save_every = 1
 keep_last = 100
 )";
 
-// A workspace with shapes.csv of so many rows, and kShapes as shapes.toml.
+// A workspace with shapes.csv of this many rows, and kShapes as shapes.toml.
 struct ShapesWorkspace : Workspace {
   explicit ShapesWorkspace(int rows = 203) {
     require_tables();
     write("shapes.csv", shapes_csv(rows));
     write("shapes.toml", kShapes);
   }
-  // Trains with these --set; must end well.
+  // Trains with these --set; must succeed.
   RunFolder train(const std::vector<std::string>& sets = {}) const;
 };
 

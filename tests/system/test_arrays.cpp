@@ -9,7 +9,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// The most memory that a process has had, in bytes, with the pages of files that it maps.
+// The peak memory of a process in bytes, with the memory pages of the files that it maps.
 std::int64_t peak_of(pid_t process) {
   std::istringstream lines(text_of("/proc/" + std::to_string(process) + "/status"));
   for (std::string word; lines >> word;) {
@@ -33,10 +33,10 @@ TEST_CASE("a run on arrays of any format that is killed inside an epoch and resu
   }
 }
 
-TEST_CASE("an array of 4 GB trains in ranks that hold no more of it than their batches") {
+TEST_CASE("an array of 4 GB trains in ranks that hold only their batches in memory") {
   const Workspace w;
   constexpr std::int64_t kRows = 1 << 16;
-  // A hole in the file takes no disk: all of it is zeros.
+  // A hole in the file takes no disk space: all of it reads as zeros.
   w.write("x.npy", npy_file(npy_dict("|u1", "(65536, 65536)"), ""));
   fs::resize_file(w.folder() / "x.npy", fs::file_size(w.folder() / "x.npy") + (std::uintmax_t{kRows} << 16));
   w.write("y.npy", npy_of("<i8", "(65536,)", std::vector<std::int64_t>(kRows, 1)));

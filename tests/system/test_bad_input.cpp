@@ -11,11 +11,11 @@ const std::string kHalves = "model = \"toy_mp\"\ndataset = \"random_batch\"\nste
 
 struct Mistake {
   std::string what;
-  std::string file;  // of the experiment
-  std::string said;  // on stderr
+  std::string file;  // the text of the experiment
+  std::string said;  // the message on stderr
 };
 
-// Exit 2, said on stderr, nothing on stdout, nothing started and nothing written.
+// Requires exit 2, this text on stderr, nothing on stdout, nothing started and nothing written.
 void check_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said) {
   const Outcome run = w.run(arguments);
   INFO(run.err);
@@ -28,7 +28,7 @@ void check_refused(const Workspace& w, const std::vector<std::string>& arguments
 
 }  // namespace
 
-TEST_CASE("what is wrong with a file ends with exit 2 before anything is started") {
+TEST_CASE("a mistake in a file ends with exit 2 before anything is started") {
   const Workspace w;
   for (const auto& [what, file, said] : std::vector<Mistake>{
            {"unknown key", kPair + "batchsize = 3\n", "did you mean \"batch_size\""},
@@ -59,12 +59,12 @@ TEST_CASE("what is wrong with a file ends with exit 2 before anything is started
   }
 }
 
-TEST_CASE("what only tensors can tell ends with exit 2 before any run directory exists") {
+TEST_CASE("a mistake that only tensors reveal ends with exit 2 before any run directory exists") {
   const Workspace w;
   const std::string digits = DDP_SOURCE "/no-digits-here.csv.gz";
   for (const auto& [what, file, said] : std::vector<Mistake>{
            {"the model does not fit the data",
-            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n", "inputs of shape [2, 20]"},
+            "model = { name = \"linear\", in_features = 3 }\ndataset = \"random_pairs\"\n", "of shape [2, 20]"},
            {"outputs do not fit the targets",
             "model = { name = \"linear\", out_features = 3 }\ndataset = \"random_pairs\"\n", "[2, 3]"},
            {"drop_last drops all",
@@ -92,7 +92,7 @@ TEST_CASE("mse against classes ends with exit 2 and names cross_entropy") {
     for (int pixel = 0; pixel < 64; ++pixel) rows += std::to_string((row + pixel) % 17) + ",";
     rows += std::to_string(row % 10) + "\n";
   }
-  // zlib reads what is not compressed as it is.
+  // zlib reads uncompressed data unchanged.
   w.write("digits.csv", rows);
   w.write("x.toml",
           "model = { name = \"linear\", in_features = 64, out_features = 10 }\nloss = \"mse\"\n"
@@ -115,7 +115,7 @@ TEST_CASE("a wrong command line ends with exit 2") {
   check_refused(w, {"run", "x.toml", "--name", "../up"}, "name");
   check_refused(w, {"run", "x.toml", "--results", "x.toml"}, "x.toml");
   check_refused(w, {"resume", "gone"}, "gone");
-  check_refused(w, {"resume", "latest"}, "no run yet");
+  check_refused(w, {"resume", "latest"}, "no runs yet");
   check_refused(w, {"resume"}, "RUN");
   check_refused(w, {"resmue", "x"}, "did you mean \"resume\"");
   check_refused(w, {}, "the command is missing");

@@ -11,7 +11,7 @@ namespace {
 
 void append(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::app) << text; }
 
-// One nanosecond later, the content as it was.
+// Sets the time one nanosecond later, without a change of content.
 void touch(const fs::path& file) { fs::last_write_time(file, fs::last_write_time(file) + std::chrono::nanoseconds(1)); }
 
 void check_refused_by_name(const Workspace& w, const std::vector<std::string>& arguments,
@@ -32,7 +32,7 @@ Outcome check_goes_on(const Workspace& w, const std::vector<std::string>& argume
 
 }  // namespace
 
-TEST_CASE("data that changed before a resume are refused by name, and --data-changed goes on with them") {
+TEST_CASE("data that changed before a resume is refused by name, and --data-changed accepts it") {
   const ShapesWorkspace w;
   w.train({"epochs=2"});
   const fs::path table = w.folder() / "shapes.csv";
@@ -40,40 +40,40 @@ TEST_CASE("data that changed before a resume are refused by name, and --data-cha
   append(table, "1.00,2.00,red,flat,2.000\n");
   check_refused_by_name(
       w, {"resume", "shapes", "--set", "epochs=3"},
-      {"shapes.csv: has " + std::to_string(fs::file_size(table)) + " bytes, and had " + bytes, "--data-changed"});
+      {"shapes.csv: has " + std::to_string(fs::file_size(table)) + " bytes, but had " + bytes, "--data-changed"});
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=3", "--data-changed"});
-  // The new state is the one that counts from now on.
+  // From now on the new state is the recorded one.
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=4"});
   touch(table);
-  // The command that goes on is the one that was typed, and one flag more.
+  // The suggested command is the typed one with one more flag.
   check_refused_by_name(w,
                         {"resume", "shapes", "--max-restarts", "2", "--set", "epochs=5", "-q", "--set", "log.every=3"},
                         {"shapes.csv: was modified at ", "ddp-exp resume shapes", " --max-restarts 2",
                          " --set epochs=5 --set log.every=3", " --quiet", " --data-changed\n"});
-  // A run that has ended has nothing to do, whatever has become of its data.
+  // A run that has ended has nothing to do, with any change of its data.
   check_goes_on(w, {"resume", "shapes"});
 }
 
-TEST_CASE("a run that goes on with changed data keeps the classes, categories and means that it was trained with") {
+TEST_CASE("a run that resumes with changed data keeps the classes, categories and means of its training") {
   const ShapesWorkspace w;
   const auto fitted = [](const RunFolder& run) {
     return text_of(run.path() / "checkpoints/latest/preprocessing.json");
   };
   const std::string before = fitted(w.train({"epochs=1"}));
-  // A colour that sorts first, and numbers that move the means.
+  // A colour that sorts first, and numbers that change the means.
   for (int row = 0; row < 20; ++row) append(w.folder() / "shapes.csv", "900.0,700.0,amber,flat,2.000\n");
   const Outcome changed = check_goes_on(w, {"resume", "shapes", "--set", "epochs=2", "--data-changed"});
   CHECK(contains(changed.err, "a category that the training rows do not have"));
   CHECK(fitted(changed.run) == before);
   CHECK(fitted(check_goes_on(w, {"resume", "shapes", "--set", "epochs=3"}).run) == before);
-  // Options of the data that are set anew are obeyed: all is fitted again, to one colour more.
+  // New options of the data are obeyed: everything is fitted again, now with one more colour.
   check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=4", "--set", "dataset.normalise=minmax"},
                         {"\"model.in_features\" is 5", "have 6"});
   append(w.folder() / "shapes.csv", "1.0,2.0,red,crooked,2.000\n");
   check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=5", "--data-changed"}, {"shapes.csv:", "\"crooked\""});
 }
 
-TEST_CASE("a file that is gone, one that is new, and one of the validation are told before a resume") {
+TEST_CASE("a data file that is gone or new, or that validation reads, is named before a resume") {
   const ShapesWorkspace w;
   for (const char* name : {"part-1.csv", "part-2.csv", "val.csv"}) w.write(name, shapes_csv(60, name[5]));
   w.train({R"(dataset.path="part-*.csv")", R"(validation={split=0, dataset={path="val.csv"}})", "epochs=1"});
@@ -81,10 +81,10 @@ TEST_CASE("a file that is gone, one that is new, and one of the validation are t
   fs::remove(w.folder() / "part-2.csv");
   w.write("part-3.csv", shapes_csv(60, 3));
   check_refused_by_name(w, {"resume", "shapes", "--set", "epochs=2"},
-                        {"part-2.csv: is gone", "part-3.csv: is new", "val.csv: was modified at "});
+                        {"part-2.csv: is missing", "part-3.csv: is new", "val.csv: was modified at "});
 }
 
-TEST_CASE("a path that --set changes is taken as it is, other files are not") {
+TEST_CASE("data at a new path from --set is accepted, and other changed files are not") {
   const ShapesWorkspace w;
   w.write("val.csv", shapes_csv(60, 5));
   w.write("other.csv", shapes_csv(203, 2));
@@ -99,7 +99,7 @@ TEST_CASE("a path that --set changes is taken as it is, other files are not") {
   check_goes_on(w, {"resume", "shapes", "--set", "epochs=3"});
 }
 
-TEST_CASE("a run that went on with changed data and was killed before it saved goes on with them") {
+TEST_CASE("a run that resumed with changed data and was killed before it saved accepts the data again") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});
   append(w.folder() / "shapes.csv", "1.00,2.00,red,flat,2.000\n");
@@ -112,7 +112,7 @@ TEST_CASE("a run that went on with changed data and was killed before it saved g
   CHECK(run.has_each_step_once(run.last_step()));
 }
 
-TEST_CASE("a fork of changed data is refused by name, and goes on with --data-changed or with data of its own") {
+TEST_CASE("a fork of changed data is refused by name, and accepted with --data-changed or with its own data") {
   const ShapesWorkspace w;
   w.train({"epochs=1"});
   w.write("other.csv", shapes_csv(203, 2));
@@ -128,7 +128,7 @@ TEST_CASE("a fork of changed data is refused by name, and goes on with --data-ch
   check_goes_on(w, {"resume", "b", "--set", "epochs=3"});
 }
 
-TEST_CASE("ranks are not started again on arrays that changed, which the error names") {
+TEST_CASE("ranks are not started again on arrays that changed, and the error names them") {
   const ArrayWorkspace w;
   const auto process = w.start({"run", "arrays.toml", "--max-restarts", "3", "--set", "epochs=1000000"});
   const RunFolder run = w.running(*process, "arrays", 12);
@@ -144,7 +144,7 @@ TEST_CASE("ranks are not started again on arrays that changed, which the error n
   CHECK(run.summary().at("status") == "failed");
 }
 
-TEST_CASE("a sweep whose data changed is refused by name, and --data-changed goes on with it") {
+TEST_CASE("a sweep whose data changed is refused by name, and --data-changed accepts it") {
   const ShapesWorkspace w;
   w.write("s.toml", kShapes + "[sweep.parameters]\n\"optimizer.lr\" = [0.01, 0.001]\n");
   const auto process = w.start({"sweep", "s.toml", "--jobs", "1", "--run-id", "one", "--set", "epochs=1000000"});
@@ -159,7 +159,7 @@ TEST_CASE("a sweep whose data changed is refused by name, and --data-changed goe
   touch(w.folder() / "shapes.csv");
   check_refused_by_name(w, resumed({"--jobs", "1"}),
                         {"shapes.csv: was modified at ", "ddp-exp resume s/one --jobs 1 --data-changed\n"});
-  // `sweep` does not take the flag.
+  // `sweep` does not have the flag.
   check_refused_by_name(w, {"sweep", "s.toml", "--run-id", "one", "--set", "epochs=1000000"},
                         {"ddp-exp resume ", "s/one --data-changed\n"});
   const std::int64_t before = trial.last_step();

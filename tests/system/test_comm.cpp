@@ -11,7 +11,7 @@ using Words = std::vector<std::string>;
 
 const Words kOps{"all_reduce", "reduce", "broadcast", "scatter", "gather", "all_gather"};
 
-// What each makes of algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md).
+// The factor from algorithm bandwidth to bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
 double bus_factor(const std::string& op, double ranks) {
   if (op == "all_reduce") return 2 * (ranks - 1) / ranks;
   return op == "reduce" || op == "broadcast" ? 1 : (ranks - 1) / ranks;
@@ -38,7 +38,8 @@ std::vector<Words> rows_of(const std::string& table) {
   return rows;
 }
 
-// Three ranks, whose first row is there soon, and whose second takes minutes, and its ranks, once it has begun.
+// A measurement with three ranks: the first row comes soon and the second takes minutes. On construction the second row
+// has begun.
 struct LongMeasurement {
   explicit LongMeasurement(const Workspace& w, const std::string& backend) {
     process = w.start(comm({"--devices", "3", "--backend", backend, "--op", "broadcast", "--sizes", "4,64MiB",
@@ -76,7 +77,7 @@ TEST_CASE("each collective is timed and every value checked, on two, three and f
         CHECK(op == kOps[i / 3]);
         const double bytes = row.at("bytes");
         const double asked = std::vector<double>{1, 1024, 300000}[i % 3];
-        // Whole elements, and where they are divided as many for each rank.
+        // Whole elements, and for divided data the same number for each rank.
         CHECK(std::abs(bytes - asked) < 4 * ranks);
         CHECK(row.at("elements") == bytes / 4);
         CHECK(row.at("wrong") == 0);
@@ -103,7 +104,7 @@ TEST_CASE("every type of element is right in every collective") {
   }
 }
 
-TEST_CASE("the table has a line for each size as nccl-tests has it") {
+TEST_CASE("the table has a line for each size as in nccl-tests") {
   const Workspace w;
   const Outcome outcome =
       w.run(comm({"--op", "all_reduce,gather", "--sizes", "1KiB..4KiB", "--iterations", "3", "--devices", "cpu,cpu"}));
@@ -126,7 +127,7 @@ TEST_CASE("the table has a line for each size as nccl-tests has it") {
   }
 }
 
-TEST_CASE("without a check nothing is said to be right") {
+TEST_CASE("without a check nothing is reported as right") {
   const Workspace w;
   const Outcome outcome = w.run(comm({"--no-check", "--op", "reduce", "--sizes", "8", "--iterations", "1"}));
   INFO(outcome.out);
@@ -138,15 +139,15 @@ TEST_CASE("without a check nothing is said to be right") {
   CHECK(Json::parse(json.out).at("wrong").is_null());
 }
 
-TEST_CASE("nothing is left behind, no results nor anything else") {
+TEST_CASE("comm leaves no results and no other files") {
   const Workspace w;
   REQUIRE(w.run(comm({"--op", "reduce", "--sizes", "8"})).code == 0);
   for (const auto& entry : std::filesystem::directory_iterator(w.folder())) {
-    CHECK(entry.path().filename().string().starts_with("."));  // what the test itself keeps of the output
+    CHECK(entry.path().filename().string().starts_with("."));  // files in which the test itself keeps the output
   }
 }
 
-TEST_CASE("values that a network changes are told by rank and index and end the command with 1") {
+TEST_CASE("values that a network changes are reported by rank and index and end the command with 1") {
   const Workspace w;
   for (const std::string& op : kOps) {
     const Outcome outcome = w.run(comm({"--op", op, "--backend", "gloo", "--sizes", "64KiB", "--iterations", "1"}),
@@ -157,7 +158,7 @@ TEST_CASE("values that a network changes are told by rank and index and end the 
     CHECK(std::stoll(rows_of(outcome.out).at(0).at(6)) > 0);
     CHECK(contains(outcome.err, "error: " + op + " of 65536 B: rank "));
     CHECK(contains(outcome.err, " at index "));
-    CHECK(contains(outcome.err, " is due"));
+    CHECK(contains(outcome.err, " instead of "));
     CHECK_FALSE(contains(outcome.out, "was right"));
   }
   const Outcome json = w.run(comm({"--op", "broadcast", "--backend", "gloo", "--sizes", "64KiB", "--json"}),
@@ -168,7 +169,7 @@ TEST_CASE("values that a network changes are told by rank and index and end the 
   CHECK(first.at("got") != first.at("expected"));
 }
 
-TEST_CASE("rows are shown when they are there and a rank that is killed is named with what was measured") {
+TEST_CASE("rows are shown as soon as they are measured, and a killed rank is named with the rows so far") {
   const Workspace w;
   for (const std::string backend : {"shm", "gloo"}) {
     const LongMeasurement m(w, backend);
@@ -186,7 +187,7 @@ TEST_CASE("rows are shown when they are there and a rank that is killed is named
   }
 }
 
-TEST_CASE("a rank that stands still is named when the timeout is over") {
+TEST_CASE("a stopped rank is named after the timeout") {
   const Workspace w;
   for (const std::string backend : {"shm", "gloo"}) {
     const LongMeasurement m(w, backend);
@@ -194,7 +195,7 @@ TEST_CASE("a rank that stands still is named when the timeout is over") {
     kill(m.ranks.at(1), SIGSTOP);
     const Outcome outcome = w.finish(*m.process);
     INFO(outcome.out << outcome.err);
-    CHECK(seconds_since(stopped) < 60);  // 4 of timeout, and gdb takes its time to tell where it hangs
+    CHECK(seconds_since(stopped) < 60);  // 4 of timeout, and gdb takes time to find where the rank hangs
     CHECK(outcome.code == 1);
     CHECK_FALSE(outcome.left);
     CHECK(contains(outcome.err, "rank 1 (cpu): "));
@@ -203,7 +204,7 @@ TEST_CASE("a rank that stands still is named when the timeout is over") {
   }
 }
 
-TEST_CASE("a signal ends it at once since there is nothing to save") {
+TEST_CASE("a signal ends comm at once since it has nothing to save") {
   const Workspace w;
   for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
     const LongMeasurement m(w, "shm");
@@ -217,25 +218,25 @@ TEST_CASE("a signal ends it at once since there is nothing to save") {
   }
 }
 
-TEST_CASE("what cannot be measured is refused before anything starts") {
+TEST_CASE("an impossible measurement is refused before anything starts") {
   const Workspace w;
   const std::vector<std::pair<Words, std::string>> mistakes{
       {{"--op", "all_redcue"}, "did you mean \"all_reduce\"?"},
       {{"--op", ""}, "names no collective"},
-      {{"--sizes", "12Q"}, "--sizes: \"12Q\" is no size"},
-      {{"--sizes", "0"}, "--sizes: \"0\" is no size"},
+      {{"--sizes", "12Q"}, "--sizes: \"12Q\" is not a size"},
+      {{"--sizes", "0"}, "--sizes: \"0\" is not a size"},
       {{"--sizes", "4TiB"}, "--sizes: 4 TiB on each of 2 ranks is more than this machine's memory holds"},
-      {{"--dtype", "float33"}, "--dtype: there is no element type \"float33\""},
-      {{"--backend", "mpi"}, "--backend: there is no backend \"mpi\""},
+      {{"--dtype", "float33"}, "--dtype: unknown element type \"float33\""},
+      {{"--backend", "mpi"}, "--backend: unknown backend \"mpi\""},
       {{"--backend", "nccl"}, "nccl carries tensors between GPUs"},
       {{"--devices", "0,1"}, "needs 2 devices, this machine has 0"},
-      {{"--devices", "1,1"}, "--devices: \"1,1\" are no devices"},
-      {{"--devices", "0"}, "--devices: \"0\" are no devices"},
-      {{"--devices", "tpu"}, "--devices: \"tpu\" are no devices"},
-      {{"--devices", "[[\"cpu\", \"cpu\"]]"}, "each rank is one device"},
+      {{"--devices", "1,1"}, "--devices: \"1,1\" are not devices"},
+      {{"--devices", "0"}, "--devices: \"0\" are not devices"},
+      {{"--devices", "tpu"}, "--devices: \"tpu\" are not devices"},
+      {{"--devices", "[[\"cpu\", \"cpu\"]]"}, "each rank has one device"},
       {{"--iterations", "0"}, "--iterations"},
       {{"--timeout", "0"}, "--timeout"},
-      {{"--nnodes", "2"}, "which of the 2 nodes is this?"},
+      {{"--nnodes", "2"}, "is required with 2 nodes"},
   };
   for (const auto& [words, says] : mistakes) {
     const Outcome outcome = w.run(comm(words));

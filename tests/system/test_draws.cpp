@@ -1,4 +1,4 @@
-// `plan FILE --draws N`, and a transform of the user's own.
+// `plan FILE --draws N`, and a user's own transform.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace ddp::system_test {
 namespace {
 
-// 40 gray images of 6 x 5 pixels of four classes, and what trains on them.
+// 40 gray images of 6 x 5 pixels in four classes, and an experiment that trains on them.
 void write_gray_images(const Workspace& w, const std::string& transforms, const std::string& more = "") {
   std::string labels;
   for (int i = 0; i < 40; ++i) labels += static_cast<char>(i % 4);
@@ -37,7 +37,7 @@ Json drawn(const Workspace& w, int samples, const std::vector<std::string>& sets
   return Json::parse(outcome.out);
 }
 
-// Exit code 2 and these words.
+// Requires exit code 2 and these words.
 void check_draws_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& words) {
   const Outcome outcome = w.run(arguments);
   INFO(outcome.err);
@@ -52,7 +52,7 @@ constexpr const char* kDrawing =
 
 }  // namespace
 
-TEST_CASE("plan --draws tells what is drawn for the first samples in the words of torchvision, for any ranks") {
+TEST_CASE("plan --draws prints the draws of the first samples under torchvision's names, the same for any ranks") {
   const Workspace w;
   write_gray_images(w, kDrawing);
   const Json told = drawn(w, 3);
@@ -80,7 +80,7 @@ TEST_CASE("plan --draws tells what is drawn for the first samples in the words o
   CHECK(drawn(w, 100).at("samples").size() == 40);
 }
 
-TEST_CASE("plan --draws tells of training samples alone, by their numbers in the data") {
+TEST_CASE("plan --draws prints training samples alone, by their numbers in the data") {
   const Workspace w;
   write_gray_images(w, kDrawing);
   const Json all = drawn(w, 100).at("samples");
@@ -89,20 +89,20 @@ TEST_CASE("plan --draws tells of training samples alone, by their numbers in the
   for (const Json& sample : some) CHECK(sample == all[sample.at("sample").get<std::size_t>()]);
 }
 
-TEST_CASE("plan --draws refuses data that draw nothing, a sweep, and a page beside it") {
+TEST_CASE("plan --draws refuses data without draws, a sweep, and --preview beside it") {
   const Workspace w;
   w.write("pairs.toml", kSmall);
-  check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1"}, "draws nothing for a sample");
+  check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1"}, "makes no random draws for its samples");
   w.write("swept.toml", "extends = \"pairs.toml\"\nsweep = { method = \"grid\", parameters = { seed = [1, 2] } }\n");
-  check_draws_refused(w, {"plan", "swept.toml", "--draws", "1"}, "is a sweep, and --draws shows");
+  check_draws_refused(w, {"plan", "swept.toml", "--draws", "1"}, "is a sweep, but --draws shows");
   check_draws_refused(w, {"plan", "pairs.toml", "--draws", "0"}, "--draws");
   check_draws_refused(w, {"plan", "pairs.toml", "--draws", "1", "--preview", "a.html"}, "--preview");
 }
 
-TEST_CASE("a list of transforms that cannot be is refused before anything is trained") {
+TEST_CASE("an invalid list of transforms is refused before anything is trained") {
   const Workspace w;
   write_gray_images(w, R"({ type = "Normalize", mean = [0.5], std = [0.5] }, { type = "CenterCrop", size = 5 })");
-  check_draws_refused(w, {"run", "gray.toml"}, "transforms[1] CenterCrop: stands behind Normalize");
+  check_draws_refused(w, {"run", "gray.toml"}, "transforms[1] CenterCrop: comes after Normalize");
   CHECK_FALSE(std::filesystem::exists(w.results()));
   write_gray_images(w, R"({ type = "RandomCrop", size = 5, paddin = 1 })");
   check_draws_refused(w, {"validate", "gray.toml"}, "did you mean \"padding\"?");
@@ -110,7 +110,7 @@ TEST_CASE("a list of transforms that cannot be is refused before anything is tra
   check_draws_refused(w, {"validate", "gray.toml"}, "did you mean \"RandomCrop\"?");
 }
 
-TEST_CASE("a transform in a file of one's own is named, checked and drawn like the others") {
+TEST_CASE("a transform in the user's own file is named, checked and drawn like the others") {
   const SourcesWorkspace w;
   w.write("own.cpp", R"(#include "datasets/transform/transform.h"
 

@@ -6,7 +6,7 @@
 namespace ddp::system_test {
 namespace {
 
-// What eval says, as JSON.
+// The JSON output of eval.
 Json evaluated(const Workspace& w, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"eval"});
   arguments.push_back("--json");
@@ -17,7 +17,7 @@ Json evaluated(const Workspace& w, std::vector<std::string> arguments) {
   return Json::parse(outcome.out);
 }
 
-// The val_… or test_… of a line of metrics.jsonl.
+// The val_… or test_… metrics of a line of metrics.jsonl.
 Json metrics_in(const Json& line, const std::string& prefix) {
   Json found = Json::object();
   for (const auto& [key, value] : line.items()) {
@@ -61,7 +61,7 @@ TEST_CASE("eval measures over Gloo what training over Gloo wrote") {
   CHECK(metrics_in(evaluated(w, {"shapes"}).at("metrics"), "val_") == metrics_in(run.events("epoch").at(0), "val_"));
 }
 
-TEST_CASE("eval measures other data whole, prepared as the training data were") {
+TEST_CASE("eval measures other data whole, prepared like the training data") {
   const ShapesWorkspace w;
   w.train();
   w.write("more.csv", shapes_csv(77, 9));
@@ -101,7 +101,7 @@ TEST_CASE("eval measures other arrays, digits and texts whole, the same on any n
   };
   write_arrays("train", 101, 1);
   write_arrays("other", 45, 2);
-  write_arrays("few", 3, 3);  // fewer than a batch, and than the batches of three ranks
+  write_arrays("few", 3, 3);  // less than a batch, and less than the batches of three ranks
   w.write("npy.toml", classes_of(R"({ name = "npy", inputs = "x-train.npy", targets = "y-train.npy" })"));
   w.write("named.toml",
           classes_of(R"({ name = "safetensors", path = "train.safetensors", inputs = "x", targets = "y" })"));
@@ -147,7 +147,7 @@ TEST_CASE("eval measures other arrays, digits and texts whole, the same on any n
   CHECK(measured("text", {"dataset.path=b.txt"}) != measured("text", {"dataset.path=c.txt"}));
 }
 
-TEST_CASE("eval refuses what it cannot measure") {
+TEST_CASE("eval refuses a request that it cannot measure") {
   const ShapesWorkspace w;
   w.train({"validation.split=0.0", "epochs=1"});
   const auto refused = [&](const std::vector<std::string>& arguments, const std::string& said) {
@@ -167,7 +167,7 @@ TEST_CASE("eval refuses what it cannot measure") {
   refused({"eval", "shapes", "--from", "77", "--set", "dataset.path=shapes.csv"}, "77");
 }
 
-TEST_CASE("eval says null for a metric that is no number") {
+TEST_CASE("eval prints null for a metric that is not a number") {
   const ShapesWorkspace w;
   w.write("numbers.toml", kShapes);
   const std::vector<std::string> regression{

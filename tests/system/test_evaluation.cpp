@@ -7,7 +7,7 @@ namespace {
 const std::string kClasses =
     "model = { name = \"mlp\", in_features = 32, hidden = [8], out_features = 10 }\n"
     "dataset = { name = \"counting\", size = 203 }\nbatch_size = 8\nepochs = 2\nthreads = 1\n"
-    // Weights stay as they were drawn, so that every number of ranks measures the same model.
+    // Weights keep their first values, so every number of ranks measures the same model.
     "optimizer = { name = \"sgd\", lr = 0.0 }\n[validation]\nsplit = 0.5\n";
 
 // The metrics of the last epoch, bit for bit.
@@ -33,7 +33,7 @@ TEST_CASE("validation has the same bits on any number of ranks and loader thread
   CHECK(measured(FinishedRun(kClasses, {sixteen, "batch_size=2", "validation.batch_size=8"}).run) == alone);
 }
 
-TEST_CASE("a run keeps the batch size of its validation when it goes on with other ranks and batches") {
+TEST_CASE("a run keeps the batch size of its validation when it resumes with other ranks and batches") {
   const FinishedRun f(kClasses, {R"(device_pool=["cpu"])"});
   const std::string before = measured(f.run);
   REQUIRE(f.resume({"small", "--set", "epochs=3", "--set", R"(device_pool=["cpu", "cpu"])"}).code == 0);
@@ -41,7 +41,7 @@ TEST_CASE("a run keeps the batch size of its validation when it goes on with oth
   CHECK(contains(text_of(f.run.path() / "config.toml"), "batch_size = 8\n"));
 }
 
-TEST_CASE("a batch size for validation has no effect without validation, which is told") {
+TEST_CASE("a batch size for validation without validation has no effect, with a warning") {
   const Workspace w;
   w.write("small.toml", kSmall);
   CHECK(contains(w.run({"run", "small.toml", "--set", "validation.batch_size=4"}).err,

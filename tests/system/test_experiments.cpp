@@ -21,7 +21,7 @@ fs::path digits_data() {
 
 constexpr const char* kTwoCpus = "device_pool=[\"cpu\", \"cpu\"]";
 
-// Runs a shipped experiment on CPUs, also where there are GPUs; it must train to its end.
+// Runs a shipped experiment on CPUs, also on machines with GPUs; it must train to its end.
 Outcome train(const Workspace& w, const std::string& name, std::vector<std::string> sets = {kTwoCpus}) {
   std::vector<std::string> arguments{"run", kExperiments / (name + ".toml")};
   for (const auto& set : sets) arguments.insert(arguments.end(), {"--set", set});
@@ -44,7 +44,7 @@ std::int64_t peak_kib(pid_t pid) {
   return line == std::string::npos ? 0 : std::stoll(status.substr(line + 6));
 }
 
-// What the ranks of hpc.toml have needed at most once they trained for more than an epoch on that many samples.
+// The peak memory of the ranks of hpc.toml after they trained for more than an epoch on this many samples.
 std::int64_t peak_of_counting(const Workspace& w, std::int64_t samples) {
   const std::string name = "samples-" + std::to_string(samples);
   const auto process = w.start({"run", kExperiments / "hpc.toml", "--name", name, "--set",
@@ -60,7 +60,7 @@ std::int64_t peak_of_counting(const Workspace& w, std::int64_t samples) {
 
 }  // namespace
 
-TEST_CASE("demo_basic takes one step on each device and each rank says on which") {
+TEST_CASE("demo_basic takes one step on each device and each rank prints its device") {
   const Workspace w;
   const Outcome run = train(w, "demo_basic");
   CHECK(run.run.summary().at("devices") == Json{"cpu", "cpu"});
@@ -78,7 +78,7 @@ TEST_CASE("demo_checkpoint saves and loads before its step and leaves demo_basic
   CHECK(rehearsed.run.training() == plain.run.training());
   CHECK(rehearsed.run.model() == plain.run.model());
   CHECK(rehearsed.run.listing() == plain.run.listing());
-  // Where that checkpoint cannot be written, there is no step.
+  // If that checkpoint cannot be written, the run makes no step.
   w.write("results/blocked/r/checkpoints/.rehearsal", "in the way");
   const Outcome blocked = w.run({"run", kExperiments / "demo_checkpoint.toml", "--name", "blocked", "--run-id", "r"});
   CHECK(blocked.code == 1);
@@ -100,7 +100,7 @@ TEST_CASE("demo_model_parallel gives each rank two devices") {
   CHECK(contains(odd.err, "1 device cannot be divided into groups of 2"));
 }
 
-TEST_CASE("a checkpoint of ranks with two devices goes on with one device each and the other way round") {
+TEST_CASE("a checkpoint of ranks with two devices resumes with one device each and the other way round") {
   const Workspace w;
   const std::vector<std::string> pools{"device_pool=[[\"cpu\", \"cpu\"], [\"cpu\", \"cpu\"]]", kTwoCpus};
   const Outcome whole = train(w, "demo_model_parallel", {pools[0], "steps=8"});
@@ -156,7 +156,7 @@ TEST_CASE("hpc passes once over a million samples in batches of 1024 with Adam")
   }
 }
 
-TEST_CASE("counting's million samples take less than 200 MB of a rank") {
+TEST_CASE("the million samples of counting take less than 200 MB of a rank") {
   const Workspace w;
   const std::int64_t of_few = peak_of_counting(w, 4096);
   const std::int64_t of_all = peak_of_counting(w, 1 << 20);
@@ -184,7 +184,7 @@ TEST_CASE("data_parallel and ddp and a single device train on the same batches t
   }
 }
 
-TEST_CASE("data_parallel goes on with another number of devices") {
+TEST_CASE("data_parallel resumes with another number of devices") {
   const Workspace w;
   const Outcome half = train(w, "data_parallel", {kTwoCpus, "epochs=2"});
   const Outcome rest = w.run({"resume", half.run.path(), "--set", "device_pool=3", "--set", "epochs=4"});
@@ -194,7 +194,7 @@ TEST_CASE("data_parallel goes on with another number of devices") {
   CHECK(rest.run.has_each_step_once(4 * 32));
 }
 
-TEST_CASE("multiprocessing_distributed divides its global batch over the ranks and goes on with model and optimizer") {
+TEST_CASE("multiprocessing_distributed divides its global batch over the ranks and resumes with model and optimizer") {
   if (!fs::exists(digits_data())) {
     WARN("skipped: " << digits_data() << " is not there");
     return;
@@ -212,7 +212,7 @@ TEST_CASE("multiprocessing_distributed divides its global batch over the ranks a
   const Outcome three = w.run(
       {"run", kExperiments / "multiprocessing_distributed.toml", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
   CHECK(three.code == 2);
-  CHECK(contains(three.err, "the nearest that can: 63 and 66"));
+  CHECK(contains(three.err, "the nearest divisible numbers: 63 and 66"));
 }
 
 TEST_CASE("cross-entropy over one class trains as written and warns that its loss is always 0") {
@@ -244,13 +244,13 @@ TEST_CASE("digits learns handwritten digits to at least 97 percent on digits it 
   CHECK(accuracy >= 0.97);
 }
 
-TEST_CASE("digits_cnn learns handwritten digits with a published recipe, 98 percent of those it never saw") {
+TEST_CASE("digits_cnn learns handwritten digits with a published recipe to 98 percent on digits it never saw") {
   if (!fs::exists(digits_data())) {
     WARN("skipped: " << digits_data() << " is not there");
     return;
   }
   const Workspace w;
-  // Half of its epochs, which a slow machine does in time too.
+  // Half of its epochs, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "digits_cnn", {kTwoCpus, "epochs=10"});
   const Json final = run.run.summary().at("final");
   WARN("validation accuracy " << final.at("val_accuracy"));
@@ -259,14 +259,14 @@ TEST_CASE("digits_cnn learns handwritten digits with a published recipe, 98 perc
   CHECK(fs::exists(run.run.path() / "checkpoints" / "latest" / "ema.safetensors"));
 }
 
-TEST_CASE("digits_images learns handwritten digits from image files, 95 percent of those it never saw") {
+TEST_CASE("digits_images learns handwritten digits from image files to 95 percent on digits it never saw") {
   const fs::path images = fs::path(DDP_SOURCE) / "data" / "digits_images";
   if (!fs::exists(images)) {
     WARN("skipped: " << images << " is not there");
     return;
   }
   const Workspace w;
-  // A third of its epochs, which a slow machine does in time too.
+  // A third of its epochs, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "digits_images", {kTwoCpus, "epochs=10"});
   const double accuracy = run.run.summary().at("final").at("val_accuracy");
   WARN("validation accuracy " << accuracy);
@@ -279,11 +279,11 @@ TEST_CASE("license_chars learns to spell from the machine's own license files") 
     return;
   }
   const Workspace w;
-  // A fifth of its steps, which a slow machine does in time too.
+  // A fifth of its steps, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "license_chars", {kTwoCpus, "steps=300"});
   const Json final = run.run.summary().at("final");
   WARN("validation loss " << final.at("val_loss") << ", accuracy " << final.at("val_accuracy"));
-  // A character that is drawn evenly among 76 costs ln 76 = 4.3, one by its frequency 3.1.
+  // A uniform guess among 76 characters costs ln 76 = 4.3, a guess by frequency 3.1.
   CHECK(final.at("val_loss") < 2.8);
 }
 
@@ -293,17 +293,17 @@ TEST_CASE("license_gpt learns to spell by nanoGPT's recipe, and its validation l
     return;
   }
   const Workspace w;
-  // A tenth of its steps, which a slow machine does in time too.
+  // A tenth of its steps, which fit the time limit on a slow machine too.
   const Outcome run = train(w, "license_gpt", {kTwoCpus, "steps=200", "validation.every=\"100 steps\""});
   const double after_half = run.run.events("validation").at(0).at("val_loss");
   const double at_the_end = run.run.summary().at("final").at("val_loss");
   WARN("validation loss " << after_half << ", then " << at_the_end);
   CHECK(at_the_end < after_half);
-  // A character that is drawn by its frequency costs 3.1.
+  // A guess by frequency costs 3.1.
   CHECK(at_the_end < 2.8);
 }
 
-TEST_CASE("every experiment that is shipped is valid, or says where its data have to lie") {
+TEST_CASE("every shipped experiment is valid or names the place of its missing data") {
   const Workspace w;
   const std::set<std::string> brought{"glyphs.toml",           "glyphs_resnet.toml",     "mnist.toml",
                                       "cifar10_resnet18.toml", "imagenet_resnet50.toml", "shakespeare_char.toml"};

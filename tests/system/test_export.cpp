@@ -23,7 +23,7 @@ void check_export_refused(const Workspace& w, std::vector<std::string> arguments
 
 }  // namespace
 
-TEST_CASE("export writes the weights of the checkpoint that is asked for, and replaces a file whole") {
+TEST_CASE("export writes the weights of the chosen checkpoint and replaces a file whole") {
   const FinishedRun small(kSmall, kKeepsAll);
   const Workspace& w = small.workspace;
   const auto exported = [&](std::vector<std::string> arguments) {
@@ -40,14 +40,14 @@ TEST_CASE("export writes the weights of the checkpoint that is asked for, and re
   CHECK(earlier != latest);
   CHECK(earlier == text_of(small.run.checkpoint(7) / "model.safetensors"));
   CHECK(visible_files(w.folder()) == std::vector<std::string>{"out.safetensors", "results", "small.toml"});
-  // The exported weights begin another run.
+  // The exported weights start another run.
   const Outcome begun =
       w.run({"run", "small.toml", "--name", "begun", "--set", "init_from=\"out.safetensors\"", "--set", "epochs=1"});
   INFO(begun.err);
   CHECK(begun.code == 0);
 }
 
-TEST_CASE("export takes the best checkpoint where there was a validation") {
+TEST_CASE("export takes the best checkpoint of a run with validation") {
   const FinishedRun small(kSmall, {"validation.split=0.2", "optimizer.lr=0.5", "on_nan=\"skip\"", kKeepsAll.front()});
   const Workspace& w = small.workspace;
   REQUIRE(w.run({"export", "small", "best.safetensors", "--from", "best"}).code == 0);
@@ -55,7 +55,7 @@ TEST_CASE("export takes the best checkpoint where there was a validation") {
   CHECK(text_of(w.folder() / "out.safetensors") == text_of(w.folder() / "best.safetensors"));
 }
 
-TEST_CASE("export refuses what it does not write, and leaves nothing") {
+TEST_CASE("export refuses unsupported formats and leaves nothing") {
   const FinishedRun small(kSmall, {"epochs=1"});
   const Workspace& w = small.workspace;
   check_export_refused(w, {"small", "out.pt2"}, "torch.export");
@@ -72,7 +72,7 @@ TEST_CASE("export refuses what it does not write, and leaves nothing") {
   CHECK(small.run.model() == small.model);
 }
 
-TEST_CASE("export refuses a checkpoint that is damaged, and keeps a file that is there") {
+TEST_CASE("export refuses a damaged checkpoint and keeps an existing file") {
   const FinishedRun small(kSmall, kKeepsAll);
   const Workspace& w = small.workspace;
   w.write("out.safetensors", "mine");
@@ -81,7 +81,7 @@ TEST_CASE("export refuses a checkpoint that is damaged, and keeps a file that is
   CHECK(text_of(w.folder() / "out.safetensors") == "mine");
 }
 
-TEST_CASE("a disk that is full ends export with an error, and keeps a file that is there") {
+TEST_CASE("a full disk ends export with an error and keeps an existing file") {
   const FinishedRun small(kSmall, {"epochs=1", "model.hidden=[2000]"});
   const Workspace& w = small.workspace;
   w.write("out.safetensors", "mine");

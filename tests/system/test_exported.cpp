@@ -1,4 +1,4 @@
-// Models that were written in Python: what runs on them do.
+// Runs of models that were written in Python.
 #include <filesystem>
 
 #include "catch.h"
@@ -18,7 +18,7 @@ TEST_CASE("a run on a model of Python that is killed inside an epoch and resumed
         text_of(whole.path() / "checkpoints/latest/optimizer.safetensors"));
 }
 
-TEST_CASE("a model of Python that was trained is planned, measured, exported and asked like any other") {
+TEST_CASE("a trained model of Python is planned, measured, exported and used for prediction like any other") {
   const ExportedWorkspace w;
   const std::vector<std::string> sets{"--set", kExported, "--set", "validation={split=0.2}"};
   const auto with_sets = [&](std::vector<std::string> words) {
@@ -38,13 +38,13 @@ TEST_CASE("a model of Python that was trained is planned, measured, exported and
   const std::string weights = text_of(w.folder() / "out.safetensors");
   CHECK(contains(weights, "fc.weight"));
   CHECK(contains(weights, "fc.bias"));
-  // In evaluation nothing is dropped: two answers are the same.
+  // In evaluation no value is dropped: two predictions are the same.
   const Outcome once = w.run({"predict", "arrays", "x.npy"});
   CHECK(once.code == 0);
   CHECK(once.out == w.run({"predict", "arrays", "x.npy"}).out);
 }
 
-TEST_CASE("a model of Python that works in place on its inputs trains and is measured") {
+TEST_CASE("a model of Python that changes its inputs in place trains and is measured") {
   const ExportedWorkspace w;
   w.write("net.pt2", exported_model({{"torch.ops.aten.dropout.default", "torch.ops.aten.mul_.Tensor"},
                                      {"\"name\": \"input\"", "\"name\": \"self\""},
@@ -72,14 +72,14 @@ TEST_CASE("batches of a size for which a model of Python was not exported are re
     CHECK(contains(refused.err, what));
   };
   w.write("net.pt2", exported_model({{"\"max_val\": 64", "\"max_val\": 3"}}));
-  check_sizes({}, "batch_size", "training have 4 samples, and the model was exported for batches of 1 to 3");
+  check_sizes({}, "batch_size", "training have 4 samples, but the model was exported for batches of 1 to 3");
   w.write("net.pt2", exported_model({{"\"min_val\": 1", "\"min_val\": 3"}}));
   check_sizes({}, "drop_last_batch",
-              "last batch of training has 2 samples, and the model was exported for batches of 3");
+              "last batch of training has 2 samples, but the model was exported for batches of 3");
   CHECK(planned({"loader.drop_last_batch=true"}).code == 0);
 
   w.write("net.pt2", exported_model({{kAnyBatch, "{\"as_int\": 4}"}}));
-  check_sizes({"batch_size=8"}, "torch.export.Dim", "have 8 samples, and the model was exported for batches of 4");
+  check_sizes({"batch_size=8"}, "torch.export.Dim", "have 8 samples, but the model was exported for batches of 4");
   const std::string whole = "loader.drop_last_batch=true";
   check_sizes({whole, "validation={split=0.1}"}, "validation.batch_size", "last batch of validation has 2 samples");
   const Outcome trained =
@@ -88,7 +88,7 @@ TEST_CASE("batches of a size for which a model of Python was not exported are re
   CHECK(trained.code == 0);
 }
 
-TEST_CASE("export gives a model of Python back with the weights of a checkpoint") {
+TEST_CASE("export returns a model of Python with the weights of a checkpoint") {
   const ExportedWorkspace w;
   REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
   const auto exported = [&](std::vector<std::string> words) {
@@ -102,15 +102,15 @@ TEST_CASE("export gives a model of Python back with the weights of a checkpoint"
   CHECK(contains(latest, kGraph));
   CHECK(latest != exported({"earlier.pt2", "--from", "24"}));
   const std::string weights = exported({"out.safetensors"});
-  CHECK(contains(latest, weights.substr(weights.size() - 12)));  // of fc.bias or fc.weight
-  // That graph drops nothing; the other one trains again.
+  CHECK(contains(latest, weights.substr(weights.size() - 12)));  // part of fc.bias or fc.weight
+  // The evaluation graph has no dropout; the other graph trains again.
   CHECK(contains(exported({"evaluates.pt2", "--eval"}), "\"as_bool\":false"));
   const Outcome again = w.run({"run", "arrays.toml", "--set", R"(model={name="exported",path="out.pt2"})"});
   INFO(again.err);
   CHECK(again.code == 0);
 }
 
-TEST_CASE("export refuses an archive that is not the one that was trained, and leaves nothing") {
+TEST_CASE("export refuses an archive that is not the trained one and leaves nothing") {
   const ExportedWorkspace w;
   REQUIRE(w.run({"run", "arrays.toml", "--set", kExported}).code == 0);
   w.write("out.pt2", "mine");
@@ -126,10 +126,10 @@ TEST_CASE("export refuses an archive that is not the one that was trained, and l
     CHECK(text_of(w.folder() / "out.pt2") == "mine");
   };
   check_export_fails("net.pt2", "is the model's own file");
-  check_export_fails("out.safetensors", "is of a .pt2 file alone", "--eval");
+  check_export_fails("out.safetensors", "applies only to a .pt2 file", "--eval");
   CHECK(visible_files(w.folder()) == before);
   w.write("net.pt2", exported_model({{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.other\""}}));
-  check_export_fails("out.pt2", "is not the archive that was trained: the run has the weight \"fc.bias\"");
+  check_export_fails("out.pt2", "is not the archive of this run: the run has the weight \"fc.bias\"");
   fs::remove(w.folder() / "net.pt2");
   check_export_fails("out.pt2", "net.pt2");
 }

@@ -1,4 +1,4 @@
-// Models that were written in Python: the files that are refused before anything starts.
+// Models that were written in Python: files that are refused before anything starts.
 #include <sys/stat.h>
 #include <array>
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// These verbs exit with 2 and name net.pt2 and `what`; nothing is written.
+// Requires that these commands exit with 2, name net.pt2 and `what`, and write nothing.
 void check_archive_refused(const ExportedWorkspace& w, const std::string& what,
                            const std::vector<std::string>& verbs = {"validate", "plan", "run"}) {
   INFO(what);
@@ -36,7 +36,7 @@ void check_misfit(const ExportedWorkspace& w, const std::vector<Edit>& edits, co
   check_archive_refused(w, what, {"plan", "run"});
 }
 
-// One member that the directory names twice: it claims more bytes than the archive has.
+// One member that the directory lists twice: it claims more bytes than the archive has.
 std::string overlapping_archive() {
   const std::string whole = ZipBytes().add("net/1", std::string(4096, 'x'), /*pack=*/false).bytes();
   const std::size_t begin = whole.find("PK\x01\x02");
@@ -53,17 +53,17 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   const ExportedWorkspace w;
   const std::string whole = exported_model();
   w.write("net.pt2", "no zip");
-  check_archive_refused(w, "is no zip archive, or cut off");
+  check_archive_refused(w, "is not a zip archive, or cut off");
   w.write("net.pt2", whole.substr(0, whole.size() / 2));
-  check_archive_refused(w, "is no zip archive, or cut off");
+  check_archive_refused(w, "is not a zip archive, or cut off");
   w.write("net.pt2", exported_model({}, /*packed=*/true));
-  check_archive_refused(w, "is packed");
+  check_archive_refused(w, "is compressed");
   std::string flipped = whole;
   flipped[flipped.find("aten.linear")] = 'A';
   w.write("net.pt2", flipped);
   check_archive_refused(w, "\"models/model.json\" is damaged");
   w.write("net.pt2", ZipBytes().add("readme.txt", "hello", /*pack=*/false).bytes());
-  check_archive_refused(w, "it is no archive of torch.export");
+  check_archive_refused(w, "it is not an archive of torch.export");
   w.write("net.pt2", ZipBytes().add("net/readme.txt", "hello", /*pack=*/false).bytes());
   check_archive_refused(w, "it has no member \"models/model.json\"");
   w.write("net.pt2", overlapping_archive());
@@ -74,9 +74,9 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   check_archive_refused(w, "net.pt2");
 }
 
-TEST_CASE("weights that are pickled, or do not lie in their member, are refused") {
+TEST_CASE("weights that are pickled or do not fit their member are refused") {
   const ExportedWorkspace w;
-  check_refused(w, {{"\"use_pickle\": false", "\"use_pickle\": true"}}, "it is pickled, and pickles are never read");
+  check_refused(w, {{"\"use_pickle\": false", "\"use_pickle\": true"}}, "it is pickled, and pickles are not read");
   check_refused(w, {{"{\"as_int\": 3}, {\"as_int\": 4}", "{\"as_int\": 4}, {\"as_int\": 4}"}}, "larger than its file");
   check_refused(w, {{"{\"as_int\": 3}, {\"as_int\": 4}", "{\"as_int\": 4611686018427387904}, {\"as_int\": 4}"}},
                 "larger than its file");
@@ -91,24 +91,24 @@ TEST_CASE("weights that are pickled, or do not lie in their member, are refused"
   check_refused(w, {{"\"path_name\": \"weight_0\"", "\"path_name\": \"../weight_0\""}}, "it has no member");
   check_refused(w, {{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.another\""}}, "is missing");
   check_refused(w, {{"\"dtype\": 7, \"sizes\": [{\"as_int\": 3}]", "\"dtype\": 9, \"sizes\": [{\"as_int\": 3}]"}},
-                "numbers of type 9 are not trained with");
+                "numbers of type 9 are not supported");
   std::string deep = "\"fc";
   for (int part = 0; part < 100; ++part) deep += ".fc";
   check_refused(w, {{"\"fc.bias\"", deep + "\""}, {"\"fc.bias\"", deep + "\""}}, "has more than 100 parts");
 }
 
-TEST_CASE("a graph that calls what no model may call is refused with the line of its Python") {
+TEST_CASE("a graph with a forbidden call is refused with the line of its Python") {
   const ExportedWorkspace w;
   const std::string linear = "torch.ops.aten.linear.default";
   const std::string line = "net.py, line 6: x = self.fc(x)";
-  for (const auto& [target, what] : std::vector<Edit>{
-           {"torch.ops.aten.from_file.default", "calls aten.from_file, which is not on the list of operators"},
-           {"torch.ops.aten.linear.out", "which is not on the list of operators"},
-           {"torch.ops.aten.native_batch_norm.default", "which is not on the list of operators"},
-           {"torch.ops.aten.linear.other", "which this PyTorch lacks"},
-           {"torch.ops.mine.twice.default", "calls the custom operator \"torch.ops.mine.twice.default\""},
-           {"torch.ops.higher_order.cond", "control flow that depends on data is not trained"},
-           {"os.system", "calls \"os.system\", which is not allowed in a graph"}}) {
+  for (const auto& [target, what] :
+       std::vector<Edit>{{"torch.ops.aten.from_file.default", "calls aten.from_file, which is not an allowed operator"},
+                         {"torch.ops.aten.linear.out", "which is not an allowed operator"},
+                         {"torch.ops.aten.native_batch_norm.default", "which is not an allowed operator"},
+                         {"torch.ops.aten.linear.other", "which this PyTorch lacks"},
+                         {"torch.ops.mine.twice.default", "calls the custom operator \"torch.ops.mine.twice.default\""},
+                         {"torch.ops.higher_order.cond", "data-dependent control flow is not supported"},
+                         {"os.system", "calls \"os.system\", which is not allowed in a graph"}}) {
     check_refused(w, {{linear, target}}, what);
     check_refused(w, {{linear, target}}, line);
   }
@@ -123,10 +123,10 @@ TEST_CASE("a graph that calls what no model may call is refused with the line of
                  {R"(, {"name": "p", "arg": {"as_float": 0.25}},
                   {"name": "train", "arg": {"as_bool": true}}])",
                   "]"}},
-                "draws random numbers with aten.bernoulli in evaluation, too\n  in net.py, line 5");
+                "draws random numbers with aten.bernoulli even in evaluation\n  in net.py, line 5");
 }
 
-TEST_CASE("a model is refused whose graph gives an operator what would end the process, with the line of its Python") {
+TEST_CASE("a model whose graph gives an operator fatal arguments is refused with the line of its Python") {
   const ExportedWorkspace w;
   const std::string dropout = "torch.ops.aten.dropout.default";
   const std::string arguments =
@@ -137,7 +137,7 @@ TEST_CASE("a model is refused whose graph gives an operator what would end the p
            {"torch.ops.aten.max_pool1d.default",
             R"([{"name": "self", "arg": {"as_tensor": {"name": "x"}}}, {"name": "kernel_size", "arg": {"as_ints": [2]}},
                 {"name": "dilation", "arg": {"as_ints": [9223372036854775806]}}])",
-            "aten.max_pool1d: `dilation` has to hold numbers of less than 2^31"},
+            "aten.max_pool1d: `dilation` must hold numbers of less than 2^31"},
            {"torch.ops.aten.lstm.input",
             R"([{"name": "input", "arg": {"as_tensor": {"name": "x"}}},
                 {"name": "hx", "arg": {"as_tensors": [{"name": "x"}, {"name": "x"}]}},
@@ -145,16 +145,16 @@ TEST_CASE("a model is refused whose graph gives an operator what would end the p
                 {"name": "num_layers", "arg": {"as_int": 0}}, {"name": "dropout", "arg": {"as_float": 0.0}},
                 {"name": "train", "arg": {"as_bool": true}}, {"name": "bidirectional", "arg": {"as_bool": false}},
                 {"name": "batch_first", "arg": {"as_bool": false}}])",
-            "aten.lstm: `num_layers` has to be 1 or more"},
+            "aten.lstm: `num_layers` must be 1 or more"},
            {"torch.ops.aten.reflection_pad3d.default",
             R"([{"name": "self", "arg": {"as_tensor": {"name": "x"}}}, {"name": "padding", "arg": {"as_ints": []}}])",
-            "aten.reflection_pad3d: `self` has another number of dimensions than the operator takes"}}) {
+            "aten.reflection_pad3d: `self` has a number of dimensions that the operator does not take"}}) {
     check_misfit(w, {{dropout, target}, {arguments, given}}, what);
     check_misfit(w, {{dropout, target}, {arguments, given}}, line);
   }
 }
 
-TEST_CASE("a number in a graph where an operator takes a type of numbers is refused: kernels do not check it") {
+TEST_CASE("a number in a graph in place of a number type is refused because kernels do not check it") {
   const ExportedWorkspace w;
   check_refused(w,
                 {{"torch.ops.aten.dropout.default", "torch.ops.aten._to_copy.default"},
@@ -165,7 +165,7 @@ TEST_CASE("a number in a graph where an operator takes a type of numbers is refu
                 "the argument \"dtype\" is not of type ScalarType");
 }
 
-TEST_CASE("arithmetic of a graph ends whatever its numbers are") {
+TEST_CASE("arithmetic of a graph ends for any numbers") {
   const ExportedWorkspace w;
   w.write("net.pt2", exported_model({{"\"nodes\": [", R"("nodes": [
       {"target": "_operator.pow",
@@ -174,7 +174,7 @@ TEST_CASE("arithmetic of a graph ends whatever its numbers are") {
   CHECK(w.run({"plan", "arrays.toml", "--set", kExported}).code == 0);
 }
 
-TEST_CASE("a model that would write into its buffers or weights in evaluation is refused without a graph of its own") {
+TEST_CASE("a model that would write to its buffers or weights in evaluation is refused without an evaluation graph") {
   const ExportedWorkspace w;
   check_refused(w,
                 {{"torch.ops.aten.dropout.default", "torch.ops.aten.mul_.Tensor"},
@@ -183,16 +183,16 @@ TEST_CASE("a model that would write into its buffers or weights in evaluation is
                  {R"({"name": "p", "arg": {"as_float": 0.25}},
                   {"name": "train", "arg": {"as_bool": true}}])",
                   R"({"name": "other", "arg": {"as_float": 0.25}}])"}},
-                "changes the tensor \"fc.bias\" of the model in evaluation, too\n  in net.py, line 5");
+                "changes the tensor \"fc.bias\" of the model even in evaluation\n  in net.py, line 5");
 }
 
-TEST_CASE("a model of Python is refused where data_parallel would copy it onto several devices") {
+TEST_CASE("a model of Python is refused if data_parallel would copy it to several devices") {
   const ExportedWorkspace w;
   const Outcome refused = w.run({"plan", "arrays.toml", "--set", kExported, "--set", "parallel=data_parallel", "--set",
                                  "device_pool=[[\"cpu\", \"cpu\"]]"});
   INFO(refused.err);
   CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "a model written in Python is on one device of its rank"));
+  CHECK(contains(refused.err, "a model written in Python cannot be copied onto several devices"));
 }
 
 TEST_CASE("validate reads the graph of a model of Python and runs nothing of it") {
@@ -205,7 +205,7 @@ TEST_CASE("validate reads the graph of a model of Python and runs nothing of it"
 TEST_CASE("a model whose inputs or outputs do not fit is refused before it trains") {
   const ExportedWorkspace w;
   check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
-               "the model was exported for an input \"x\" of shape [1 to 64, 5] and type Float, and the dataset gives");
+               "the model was exported for an input \"x\" of shape [1 to 64, 5] and type Float, but the dataset gives");
   check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "of shape [1 to 64, 4] and type Long");
   check_refused(w,
                 {{"[{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}}}]",
@@ -216,7 +216,7 @@ TEST_CASE("a model whose inputs or outputs do not fit is refused before it train
                   R"([{\"type\": null, \"context\": null, \"children_spec\": []}, )"
                   R"({\"type\": null, \"context\": null, \"children_spec\": []}]})"}},
                 "forward returns a dict without \"logits\"; it has: a, b");
-  check_refused(w, {{"\"major\": 8", "\"major\": 9"}}, "it was written by another version of PyTorch");
+  check_refused(w, {{"\"major\": 8", "\"major\": 9"}}, "it was written by an unsupported version of PyTorch");
 }
 
 }  // namespace ddp::system_test

@@ -22,13 +22,13 @@ void check_not_started(const Workspace& w, const std::vector<std::string>& sets,
 
 }  // namespace
 
-TEST_CASE("a run begins with the weights of another run's latest checkpoint, which its config.toml names") {
+TEST_CASE("a run begins with the weights of another run's latest checkpoint, and its config.toml names them") {
   const FinishedRun small(kSmall, {"epochs=2"});
   const Workspace& w = small.workspace;
   w.write("given.safetensors", small.model);
   const Outcome of_file = w.run({"run", "small.toml", "--name", "file", "--init-from", "given.safetensors"});
   REQUIRE(of_file.code == 0);
-  fs::create_directory(w.folder() / "small");  // a folder of that name is no run
+  fs::create_directory(w.folder() / "small");  // a folder with this name is not a run
   for (const std::string& origin : {std::string("small"), small.run.path().string()}) {
     const Outcome of_run = w.run({"run", "small.toml", "--name", "run", "--init-from", origin});
     INFO(of_run.err);
@@ -42,7 +42,7 @@ TEST_CASE("a run begins with the weights of another run's latest checkpoint, whi
   CHECK(contains(unknown.err, "nobody"));
 }
 
-TEST_CASE("a run that goes on without a checkpoint begins with the weights of the run that --set init_from names") {
+TEST_CASE("a run that resumes without a checkpoint begins with the weights of the run that --set init_from names") {
   const FinishedRun small(kSmall, {"epochs=2"});
   const Workspace& w = small.workspace;
   const Outcome begun = w.run({"run", "small.toml", "--name", "begun", "--set", "epochs=1"});
@@ -58,10 +58,10 @@ TEST_CASE("a run that goes on without a checkpoint begins with the weights of th
   const Outcome unknown =
       w.run({"resume", "begun", "--from", "latest", "--set", "init_from=\"nobody\"", "--set", "epochs=9"});
   INFO(unknown.err);
-  CHECK(unknown.code == 0);  // it has a checkpoint now, and needs no first weights
+  CHECK(unknown.code == 0);  // it has a checkpoint now and needs no first weights
 }
 
-TEST_CASE("weights of other names and shapes are renamed and skipped, and all that does not fit is one error") {
+TEST_CASE("weights with other names and shapes are renamed and skipped, and all that does not fit is one error") {
   const FinishedRun small(kSmall, {"epochs=1"});
   const Workspace& w = small.workspace;
   w.write("given.safetensors", small.model);
@@ -76,7 +76,7 @@ TEST_CASE("weights of other names and shapes are renamed and skipped, and all th
                                 "init_from={path=\"given.safetensors\", skip=[\"3.*\"]}", "--set", "freeze=[\"0.*\"]"});
   INFO(fitted.err);
   REQUIRE(fitted.code == 0);
-  // In the order of the file: the names of both prefixes are those that stood there.
+  // In the order of the file: both prefixes apply to the original names.
   const Outcome there_and_back =
       w.run({"run", "small.toml", "--name", "renamed", "--set",
              "init_from={path=\"given.safetensors\", rename={\"0.\"=\"x.\", \"x.\"=\"0.\"}}"});
@@ -86,7 +86,7 @@ TEST_CASE("weights of other names and shapes are renamed and skipped, and all th
   CHECK(there_and_back.run.model() == plain.run.model());
 }
 
-TEST_CASE("frozen parameters are counted by plan and show, and patterns that freeze nothing or all are refused") {
+TEST_CASE("plan and show count frozen parameters, and patterns that freeze nothing or all are refused") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const std::vector<std::string> freeze{"--set", "freeze=[\"0.*\"]"};
@@ -103,14 +103,14 @@ TEST_CASE("frozen parameters are counted by plan and show, and patterns that fre
   check_not_started(w, {"freeze=[\"*\"]"}, {"freezes every parameter"});
 }
 
-TEST_CASE("a run with frozen parameters that is killed goes on to the bits of one never interrupted") {
+TEST_CASE("a killed run with frozen parameters resumes to the bits of an uninterrupted run") {
   LongRun run({"--set", "freeze=[\"0.*\"]"});
   run.process().signal(SIGKILL);
   REQUIRE(wait_until([&] { return run.process().all_gone(); }));
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a run goes on with other parameters frozen") {
+TEST_CASE("a run resumes with other parameters frozen") {
   const FinishedRun small(kSmall, {"epochs=2", "freeze=[\"0.*\"]"});
   const Workspace& w = small.workspace;
   for (const std::string freeze : {"freeze=[]", "freeze=[\"3.*\"]"}) {

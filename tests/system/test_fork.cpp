@@ -8,7 +8,7 @@ namespace {
 // 28 steps, saved every 5.
 const std::string kForkable = kSmall + "[checkpoint]\nsave_every_steps = 5\nkeep_last = 100\n";
 
-// All that a fork must leave as it is, by the names of files.
+// The contents of all files that a fork must not change, by name.
 std::map<std::string, std::string> files_below(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -45,7 +45,7 @@ struct OriginRun : FinishedRun {
 
 }  // namespace
 
-TEST_CASE("a fork from a step ends with the bits of its origin and has its own steps alone, each once") {
+TEST_CASE("a fork from a step ends with the bits of its origin and has only its own steps, each once") {
   const OriginRun f(kForkable);
   const auto before = files_below(f.run.path());
   for (const std::string step : {"5", "10", "25"}) {
@@ -73,7 +73,7 @@ TEST_CASE("a fork from a step ends with the bits of its origin and has its own s
   CHECK(f.run.summary().at("origin").is_null());
 }
 
-TEST_CASE("a fork goes on with what is set, under the name and id that are given, from the newest checkpoint") {
+TEST_CASE("a fork trains with its own settings, under the given name and id, from the newest checkpoint") {
   const OriginRun f(kForkable);
   const Outcome fork =
       fork_of(f, {"--set", "epochs=6", "--set", "optimizer.lr=0.02", "--name", "other", "--run-id", "a"});
@@ -90,16 +90,16 @@ TEST_CASE("a fork goes on with what is set, under the name and id that are given
   CHECK(contains(shown, "forked"));
   CHECK(contains(shown, "after step 28 of small/origin"));
   CHECK(Json::parse(f.workspace.run({"show", "other", "--json"}).out).at("origin").at("run") == "small/origin");
-  // The same command once more goes on with it.
+  // The same command again resumes it.
   const Outcome again = fork_of(f, {"--set", "epochs=7", "--name", "other", "--run-id", "a"});
   INFO(again.err);
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "going on after step 42"));
-  // But not with a run that is no fork, or one of another run.
+  CHECK(contains(again.err, "resuming after step 42"));
+  // But it does not resume a run that is not a fork, or a fork of another run.
   CHECK(f.workspace.run({"fork", "other/a", "--from", "42", "--name", "small", "--run-id", "origin"}).code == 2);
 }
 
-TEST_CASE("a fork that is killed before its first save goes on to the bits that resume --from leaves") {
+TEST_CASE("a fork that is killed before its first save resumes to the bits of resume --from") {
   const OriginRun f(kForkable);
   const std::vector<std::string> sets{
       "--set", "optimizer.lr=0.02", "--set", "epochs=1000000", "--set", "checkpoint.save_every_steps=100000000"};
@@ -123,7 +123,7 @@ TEST_CASE("a fork that is killed before its first save goes on to the bits that 
   CHECK(run.model() == f.run.model());
 }
 
-TEST_CASE("a fork whose rank is killed starts again from the checkpoint that it began with") {
+TEST_CASE("a fork whose rank is killed starts again from its first checkpoint") {
   const OriginRun f(kForkable);
   const auto process =
       f.workspace.start({"fork", "small/origin", "--from", "10", "--name", "forked", "--max-restarts", "1", "--set",
@@ -139,7 +139,7 @@ TEST_CASE("a fork whose rank is killed starts again from the checkpoint that it 
   CHECK(run.summary().at("origin").at("step") == 10);
 }
 
-TEST_CASE("the best checkpoint of a fork is the best of what it has, the one that it began with too") {
+TEST_CASE("the best checkpoint of a fork is the best of its own, and of its first one too") {
   const OriginRun f(kSmall + "[validation]\nsplit = 0.1\n", {"epochs=3"});
   const Json best = f.run.summary().at("best");
   const Outcome fork = fork_of(f, {"--from", "best", "--set", "epochs=8", "--set", "optimizer.lr=1e3", "--set",
@@ -154,7 +154,7 @@ TEST_CASE("the best checkpoint of a fork is the best of what it has, the one tha
   CHECK_FALSE(contains(shown, "not saved"));
 }
 
-TEST_CASE("what cannot be forked is refused with exit 2 and leaves nothing") {
+TEST_CASE("an invalid fork is refused with exit 2 and leaves nothing") {
   const OriginRun f(kForkable);
   f.workspace.write(
       "sweep.toml",
@@ -184,7 +184,7 @@ TEST_CASE("what cannot be forked is refused with exit 2 and leaves nothing") {
   CHECK(files_below(f.workspace.results()) == before);
 }
 
-TEST_CASE("a fork of a trial does not take over the name of the sweep") {
+TEST_CASE("a fork of a trial does not take the name of the sweep") {
   const Workspace w;
   w.write("small.toml", kSmall);
   w.write("sweep.toml",
@@ -198,7 +198,7 @@ TEST_CASE("a fork of a trial does not take over the name of the sweep") {
   CHECK(fs::read_symlink(w.results() / "sweep/latest") == "1");
 }
 
-TEST_CASE("a fork whose checkpoints are gone is not begun anew") {
+TEST_CASE("a fork whose checkpoints are gone does not start over") {
   const OriginRun f(kForkable);
   const Outcome fork = fork_of(f, {"--from", "10"});
   REQUIRE(fork.code == 0);
@@ -206,7 +206,7 @@ TEST_CASE("a fork whose checkpoints are gone is not begun anew") {
   const Outcome refused = f.resume({fork.run.path()});
   INFO(refused.err);
   CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "the checkpoint that this fork began with is gone"));
+  CHECK(contains(refused.err, "the checkpoint from which this fork started is missing"));
   CHECK(contains(refused.err, "ddp-exp fork small/origin --from 10"));
 }
 

@@ -6,7 +6,7 @@
 namespace ddp::system_test {
 namespace {
 
-// A tiny gpt on a text of the test's own, trained by two ranks for a few steps: results/text/run.
+// A tiny gpt on a text of the test, trained by two ranks for a few steps: results/text/run.
 struct TextModel : Workspace {
   explicit TextModel(const std::string& tokenizer = "char", const std::string& rest = "") {
     std::string text;
@@ -37,7 +37,7 @@ struct TextModel : Workspace {
     CHECK(outcome.err.empty());
     return outcome.out;
   }
-  // This exit code, nothing on stdout, and these words.
+  // Requires this exit code, nothing on stdout, and these words.
   void check_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& words) const {
     const Outcome outcome = generate(arguments);
     INFO(outcome.err);
@@ -49,7 +49,7 @@ struct TextModel : Workspace {
 
 }  // namespace
 
-TEST_CASE("generate prints the prompt and so many tokens more, the same for a seed, whatever ranks it was trained by") {
+TEST_CASE("generate prints the prompt and the requested number of tokens, the same for a seed and any training ranks") {
   const TextModel t;
   const std::string text = t.generated({"--prompt", "naï", "--tokens", "50"});
   CHECK(text.starts_with("naï"));
@@ -62,34 +62,34 @@ TEST_CASE("generate prints the prompt and so many tokens more, the same for a se
         text);
   CHECK(t.generated({"--prompt", "naï", "--tokens", "50", "--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"}) == text);
   CHECK(t.generated({"--prompt", "naï", "--tokens", "50", "--seed", "43"}) != text);
-  // The first tokens do not depend on how many follow.
+  // The first tokens do not depend on the number of tokens.
   const std::string shorter = t.generated({"--prompt", "naï", "--tokens", "20"});
   CHECK(text.starts_with(shorter.substr(0, shorter.size() - 1)));
   CHECK(t.generated({"--prompt", "naï", "--tokens", "0"}) == "naï\n");
 }
 
-TEST_CASE("generate without temperature takes the likeliest token, as with a choice of one") {
+TEST_CASE("generate without temperature takes the likeliest token, as with top_k of one") {
   const TextModel t;
   const std::string likeliest = t.generated({"--prompt", "l", "--tokens", "40", "--temperature", "0"});
   CHECK(t.generated({"--prompt", "l", "--tokens", "40", "--temperature", "0", "--seed", "7"}) == likeliest);
   CHECK(t.generated({"--prompt", "l", "--tokens", "40", "--top-k", "1"}) == likeliest);
 }
 
-TEST_CASE("generate prints UTF-8 whatever bytes the model draws") {
+TEST_CASE("generate prints UTF-8 for any bytes of the model") {
   const TextModel t("byte");
-  // Hot enough that each byte is as likely as the others.
+  // Hot enough that all bytes are almost equally likely.
   const std::vector<std::string> hot{"--prompt", "na\xC3", "--tokens", "300", "--temperature", "1e6", "--top-k", "256"};
   const std::string text = t.generated(hot);
   CHECK(contains(text, "\uFFFD"));
-  CHECK_NOTHROW(Json(text).dump());  // which takes UTF-8 alone
+  CHECK_NOTHROW(Json(text).dump());  // dump() accepts only UTF-8
   std::vector<std::string> as_json = hot;
   as_json.push_back("--json");
   CHECK(Json::parse(t.generated(as_json)).at("tokens").size() == 300);
 }
 
-TEST_CASE("generate works with any model that scores the next token at every place") {
+TEST_CASE("generate works with any model that scores the next token at every position") {
   const TextModel t("byte");
-  // A table of which byte follows which.
+  // A table of the next byte for each byte.
   t.write("bigram.toml",
           "extends = \"text.toml\"\nsteps = 60\n[model]\nname = \"sequential\"\nlayers = [\n"
           "  { type = \"Embedding\", num_embeddings = 256, embedding_dim = 16 },\n"
@@ -101,7 +101,7 @@ TEST_CASE("generate works with any model that scores the next token at every pla
   CHECK(outcome.out == "ve \n");
 }
 
-TEST_CASE("generate takes the best checkpoint where there was a validation, or the one that --from names") {
+TEST_CASE("generate takes the best checkpoint of a run with validation, or the one that --from names") {
   const TextModel t("char", "validation = { split = 0.2, every = \"5 steps\" }\ncheckpoint = { keep_best = 5 }\n");
   const auto step = [&](std::vector<std::string> from) {
     from.insert(from.end(), {"--prompt", "l", "--tokens", "1", "--json"});
@@ -113,7 +113,7 @@ TEST_CASE("generate takes the best checkpoint where there was a validation, or t
   t.check_refused({"--from", "77", "--prompt", "l", "--tokens", "1"}, {"no complete checkpoint of step 77"});
 }
 
-TEST_CASE("generate refuses what it cannot continue, and says what to do") {
+TEST_CASE("generate refuses a prompt that it cannot continue, with the remedy") {
   const TextModel t;
   t.check_refused({"--prompt", "line Ω", "--tokens", "1"}, {"--prompt: byte 5", "\"Ω\" (U+03A9)", "does not occur"});
   t.check_refused({"--prompt", "line \xFF", "--tokens", "1"}, {"--prompt: byte 5", "UTF-8"});
@@ -129,7 +129,7 @@ TEST_CASE("generate refuses what it cannot continue, and says what to do") {
   t.check_refused({"--prompt", "l", "--tokens", "1", "--seed", "-1"}, {"--seed"});
 }
 
-TEST_CASE("a temperature whose scores are no numbers any more is refused") {
+TEST_CASE("a temperature that makes scores overflow is refused") {
   const TextModel t;
   const Outcome outcome = t.generate({"--prompt", "l", "--tokens", "1", "--temperature", "1e-300"});
   CHECK(outcome.code == 2);
@@ -137,7 +137,7 @@ TEST_CASE("a temperature whose scores are no numbers any more is refused") {
   CHECK(contains(outcome.err, "--temperature: is too small"));
 }
 
-TEST_CASE("generate refuses runs that were not trained on text, and names the remedy") {
+TEST_CASE("generate refuses runs that were not trained on text, with the remedy") {
   const Workspace w;
   std::ofstream(w.folder() / "t.bin", std::ios::binary) << std::string(2000, '\1');
   w.write("tokens.toml",
@@ -157,7 +157,7 @@ TEST_CASE("generate refuses runs that were not trained on text, and names the re
   CHECK(w.run({"generate", "nobody", "--prompt", "a", "--tokens", "1"}).code == 2);
 }
 
-TEST_CASE("weights that are no numbers are said to be so") {
+TEST_CASE("weights that are not finite are reported") {
   const TextModel t("char", "on_nan = \"skip\"\n");
   const Outcome spoiled = t.run({"run", "text.toml", "--run-id", "spoiled", "--set", "optimizer.lr=1e38"});
   INFO(spoiled.err);
@@ -169,7 +169,7 @@ TEST_CASE("weights that are no numbers are said to be so") {
   CHECK(contains(outcome.err, "--from"));
 }
 
-TEST_CASE("generate shows its text as it comes, and a signal ends it on a line of its own") {
+TEST_CASE("generate prints its text as it is drawn, and a signal ends it on a line of its own") {
   const TextModel t;
   for (const int signal : {SIGINT, SIGTERM}) {
     const auto process = t.start({"generate", "text", "--prompt", "line", "--tokens", "100000000"});
@@ -185,7 +185,7 @@ TEST_CASE("generate shows its text as it comes, and a signal ends it on a line o
   }
 }
 
-TEST_CASE("generate into a pipe that is closed, or onto a disk that is full, ends") {
+TEST_CASE("generate ends at a closed pipe or a full disk") {
   const TextModel t;
   const std::string begin = "cd '" + t.folder().string() + "' && ";
   const std::string command = std::string("'") + DDP_EXP + "' generate text --prompt line --tokens 100000000 2>err.txt";

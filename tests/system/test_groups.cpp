@@ -17,7 +17,7 @@ std::string refused_groups(const std::string& groups) {
 
 }  // namespace
 
-TEST_CASE("plan shows each group of parameters with its patterns, its options, and how many parameters it has") {
+TEST_CASE("plan shows each group of parameters with its patterns, its options and its number of parameters") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome plan = w.run({"plan", "small.toml", "--set", kGroups});
@@ -28,7 +28,7 @@ TEST_CASE("plan shows each group of parameters with its patterns, its options, a
   CHECK(contains(plan.out, "the others: 16 parameters in 1 tensor"));
 }
 
-TEST_CASE("a mistake in a group of parameters is told at its line, with what is allowed") {
+TEST_CASE("a mistake in a group of parameters is shown at its line, with the allowed values") {
   const std::string lr = refused_groups("[[groups]]\nmatch = \"0.*\"\nlr = 0.5\n");
   CHECK(contains(lr, "unknown key \"lr\" in [groups[0]]"));
   CHECK(contains(lr, "match, lr_scale"));
@@ -36,7 +36,7 @@ TEST_CASE("a mistake in a group of parameters is told at its line, with what is 
   CHECK(contains(refused_groups("[[groups]]\nmatch = \"0.*\"\namsgrad = true\n"), "unknown key \"amsgrad\""));
   CHECK(contains(refused_groups("[[groups]]\nmomentum = 0.9\n"), "\"groups[0].match\" is missing"));
   CHECK(contains(refused_groups("[[groups]]\nmatch = []\n"), "\"groups[0].match\" is empty"));
-  CHECK(contains(refused_groups("[[groups]]\nmatch = \"ndim<two\"\n"), "has a condition that is none: \"ndim<two\""));
+  CHECK(contains(refused_groups("[[groups]]\nmatch = \"ndim<two\"\n"), "has an invalid condition: \"ndim<two\""));
   const std::string unmatched = refused_groups("[[groups]]\nmatch = \"*.bias\"\n[[groups]]\nmatch = \"layer1.*\"\n");
   CHECK(contains(unmatched, "\"layer1.*\" matches no parameter of the model"));
   CHECK(contains(unmatched, "match = \"layer1.*\""));
@@ -44,14 +44,14 @@ TEST_CASE("a mistake in a group of parameters is told at its line, with what is 
                  "belongs to an earlier group already, such as groups[0]"));
 }
 
-TEST_CASE("a run with groups of parameters that is killed goes on to the bits of one never interrupted") {
+TEST_CASE("a killed run with groups of parameters resumes to the bits of an uninterrupted run") {
   LongRun run({"--set", kGroups});
   run.process().signal(SIGKILL);
   REQUIRE(wait_until([&] { return run.process().all_gone(); }));
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a run whose loss ignores a class and that is killed goes on to the bits of one never interrupted") {
+TEST_CASE("a killed run whose loss ignores a class resumes to the bits of an uninterrupted run") {
   LongRun run({"--set", "model.out_features=10", "--set", "dataset={name=\"digits\"}", "--set", "model.in_features=64",
                "--set", "loss={name=\"cross_entropy\", ignore_index=3}", "--set", "accumulate=2"});
   run.process().signal(SIGKILL);
@@ -59,7 +59,7 @@ TEST_CASE("a run whose loss ignores a class and that is killed goes on to the bi
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a run goes on with other groups of parameters") {
+TEST_CASE("a run resumes with other groups of parameters") {
   const FinishedRun small(kSmall,
                           {"epochs=2", "optimizer={name=\"adamw\"}", "groups=[{match=\"ndim<2\", weight_decay=0.0}]"});
   const Outcome fork = small.workspace.run(

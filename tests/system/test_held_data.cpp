@@ -9,7 +9,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// Trains on a file of the user's, with a cache folder of its own.
+// Trains on a user's file, with its own cache folder.
 struct HeldRun {
   explicit HeldRun(const std::string& epochs) {
     std::string lines;
@@ -47,7 +47,7 @@ struct HeldRun {
   const Workspace w;
 };
 
-// The files, by device and inode, that a process maps and whose path holds this word.
+// The mapped files of a process, by device and inode, whose path contains this word.
 std::set<std::string> mapped(pid_t process, const std::string& word) {
   std::set<std::string> files;
   std::istringstream lines(text_of("/proc/" + std::to_string(process) + "/maps"));
@@ -62,7 +62,7 @@ std::set<std::string> mapped(pid_t process, const std::string& word) {
   return files;
 }
 
-// Waits until both processes map one and the same file.
+// Waits until both processes map the same file.
 bool share(const std::vector<pid_t>& ranks, const std::string& word, pid_t parent) {
   return wait_until(
       [&] {
@@ -76,7 +76,7 @@ std::string a_port() { return std::to_string(20000 + getpid() % 20000); }
 
 }  // namespace
 
-TEST_CASE("forked ranks map one copy of the data, which nobody can write to and which has no name") {
+TEST_CASE("forked ranks map one copy of the data, which nobody can write to and which has no file name") {
   const HeldRun held("1000000");
   const auto process = held.w.start({"run", "held.toml"}, held.cached());
   REQUIRE(process->wait_for_ranks(2));
@@ -86,7 +86,7 @@ TEST_CASE("forked ranks map one copy of the data, which nobody can write to and 
   CHECK(process->wait() == 143);
 }
 
-TEST_CASE("ranks that a launcher started map one file of the cache, and the last one removes it") {
+TEST_CASE("ranks started by a launcher map one file of the cache, and the last one removes it") {
   const HeldRun held("1000000");
   const std::string port = a_port();
   const auto first = held.launched(0, port);
@@ -98,7 +98,7 @@ TEST_CASE("ranks that a launcher started map one file of the cache, and the last
   CHECK(held.in_cache().empty());
 }
 
-TEST_CASE("the data that killed ranks left in the cache are removed by the next ones") {
+TEST_CASE("data that killed ranks left in the cache is removed by the next ranks") {
   const HeldRun held("1000000");
   const std::string port = a_port();
   {
@@ -119,7 +119,7 @@ TEST_CASE("the data that killed ranks left in the cache are removed by the next 
   CHECK(held.in_cache().empty());
 }
 
-TEST_CASE("one copy of the data trains to the bits of one copy a rank") {
+TEST_CASE("one copy of the data trains to the same bits as one copy per rank") {
   const HeldRun held("3");
   const Outcome shared = held.w.run({"run", "held.toml", "--name", "shared"}, held.cached());
   REQUIRE(shared.code == 0);
@@ -133,7 +133,7 @@ TEST_CASE("one copy of the data trains to the bits of one copy a rank") {
   CHECK(RunFolder(held.w.results() / "held/launched").model() == shared.run.model());
 }
 
-TEST_CASE("trials of a sweep that train on the same data map one copy of them") {
+TEST_CASE("trials of a sweep that train on the same data map one copy of it") {
   const HeldRun held("1000000");
   held.w.write("s.toml",
                text_of(held.w.folder() / "held.toml") + "[sweep.parameters]\n\"optimizer.lr\" = [0.1, 0.01]\n");
@@ -155,7 +155,7 @@ TEST_CASE("trials of a sweep that train on the same data map one copy of them") 
   CHECK(process->wait() == 143);
 }
 
-TEST_CASE("trials of a sweep whose data differ have data of their own") {
+TEST_CASE("trials of a sweep with different data have their own copies") {
   const HeldRun held("1");
   held.w.write("s.toml", text_of(held.w.folder() / "held.toml") +
                              "[validation]\nsplit = 0.2\n[sweep]\nmetric = \"val_loss\"\n[sweep.parameters]\n"

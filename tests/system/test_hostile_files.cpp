@@ -1,5 +1,5 @@
-// Files and names that are not what they should be: refused at once, within bounded memory, with nothing started, and
-// nothing written but under the results root.
+// Hostile files and names are refused at once, within bounded memory, with nothing started, and nothing written outside
+// the results root.
 #include <sys/stat.h>
 #include <unistd.h>
 #include <fstream>
@@ -13,7 +13,7 @@ namespace {
 
 const std::string kOne = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\"]\nsteps = 2\n";
 
-// A name under the test's folder of each sort of thing that is no file to read.
+// A path in the test's folder for each kind of file that cannot be read as one.
 std::vector<std::string> make_odd_files(const Workspace& w) {
   REQUIRE(mkfifo((w.folder() / "pipe").c_str(), 0600) == 0);
   fs::create_directory(w.folder() / "folder");
@@ -22,7 +22,7 @@ std::vector<std::string> make_odd_files(const Workspace& w) {
   return {"pipe", "folder", "itself", "zeros", "/dev/zero", "/dev/tty"};
 }
 
-// Exit 2, said on stderr, nothing started and nothing written.
+// Requires exit 2, this text on stderr, nothing started and nothing written.
 Outcome check_file_refused(const Workspace& w, const std::vector<std::string>& arguments) {
   Outcome run = w.run(arguments);
   INFO(run.err);
@@ -37,7 +37,7 @@ Outcome check_file_refused(const Workspace& w, const std::vector<std::string>& a
 
 }  // namespace
 
-TEST_CASE("what is no file to read is refused as an experiment, as weights and as data") {
+TEST_CASE("a path that is not a readable file is refused as an experiment, as weights and as data") {
   const Workspace w;
   w.write("x.toml", kOne);
   for (const std::string& name : make_odd_files(w)) {
@@ -58,13 +58,13 @@ TEST_CASE("a file of a gigabyte is refused as an experiment and as weights witho
   w.write("huge.toml", kOne);
   fs::resize_file(w.folder() / "huge.toml", std::uintmax_t{1} << 30);
   CHECK(contains(check_file_refused(w, {"run", "huge.toml"}).err, "larger than 1 MiB"));
-  // All zeros: a header of no length, then bytes of no tensor.
+  // All zeros: a header of length 0, then bytes that belong to no tensor.
   w.write("huge.safetensors", "");
   fs::resize_file(w.folder() / "huge.safetensors", std::uintmax_t{1} << 40);
   CHECK(contains(check_file_refused(w, {"run", "x.toml", "--init-from", "huge.safetensors"}).err, "huge.safetensors"));
 }
 
-TEST_CASE("a file that may not be read is named") {
+TEST_CASE("a file without read permission is named") {
   const Workspace w;
   w.write("x.toml", kOne);
   if (geteuid() == 0) return;  // root may read everything
@@ -93,7 +93,7 @@ TEST_CASE("no name leads out of the results root") {
   }
 }
 
-TEST_CASE("odd files in a run's folder do not stop a resume for ever") {
+TEST_CASE("odd files in a run's folder do not block a resume forever") {
   const Workspace w;
   w.write("x.toml", kOne);
   REQUIRE(w.run({"run", "x.toml", "--run-id", "a"}).code == 0);
@@ -107,7 +107,7 @@ TEST_CASE("odd files in a run's folder do not stop a resume for ever") {
     REQUIRE(mkfifo((copy / name).c_str(), 0600) == 0);
     const Outcome resumed = w.run({"resume", "results/x/b", "--set", "steps=4"});
     INFO(resumed.err);
-    CHECK(resumed.code >= 0);  // it came to its end
+    CHECK(resumed.code >= 0);  // it ended
     CHECK_FALSE(resumed.left);
     const Outcome again = w.run({"resume", "results/x/b"});
     INFO(again.err);
@@ -115,7 +115,7 @@ TEST_CASE("odd files in a run's folder do not stop a resume for ever") {
   }
 }
 
-TEST_CASE("nothing that a run writes holds the environment's values") {
+TEST_CASE("nothing that a run writes contains the environment's values") {
   const Workspace w;
   w.write("good.toml", kOne);
   w.write("wrong.toml", kOne + "nonsense = 1\n");
@@ -123,7 +123,7 @@ TEST_CASE("nothing that a run writes holds the environment's values") {
           "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n"
           "backend = \"gloo\"\nsteps = 1000000\n");
   const std::string secret = "s3cr3t-of-the-environment";
-  // What makes c10d and libtorch say all they can say.
+  // Turns on all messages of c10d and libtorch.
   const std::map<std::string, std::string> environment{{"API_TOKEN", secret},
                                                        {"TORCH_DISTRIBUTED_DEBUG", "DETAIL"},
                                                        {"TORCH_CPP_LOG_LEVEL", "INFO"},

@@ -9,7 +9,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// Is there a gdb, and may one process look into another here?
+// Returns true if gdb is installed and a process may trace another one here.
 bool gdb_can_look() {
   if (access("/usr/bin/gdb", X_OK) != 0) return false;
   const pid_t pid = fork();
@@ -19,13 +19,13 @@ bool gdb_can_look() {
   }
   const bool allowed = ptrace(PTRACE_ATTACH, pid, nullptr, nullptr) == 0;
   kill(pid, SIGKILL);
-  // First it may be told that the child was stopped.
+  // The first status may be the stop of the child.
   for (int status = 0; waitpid(pid, &status, 0) == pid && !WIFSIGNALED(status);) {
   }
   return allowed;
 }
 
-// Stops these ranks for good; returns the seconds until the program says that one hangs.
+// Stops these ranks permanently; returns the seconds until the program reports a hanging one.
 double stop_and_wait(const LongRun& run, std::size_t ranks) {
   REQUIRE(run.process().wait_for_ranks(ranks));
   const auto stopped = Clock::now();
@@ -35,8 +35,8 @@ double stop_and_wait(const LongRun& run, std::size_t ranks) {
   return seconds_since(stopped);
 }
 
-// How long gdb had, since the program said that it asks it: all of its patience is 30 s, which a loaded machine may
-// need.
+// The seconds after which gdb may have run out of time: its limit is 30 s from the program's message on, and a loaded
+// machine may need all of it.
 constexpr double kGdbMayFail = 28;
 
 void check_stack(const Outcome& ended, const RunFolder& run, int rank, double seconds) {
@@ -47,10 +47,10 @@ void check_stack(const Outcome& ended, const RunFolder& run, int rank, double se
 
 }  // namespace
 
-TEST_CASE("the only rank of a run that hangs is named with its step and what it does and where") {
+TEST_CASE("the only rank of a hanging run is named with its step, its activity and its place") {
   const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 1);
-  WARN("timeout 5 s: that the only rank hangs was told " << seconds << " s after it had been stopped");
+  WARN("timeout 5 s: the hang of the only rank was reported " << seconds << " s after it had been stopped");
   CHECK(seconds >= 4);
   CHECK(seconds < 25);
   const auto told = Clock::now();
@@ -64,10 +64,10 @@ TEST_CASE("the only rank of a run that hangs is named with its step and what it 
   CHECK(run.folder().summary().at("status") == "failed");
 }
 
-TEST_CASE("ranks that all hang where none waits for another are named") {
+TEST_CASE("ranks that all hang while none waits for another are named") {
   const LongRun run({"--set", "distributed.timeout=5"});
   const double seconds = stop_and_wait(run, 2);
-  WARN("timeout 5 s: that all ranks hang was told " << seconds << " s after they had been stopped");
+  WARN("timeout 5 s: the hang of all ranks was reported " << seconds << " s after they had been stopped");
   const auto told = Clock::now();
   const Outcome ended = run.finish();
   const double to_end = seconds_since(told);
@@ -81,7 +81,7 @@ TEST_CASE("ranks that all hang where none waits for another are named") {
   }
 }
 
-TEST_CASE("a rank that another waits for is asked where it is before it is ended") {
+TEST_CASE("a rank that another one waits for is examined before it is ended") {
   const LongRun run({"--set", "distributed.timeout=5"});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGSTOP);
@@ -94,7 +94,7 @@ TEST_CASE("a rank that another waits for is asked where it is before it is ended
   check_stack(ended, run.folder(), 1, seconds_since(stopped) - 5);
 }
 
-TEST_CASE("a run that is stopped as a whole, longer than the timeout, goes on as if nothing had been") {
+TEST_CASE("a run that is stopped as a whole for longer than the timeout continues normally") {
   const LongRun run({"--set", "device_pool=[\"cpu\"]", "--set", "distributed.timeout=3"});
   REQUIRE(run.process().wait_for_ranks(1));
   std::vector<pid_t> all = run.process().ranks();
@@ -102,7 +102,7 @@ TEST_CASE("a run that is stopped as a whole, longer than the timeout, goes on as
   for (const pid_t pid : all) kill(pid, SIGSTOP);
   const auto stopped = Clock::now();
   wait_until([&] { return seconds_since(stopped) > 5; });
-  // The parent first: it looks before its rank can have done anything.
+  // The parent first: it checks before its rank can have made progress.
   for (auto pid = all.rbegin(); pid != all.rend(); ++pid) kill(*pid, SIGCONT);
   const auto step = run.folder().last_step();
   REQUIRE(wait_until([&] { return run.folder().last_step() > step; }, run.process().pid()));
@@ -110,7 +110,7 @@ TEST_CASE("a run that is stopped as a whole, longer than the timeout, goes on as
   CHECK(run.finish().code == 143);
 }
 
-TEST_CASE("a run that hangs ends at once at a second control-C, though a gdb that gives no answer holds its ranks") {
+TEST_CASE("a second control-C ends a hanging run at once, even while a gdb without an answer holds its ranks") {
   const Workspace w;
   w.write("small.toml", kSmall);
   w.write("bin/gdb", "#!/bin/sh\nfor pid; do :; done\nexec strace -o /dev/null -p $pid\n");

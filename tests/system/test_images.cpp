@@ -17,13 +17,13 @@ std::vector<double> losses_of(const RunFolder& run) {
   return losses;
 }
 
-// Sums of other batches differ in their last bits; other pixels differ in the first.
+// Sums over other batches differ in the last bits; other pixels differ in the first digits.
 bool are_close(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
                                             [](double x, double y) { return std::abs(x - y) < 1e-5 * std::abs(x); });
 }
 
-// Exit code 2, these words, and no run.
+// Requires exit code 2, these words, and no run.
 void check_images_refused(const Workspace& w, const std::vector<std::string>& sets,
                           const std::vector<std::string>& words) {
   std::vector<std::string> arguments{"run", "images.toml"};
@@ -67,7 +67,7 @@ TEST_CASE("augmented images are the same on any number of ranks") {
   CHECK(are_close(one, of(R"(["cpu", "cpu", "cpu"])")));
 }
 
-TEST_CASE("a run of images that was killed in an epoch goes on with the same pixels on another number of ranks") {
+TEST_CASE("a run on images that is killed inside an epoch resumes with the same pixels on another number of ranks") {
   const ImageWorkspace w;
   std::string text = ImageWorkspace::text(R"({ type = "RandomCrop", size = 12, padding = 2 })");
   text.replace(text.find("batch_size = 4"), 14, "global_batch_size = 12");
@@ -88,9 +88,9 @@ TEST_CASE("a run of images that was killed in an epoch goes on with the same pix
   CHECK(are_close(losses_of(run), losses_of(whole)));
 }
 
-TEST_CASE("validation and split-off samples are not augmented") {
+TEST_CASE("held-out samples are not augmented, from a split or from their own data") {
   const ImageWorkspace w;
-  // A learning rate of nothing: each epoch measures the same weights on the same samples.
+  // A learning rate of 0: each epoch measures the same weights on the same samples.
   const RunFolder run =
       trained_images(w, {"validation.split=0.2", "optimizer.lr=1e-30", "epochs=3", "loader.shuffle=false"}).run;
   std::set<std::string> losses;
@@ -101,12 +101,12 @@ TEST_CASE("validation and split-off samples are not augmented") {
   }
   CHECK(losses.size() == 1);
   REQUIRE(trained.size() == 3);
-  // Only other pixels change the loss by more than rounding does.
+  // Only other pixels change the loss by more than rounding.
   CHECK(std::abs(trained[0] - trained[1]) > 1e-4);
   CHECK(std::abs(trained[1] - trained[2]) > 1e-4);
 }
 
-TEST_CASE("validation of its own folder derives its transforms, or takes its own") {
+TEST_CASE("validation on its own folder derives its transforms or has its own") {
   const ImageWorkspace w;
   for (int number = 0; number < 3; ++number) {
     for (int image = 0; image < 4; ++image) w.write_image("other", number, image, class_png(number, 100 + image));
@@ -116,12 +116,12 @@ TEST_CASE("validation of its own folder derives its transforms, or takes its own
     return trained_images(w, {dataset, "epochs=1"}).run.summary().at("final").at("val_loss").get<double>();
   };
   const double derived = val_loss(other);
-  // RandomCrop becomes CenterCrop without its padding, the flip is left out.
+  // RandomCrop becomes CenterCrop without its padding; the flip is left out.
   CHECK(derived == val_loss(R"(validation.dataset={path="other", transforms=[{type="CenterCrop", size=12}]})"));
   CHECK(derived != val_loss(R"(validation.dataset={path="other", transforms=[{type="RandomVerticalFlip", p=1.0}]})"));
 }
 
-TEST_CASE("mixed images train with shares of classes, and their accuracy is measured on whole ones") {
+TEST_CASE("mixed images train with shares of classes, and their accuracy is measured on unmixed ones") {
   const ImageWorkspace w;
   const std::string mix = R"(dataset.mix=[{type="MixUp", alpha=0.4}, {type="CutMix", alpha=1.0}])";
   const RunFolder mixed = trained_images(w, {mix, "validation.split=0.2", "accumulate=2"}).run;
@@ -136,7 +136,7 @@ TEST_CASE("mixed images train with shares of classes, and their accuracy is meas
   }
 }
 
-TEST_CASE("a file that does not decode and that is looked at before the run is refused by name") {
+TEST_CASE("a file that does not decode among the files read before the run is refused by name") {
   const ImageWorkspace w;
   w.write_image("images", 0, 0, "not an image");
   check_images_refused(w, {}, {"images/dark/00.png"});
@@ -145,24 +145,24 @@ TEST_CASE("a file that does not decode and that is looked at before the run is r
   CHECK(contains(plan.err, "images/dark/00.png"));
 }
 
-TEST_CASE("folders without images, files and labels that are missing are refused before a run") {
+TEST_CASE("folders without images and missing files and labels are refused before a run") {
   const ImageWorkspace w;
   fs::create_directories(w.folder() / "empty" / "class");
-  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "has no image"});
-  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"has no folder in it"});
-  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"there is no such folder", "nowhere"});
-  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is no folder"});
+  check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "contains no image"});
+  check_images_refused(w, {"dataset.path=\"empty/class\""}, {"contains no folder"});
+  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"does not exist", "nowhere"});
+  check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is not a folder"});
   w.write("images.idx", idx_file({2, 2, 2}, "abcdefgh"));
   w.write("labels.idx", idx_file({3}, "abc"));
   check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"none.idx\"}"}, {"none.idx"});
   check_images_refused(w, {"dataset={name=\"idx\", images=\"images.idx\", labels=\"labels.idx\"}"},
                        {"labels.idx: has 3 labels", "has 2 images"});
-  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: there is no such file"});
+  check_images_refused(w, {"dataset={name=\"cifar10\", path=\"images\"}"}, {"data_batch_1.bin: does not exist"});
   w.write("empty.tar", tar_file({}));
   check_images_refused(w, {"dataset={name=\"tar\", path=\"empty.tar\"}"}, {"empty.tar: holds no image"});
 }
 
-TEST_CASE("images of other sizes are refused with the name of one and what to do") {
+TEST_CASE("images of different sizes are refused with the name of one and the remedy") {
   const ImageWorkspace w;
   w.write_image("images", 0, 1, png_file(13, 12, 3, noise(13 * 12 * 3, 1)));
   w.write("images.toml", ImageWorkspace::text(""));
@@ -197,7 +197,7 @@ TEST_CASE("plan shows the classes of images with their counts, and the shape and
   CHECK(contains(html, "dark"));
 }
 
-TEST_CASE("predict names each image as it was given, with its class and probabilities") {
+TEST_CASE("predict names each image by its given path, with its class and probabilities") {
   const ImageWorkspace w;
   trained_images(w, {"epochs=3"});
   fs::create_directories(w.folder() / "new" / "deep");
@@ -223,7 +223,7 @@ TEST_CASE("predict names each image as it was given, with its class and probabil
   check_predict_fails(w, 2, {"images", "new"}, {"new/bad.png"});
 }
 
-TEST_CASE("eval of another folder draws nothing and has the bits of the validation on it") {
+TEST_CASE("eval on another folder draws nothing and has the bits of the validation on it") {
   const ImageWorkspace w;
   for (int number = 0; number < 3; ++number) {
     for (int image = 0; image < 4; ++image) w.write_image("other", number, image, class_png(number, 100 + image));
@@ -235,7 +235,7 @@ TEST_CASE("eval of another folder draws nothing and has the bits of the validati
   CHECK(contains(eval.out, run.summary().at("final").at("val_loss").dump()));
 }
 
-TEST_CASE("a folder whose images have changed is refused by name when a run goes on") {
+TEST_CASE("a folder whose images have changed is refused by name when a run resumes") {
   const ImageWorkspace w;
   trained_images(w, {});
   w.write_image("images", 1, 3, class_png(1, 99) + "x");
@@ -245,7 +245,7 @@ TEST_CASE("a folder whose images have changed is refused by name when a run goes
   CHECK(contains(resumed.err, "images/light/03.png: has "));
 }
 
-TEST_CASE("ranks that train on images for many epochs do not grow") {
+TEST_CASE("the memory of ranks that train on images for many epochs does not grow") {
   const ImageWorkspace w;
   const auto process = w.start({"run", "images.toml", "--set", "epochs=100000", "--set", "log.tensorboard=false"});
   const RunFolder run = w.running(*process, "images", 8);
@@ -258,7 +258,7 @@ TEST_CASE("ranks that train on images for many epochs do not grow") {
   process->signal(SIGINT);
   process->wait();
   INFO(early << " KiB, then " << late << " KiB");
-  // 250 epochs of 60 images of 1728 bytes as floats are 26 MB.
+  // As floats, 250 epochs with 60 images of 1728 bytes would be 26 MB.
   CHECK(late < early + 8 * 1024);
 }
 

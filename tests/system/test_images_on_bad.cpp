@@ -16,7 +16,7 @@ TEST_CASE("a file that does not decode ends the run with its name") {
   CHECK_FALSE(outcome.left);
 }
 
-TEST_CASE("files that do not decode are left out, counted and listed, also by a run that goes on") {
+TEST_CASE("files that do not decode are left out, counted and listed, also by a resumed run") {
   const ImageWorkspace w;
   w.write_image("images", 2, 17, class_png(2, 17).substr(0, 200));
   w.write_image("images", 0, 5, "not an image");
@@ -40,7 +40,7 @@ TEST_CASE("files that do not decode are left out, counted and listed, also by a 
   CHECK(contains(resumed.err, "2 images do not decode"));
 }
 
-TEST_CASE("a batch of which no image decodes is an error") {
+TEST_CASE("a batch in which no image decodes is an error") {
   const ImageWorkspace w;
   for (int number = 0; number < 3; ++number) {
     for (int image = 2; image < kImagesOfClass; ++image) w.write_image("images", number, image, "not an image");
@@ -48,10 +48,10 @@ TEST_CASE("a batch of which no image decodes is an error") {
   const Outcome outcome = w.run({"run", "images.toml", "--set", "dataset.on_bad=\"skip\""});
   INFO(outcome.err);
   CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, "no other image of its batch of 4"));
+  CHECK(contains(outcome.err, "like every other image of its batch of 4"));
 }
 
-TEST_CASE("the first images of all may be some that do not decode") {
+TEST_CASE("the very first images may fail to decode") {
   const ImageWorkspace w;
   w.write_image("images", 0, 0, "not an image");
   w.write_image("images", 0, 1, "not an image");
@@ -63,13 +63,13 @@ TEST_CASE("the first images of all may be some that do not decode") {
   CHECK(contains(outcome.err, "2 images do not decode and were left out: "));
 }
 
-TEST_CASE("a batch to measure on of which no image decodes counts nothing, and eval warns of it") {
+TEST_CASE("a measured batch in which no image decodes counts nothing, and eval warns of it") {
   const ImageWorkspace w;
   for (int number = 0; number < 2; ++number) {
     for (int image = 0; image < 2; ++image) w.write_image("held", number, image, class_png(number, 100 + image));
   }
-  const std::vector<std::string> run{"run", "images.toml", "--set", "dataset.on_bad=\"skip\"",
-                                     "--set", "validation.dataset={path=\"held\"}"};
+  const std::vector<std::string> run{
+      "run", "images.toml", "--set", "dataset.on_bad=\"skip\"", "--set", "validation.dataset={path=\"held\"}"};
   const Outcome whole = w.run(run);
   INFO(whole.err);
   REQUIRE(whole.code == 0);

@@ -11,7 +11,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// The sockets, by inode, that these processes hold.
+// The sockets of these processes, by inode.
 std::set<std::string> sockets_of(const std::vector<Member>& members) {
   std::set<std::string> inodes;
   std::error_code ignored;
@@ -24,7 +24,7 @@ std::set<std::string> sockets_of(const std::vector<Member>& members) {
   return inodes;
 }
 
-// The hexadecimal local addresses on which one of these sockets listens.
+// The local addresses (hexadecimal) on which one of these sockets listens.
 std::vector<std::string> listening(const std::set<std::string>& inodes) {
   std::vector<std::string> addresses;
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
@@ -48,7 +48,7 @@ bool is_loopback(const std::string& address) {
          address == "0000000000000000FFFF00000100007F";
 }
 
-// What is in the folders that all programs share, but for the workspaces of other tests.
+// The entries of the folders that all programs share, without the workspaces of other tests.
 std::set<std::string> shared_places() {
   std::set<std::string> names;
   std::error_code ignored;
@@ -72,7 +72,7 @@ std::set<std::string> listened(const std::string& backend) {
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", "backend=" + backend});
   std::set<std::string> seen;
-  // From its start on: sockets of the start may be gone later.
+  // From the start on: the first sockets may be gone later.
   const auto watch = [&] {
     for (const auto& address : listening(sockets_of(process->members()))) seen.insert(address);
     return fs::exists(w.results() / "small/latest") && RunFolder(w.results() / "small/latest").last_step() > 0;
@@ -83,7 +83,7 @@ std::set<std::string> listened(const std::string& backend) {
 
 }  // namespace
 
-TEST_CASE("a run over Gloo listens on loopback alone") {
+TEST_CASE("a run over Gloo listens only on loopback") {
   const auto seen = listened("gloo");
   CHECK_FALSE(seen.empty());
   for (const auto& address : seen) {
@@ -98,8 +98,7 @@ TEST_CASE("a run leaves nothing in temporary folders or shared memory") {
   const Workspace w;
   w.write("small.toml", kSmall);
   fs::create_directory(w.folder() / "tmp");
-  // Others use these folders too. A run that leaves something would do so each time, and what it leaves would
-  // stay.
+  // Other programs use these folders too. A run that left a file would do so on each attempt, and the file would stay.
   std::vector<std::string> left{"(no attempt)"};
   for (int attempt = 0; attempt < 5 && !left.empty(); ++attempt) {
     const auto before = shared_places();
@@ -115,7 +114,7 @@ TEST_CASE("a run leaves nothing in temporary folders or shared memory") {
   CHECK(fs::is_empty(w.folder() / "tmp"));
 }
 
-TEST_CASE("runs of one experiment at the same time do not collide") {
+TEST_CASE("concurrent runs of one experiment do not collide") {
   const Workspace w;
   w.write("small.toml", kSmall);
   std::vector<std::unique_ptr<Process>> processes;
@@ -136,7 +135,7 @@ TEST_CASE("runs of one experiment at the same time do not collide") {
   CHECK(directories.contains("results/small/" + fs::read_symlink(w.results() / "small/latest").string() + "\n"));
 }
 
-TEST_CASE("while a run trains none of its processes is a zombie") {
+TEST_CASE("no process of a training run is a zombie") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});

@@ -5,7 +5,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {}  // namespace
 
-TEST_CASE("a rank that is killed ends the command at once and is named and leaves no process") {
+TEST_CASE("a killed rank ends the command at once, is named, and leaves no process") {
   for (const int rank : {0, 1, 2}) {
     const LongRun run({"--set", "device_pool=[\"cpu\", \"cpu\", \"cpu\"]"});
     REQUIRE(run.process().wait_for_ranks(3));
@@ -31,7 +31,7 @@ TEST_CASE("a rank that is killed ends the command at once and is named and leave
   }
 }
 
-TEST_CASE("a rank that writes to one that was killed gets an error, not a SIGPIPE, and is not named for it") {
+TEST_CASE("a rank that writes to a killed one gets an error, not a SIGPIPE, and is not blamed") {
   const LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));
   const std::string status = text_of("/proc/" + std::to_string(run.process().ranks().at(0)) + "/status");
@@ -52,14 +52,14 @@ TEST_CASE("a rank that is killed while the others are starting ends the command 
   CHECK(contains(outcome.err, "rank 1"));
 }
 
-TEST_CASE("a run whose rank was killed goes on and ends with the bits of one never interrupted") {
+TEST_CASE("a run with a killed rank resumes to the bits of an uninterrupted run") {
   LongRun run({});
   kill(run.process().ranks().at(1), SIGKILL);
   REQUIRE(run.finish().code == 1);
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a run whose rank was killed leaves no file that its ranks met in") {
+TEST_CASE("a run with a killed rank leaves no file of its meeting place") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const fs::path file = w.folder() / "meeting";
@@ -73,7 +73,7 @@ TEST_CASE("a run whose rank was killed leaves no file that its ranks met in") {
   CHECK_FALSE(fs::exists(file));
 }
 
-TEST_CASE("when the parent is killed its ranks go and the run goes on to the bits of one never interrupted") {
+TEST_CASE("a killed parent takes its ranks with it, and the run resumes to the bits of an uninterrupted run") {
   for (const char* ranks : {"[\"cpu\", \"cpu\"]", "[\"cpu\", \"cpu\", \"cpu\"]"}) {
     LongRun run({"--set", std::string("device_pool=") + ranks});
     const auto killed = Clock::now();
@@ -85,7 +85,7 @@ TEST_CASE("when the parent is killed its ranks go and the run goes on to the bit
   }
 }
 
-TEST_CASE("a run killed again and again ends with the bits of one never interrupted") {
+TEST_CASE("a run that is killed again and again ends with the bits of an uninterrupted run") {
   LongRun run({});
   for (int time = 0; time < 3; ++time) {
     run.process().signal(SIGKILL);

@@ -9,7 +9,7 @@ namespace {
 
 const std::string kLimitedPair = "model = \"linear\"\ndataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n";
 
-// But for those that hold what the program wrote to stdout and stderr.
+// The files of a folder without those with the program's stdout and stderr.
 std::vector<std::string> files_in(const Workspace& w) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(w.folder())) {
@@ -20,7 +20,7 @@ std::vector<std::string> files_in(const Workspace& w) {
   return files;
 }
 
-// Exit 2, said on stderr in so many words, nothing on stdout, nothing left and nothing made.
+// Requires exit 2, these words on stderr, nothing on stdout, nothing left and nothing written.
 std::string check_limit_refused(const Workspace& w, const std::vector<std::string>& arguments, const std::string& said,
                                 const std::map<std::string, std::string>& environment = {}) {
   const auto before = files_in(w);
@@ -37,7 +37,7 @@ std::string check_limit_refused(const Workspace& w, const std::vector<std::strin
 
 }  // namespace
 
-TEST_CASE("a run id that is no plain name is refused and makes nothing") {
+TEST_CASE("a run id that is not a plain name is refused and makes nothing") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   const std::string outside = w.folder() / "outside";
@@ -50,7 +50,7 @@ TEST_CASE("a run id that is no plain name is refused and makes nothing") {
   check_limit_refused(w, {"resume", std::string(5000, 'x')}, "xxx");
 }
 
-TEST_CASE("numbers beyond all bounds are refused by plan and by run") {
+TEST_CASE("numbers beyond all limits are refused by plan and by run") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   const std::string most = "9223372036854775807";
@@ -73,7 +73,7 @@ TEST_CASE("numbers beyond all bounds are refused by plan and by run") {
   }
 }
 
-TEST_CASE("a split that can hold nothing out is refused") {
+TEST_CASE("a split that cannot hold anything out is refused") {
   const Workspace w;
   w.write("x.toml",
           "model = { name = \"linear\", in_features = 10, out_features = 5 }\ndataset = \"random_batch\"\n"
@@ -83,7 +83,7 @@ TEST_CASE("a split that can hold nothing out is refused") {
   check_limit_refused(w, {"run", "x.toml", "--set", "validation.split=1e-4"}, "validation");
 }
 
-TEST_CASE("a launcher's environment that contradicts itself is refused") {
+TEST_CASE("contradictory variables of a launcher are refused") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   check_limit_refused(w, {"run", "x.toml"}, "WORLD_SIZE", {{"RANK", "2"}, {"WORLD_SIZE", "2"}});
@@ -92,7 +92,7 @@ TEST_CASE("a launcher's environment that contradicts itself is refused") {
   check_limit_refused(w, {"run", "x.toml"}, "SLURM_PROCID", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
 }
 
-TEST_CASE("launch flags that contradict each other are refused") {
+TEST_CASE("contradictory launch flags are refused") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "2", "--master-addr", "127.0.0.1"},
@@ -104,7 +104,7 @@ TEST_CASE("launch flags that contradict each other are refused") {
   check_limit_refused(w, {"run", "x.toml", "--set", "distributed.init_method=udp://1"}, "init_method");
 }
 
-TEST_CASE("a layer that PyTorch refuses is told at its place without a backtrace") {
+TEST_CASE("a layer that PyTorch refuses is reported at its place without a backtrace") {
   const Workspace w;
   w.write("x.toml",
           "dataset = \"random_pairs\"\ndevice_pool = [\"cpu\", \"cpu\"]\n[model]\nname = \"sequential\"\n"
@@ -113,7 +113,7 @@ TEST_CASE("a layer that PyTorch refuses is told at its place without a backtrace
     const std::string said = check_limit_refused(w, {command, "x.toml"}, "error: x.toml:5:");
     INFO(said);
     CHECK(contains(said.substr(0, said.find('\n')), "must be divisible by groups"));
-    // Besides, the line of the file and a mark below it.
+    // The other lines are the line of the file and a mark below it.
     CHECK(std::count(said.begin(), said.end(), '\n') <= 3);
     CHECK_FALSE(contains(said, "Exception"));
   }

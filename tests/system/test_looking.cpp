@@ -19,7 +19,7 @@ std::string zulu(std::time_t moment) {
 
 }  // namespace
 
-TEST_CASE("a summary says when its run began and ended, and a resume keeps the beginning") {
+TEST_CASE("a summary has the start and the end of its run, and a resume keeps the start") {
   const Workspace w;
   w.write("tiny.toml", kTiny);
   const std::time_t before = std::time(nullptr);
@@ -29,7 +29,7 @@ TEST_CASE("a summary says when its run began and ended, and a resume keeps the b
   CHECK(summary.at("started") >= zulu(before));
   CHECK(summary.at("ended") >= summary.at("started"));
   CHECK(summary.at("ended") <= zulu(std::time(nullptr)));
-  // As if it had been begun long ago.
+  // As if the run had begun long ago.
   summary["started"] = "2020-01-01T00:00:00Z";
   std::ofstream(run.run.path() / "summary.json") << summary.dump();
   REQUIRE(w.run({"resume", "tiny", "--set", "epochs=4"}).code == 0);
@@ -37,7 +37,7 @@ TEST_CASE("a summary says when its run began and ended, and a resume keeps the b
   CHECK(run.run.summary().at("ended") >= zulu(before));
 }
 
-TEST_CASE("list shows each run with how it went, the newest first, and in the order that is asked for") {
+TEST_CASE("list shows each run with its result, the newest first or in the requested order") {
   const Runs r;
   const auto lines = lines_of(r.look({"list"}));
   REQUIRE(lines.size() == 4);
@@ -62,7 +62,7 @@ TEST_CASE("list shows each run with how it went, the newest first, and in the or
   CHECK(low["runs"][0]["git"] == summary["git"]);
 }
 
-TEST_CASE("where nothing is found it is said on stderr and is no failure, and what is mistyped is refused") {
+TEST_CASE("an empty list is reported on stderr and is not a failure, and a mistyped argument is refused") {
   const Runs r;
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"list", "--results", "none"}, {"list", "--status", "running"}, {"list", "--where", "train_loss<0"}}) {
@@ -76,7 +76,7 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
            {{"list", "--where", "optimzer.lr<1"}, "did you mean \"optimizer.lr\"?"},
            {{"list", "--sort", "train_los"}, "did you mean \"train_loss\"?"},
            {{"list", "--status", "fail"}, "did you mean \"failed\"?"},
-           {{"list", "--where", "epochs"}, "is no condition"},
+           {{"list", "--where", "epochs"}, "is not a condition"},
            {{"list", "--where", "train_loss=<0.5"}, "write <="},
            {{"list", "--where", "train_loss<abc"}, "is a number"},
            {{"list", "--limit", "0"}, "--limit"},
@@ -85,7 +85,7 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
            {{"list", "nothing"}, "no such run"},
            {{"list", ".."}, "no such run"},
            {{"show", "nothing"}, "no such run"},
-           {{"compare", "tiny/1"}, "two runs or more"},
+           {{"compare", "tiny/1"}, "two or more runs"},
            {{"diff", "tiny/1", "nothing"}, "no such run"},
            {{"diff", "tiny/1"}, "runs"}}) {
     const Outcome refused = r.w.run(arguments);
@@ -96,7 +96,7 @@ TEST_CASE("where nothing is found it is said on stderr and is no failure, and wh
   }
 }
 
-TEST_CASE("a run has the same name however the results root is given") {
+TEST_CASE("a run has the same name for every form of the results root") {
   const Runs r;
   const std::string absolute = r.w.results().string();
   for (const std::string& results : {std::string("results"), std::string("./results/"), absolute, absolute + "/"}) {
@@ -108,7 +108,7 @@ TEST_CASE("a run has the same name however the results root is given") {
   }
 }
 
-TEST_CASE("show tells how a run went and where its things are") {
+TEST_CASE("show prints the result of a run and the places of its files") {
   const Runs r;
   const std::string done = r.look({"show", "tiny/1"});
   const RunFolder folder(r.w.results() / "tiny/1");
@@ -119,12 +119,12 @@ TEST_CASE("show tells how a run went and where its things are") {
     INFO(part << "\n" << done);
     CHECK(contains(done, part));
   }
-  CHECK_FALSE(contains(done, "go on"));
+  CHECK_FALSE(contains(done, "ddp-exp resume"));
   const std::string failed = r.look({"show", "burst"});
   INFO(failed);
   CHECK(contains(failed, "status    failed\n"));
   CHECK(contains(failed, "error     rank 0: the loss of step "));
-  CHECK(contains(failed, "go on     " DDP_EXP " resume results/burst/1 --set optimizer.lr=…\n"));
+  CHECK(contains(failed, "resume    " DDP_EXP " resume results/burst/1 --set optimizer.lr=…\n"));
   REQUIRE(r.w.run({"resume", "tiny/1", "--set", "epochs=5"}).code == 0);
   CHECK(contains(r.look({"show", "tiny/1"}), "resumed     after step 24, epochs 5 for 3\n"));
   const Json json = r.look_json({"show", "tiny/1"});
@@ -133,7 +133,7 @@ TEST_CASE("show tells how a run went and where its things are") {
   CHECK(json["checkpoints"][0]["directory"] == "results/tiny/1/checkpoints/step-00000040");
 }
 
-TEST_CASE("compare and diff tell what differs and nothing else") {
+TEST_CASE("compare and diff print only the differences") {
   const Runs r;
   const std::string compared = r.look({"compare", "tiny/1", "tiny/2", "burst"});
   INFO(compared);
@@ -156,7 +156,7 @@ TEST_CASE("compare and diff tell what differs and nothing else") {
   CHECK(std::all_of(plain.out.begin(), plain.out.end(), [](unsigned char byte) { return byte < 0x80; }));
 }
 
-TEST_CASE("what cannot be printed whole is an error, but nobody asks where stdout is closed") {
+TEST_CASE("output that cannot be written is an error, except on a closed stdout") {
   const std::string program = DDP_EXP;
   CHECK(WEXITSTATUS(std::system((program + " models --json > /dev/full 2> /dev/null").c_str())) == 1);
   CHECK(WEXITSTATUS(std::system((program + " models --json > /dev/null").c_str())) == 0);

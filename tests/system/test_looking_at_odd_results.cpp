@@ -1,4 +1,4 @@
-// list, show, compare and diff on terminals, over sweeps, and over folders that are not what they should be.
+// list, show, compare and diff on terminals, over sweeps, and over odd folders.
 #include <pty.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,12 +13,12 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// Columns of a text whose characters are all one wide.
+// The columns of a text whose characters are all one wide.
 std::size_t columns(const std::string& line) {
   return std::count_if(line.begin(), line.end(), [](char byte) { return (byte & 0xc0) != 0x80; });
 }
 
-// What the program writes to a terminal that is that wide.
+// The output of the program on a terminal of that width.
 std::string on_terminal(const Workspace& w, std::vector<std::string> arguments, unsigned short width,
                         const char* no_colour = "1") {
   arguments.insert(arguments.begin(), DDP_EXP);
@@ -49,7 +49,7 @@ std::string on_terminal(const Workspace& w, std::vector<std::string> arguments, 
 
 }  // namespace
 
-TEST_CASE("tables are as wide as the terminal at most and coloured only where it may be") {
+TEST_CASE("tables are at most as wide as the terminal and coloured only if colours are allowed") {
   const Runs r;
   for (const unsigned short width : {40, 80, 200}) {
     INFO(width);
@@ -64,7 +64,7 @@ TEST_CASE("tables are as wide as the terminal at most and coloured only where it
   CHECK(contains(on_terminal(r.w, {"list"}, 80, ""), "\x1b[31mfailed"));
 }
 
-TEST_CASE("a sweep is one row, its trials are listed by its name, and a run that is no sweep is told from it") {
+TEST_CASE("a sweep is one row, its trials are listed by its name, and list distinguishes it from a run") {
   const Runs r;
   const fs::path sweep = r.w.results() / "search/7";
   fs::create_directories(sweep / "trials");
@@ -95,7 +95,7 @@ TEST_CASE("a sweep is one row, its trials are listed by its name, and a run that
   CHECK(contains(refused.err, "this is a sweep, not a run"));
 }
 
-TEST_CASE("list says in a line what it cannot read and lists the rest") {
+TEST_CASE("list reports unreadable folders with one line each and lists the rest") {
   const Runs r;
   const fs::path results = r.w.results();
   fs::create_directory(results / "odd");
@@ -135,7 +135,7 @@ TEST_CASE("list says in a line what it cannot read and lists the rest") {
   CHECK(lines_of(listed.err).size() == damaged);
   CHECK_FALSE(contains(listed.err, "\x1b"));
   if (geteuid() != 0) fs::permissions(results / "closed", fs::perms::all);
-  // Of a run that one asks for by name, one hears.
+  // A run that the user names is reported.
   for (const char* name : {"odd/damaged", "odd/pipe", "odd/huge"}) {
     const Outcome shown = r.w.run({"show", name});
     CHECK(shown.code == 2);
@@ -149,11 +149,11 @@ TEST_CASE("list says in a line what it cannot read and lists the rest") {
   }
 }
 
-TEST_CASE("a run that runs and one that was killed are listed with what they have come to") {
+TEST_CASE("running and killed runs are listed with their progress") {
   const Workspace w;
   w.write("long.toml", kTiny + "[checkpoint]\nsave_every = 1000\n");
   const auto process = w.start({"run", "long.toml", "--set", "epochs=100000", "--run-id", "1"});
-  w.running(*process, "long", 20);  // 8 steps an epoch
+  w.running(*process, "long", 20);  // 8 steps per epoch
   const auto listed = [&] { return Json::parse(w.run({"list", "--json"}).out)["runs"][0]; };
   const Json running = listed();
   CHECK(running["status"] == "running");
@@ -164,7 +164,7 @@ TEST_CASE("a run that runs and one that was killed are listed with what they hav
   CHECK(killed["status"] == "interrupted");
   for (const Json& run : {running, killed}) {
     CHECK(run["steps"] >= 20);
-    // The line of an epoch comes after that of its last step.
+    // The line of an epoch comes after the line of its last step.
     CHECK(run["epochs"] >= (run["steps"].get<int>() - 1) / 8);
     CHECK(run["epochs"] <= run["steps"].get<int>() / 8);
     CHECK(run["seconds"] > 0);
@@ -196,7 +196,7 @@ TEST_CASE("ten thousand runs are listed from their summaries alone") {
   CHECK(listed.code == 0);
   CHECK(listed.err.empty());
   CHECK(lines_of(listed.out).size() == kRuns + 1);
-  // The time is measured by scripts/bench list; this only sees that it grows as the number of runs does.
+  // scripts/bench list measures the time; this test only sees that it grows linearly with the number of runs.
   const auto seconds = [](const rusage& usage) {
     return double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;

@@ -1,4 +1,4 @@
-// The key `metrics`: what is measured, what may be asked for, and what becomes of it in events and summary.json.
+// The key `metrics`: the measured metrics, the allowed ones, and their place in events and summary.json.
 #include "catch.h"
 #include "finished_run.h"
 
@@ -33,7 +33,7 @@ void check_metric_refused(const std::string& file, const std::vector<std::string
 
 }  // namespace
 
-TEST_CASE("the metrics in the list are in every event of a validation and of the test, and in the summary") {
+TEST_CASE("the listed metrics are in every event of a validation, in the event of the test, and in the summary") {
   const FinishedRun f(kMeasuredClasses, {R"(metrics=["accuracy", "top3", "f1_macro", "auroc", "perplexity"])"});
   const Json last = f.run.events("epoch").back();
   for (const std::string name : {"loss", "accuracy", "top3", "f1_macro", "auroc", "perplexity"}) {
@@ -73,7 +73,7 @@ TEST_CASE("the confusion matrix is in the summary alone, with a row for each rig
   CHECK(f.workspace.run({"list"}).code == 0);
 }
 
-TEST_CASE("a confusion matrix is that of the last validation after a resume too") {
+TEST_CASE("after a resume the confusion matrix still is the last validation's") {
   const std::vector<std::string> sets{R"(metrics=["confusion"])"};
   const FinishedRun whole(kMeasuredClasses, {sets[0], "epochs=3"});
   const FinishedRun parts(kMeasuredClasses, sets);
@@ -99,7 +99,7 @@ TEST_CASE("the best checkpoint may be chosen by any metric in the list, in its d
   }
 }
 
-TEST_CASE("where a class is absent the area under the curve is null, which is never the best") {
+TEST_CASE("the area under the curve is null if a class is absent, and null is never the best") {
   // Four samples of ten classes.
   const FinishedRun f(kMeasuredClasses,
                       {R"(metrics=["auroc", "accuracy"])", "checkpoint.metric=val_auroc", "validation.split=0.01"});
@@ -118,14 +118,14 @@ TEST_CASE("where a class is absent the area under the curve is null, which is ne
   CHECK(Json::parse(eval.out).at("metrics").at("val_auroc").is_null());
 }
 
-TEST_CASE("metrics of numbers are measured for numbers") {
+TEST_CASE("metrics for numbers are measured on numeric targets") {
   const FinishedRun f(kMeasuredNumbers, {R"(metrics=["mae", "mse", "rmse", "r2"])"});
   const Json last = f.run.events("epoch").back();
   for (const std::string name : {"mae", "mse", "rmse", "r2"}) CHECK(last.at("val_" + name).is_number());
   CHECK(std::abs(last.at("val_mse").get<double>() - last.at("val_loss").get<double>()) < 1e-6);
 }
 
-TEST_CASE("a metric that cannot be measured, or is not known, is an error with those that can") {
+TEST_CASE("a metric that is unknown or cannot be measured is an error with the possible ones") {
   check_metric_refused(kMeasuredClasses, {R"(metrics=["acuracy"])"}, "acuracy", "did you mean \"accuracy\"?");
   check_metric_refused(kMeasuredClasses, {R"(metrics=["topN"])"}, "topN", "with a number for N");
   check_metric_refused(kMeasuredClasses, {R"(metrics=["r2"])"}, "\"r2\" cannot be measured",
@@ -145,7 +145,7 @@ TEST_CASE("topN needs more than N classes") {
   CHECK(w.run({"plan", "top.toml", "--set", R"(metrics=["top9"])"}).code == 0);
 }
 
-TEST_CASE("what judges checkpoints or trials must be measured, and the error says how") {
+TEST_CASE("the metric that judges checkpoints or trials must be measured, and the error says how") {
   check_metric_refused(kMeasuredClasses, {"checkpoint.metric=val_f1_macro"}, "\"val_f1_macro\" is not measured",
                        R"(give metrics = ["accuracy", "f1_macro"])");
   check_metric_refused(kMeasuredNumbers, {"checkpoint.metric=val_accuracy"},

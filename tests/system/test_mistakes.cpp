@@ -8,17 +8,17 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// A mistake that users make, and parts of the answer: the fault, its place, and the remedy.
+// A mistake of users, and parts of the answer: the fault, its place, and the remedy.
 struct UsersMistake {
-  std::string line;  // behind "ddp-exp"; a blank ends a word
+  std::string line;  // after "ddp-exp"; words are separated by spaces
   std::string what;
   std::string where;
   std::string remedy;
-  std::string file = "";  // bad.toml is kTiny and this
+  std::string file = "";  // appended to kTiny in bad.toml
 };
 
 const std::vector<UsersMistake> kMistakes = {
-    // Commands of other programs, and none.
+    // Commands of other programs, and no command.
     {"", "the command is missing", "", "commands: run"},
     {"train tiny.toml", "unknown command \"train\"", "", "here it is `ddp-exp run FILE`"},
     {"start tiny.toml", "unknown command \"start\"", "", "here it is `ddp-exp run FILE`"},
@@ -26,14 +26,14 @@ const std::vector<UsersMistake> kMistakes = {
     {"evaluate tiny", "unknown command \"evaluate\"", "", "here it is `ddp-exp eval RUN`"},
     {"ls", "unknown command \"ls\"", "", "here it is `ddp-exp list`"},
     {"status tiny", "unknown command \"status\"", "", "here it is `ddp-exp list`"},
-    {"stop tiny", "unknown command \"stop\"", "", "press ^C where it runs"},
+    {"stop tiny", "unknown command \"stop\"", "", "press ^C in its terminal"},
     {"rm tiny", "unknown command \"rm\"", "", "`rm -r results/NAME/RUN-ID` removes"},
     {"clean", "unknown command \"clean\"", "", "`rm -r results/NAME/RUN-ID` removes"},
     {"rename tiny other", "unknown command \"rename\"", "", "`fork RUN --name NEW`"},
     {"resmue tiny", "unknown command \"resmue\"", "", "did you mean \"resume\"?"},
     {"tiny.toml", "unknown command \"tiny.toml\"", "", "ddp-exp run tiny.toml"},
     // Arguments and options.
-    {"run", "FILE is missing: the experiment", "run: ", "such as: ddp-exp run experiments/basic.toml"},
+    {"run", "FILE is missing: experiment file", "run: ", "such as: ddp-exp run experiments/basic.toml"},
     {"run gone.toml", "there is no such file", "gone.toml: ", ""},
     {"run tiny.toml again", "there is nothing that \"again\" could be", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run tiny.toml --lr 0.1", "there is no option \"--lr\"", "run: ", "--set optimizer.lr=0.1"},
@@ -41,11 +41,11 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --sett epochs=3", "there is no option \"--sett\"", "run: ", "did you mean \"--set\"?"},
     {"run tiny.toml --set", "--set needs a value", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run tiny.toml --max-restarts many", "--max-restarts takes an integer from 0 to 1000000, not \"many\"",
-     "run: ", "how often, after a rank has failed"},
+     "run: ", "most restarts of all ranks"},
     {"run tiny.toml -q -v", "do not go together", "run: ", "give one of them"},
     {"sweep tiny.toml --jobs 0", "--jobs takes an integer from 1 to 4096, not \"0\"", "sweep: ", "side by side"},
     {"diff tiny", "takes 2 of RUN, not 1", "diff: ", "such as: ddp-exp diff basic faster"},
-    {"compare tiny", "compare takes two runs or more", "", ""},
+    {"compare tiny", "compare needs two or more runs", "", ""},
     // Settings.
     {"run tiny.toml --set epochs", "not an assignment", "--set 1: ", "--set takes key=value"},
     {"run tiny.toml --set lr=0.1", "unknown key \"lr\"", "--set 1: ", "did you mean \"optimizer.lr\"?"},
@@ -59,14 +59,15 @@ const std::vector<UsersMistake> kMistakes = {
     {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
     {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
     {"resume tiny --from 7", "no complete checkpoint of step 7", "--from: ", "one of these steps: 24"},
-    {"sweep tiny.toml", "there is no [sweep] table", "tiny.toml: ", "say what varies"},
+    {"sweep tiny.toml", "the file has no [sweep] table", "tiny.toml: ", "give the keys to vary"},
     {"list --sort val_los", "\"val_los\"", "", "val_loss"},
     // Experiment files.
     {"run bad.toml", "unknown key \"batchsize\"", "bad.toml:7:1: ", "did you mean \"batch_size\"?", "batchsize = 3"},
     {"run bad.toml", "\"seed\" must be an integer", "bad.toml:7:8: ", "", "seed = \"seven\""},
     {"run bad.toml", "there is no optimizer \"adamm\"", "bad.toml:7:13: ", "did you mean \"adam\"?",
      "optimizer = \"adamm\""},
-    {"run classes.toml", "a target is class 9, and the model gives 5 classes", "classes.toml:1:", "as many outputs"},
+    {"run classes.toml", "a target is class 9, and the model gives 5 classes",
+     "classes.toml:1:", "one output for each class"},
 };
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -74,7 +75,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// A shell that finds the program on its PATH calls it "ddp-exp".
+// With this PATH a shell finds the program as "ddp-exp".
 std::map<std::string, std::string> with_program_on_path() {
   return {{"PATH", fs::path(DDP_EXP).parent_path().string() + ":/usr/bin:/bin"}};
 }
@@ -85,7 +86,7 @@ const std::string kTooFewOutputs =
     "model = { name = \"linear\", in_features = 64, out_features = 5 }\n"
     "dataset = { name = \"digits\", path = \"digits.csv\" }\ndevice_pool = [\"cpu\"]\n";
 
-// Ten classes, of which the first samples have only some.
+// Ten classes; the first samples have only some of them.
 std::string digits() {
   std::string rows;
   for (int row = 0; row < 40; ++row) {
@@ -97,7 +98,7 @@ std::string digits() {
 
 }  // namespace
 
-TEST_CASE("40 mistakes that users make are answered with what is wrong, where, and what to do, and start nothing") {
+TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the remedy, and start nothing") {
   CHECK(kMistakes.size() >= 40);
   const Workspace w;
   w.write("tiny.toml", kTiny);
@@ -135,7 +136,7 @@ TEST_CASE("commands in hints name the program as it was called") {
   CHECK(contains(hint({{"DDP_EXP_CALLED_AS", "/my own/ddp-exp"}}), "such as: '/my own/ddp-exp' resume latest"));
 }
 
-TEST_CASE("the help of every command fits into 80 columns, has no word of the parser, and shows how it is called") {
+TEST_CASE("the help of every command fits into 80 columns, has no word of the parser, and gives examples") {
   const Workspace w;
   const auto help_of = [&](std::vector<std::string> words) {
     words.push_back("--help");

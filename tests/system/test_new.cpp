@@ -1,4 +1,4 @@
-// `ddp-exp new`: files to start from, which train as they are.
+// `ddp-exp new`: template files that train unchanged.
 #include "catch.h"
 #include "sources.h"
 
@@ -25,7 +25,7 @@ RunFolder check_new(const SourcesWorkspace& w, const std::string& kind) {
 
 }  // namespace
 
-TEST_CASE("new model writes a model that trains as it is, and its option can be set") {
+TEST_CASE("new model writes a model that trains unchanged, and its option can be set") {
   const SourcesWorkspace w;
   check_new(w, "model");
   const Outcome wider = w.run({"plan", "my_model.toml", "--set", "model.width=128"});
@@ -34,18 +34,18 @@ TEST_CASE("new model writes a model that trains as it is, and its option can be 
   CHECK_FALSE(contains(wider.err, "compiling"));
 }
 
-TEST_CASE("new dataset writes data that are trained on as they are") {
+TEST_CASE("new dataset writes a dataset that trains unchanged") {
   const SourcesWorkspace w;
   check_new(w, "dataset");
 }
 
-TEST_CASE("new metric writes a metric that validations measure, and that chooses the best checkpoint") {
+TEST_CASE("new metric writes a metric that validations measure and that chooses the best checkpoint") {
   const SourcesWorkspace w;
   const RunFolder run = check_new(w, "metric");
   CHECK(run.events("epoch").back().at("val_my_metric").get<double>() > 0);
 }
 
-TEST_CASE("new writes over no file, and takes no name that is taken or cannot be one, nor another kind") {
+TEST_CASE("new overwrites no file, and refuses taken and invalid names and unknown kinds") {
   const SourcesWorkspace w;
   const auto check_not_written = [&](const std::vector<std::string>& arguments, const std::string& what) {
     const Outcome refused = w.run(arguments);
@@ -55,15 +55,15 @@ TEST_CASE("new writes over no file, and takes no name that is taken or cannot be
     CHECK(refused.out.empty());
   };
   w.write("mine.toml", "# mine\n");
-  check_not_written({"new", "model", "mine"}, "mine.toml: is there already");
+  check_not_written({"new", "model", "mine"}, "mine.toml: exists");
   CHECK(text_of(w.folder() / "mine.toml") == "# mine\n");
   CHECK_FALSE(fs::exists(w.folder() / "mine.cpp"));
-  check_not_written({"new", "model", "linear"}, "has a model called \"linear\" already");
+  check_not_written({"new", "model", "linear"}, "already has a model called \"linear\"");
   check_not_written({"new", "model", "../mine"}, "cannot be the name of a model");
   check_not_written({"new", "modle", "other"}, "did you mean \"model\"?");
 }
 
-TEST_CASE("losses, schedulers and tokenizers of one's own are named like those that ddp-exp has") {
+TEST_CASE("the user's own losses, schedulers and tokenizers are named like the built-in ones") {
   const SourcesWorkspace w;
   w.write("own.cpp", R"(#include <ATen/ops/l1_loss.h>
 

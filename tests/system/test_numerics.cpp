@@ -5,7 +5,7 @@
 namespace ddp::system_test {
 namespace {
 
-// The scale is too large at first, so that steps are skipped; all gradients are clipped.
+// The scale is too large at first, so steps are skipped; all gradients are clipped.
 const std::vector<std::string> kAll{"--set", "precision=fp16", "--set", "ema={decay=0.9, every=2}",
                                     "--set", "clip.norm=0.05"};
 
@@ -19,7 +19,7 @@ Json rules_of(const RunFolder& run) {
   return json_of(run.path() / "checkpoints/latest/state.json").value("rules", Json::object());
 }
 
-// Eight steps an epoch, of which each is saved.
+// Eight steps per epoch, each saved.
 const std::string kAveraged = R"(
 dataset     = { name = "random_pairs", size = 128, features = 6 }
 device_pool = ["cpu", "cpu"]
@@ -38,7 +38,7 @@ keep_last = 50
 
 }  // namespace
 
-TEST_CASE("a run in fp16 with an average and clipping that is killed goes on to the bits of one never interrupted") {
+TEST_CASE("a killed run in fp16 with an average and clipping resumes to the bits of an uninterrupted run") {
   for (const char* ranks : {"device_pool=1", "device_pool=3"}) {
     auto arguments = kAll;
     arguments.insert(arguments.end(), {"--set", ranks});
@@ -54,7 +54,7 @@ TEST_CASE("a run in fp16 with an average and clipping that is killed goes on to 
   }
 }
 
-TEST_CASE("an average goes on with another number of ranks from where it was") {
+TEST_CASE("an average resumes with another number of ranks from its last state") {
   const FinishedRun f(kAveraged, {"ema={decay=0.5}"});
   const std::string before = text_of(f.run.checkpoint(8) / "ema.safetensors");
   for (const int ranks : {1, 4}) {
@@ -67,13 +67,14 @@ TEST_CASE("an average goes on with another number of ranks from where it was") {
   }
 }
 
-TEST_CASE("an average that is turned on begins with the next weights, and is told; one that is turned off is gone") {
+TEST_CASE(
+    "an average that is turned on begins with the next weights, with a message, and one that is turned off is gone") {
   const FinishedRun f(kAveraged);
   CHECK_FALSE(has_average(f.run));
   const Outcome on = f.resume({"small", "--from", "8", "--set", "ema.every=4"});
   INFO(on.err);
   REQUIRE(on.code == 0);
-  CHECK(contains(on.err, "the average of the weights begins with those of step 12"));
+  CHECK(contains(on.err, "the average of the weights begins at step 12"));
   CHECK(text_of(f.run.checkpoint(12) / "ema.safetensors") == text_of(f.run.checkpoint(12) / "model.safetensors"));
   CHECK(rules_of(f.run).at("ema").at("updates") == 2);
   const Outcome off = f.resume({"small", "--from", "12", "--set", "ema.every=0"});
@@ -85,7 +86,7 @@ TEST_CASE("an average that is turned on begins with the next weights, and is tol
   CHECK(f.run.model() == f.model);
 }
 
-TEST_CASE("without fp16, average and clipping a checkpoint and its events have nothing of them") {
+TEST_CASE("without fp16, average and clipping a checkpoint and its events have no trace of them") {
   const FinishedRun f(kAveraged);
   CHECK_FALSE(has_average(f.run));
   CHECK(rules_of(f.run).empty());

@@ -7,8 +7,8 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// 12 steps of 24 samples an epoch, saved at each; 288 samples divide over 1, 2, 3, 4 and 6 ranks. The losses of a step
-// tell which samples it saw.
+// 12 steps of 24 samples per epoch, saved at each; 288 samples divide over 1, 2, 3, 4 and 6 ranks. The loss of a step
+// shows which samples it saw.
 const std::string kManyRanks = R"(
 dataset     = { name = "random_pairs", size = 288, features = 6 }
 optimizer   = { name = "sgd", lr = 0.05, momentum = 0.9 }
@@ -32,7 +32,7 @@ std::map<std::int64_t, double> losses_of(const RunFolder& run) {
   return losses;
 }
 
-// Ranks sum in another order, so the last bits differ; another sample would change the third digit.
+// Other ranks sum in another order, so the last bits differ; another sample would change the third digit.
 void check_same_samples(const RunFolder& run, const std::map<std::int64_t, double>& expected) {
   const auto losses = losses_of(run);
   REQUIRE(losses.size() == expected.size());
@@ -46,7 +46,7 @@ std::string pool(int ranks) { return "device_pool=" + std::to_string(ranks); }
 
 }  // namespace
 
-TEST_CASE("a run that goes on with another number of ranks inside an epoch sees each sample of it once") {
+TEST_CASE("a run that resumes with another number of ranks inside an epoch sees each of its samples once") {
   const FinishedRun f(kManyRanks);
   const auto expected = losses_of(f.run);
   for (const int ranks : {4, 1, 3, 6}) {
@@ -58,7 +58,7 @@ TEST_CASE("a run that goes on with another number of ranks inside an epoch sees 
     check_same_samples(f.run, expected);
     CHECK(f.run.summary().at("world_size") == ranks);
     for (const Json& step : f.run.events("step")) CHECK(step.at("samples") == 24);
-    // Back to two ranks, at the end of the epoch before, for the next one.
+    // Back to two ranks, from the end of the previous epoch, for the next one.
     REQUIRE(f.resume({"small", "--from", "5", "--set", pool(2)}).code == 0);
     check_same_samples(f.run, expected);
   }
@@ -79,7 +79,7 @@ TEST_CASE("the number of ranks may change several times in one epoch") {
   CHECK(f.run.events("epoch").front().at("samples") == 288);
 }
 
-TEST_CASE("micro-batches may take the place of ranks") {
+TEST_CASE("micro-batches may replace ranks") {
   const FinishedRun f(kManyRanks);
   const auto expected = losses_of(f.run);
   const Outcome again = f.resume({"small", "--from", "7", "--set", pool(1), "--set", "accumulate=2"});
@@ -87,18 +87,18 @@ TEST_CASE("micro-batches may take the place of ranks") {
   REQUIRE(again.code == 0);
   check_same_samples(f.run, expected);
   CHECK(contains(text_of(f.run.path() / "config.toml"), "batch_size = 12\n"));
-  // Also with the same ranks: the samples of a step stay.
+  // Also with the same ranks: the samples of a step stay the same.
   REQUIRE(f.resume({"small", "--from", "7", "--set", pool(2), "--set", "accumulate=3"}).code == 0);
   CHECK(contains(text_of(f.run.path() / "config.toml"), "batch_size = 4\n"));
   check_same_samples(f.run, expected);
 }
 
-TEST_CASE("what differs from before is shown and kept in the run's history") {
+TEST_CASE("changed settings are shown and kept in the run's history") {
   const FinishedRun f(kManyRanks);
   const Outcome again = f.resume({"small", "--from", "5", "--set", pool(4), "--set", "optimizer.lr=0.01"});
   INFO(again.err);
   REQUIRE(again.code == 0);
-  for (const char* text : {"batch_size was 12, is 6", "optimizer.lr was 0.05, is 0.01", "device_pool was"}) {
+  for (const char* text : {"batch_size was 12, now 6", "optimizer.lr was 0.05, now 0.01", "device_pool was"}) {
     CHECK(contains(again.err, text));
   }
   const Json resumed = f.run.events("resume").back();

@@ -14,7 +14,7 @@ namespace {
 
 void put(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
 
-// A memory cgroup of version 1, made inside this process's own, which goes with it.
+// A memory cgroup of version 1, made inside this process's own and removed on destruction.
 class MemoryCgroup {
  public:
   MemoryCgroup() {
@@ -36,7 +36,7 @@ class MemoryCgroup {
   MemoryCgroup& operator=(const MemoryCgroup&) = delete;
 
   bool made() const { return made_; }
-  // This process, and what it starts from now on.
+  // Moves this process into it, with all processes that it starts from now on.
   void enter() const { put(folder_ / "cgroup.procs", std::to_string(getpid())); }
   void leave() const { put(own_ / "cgroup.procs", std::to_string(getpid())); }
   bool holds(pid_t pid) const { return contains(text_of(folder_ / "cgroup.procs"), std::to_string(pid)); }
@@ -49,7 +49,7 @@ class MemoryCgroup {
   bool made_ = false;
 };
 
-// Takes memory until the kernel has killed somebody else for it.
+// Takes memory until the kernel has killed another process for it.
 void exhaust(const MemoryCgroup& cgroup) {
   cgroup.enter();
   const pid_t pid = fork();
@@ -68,7 +68,7 @@ void exhaust(const MemoryCgroup& cgroup) {
 
 }  // namespace
 
-TEST_CASE("a rank that the kernel kills because memory ran out is told from one that somebody killed") {
+TEST_CASE("a rank killed by the kernel's OOM killer is distinguished from a rank that somebody killed") {
   const MemoryCgroup cgroup;
   if (!cgroup.made()) {
     std::puts("skipped: no memory cgroup of version 1 can be made here");
@@ -92,7 +92,7 @@ TEST_CASE("a rank that the kernel kills because memory ran out is told from one 
       ", by the kernel's OOM killer (cgroup memory.oom_control: oom_kill went from 0 to "));  // the kernel may kill two
 }
 
-TEST_CASE("that the kernel has killed a rank is no more than asked where nothing tells it") {
+TEST_CASE("without evidence the OOM killer is only suspected") {
   const LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGKILL);
@@ -102,7 +102,7 @@ TEST_CASE("that the kernel has killed a rank is no more than asked where nothing
   CHECK(contains(ended.err, "; by the kernel's OOM killer? (no"));
 }
 
-TEST_CASE("of another signal than SIGKILL the kernel's OOM killer is not suspected") {
+TEST_CASE("a signal other than SIGKILL never suggests the OOM killer") {
   const LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGABRT);

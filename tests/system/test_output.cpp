@@ -21,7 +21,7 @@ bool all_are_epoch_lines(const std::string& text) {
                      [](const std::string& line) { return std::regex_match(line, kEpochLine); });
 }
 
-// A pipe, of which either end may be closed.
+// A pipe; a test may close either end.
 struct TestPipe {
   TestPipe() { REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0); }
   ~TestPipe() {
@@ -30,7 +30,7 @@ struct TestPipe {
   std::array<int, 2> ends{-1, -1};
 };
 
-// The program with that descriptor as its stdout; -1: with none.
+// Starts the program with that descriptor as its stdout; -1: without a stdout.
 pid_t start_with_stdout(const Workspace& w, int descriptor, std::vector<std::string> arguments) {
   const std::string program = DDP_EXP;
   std::vector<char*> words{const_cast<char*>(program.c_str())};
@@ -61,7 +61,7 @@ const std::vector<std::string> kRunOne{"run", "small.toml", "--run-id", "one"};
 
 }  // namespace
 
-TEST_CASE("a run, a resume and a sweep print their folder on stdout while they train, once, and nothing else") {
+TEST_CASE("a run, a resume and a sweep print only their folder on stdout, once, while they train") {
   const Workspace w;
   w.write("small.toml", kSmall);
   w.write("s.toml", kSweepFile);
@@ -86,7 +86,7 @@ TEST_CASE("a run, a resume and a sweep print their folder on stdout while they t
   }
 }
 
-TEST_CASE("stderr has one line an epoch for all ranks together, and the line of each rank is in its log") {
+TEST_CASE("stderr has one line per epoch for all ranks together, and each rank's line is in its log") {
   const Workspace w;
   w.write("small.toml", kSmall + "[checkpoint]\nsave_every = 1\n");
   const Outcome run = w.run({"run", "small.toml"});
@@ -101,7 +101,7 @@ TEST_CASE("stderr has one line an epoch for all ranks together, and the line of 
   CHECK(contains(run.run.log(0), "Epoch 3 | Training checkpoint saved at " + run.out.substr(0, run.out.size() - 1)));
 }
 
-TEST_CASE("with --verbose stderr has the line of each rank and of each checkpoint too, of any number of ranks") {
+TEST_CASE("with --verbose stderr also has the line of each rank and of each checkpoint, for any number of ranks") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome run = w.run({"run", "small.toml", "-v", "--set", "device_pool=9", "--set", "epochs=1"});
@@ -114,7 +114,7 @@ TEST_CASE("with --verbose stderr has the line of each rank and of each checkpoin
   CHECK(contains(w.run({"resume", "small", "--verbose", "--set", "epochs=2"}).err, "[CPU8] Epoch 1 |"));
 }
 
-TEST_CASE("with --quiet stderr has nothing but errors, and stdout still has the folder") {
+TEST_CASE("with --quiet stderr has only errors, and stdout still has the folder") {
   const Workspace w;
   w.write("small.toml", kSmall);
   w.write("s.toml", kSweepFile);
@@ -137,7 +137,7 @@ TEST_CASE("with --quiet stderr has nothing but errors, and stdout still has the 
   CHECK(both.code == 2);
 }
 
-TEST_CASE("a sweep prints its ranking on stderr and its folder alone on stdout") {
+TEST_CASE("a sweep prints its ranking on stderr and only its folder on stdout") {
   const Workspace w;
   w.write("s.toml", kSweepFile);
   const Outcome sweep = w.run({"sweep", "s.toml", "--run-id", "one"});
@@ -149,7 +149,7 @@ TEST_CASE("a sweep prints its ranking on stderr and its folder alone on stdout")
   CHECK_FALSE(contains(sweep.err, "Epoch"));
 }
 
-TEST_CASE("a run trains to its end where its stdout is full or closed, which is told at the end") {
+TEST_CASE("a run with a full or closed stdout trains to its end and reports it at the end") {
   {
     const Workspace w;
     w.write("small.toml", kSmall);
@@ -178,7 +178,7 @@ TEST_CASE("a run trains to its end where its stdout is full or closed, which is 
   }
 }
 
-TEST_CASE("a run trains while nobody reads its stdout, which is a full pipe, and prints the folder when it is read") {
+TEST_CASE("a run whose stdout is a full pipe trains, and prints the folder when somebody reads it") {
   const Workspace w;
   w.write("small.toml", kSmall);
   TestPipe pipe;

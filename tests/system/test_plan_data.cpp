@@ -47,7 +47,7 @@ std::int64_t total(const Json& counts) {
 
 }  // namespace
 
-TEST_CASE("plan tells the rows, columns and classes of a table, and the first batch as the model sees it") {
+TEST_CASE("plan shows the rows, columns and classes of a table, and the first batch as the model sees it") {
   const ShapesWorkspace w;
   const Json data = data_of_plan(w, "shapes.toml", {"test.split=0.1"});
   CHECK(data.at("rows") == 203);
@@ -74,7 +74,7 @@ TEST_CASE("plan tells the rows, columns and classes of a table, and the first ba
   }
 }
 
-TEST_CASE("plan tells how the numbers of arrays are stored, and what the model gets") {
+TEST_CASE("plan shows the stored number types of arrays and the types for the model") {
   const Workspace w;
   write_arrays(w);
   const Json data = data_of_plan(w, "arrays.toml");
@@ -110,7 +110,7 @@ TEST_CASE("plan counts the numbers of the first batch that are not finite, besid
   CHECK(none.at("least").is_null());
 }
 
-TEST_CASE("plan tells the tokens of each part of a text, and of token files without reading all of them") {
+TEST_CASE("plan shows the tokens of each part of a text, and of token files without reading all of them") {
   const Workspace w;
   write_text(w);
   const Json text = data_of_plan(w, "text.toml");
@@ -135,7 +135,7 @@ TEST_CASE("plan tells the tokens of each part of a text, and of token files with
   CHECK(drawn.at("first_batch").at("inputs")[0].at("shape") == Json{2, 8});
 }
 
-TEST_CASE("categories that only a set of its own has are counted in a warning of plan and run") {
+TEST_CASE("categories that only a held-out set has are counted in a warning of plan and run") {
   const ShapesWorkspace w;
   w.write("others.csv", "width,height,colour,kind,weight\n1,2,mauve,flat,3\n1,2,red,tall,3\n1,2,ochre,flat,3\n");
   const std::vector<std::string> own{"--set", "validation.split=0", "--set",

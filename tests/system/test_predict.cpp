@@ -10,15 +10,15 @@
 namespace ddp::system_test {
 namespace fs = std::filesystem;
 
-TEST_CASE("predict writes a row an input, in order, the same on any number of ranks") {
+TEST_CASE("predict writes one row per input in order, the same on any number of ranks") {
   const Trained t;
-  // More than one block a rank, and a short one at the end.
+  // More than one block per rank, and a short one at the end.
   t.write_many(21);
   const std::string all = t.predicted({"many.csv"});
   const auto lines = lines_of(all);
   REQUIRE(lines.size() == 21001);
   CHECK(lines[0] == "prediction,probability_flat,\"probability_round, \"\"very\"\"\",probability_tall");
-  // Copies of the same rows have the same predictions, up to the batch that they fall into.
+  // Copies of a row have equal predictions, up to the batch that contains them.
   CHECK(std::any_of(lines.begin(), lines.end(),
                     [](const auto& l) { return l.starts_with("\"round, \"\"very\"\"\",0."); }));
   CHECK(std::any_of(lines.begin(), lines.end(), [](const auto& l) { return l.starts_with("tall,0."); }));
@@ -66,7 +66,7 @@ TEST_CASE("predict ignores a target column, takes columns by their names, and jo
   t.check_fails(2, {"no-*.csv"}, {"no-*.csv", "no file matches"});
 }
 
-TEST_CASE("predict reads a table in another format than the run's, by its ending") {
+TEST_CASE("predict reads a table in another format than the run's, chosen by its ending") {
   const Trained t;
   const auto rows = lines_of(shapes_csv(203));
   std::string jsonl, tsv = "width\theight\tcolour\n";
@@ -94,7 +94,7 @@ TEST_CASE("predict refuses a table with another delimiter, and names it") {
   CHECK(lines_of(t.predicted({"semicolons.csv", "--set", "dataset.delimiter=\";\""})).size() == 2);
 }
 
-TEST_CASE("predict undoes what normalise_targets did") {
+TEST_CASE("predict reverts normalise_targets") {
   const Trained t({R"(dataset={name="csv", path="shapes.csv", target=["weight", "width"], features=["height"]})",
                    R"(dataset.normalise_targets=true)", R"(loss="mse")", "epochs=1"});
   const auto lines = lines_of(t.predicted({"shapes.csv"}));
@@ -106,7 +106,7 @@ TEST_CASE("predict undoes what normalise_targets did") {
   CHECK(sum / 203 > 10);
 }
 
-TEST_CASE("predict names all outputs of a model that has more of them than there are classes") {
+TEST_CASE("predict names all outputs of a model that has more outputs than classes") {
   const Trained t({"model.out_features=5", "epochs=1"});
   for (const std::string& line : lines_of(t.predicted({"shapes.csv"}))) {
     std::string bare = line;
@@ -116,7 +116,7 @@ TEST_CASE("predict names all outputs of a model that has more of them than there
   }
 }
 
-TEST_CASE("an input of a header alone gives a header alone") {
+TEST_CASE("an input with only a header gives only a header") {
   const Trained t;
   t.write("none.csv", "width,height,colour\n");
   const std::string header = lines_of(t.predicted({"shapes.csv"})).at(0) + "\n";
@@ -129,7 +129,7 @@ TEST_CASE("an input of a header alone gives a header alone") {
   }
 }
 
-TEST_CASE("what predict cannot read is named with file, line and column, and leaves nothing") {
+TEST_CASE("an input that predict cannot read is named with file, line and column, and leaves nothing") {
   const Trained t;
   t.write("bad.csv", "width,height,colour\n1,2,red\n1,abc,red\n");
   t.write("narrow.csv", "width,colour\n1,red\n");

@@ -13,7 +13,7 @@ const std::string kNpyDataset = R"({ name = "npy", inputs = "x.npy", targets = "
 const std::string kNamedDataset =
     R"({ name = "safetensors", path = "train.safetensors", inputs = "x", targets = "y" })";
 
-// x.npy, y.npy and train.safetensors of the same rows; a.toml and b.toml train on them.
+// x.npy, y.npy and train.safetensors with the same rows; a.toml and b.toml train on them.
 struct ArraysWorkspace : Workspace {
   ArraysWorkspace() {
     write("x.npy", data.x_npy());
@@ -22,13 +22,13 @@ struct ArraysWorkspace : Workspace {
     write("a.toml", classes_of(kNpyDataset));
     write("b.toml", classes_of(kNamedDataset));
   }
-  // Several blocks a rank, and a short one at the end.
+  // Several blocks per rank, and a short one at the end.
   const ArrayData data{13001};
 };
 
 }  // namespace
 
-TEST_CASE("predict reads arrays: a row an input, in order, the same on any number of ranks and from any file") {
+TEST_CASE("predict reads arrays: one row per input in order, the same on any number of ranks and from any file") {
   const ArraysWorkspace w;
   w.write("other.safetensors", w.data.safetensors(false));  // without targets
   trained(w, "a.toml");
@@ -40,7 +40,7 @@ TEST_CASE("predict reads arrays: a row an input, in order, the same on any numbe
   std::size_t right = 0;
   for (std::size_t i = 0; i < w.data.y.size(); ++i)
     right += lines[i + 1].starts_with(std::to_string(w.data.y[i]) + ",");
-  // The rows in another order would be right in a third of the cases.
+  // With rows in another order a third of the predictions would be right by chance.
   CHECK(right > 10000);
   for (const std::string& pool : kPools) {
     INFO(pool);
@@ -56,7 +56,7 @@ TEST_CASE("predict reads arrays: a row an input, in order, the same on any numbe
 TEST_CASE("predict joins the rows of several files of arrays") {
   const ArraysWorkspace w;
   trained(w, "a.toml");
-  // Blocks do not end where files do.
+  // The files do not end at block boundaries.
   w.write("part-1.npy", ArrayData(5003, 2).x_npy());
   w.write("part-2.npy", ArrayData(5, 3).x_npy());
   ArrayData joined(5003, 2);
@@ -69,7 +69,7 @@ TEST_CASE("predict joins the rows of several files of arrays") {
   CHECK(predicted(w, {"a", "part-*.npy"}) == together);
 }
 
-TEST_CASE("predict passes on numbers of arrays that are not finite, and counts them in one warning") {
+TEST_CASE("predict accepts array values that are not finite, and counts them in one warning") {
   const ArraysWorkspace w;
   trained(w, "a.toml");
   ArrayData odd(9000, 2);
@@ -91,7 +91,7 @@ TEST_CASE("predict passes on numbers of arrays that are not finite, and counts t
   CHECK_FALSE(contains(w.run({"predict", "a", "fine.npy"}).err, "not finite"));
 }
 
-TEST_CASE("predict names the columns of numbers after their target") {
+TEST_CASE("predict names columns of numbers after their target") {
   const Workspace w;
   const ArrayData data(50);
   w.write("x.npy", data.x_npy());
@@ -112,7 +112,7 @@ TEST_CASE("predict names the columns of numbers after their target") {
   CHECK(head("narrow", "one.npy", 1, "mse") == "prediction_one");
 }
 
-TEST_CASE("predict refuses arrays that do not fit the model, and names both") {
+TEST_CASE("predict refuses arrays that do not fit the model with the names of both") {
   const ArraysWorkspace w;
   trained(w, "a.toml");
   trained(w, "b.toml");
@@ -150,7 +150,7 @@ TEST_CASE("predict reads another file of digits") {
   CHECK(predicted(w, {"digits", "mine.csv", "--set", kPools[2]}) == all);
 }
 
-TEST_CASE("predict refuses runs on texts and on data that are drawn, and says what else there is") {
+TEST_CASE("predict refuses runs on texts and on drawn data, and names the alternative") {
   const Workspace w;
   std::string text;
   for (int i = 0; i < 40; ++i) text += "a line of text\n";

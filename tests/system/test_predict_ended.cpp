@@ -14,7 +14,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// The most memory, in bytes, that all processes of a command use together until it ends.
+// The peak memory, in bytes, of all processes of a command together until it ends.
 std::int64_t peak_memory(Process& process) {
   std::int64_t peak = 0;
   while (!process.ended()) {
@@ -31,7 +31,7 @@ std::int64_t peak_memory(Process& process) {
   return peak;
 }
 
-// `predict` that prints many.csv into a pipe of which one byte was read: it has begun, and waits for its reader.
+// `predict` that prints many.csv into a pipe from which one byte was read: it has begun, and waits for its reader.
 struct PipedPrediction {
   explicit PipedPrediction(const Workspace& workspace) {
     int ends[2];
@@ -59,7 +59,7 @@ struct PipedPrediction {
 
 }  // namespace
 
-TEST_CASE("an output that cannot be written is refused before anything is read") {
+TEST_CASE("an output that cannot be written is refused before any input is read") {
   const Trained t;
   t.check_fails(2, {"shapes.csv", "-o", "nowhere/out.csv"}, {"nowhere/out.csv"});
   t.check_fails(2, {"shapes.csv", "-o", "out.txt"}, {"out.txt", ".csv"});
@@ -75,7 +75,7 @@ TEST_CASE("an output that cannot be written is refused before anything is read")
   t.check_fails(2, {"shapes.csv", "-o", "locked/out.parquet"}, {"locked/out.parquet"});
 }
 
-TEST_CASE("predict that is stopped leaves nothing and exits like what a signal ended") {
+TEST_CASE("a stopped predict leaves nothing and exits like a program that a signal ended") {
   const Trained t;
   t.write_many(3000);
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -90,7 +90,7 @@ TEST_CASE("predict that is stopped leaves nothing and exits like what a signal e
   }
 }
 
-TEST_CASE("predict that is killed leaves no output") {
+TEST_CASE("a killed predict leaves no output") {
   const Trained t;
   t.write_many(3000);
   const auto before = visible_files(t.folder());
@@ -102,7 +102,7 @@ TEST_CASE("predict that is killed leaves no output") {
   CHECK(visible_files(t.folder()) == before);
 }
 
-TEST_CASE("a process of predict that is killed is named, and nothing is left") {
+TEST_CASE("a killed process of predict is named, and nothing is left") {
   const Trained t;
   t.write_many(3000);
   for (std::size_t which : {0u, 1u, 2u, 3u}) {
@@ -118,7 +118,7 @@ TEST_CASE("a process of predict that is killed is named, and nothing is left") {
   }
 }
 
-TEST_CASE("a disk that is full ends predict with an error and leaves nothing") {
+TEST_CASE("a full disk ends predict with an error and leaves nothing") {
   const Trained t;
   t.write_many(300);
   rlimit before{};
@@ -126,7 +126,7 @@ TEST_CASE("a disk that is full ends predict with an error and leaves nothing") {
   const auto files = visible_files(t.folder());
   for (const std::string out : {"out.csv", "out.npy", "out.parquet"}) {
     rlimit small = before;
-    // Rows that repeat become small in Parquet.
+    // Repeated rows become small in Parquet.
     small.rlim_cur = out.ends_with(".parquet") ? 1 << 14 : 1 << 20;
     setrlimit(RLIMIT_FSIZE, &small);
     const auto process = t.start({"predict", "shapes", "many.csv", "-o", out});
@@ -139,7 +139,7 @@ TEST_CASE("a disk that is full ends predict with an error and leaves nothing") {
   }
 }
 
-TEST_CASE("predict to a pipe that nobody reads any more ends as other programs do there, without a word") {
+TEST_CASE("predict ends silently, like other programs, when nobody reads its pipe any more") {
   const Trained t;
   t.write_many(3000);
   PipedPrediction prediction(t);
@@ -149,7 +149,7 @@ TEST_CASE("predict to a pipe that nobody reads any more ends as other programs d
   CHECK(prediction.process->members().empty());
 }
 
-TEST_CASE("predict to a pipe that is full stops when it is asked to") {
+TEST_CASE("predict into a full pipe stops on a signal") {
   const Trained t;
   t.write_many(3000);
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -160,7 +160,7 @@ TEST_CASE("predict to a pipe that is full stops when it is asked to") {
   }
 }
 
-TEST_CASE("memory of predict does not grow with its input") {
+TEST_CASE("the memory of predict does not grow with its input") {
   const Trained t;
   const auto peak = [&](int thousands) {
     t.write_many(thousands);

@@ -28,7 +28,7 @@ std::int64_t sum_of(const Json& bins) {
   return sum;
 }
 
-// Four rows train: all of them.
+// All four rows train.
 const std::string kPeople =
     "age,city,bought\n20,Rome,yes\n,<script>alert(1)</script>,no\n40,Rome,no\n60,\"Oslo, N\",yes\n";
 const std::string kOfPeople = R"(
@@ -71,7 +71,7 @@ TEST_CASE("a preview shows the rows of a table before and after, histograms of t
   CHECK_FALSE(contains(text_of(w.folder() / "page.html"), "<script>alert"));
 }
 
-TEST_CASE("a preview of held-out rows says where each belongs, and counts none of them in histograms") {
+TEST_CASE("a preview of held-out rows shows the set of each row, and counts none of them in histograms") {
   const ShapesWorkspace w;
   const Json preview = previewed(w, "shapes.toml", {"test.split=0.3"}).at("preview");
   std::map<std::string, int> rows;
@@ -120,10 +120,10 @@ TEST_CASE("a preview draws arrays that are pictures, and histograms of their num
   CHECK(preview.at("samples").at("rows")[0][1] == "0.5");
   CHECK(preview.at("tensors")[0].at("greatest") == 127.5);
   CHECK(sum_of(preview.at("tensors")[0].at("bins")) == 600);
-  CHECK(preview.at("tensors")[1].at("bins") == Json{20});  // one number
+  CHECK(preview.at("tensors")[1].at("bins") == Json{20});  // a single number
 }
 
-TEST_CASE("a preview of a text shows the first samples token by token, and the most frequent ones") {
+TEST_CASE("a preview of a text shows the first samples token by token, and the most frequent tokens") {
   const Workspace w;
   std::string text;
   for (int i = 0; i < 100; ++i) text += "abb\xC3\xA9\n";
@@ -134,7 +134,7 @@ TEST_CASE("a preview of a text shows the first samples token by token, and the m
           "batch_size = 4\n");
   const Json bytes = previewed(w, "text.toml").at("preview");
   CHECK(bytes.at("blocks")[0][0] == Json{{"id", 97}, {"text", "a"}});
-  CHECK(bytes.at("blocks")[0][3].at("text") == "C3");  // a part of a character
+  CHECK(bytes.at("blocks")[0][3].at("text") == "C3");  // part of a character
   CHECK(bytes.at("blocks")[1][0].at("text") == "b");   // the ninth byte
   CHECK(bytes.at("frequent")[0] == Json{{"id", 98}, {"text", "b"}, {"count", 200}});
   CHECK(bytes.at("counted") == 600);
@@ -142,7 +142,7 @@ TEST_CASE("a preview of a text shows the first samples token by token, and the m
   CHECK(characters.at("blocks")[0][3].at("text") == "é");
 }
 
-TEST_CASE("a page that cannot be written is refused by its name, and a sweep has none") {
+TEST_CASE("a page that cannot be written is refused by its name, and a sweep has no page") {
   const Workspace w;
   w.write("small.toml", kSmall);
   w.write(

@@ -3,7 +3,7 @@
 
 namespace ddp::system_test {
 
-TEST_CASE("a component by a name that is taken ends the program at its start, and both files are named") {
+TEST_CASE("a component under a name that is taken ends the program at its start, and both files are named") {
   const Workspace w;
   const Outcome run = w.run({"run", DDP_SOURCE "/experiments/basic.toml"}, {{"LD_PRELOAD", DDP_SECOND_COSINE}});
   INFO(run.err);

@@ -7,7 +7,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// Kills one rank, and waits until the ranks that were started again have saved something. Returns the seconds to that.
+// Kills one rank, and waits until the restarted ranks have saved. Returns the seconds until then.
 double kill_and_wait(const LongRun& run, int rank, std::size_t restarts) {
   REQUIRE(run.process().wait_for_ranks(2));
   const auto killed = Clock::now();
@@ -20,7 +20,7 @@ double kill_and_wait(const LongRun& run, int rank, std::size_t restarts) {
   return std::chrono::duration<double>(Clock::now() - killed).count();
 }
 
-// Stands still while something is done to it.
+// Stops the process while `act` runs.
 template <class Body>
 void while_it_stands_still(Process& process, const Body& body) {
   REQUIRE(process.wait_for_ranks(2));
@@ -33,7 +33,8 @@ void while_it_stands_still(Process& process, const Body& body) {
 
 }  // namespace
 
-TEST_CASE("when a rank is killed all start again from the newest checkpoint and the run ends with the same bits") {
+TEST_CASE(
+    "after a rank is killed all ranks start again from the newest checkpoint and the run ends with the same bits") {
   LongRun run({"--max-restarts", "2"});
   for (const std::size_t time : {1, 2}) {
     const double seconds = kill_and_wait(run, 1, time);
@@ -51,7 +52,7 @@ TEST_CASE("when a rank is killed all start again from the newest checkpoint and 
   CHECK(event.at("rank") == 1);
   CHECK(contains(event.at("cause"), "killed by SIGKILL after step "));
   CHECK(event.at("seconds") > 0.0);
-  // The run is still this command's alone.
+  // The run still belongs to this command alone.
   const Outcome refused = run.workspace().run({"resume", "small"});
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "another process is writing this run"));
@@ -59,11 +60,11 @@ TEST_CASE("when a rank is killed all start again from the newest checkpoint and 
   CHECK(run.finish().code == 143);
   CHECK(run.folder().summary().at("restarts") == 2);
   run.check_resumes_to_the_same_bits();
-  // Over resumes too.
+  // Counted over resumes too.
   CHECK(run.folder().summary().at("restarts") == 2);
 }
 
-TEST_CASE("a failure after the last restart is final and says how many there were") {
+TEST_CASE("a failure after the last restart is final and reports the number of restarts") {
   const LongRun run({"--max_restarts", "1"});
   kill_and_wait(run, 0, 1);
   REQUIRE(run.process().wait_for_ranks(2));
@@ -79,7 +80,7 @@ TEST_CASE("a failure after the last restart is final and says how many there wer
   CHECK(summary.at("error").at("rank") == 0);
 }
 
-TEST_CASE("ranks that have saved nothing yet start again from the start") {
+TEST_CASE("ranks that have saved nothing yet start over") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=300", "--max-restarts", "1"});
@@ -99,7 +100,7 @@ TEST_CASE("ranks that have saved nothing yet start again from the start") {
   CHECK(run.model() == whole.run.model());
 }
 
-TEST_CASE("a rank that is stopped is named and all start again without it") {
+TEST_CASE("a stopped rank is named and all ranks start again without it") {
   const LongRun run({"--max-restarts", "1", "--set", "distributed.timeout=6"});
   REQUIRE(run.process().wait_for_ranks(2));
   const pid_t stopped = run.process().ranks().at(1);
@@ -115,7 +116,7 @@ TEST_CASE("a rank that is stopped is named and all start again without it") {
   CHECK_FALSE(ended.left);
 }
 
-TEST_CASE("a stop that comes while ranks start again is honoured") {
+TEST_CASE("a stop during a restart is obeyed") {
   LongRun run({"--max-restarts", "1"});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGKILL);
@@ -128,7 +129,7 @@ TEST_CASE("a stop that comes while ranks start again is honoured") {
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("what was asked to stop is not started again") {
+TEST_CASE("a run that was asked to stop is not started again") {
   const LongRun run({"--max-restarts", "1"});
   while_it_stands_still(run.process(), [&] {
     run.process().signal(SIGTERM);
@@ -141,14 +142,14 @@ TEST_CASE("what was asked to stop is not started again") {
   CHECK(run.folder().events("restart").empty());
 }
 
-TEST_CASE("what the ranks refuse when they start again is not tried once more") {
+TEST_CASE("a restart that the ranks refuse is not repeated") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome first = w.run({"run", "small.toml", "--name", "first", "--set", "epochs=1"});
   REQUIRE(first.code == 0);
   const fs::path weights = w.folder() / "weights.safetensors";
   fs::copy_file(first.run.path() / "checkpoints/latest/model.safetensors", weights);
-  // It has no checkpoint to go back to: a restart takes the weights of the file again.
+  // It has no checkpoint to return to: a restart loads the weights of the file again.
   const auto process = w.start({"run", "small.toml", "--max-restarts", "5", "--set", "epochs=1000000", "--set",
                                 "checkpoint.save_every=0", "--set", "checkpoint.save_every_minutes=0", "--set",
                                 "init_from=\"weights.safetensors\""});
@@ -164,7 +165,7 @@ TEST_CASE("what the ranks refuse when they start again is not tried once more") 
   CHECK(run.summary().at("restarts") == 1);
 }
 
-TEST_CASE("where no checkpoint is whole ranks are not started again and the failure says both") {
+TEST_CASE("without a complete checkpoint ranks are not started again and the failure says both") {
   const LongRun run({"--max-restarts", "1"});
   while_it_stands_still(run.process(), [&] {
     for (const auto& folder : fs::directory_iterator(run.folder().path() / "checkpoints")) {
@@ -180,7 +181,7 @@ TEST_CASE("where no checkpoint is whole ranks are not started again and the fail
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, " (cpu): killed by SIGKILL after step "));
   CHECK(contains(ended.err, "the ranks cannot be started again: "));
-  CHECK(contains(ended.err, "no checkpoint of this run is whole"));
+  CHECK(contains(ended.err, "this run has no undamaged checkpoint"));
   CHECK(run.folder().events("restart").empty());
 }
 

@@ -10,7 +10,7 @@ const std::string kSavesOften = kSmall + "[checkpoint]\nsave_every_steps = 5\nke
 
 }  // namespace
 
-TEST_CASE("a finished run has nothing to do however it is named") {
+TEST_CASE("a finished run has nothing to do, by any of its names") {
   const FinishedRun f(kSavesOften);
   const std::string id = f.run.path().filename();
   for (const std::string& name : std::vector<std::string>{"small", "small/" + id, "latest", f.run.path(),
@@ -28,20 +28,21 @@ TEST_CASE("a finished run has nothing to do however it is named") {
   CHECK(f.run.summary().at("status") == "completed");
 }
 
-TEST_CASE("a run that is given fewer epochs than it has done says so, and how many would be more") {
+TEST_CASE("resume with fewer epochs than the run has done says so, and gives a longer setting") {
   const FinishedRun f(kSavesOften);
   const Outcome again = f.resume({"small", "--set", "epochs=2"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "nothing to do: this run has done 4 epochs, and epochs is 2 now; give it more with --set "
-                            "epochs=5, or more"));
+  CHECK(contains(again.err,
+                 "nothing to do: this run has done 4 epochs, and epochs is 2 now; train for longer with "
+                 "--set epochs=5, or more"));
 }
 
-TEST_CASE("set epochs extends a finished run to the bits of one that had them from the start") {
+TEST_CASE("resume --set epochs extends a finished run to the bits of a run that had them from the start") {
   const FinishedRun f(kSavesOften);
   const Outcome longer = f.resume({"small", "--set", "epochs=6"});
   INFO(longer.err);
   REQUIRE(longer.code == 0);
-  CHECK(contains(longer.err, "going on after step 28"));
+  CHECK(contains(longer.err, "resuming after step 28"));
   CHECK(f.run.events("resume").size() == 1);
   CHECK(f.run.summary().at("epochs") == 6);
   CHECK(contains(text_of(f.run.path() / "config.toml"), "epochs = 6\n"));
@@ -51,7 +52,7 @@ TEST_CASE("set epochs extends a finished run to the bits of one that had them fr
   CHECK(f.run.model() == whole.run.model());
 }
 
-TEST_CASE("set steps extends a run whose file gave epochs") {
+TEST_CASE("resume --set steps extends a run whose file gave epochs") {
   const FinishedRun f(kSavesOften);
   const Outcome longer = f.resume({"small", "--set", "steps=31"});
   INFO(longer.err);
@@ -59,7 +60,7 @@ TEST_CASE("set steps extends a run whose file gave epochs") {
   CHECK(f.run.has_each_step_once(31));
 }
 
-TEST_CASE("seconds go on and the best value of an extended run is the best of all its epochs") {
+TEST_CASE("seconds continue and the best value of an extended run is the best of all its epochs") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome run = w.run({"run", "small.toml", "--set", "epochs=2"});
@@ -81,7 +82,7 @@ TEST_CASE("seconds go on and the best value of an extended run is the best of al
   CHECK(after.at("best").at("step") == step);
 }
 
-TEST_CASE("from a step goes back to it and ends with the same bits") {
+TEST_CASE("a resume --from a step returns to it and ends with the same bits") {
   const FinishedRun f(kSavesOften);
   const Outcome again = f.resume({"small", "--from", "10"});
   INFO(again.err);
@@ -91,7 +92,7 @@ TEST_CASE("from a step goes back to it and ends with the same bits") {
   CHECK(f.run.model() == f.model);
 }
 
-TEST_CASE("from a step leaves none of the checkpoints of the way that is given up") {
+TEST_CASE("a resume --from a step removes the later checkpoints") {
   const FinishedRun f(kSavesOften);
   const Outcome other =
       f.resume({"small", "--from", "10", "--set", "steps=17", "--set", "checkpoint.save_every_steps=3"});
@@ -100,11 +101,11 @@ TEST_CASE("from a step leaves none of the checkpoints of the way that is given u
   CHECK(f.run.has_each_step_once(17));
   for (int step : {5, 10, 12, 15, 17}) CHECK(fs::exists(f.run.checkpoint(step)));
   for (int step : {20, 25, 28}) CHECK_FALSE(fs::exists(f.run.checkpoint(step)));
-  // What goes on from there goes on from the new way.
+  // A second resume starts from the new checkpoints.
   CHECK(contains(f.resume({"small"}).err, "has done its 17 steps"));
 }
 
-TEST_CASE("a resume from a step that is killed before it saves goes on from that step") {
+TEST_CASE("a resume --from a step that is killed before it saves resumes from that step") {
   const FinishedRun f(kSavesOften);
   const auto process = f.workspace.start(
       {"resume", "small", "--from", "10", "--set", "epochs=1000000", "--set", "checkpoint.save_every_steps=100000000"});
@@ -118,7 +119,7 @@ TEST_CASE("a resume from a step that is killed before it saves goes on from that
   CHECK(f.run.model() == f.model);
 }
 
-TEST_CASE("from best goes back to the checkpoint with the best metric") {
+TEST_CASE("resume --from best returns to the checkpoint with the best metric") {
   const Workspace w;
   w.write("small.toml", kSmall + "[checkpoint]\nsave_every = 1\nkeep_last = 9\n");
   const Outcome run = w.run({"run", "small.toml", "--set", "epochs=2"});
@@ -129,21 +130,21 @@ TEST_CASE("from best goes back to the checkpoint with the best metric") {
   REQUIRE(best <= 14);
   const Outcome again = w.run({"resume", "small", "--from", "best"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "going on after step " + std::to_string(best) + ","));
+  CHECK(contains(again.err, "resuming after step " + std::to_string(best) + ","));
   CHECK(run.run.has_each_step_once(28));
 }
 
-TEST_CASE("a checkpoint inside an epoch does not inherit the metric of the one that the run went on from") {
-  // Of those saved every 5 steps, only that of step 35 is at an epoch's end.
+TEST_CASE("a checkpoint inside an epoch does not inherit the metric of the checkpoint that the run resumed from") {
+  // Of the saves every 5 steps, only step 35 is at an epoch's end.
   const FinishedRun f(kSavesOften, {"epochs=5"});
   REQUIRE(f.resume({"small", "--set", "steps=42", "--set", "optimizer.lr=1e3", "--set", "on_nan=skip"}).code == 0);
   const Outcome again = f.resume({"small", "--from", "best"});
   INFO(again.err);
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "going on after step 35,"));
+  CHECK(contains(again.err, "resuming after step 35,"));
 }
 
-TEST_CASE("a step that has no checkpoint is refused and those there are named") {
+TEST_CASE("a step without a checkpoint is refused with the existing ones") {
   const FinishedRun f(kSavesOften);
   const Outcome refused = f.resume({"small", "--from", "11"});
   CHECK(refused.code == 2);
@@ -151,7 +152,7 @@ TEST_CASE("a step that has no checkpoint is refused and those there are named") 
   CHECK(f.run.training() == f.training);
 }
 
-TEST_CASE("a run that is being written is refused with exit 2 and goes on undisturbed") {
+TEST_CASE("a run that another process writes is refused with exit 2 and continues undisturbed") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--run-id", "busy", "--set", "epochs=1000000"});
@@ -168,7 +169,7 @@ TEST_CASE("a run that is being written is refused with exit 2 and goes on undist
   CHECK(run.has_each_step_once(run.last_step()));
 }
 
-TEST_CASE("a checkpoint that is not complete is passed over") {
+TEST_CASE("an incomplete checkpoint is skipped") {
   const FinishedRun f(kSavesOften);
   fs::remove(f.run.checkpoint(28) / "COMPLETE");
   f.flip_a_byte(f.run.checkpoint(25) / "state.json");
@@ -177,7 +178,7 @@ TEST_CASE("a checkpoint that is not complete is passed over") {
   const Outcome again = f.resume({"small"});
   INFO(again.err);
   REQUIRE(again.code == 0);
-  CHECK(contains(again.err, "going on after step 20, from checkpoints/step-00000020"));
+  CHECK(contains(again.err, "resuming after step 20, from checkpoints/step-00000020"));
   CHECK_FALSE(fs::exists(half));
   CHECK(f.run.has_each_step_once(28));
   CHECK(f.run.training() == f.training);
@@ -194,22 +195,22 @@ TEST_CASE("a run without a checkpoint starts over in place") {
   CHECK(f.run.model() == f.model);
 }
 
-TEST_CASE("a damaged checkpoint is named and passed over for the one before it") {
+TEST_CASE("a damaged checkpoint is named and skipped for the one before it") {
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.json", "COMPLETE"}) {
     const FinishedRun f(kSavesOften);
     f.flip_a_byte(f.run.checkpoint(28) / name);
     const Outcome again = f.resume({"small"});
     INFO(again.err);
     REQUIRE(again.code == 0);
-    CHECK(contains(again.err, "step-00000028 is passed over"));
-    CHECK(contains(again.err, "going on after step"));
+    CHECK(contains(again.err, "step-00000028 is skipped"));
+    CHECK(contains(again.err, "resuming after step"));
     CHECK(f.run.has_each_step_once(28));
     CHECK(f.run.training() == f.training);
     CHECK(f.run.model() == f.model);
   }
 }
 
-TEST_CASE("a run whose checkpoints are all damaged is refused and left as it is") {
+TEST_CASE("a run whose checkpoints are all damaged is refused and stays unchanged") {
   const FinishedRun f(kSavesOften);
   for (const auto& entry : fs::directory_iterator(f.run.path() / "checkpoints")) {
     if (!entry.is_symlink()) f.flip_a_byte(entry.path() / "model.safetensors");
@@ -218,7 +219,7 @@ TEST_CASE("a run whose checkpoints are all damaged is refused and left as it is"
   INFO(refused.err);
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "model.safetensors is damaged"));
-  CHECK(contains(refused.err, "no checkpoint of this run is whole"));
+  CHECK(contains(refused.err, "this run has no undamaged checkpoint"));
   CHECK(f.run.training() == f.training);
 }
 

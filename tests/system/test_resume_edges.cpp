@@ -5,7 +5,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// 3 ranks, 4 steps an epoch, saved at each: DDP lays out its buckets anew at the second step.
+// 3 ranks, 4 steps per epoch, saved at each: DDP lays out its buckets again at the second step.
 const std::string kThree = R"(
 dataset     = { name = "random_pairs", size = 240 }
 optimizer   = { name = "sgd", lr = 0.01, momentum = 0.9 }
@@ -41,7 +41,7 @@ save_every_steps = 1
 keep_last = 50
 )";
 
-// All that a refused resume must leave as it is, by the names of files.
+// The contents of all files that a refused resume must not change, by name.
 std::map<std::string, std::string> kept_of(const RunFolder& run) {
   std::map<std::string, std::string> files;
   for (const char* name : {"config.toml", "metrics.jsonl"}) files[name] = text_of(run.path() / name);
@@ -57,7 +57,7 @@ std::map<std::string, std::string> kept_of(const RunFolder& run) {
 
 }  // namespace
 
-TEST_CASE("three ranks resumed from their first and second step end with the bits of a run never interrupted") {
+TEST_CASE("three ranks resumed from their first and second step end with the bits of an uninterrupted run") {
   const FinishedRun f(kThree);
   REQUIRE(f.run.has_each_step_once(8));
   for (const char* step : {"1", "2", "4", "5"}) {
@@ -70,7 +70,7 @@ TEST_CASE("three ranks resumed from their first and second step end with the bit
   }
 }
 
-TEST_CASE("three ranks resumed twice in a row end with the bits of a run never interrupted") {
+TEST_CASE("three ranks resumed twice in a row end with the bits of an uninterrupted run") {
   const FinishedRun f(kThree);
   const Outcome once = f.resume({"small", "--from", "2", "--set", "steps=3"});
   INFO(once.err);
@@ -79,7 +79,7 @@ TEST_CASE("three ranks resumed twice in a row end with the bits of a run never i
   const Outcome twice = f.resume({"small", "--set", "epochs=2"});
   INFO(twice.err);
   REQUIRE(twice.code == 0);
-  CHECK(contains(twice.err, "going on after step 3"));
+  CHECK(contains(twice.err, "resuming after step 3"));
   CHECK(f.run.training() == f.training);
   CHECK(f.run.model() == f.model);
 }
@@ -106,7 +106,7 @@ TEST_CASE("a run that is resumed by a link or with a slash at its end keeps its 
   CHECK(fs::canonical(f.workspace.results() / "small/latest") == fs::canonical(f.run.path()));
 }
 
-TEST_CASE("a run from given weights that is killed before it saves is resumed from these weights") {
+TEST_CASE("a run with given first weights that is killed before it saves resumes from these weights") {
   const Workspace w;
   w.write("small.toml", kSmall);
   w.write("seeded.toml", kSmall + "\n");
@@ -135,7 +135,7 @@ TEST_CASE("a run from given weights that is killed before it saves is resumed fr
   CHECK(run.model() == whole.run.model());
 }
 
-TEST_CASE("weights that are not there end with exit 2 and make nothing") {
+TEST_CASE("missing weights end with exit 2 and write nothing") {
   const Workspace w;
   w.write("small.toml", kSmall);
   for (const auto& arguments :
@@ -150,7 +150,7 @@ TEST_CASE("weights that are not there end with exit 2 and make nothing") {
   }
 }
 
-TEST_CASE("a resume whose optimizer or model does not fit the checkpoint is exit 2 and changes nothing") {
+TEST_CASE("a resume whose optimizer or model does not fit the checkpoint exits with 2 and changes nothing") {
   struct Change {
     std::string before;
     std::string after;
@@ -171,13 +171,13 @@ TEST_CASE("a resume whose optimizer or model does not fit the checkpoint is exit
     CHECK_FALSE(refused.err.empty());
     CHECK_FALSE(refused.left);
     CHECK(kept_of(f.run) == kept);
-    // And the run as it was can still go on.
+    // The unchanged run can still resume.
     CHECK(f.resume({"small", "--set", "epochs=2"}).code == 0);
     CHECK(f.run.has_each_step_once(12));
   }
 }
 
-TEST_CASE("a run that ended without saying so is completed by a resume that has nothing to train") {
+TEST_CASE("a finished run without its final summary is completed by a resume that has nothing to train") {
   const FinishedRun f(kTwo);
   const Json whole = f.run.summary();
   REQUIRE(whole.at("status") == "completed");
@@ -196,7 +196,7 @@ TEST_CASE("a run that ended without saying so is completed by a resume that has 
   CHECK(f.run.model() == f.model);
 }
 
-TEST_CASE("the first save after going back removes all later checkpoints and no earlier one") {
+TEST_CASE("the first save after a return to a step removes all later checkpoints and no earlier one") {
   const FinishedRun f(kTwo);
   for (int step = 1; step <= 6; ++step) REQUIRE(fs::exists(f.run.checkpoint(step)));
   const Outcome other =
@@ -215,7 +215,7 @@ TEST_CASE("the first save after going back removes all later checkpoints and no 
   CHECK(fs::read_symlink(f.run.path() / "checkpoints/latest") == "step-00000005");
 }
 
-TEST_CASE("what would change the order of samples inside an epoch is refused by its key") {
+TEST_CASE("a setting that would change the order of samples inside an epoch is refused by its key") {
   const FinishedRun f(kTwo);
   const auto kept = kept_of(f.run);
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
@@ -227,7 +227,7 @@ TEST_CASE("what would change the order of samples inside an epoch is refused by 
     CHECK(contains(refused.err, key));
     CHECK(kept_of(f.run) == kept);
   }
-  // At the end of an epoch nothing is skipped.
+  // At the end of an epoch no sample is left to skip.
   const Outcome allowed = f.resume({"small", "--set", "batch_size=2", "--set", "epochs=2"});
   INFO(allowed.err);
   CHECK(allowed.code == 0);

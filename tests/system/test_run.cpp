@@ -19,7 +19,7 @@ std::vector<std::string> keys_of(const Json& object) {
 
 }  // namespace
 
-TEST_CASE("a run of basic.toml leaves exactly the promised results and prints its directory alone") {
+TEST_CASE("a run of basic.toml leaves exactly the documented results and prints only its directory") {
   const Workspace w;
   const Outcome run = w.run({"run", kBasic});
   INFO(run.err);
@@ -55,7 +55,7 @@ TEST_CASE("a run of basic.toml leaves exactly the promised results and prints it
   CHECK_FALSE(contains(run.err, "\033"));
 }
 
-TEST_CASE("metrics.jsonl has each step once with the promised fields and the samples of all ranks") {
+TEST_CASE("metrics.jsonl has each step once with the documented members and the samples of all ranks") {
   const Workspace w;
   w.write("small.toml", kSmall + "[validation]\nsplit = 0.1\n[checkpoint]\nsave_every = 2\n");
   const Outcome run = w.run({"run", "small.toml"});
@@ -85,7 +85,7 @@ TEST_CASE("metrics.jsonl has each step once with the promised fields and the sam
     CHECK(epochs[e].at("val_loss").is_number());
     CHECK_FALSE(epochs[e].contains("val_accuracy"));
   }
-  // The seeds' rule: after epochs 0 and 2, and at the end. A validation that is the best so far saves too.
+  // Regular saves after epochs 0 and 2 and at the end; a validation that is the best so far saves too.
   std::vector<int> saved;
   for (const auto& line : run.run.events("checkpoint")) {
     if (!line.contains("reason")) saved.push_back(line.at("step"));
@@ -93,7 +93,7 @@ TEST_CASE("metrics.jsonl has each step once with the promised fields and the sam
   CHECK(saved == std::vector<int>{6, 18, 24});
 }
 
-TEST_CASE("a checkpoint is due every so many steps wherever in an epoch that is") {
+TEST_CASE("a save is due every given number of steps, also inside an epoch") {
   const Workspace w;
   w.write("small.toml", kSmall + "[checkpoint]\nsave_every_steps = 7\nkeep_last = 9\n");
   const Outcome run = w.run({"run", "small.toml", "--set", "steps=25"});
@@ -119,7 +119,7 @@ TEST_CASE("an epoch's train_loss is the mean of its steps over all samples") {
   CHECK(std::abs(run.run.events("epoch").at(0).at("train_loss").get<double>() / (sum / samples) - 1) < 1e-12);
 }
 
-TEST_CASE("summary.json says how a run ended, on what, and how well") {
+TEST_CASE("summary.json has the end of a run, its devices and its result") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome run = w.run({"run", "small.toml"});
@@ -144,7 +144,7 @@ TEST_CASE("summary.json says how a run ended, on what, and how well") {
   CHECK(s.at("error").is_null());
 }
 
-TEST_CASE("a run of the config.toml that a run wrote repeats it to the bit") {
+TEST_CASE("a run of the config.toml that a run wrote repeats it bit for bit") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome first = w.run({"run", "small.toml", "--set", "optimizer.lr=0.02"});
@@ -159,7 +159,7 @@ TEST_CASE("a run of the config.toml that a run wrote repeats it to the bit") {
   CHECK(again.run.summary().at("config_hash") == first.run.summary().at("config_hash"));
 }
 
-TEST_CASE("set changes keys and name and results choose where a run goes") {
+TEST_CASE("an assignment by --set changes keys, and --name and --results choose the place of a run") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome run =
@@ -173,7 +173,7 @@ TEST_CASE("set changes keys and name and results choose where a run goes") {
   CHECK_FALSE(fs::exists(w.results()));
 }
 
-TEST_CASE("run-id creates its run and then goes on with it") {
+TEST_CASE("a command with --run-id creates its run and then resumes it") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const std::vector<std::string> command{"run", "small.toml", "--run-id", "job-17"};
@@ -191,7 +191,7 @@ TEST_CASE("run-id creates its run and then goes on with it") {
   CHECK(longer.run.has_each_step_once(35));
 }
 
-TEST_CASE("a run-id whose directory is still empty is created there as after a kill before its first file") {
+TEST_CASE("an empty run directory is used by its --run-id, as after a kill before its first file") {
   const Workspace w;
   w.write("small.toml", kSmall);
   fs::create_directories(w.results() / "small/job-18/logs");
@@ -206,7 +206,7 @@ TEST_CASE("a dry run shows the plan and writes nothing") {
   w.write("small.toml", kSmall);
   const Outcome dry = w.run({"run", "small.toml", "--dry-run", "--run-id", "x"});
   CHECK(dry.code == 0);
-  CHECK(contains(dry.out, "28 (7 an epoch, 4 epochs)"));
+  CHECK(contains(dry.out, "28 (7 per epoch, 4 epochs)"));
   CHECK(contains(dry.out, "rank 1: cpu"));
   CHECK_FALSE(fs::exists(w.results()));
   const Json plan = Json::parse(w.run({"plan", "small.toml", "--json"}).out);
@@ -216,12 +216,12 @@ TEST_CASE("a dry run shows the plan and writes nothing") {
   CHECK_FALSE(fs::exists(w.results()));
 }
 
-TEST_CASE("init-from starts a new run with the weights of another") {
+TEST_CASE("init_from starts a new run with the weights of another run") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome first = w.run({"run", "small.toml"});
   REQUIRE(first.code == 0);
-  // A rate of nothing keeps the weights as they came.
+  // A learning rate of 0 keeps the first weights.
   for (const char* from : {"checkpoints/latest", "checkpoints/latest/model.safetensors"}) {
     const Outcome second = w.run({"run", "small.toml", "--set", "optimizer.lr=0", "--set", "seed=1", "--set",
                                   "epochs=1", "--init-from", first.run.path() / from});
@@ -232,7 +232,7 @@ TEST_CASE("init-from starts a new run with the weights of another") {
   }
 }
 
-TEST_CASE("a loss that is not finite stops the run, which says where, and keeps the step before it") {
+TEST_CASE("a loss that is not finite stops the run with its place, and keeps the step before it") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome run =
@@ -258,7 +258,7 @@ TEST_CASE("a loss that is not finite stops the run, which says where, and keeps 
   CHECK(fs::exists(run.run.checkpoint(saved.at("step")) / "COMPLETE"));
 }
 
-TEST_CASE("where the experiment says so a step whose loss is not finite leaves the weights as they were") {
+TEST_CASE("if the experiment says so, a step whose loss is not finite leaves the weights unchanged") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const std::vector<std::string> arguments{"run",   "small.toml",  "--set", "optimizer.lr=1e38",

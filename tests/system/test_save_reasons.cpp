@@ -7,13 +7,13 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// 6 steps an epoch; four epochs.
+// 6 steps per epoch; four epochs.
 const std::string kValidated = kSmall + "[validation]\nsplit = 0.1\n";
-// In minutes: less than a step takes.
+// In minutes: less than the time of a step.
 const std::string kAlways = "checkpoint.save_every_minutes=0.00001";
 const std::string kNever = "checkpoint.save_every_minutes=0";
 
-// The steps whose checkpoints are on record with this reason; "": those without one.
+// The steps whose checkpoint events have this reason; "": events without one.
 std::vector<std::int64_t> saved_for(const RunFolder& run, const std::string& reason) {
   std::vector<std::int64_t> steps;
   for (const auto& line : run.events("checkpoint")) {
@@ -22,7 +22,7 @@ std::vector<std::int64_t> saved_for(const RunFolder& run, const std::string& rea
   return steps;
 }
 
-// Of the checkpoints that are there, the steps and reasons that their state.json tells.
+// The steps of the existing checkpoints and the reasons in their state.json.
 std::map<std::int64_t, std::string> kept_in(const RunFolder& run) {
   std::map<std::int64_t, std::string> kept;
   for (const auto& entry : fs::directory_iterator(run.path() / "checkpoints")) {
@@ -33,7 +33,7 @@ std::map<std::int64_t, std::string> kept_in(const RunFolder& run) {
   return kept;
 }
 
-// The steps after which a metric of the epochs' lines was smaller than ever before.
+// The steps at which a metric in the epochs' lines was smaller than ever before.
 std::vector<std::int64_t> improvements(const RunFolder& run, const std::string& metric) {
   std::vector<std::int64_t> steps;
   double best = 1e300;
@@ -59,7 +59,7 @@ TEST_CASE("each validation that improves the metric saves, and the best checkpoi
   const std::int64_t best = improved.back();
   REQUIRE(best <= 18);
   CHECK(f.run.summary().at("best").at("step") == best);
-  // The last step of each command is a regular save, whatever its metric.
+  // The last step of each command is a regular save with any metric.
   std::erase(improved, 18);
   CHECK(saved_for(f.run, "best") == improved);
   CHECK(saved_for(f.run, "") == std::vector<std::int64_t>{18, 48});
@@ -68,7 +68,7 @@ TEST_CASE("each validation that improves the metric saves, and the best checkpoi
   CHECK(f.run.events("resume").back().at("step") == best);
 }
 
-TEST_CASE("the checkpoint that show calls the best is that of the step with the best metric") {
+TEST_CASE("the checkpoint that show calls the best is at the step with the best metric") {
   const FinishedRun f(kValidated, {"epochs=12", "optimizer.lr=0.5", "on_nan=skip"});
   const std::int64_t best = f.run.summary().at("best").at("step");
   const Json shown = Json::parse(f.workspace.run({"show", "small", "--json"}).out);
@@ -80,7 +80,7 @@ TEST_CASE("the checkpoint that show calls the best is that of the step with the 
   CHECK_FALSE(contains(f.workspace.run({"show", "small"}).out, "not saved"));
 }
 
-TEST_CASE("with another metric its improvements save, and with validation train_loss can be one") {
+TEST_CASE("improvements of another metric save too, and with validation train_loss may be that metric") {
   const FinishedRun f(kValidated, {"epochs=6", "checkpoint.metric=train_loss", "validation.every=2"});
   std::vector<std::int64_t> validated;
   double best = 1e300;
@@ -104,12 +104,12 @@ TEST_CASE("without validation, or with keep_best = 0, no epoch saves because its
   }
 }
 
-TEST_CASE("a step that is saved for several reasons is saved once, and the strongest one counts") {
-  // Every epoch ends with a step that save_every_steps names, and nearly every one improves.
+TEST_CASE("a step that is saved for several reasons is saved once, with the strongest reason") {
+  // save_every_steps names the last step of every epoch, and nearly every epoch improves.
   const FinishedRun f(kValidated, {"checkpoint.save_every_steps=6", kAlways});
   CHECK(saved_for(f.run, "best").empty());
   CHECK(saved_for(f.run, "") == std::vector<std::int64_t>{6, 12, 18, 24});
-  // Inside an epoch, too; and what is saved there was judged there.
+  // Inside an epoch, too: the validation of the same step judges the checkpoint.
   const FinishedRun inside(kValidated, {"checkpoint.save_every_steps=3", "validation.every=\"3 steps\"", "epochs=2",
                                         "checkpoint.keep_last=10"});
   CHECK(saved_for(inside.run, "best").empty());
@@ -134,7 +134,7 @@ TEST_CASE("timed and best saves change no bit of training, on any kind and numbe
       const Workspace w;
       w.write("small.toml", kValidated);
       const std::vector<std::string> sets = {"--set", ranks, "--set", how};
-      // A slow disk may let no timed save end within a given number of epochs.
+      // On a slow disk no timed save may end within a given number of epochs.
       const auto process =
           w.start(std::vector<std::string>{"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways} + sets);
       const RunFolder run = w.running(*process, "small", 1);
@@ -155,7 +155,7 @@ TEST_CASE("timed and best saves change no bit of training, on any kind and numbe
   }
 }
 
-TEST_CASE("of timed saves only the newest stays, and they take no place of keep_last") {
+TEST_CASE("only the newest timed save stays, and it takes no place of keep_last") {
   const Workspace w;
   w.write("small.toml", kSmall + "[checkpoint]\nsave_every = 3\nkeep_last = 2\n");
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways});
@@ -166,14 +166,14 @@ TEST_CASE("of timed saves only the newest stays, and they take no place of keep_
   CHECK(w.finish(*process).code == 143);
   std::map<std::string, int> kept;
   for (const auto& [step, reason] : kept_in(run)) ++kept[reason];
-  // Of the regular ones the best may be a third one.
+  // The best regular checkpoint may be a third one.
   CHECK(kept["time"] == 1);
   CHECK(kept["regular"] >= 2);
   CHECK(kept["regular"] <= 3);
   CHECK(kept_in(run).contains(saved_for(run, "time").back()));
 }
 
-TEST_CASE("a run that saves because of the time alone, killed, goes on from its newest save to the same bits") {
+TEST_CASE("a run with only timed saves that is killed resumes from its newest save to the same bits") {
   const Workspace w;
   w.write("small.toml", kValidated);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000", "--set", kAlways});
@@ -185,7 +185,7 @@ TEST_CASE("a run that saves because of the time alone, killed, goes on from its 
   REQUIRE(wait_until(inside_epoch, process->pid()));
   process->signal(SIGKILL);
   REQUIRE(wait_until([&] { return process->all_gone(); }));
-  // A save counts when `latest` names it.
+  // A save counts once `latest` names it.
   const std::int64_t newest = json_of(run.path() / "checkpoints" / "latest" / "state.json").at("step");
   const std::string epochs = "epochs=" + std::to_string(newest / 6 + 2);
   const Outcome resumed = w.run({"resume", "small", "--set", epochs});
@@ -197,11 +197,11 @@ TEST_CASE("a run that saves because of the time alone, killed, goes on from its 
   CHECK(run.has_each_step_once(whole.run.last_step()));
   CHECK(run.training() == whole.run.training());
   CHECK(run.model() == whole.run.model());
-  // The best of both is that of the same step.
+  // The best checkpoint of both runs is at the same step.
   CHECK(run.summary().at("best") == whole.run.summary().at("best"));
 }
 
-TEST_CASE("show says what each checkpoint was saved for, and where there is none that resume starts over") {
+TEST_CASE("show prints the reason of each checkpoint, and says that a run without checkpoints starts over") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
@@ -227,20 +227,20 @@ TEST_CASE("show says what each checkpoint was saved for, and where there is none
   CHECK(contains(shown, "  (time)\n"));
 }
 
-TEST_CASE("resume --from says first which checkpoints and steps will go, and how to keep them") {
+TEST_CASE("resume --from first reports the checkpoints and steps that it will remove, and how to keep them") {
   const FinishedRun f(kSmall + "[checkpoint]\nsave_every_steps = 5\nkeep_last = 100\n");
   const Outcome back = f.resume({"small", "--from", "15", "--set", "optimizer.lr=0.02", "--set", "name=\"two words\""});
-  CHECK(back.code == 2);  // that is no name
+  CHECK(back.code == 2);  // an invalid name
   const Outcome again = f.resume({"small", "--from", "15", "--set", "optimizer={name=\"sgd\", lr=0.02, momentum=0.9}"});
   INFO(again.err);
   REQUIRE(again.code == 0);
-  CHECK(contains(again.err, "going back to step 15: the lines of steps 16 to 28 in metrics.jsonl go now"));
+  CHECK(contains(again.err, "going back to step 15: the lines of steps 16 to 28 in metrics.jsonl are removed now"));
   CHECK(contains(again.err, "step-00000020, step-00000025, step-00000028"));
   const std::size_t at = again.err.find("ddp-exp fork ");
   REQUIRE(at != std::string::npos);
   const std::string command = again.err.substr(at, again.err.find('\n', at) - at);
   CHECK(contains(command, "--from 15"));
-  // As a shell takes it.
+  // Quoted for a shell.
   const std::string program = DDP_EXP;
   const std::string line =
       "cd '" + f.workspace.folder().string() + "' && '" + program + "'" + command.substr(7) + " > out 2> err";
@@ -250,7 +250,7 @@ TEST_CASE("resume --from says first which checkpoints and steps will go, and how
   CHECK_FALSE(contains(f.resume({"small", "--from", "35", "--set", "epochs=6"}).err, "going back"));
 }
 
-TEST_CASE("a run that goes on without its average saves checkpoints that can be used") {
+TEST_CASE("a run that resumes without its average saves valid checkpoints") {
   const Workspace w;
   w.write("averaged.toml",
           "model = { name = \"mlp\", hidden = [8] }\ndataset = \"random_pairs\"\nloss = \"mse\"\nthreads = 1\n"
@@ -262,7 +262,7 @@ TEST_CASE("a run that goes on without its average saves checkpoints that can be 
   CHECK(eval.code == 0);
   const Outcome further = w.run({"resume", "averaged", "--set", "epochs=3"});
   CHECK(further.code == 0);
-  CHECK_FALSE(contains(further.err, "passed over"));
+  CHECK_FALSE(contains(further.err, "is skipped"));
 }
 
 }  // namespace ddp::system_test

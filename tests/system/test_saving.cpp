@@ -16,7 +16,7 @@ loss        = "mse"
 device_pool = ["cpu"]
 )";
 
-// Of a safetensors file, the tensors alone.
+// The tensors of a safetensors file, without the header.
 std::int64_t data_bytes(const fs::path& file) {
   const std::string text = text_of(file);
   std::uint64_t header = 0;
@@ -27,7 +27,7 @@ std::int64_t data_bytes(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("plan tells how much memory saving takes, and that is what is saved") {
+TEST_CASE("plan reports the memory of saving, which equals the size of the saved data") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome plan = w.run({"plan", "small.toml", "--json"});
@@ -38,10 +38,10 @@ TEST_CASE("plan tells how much memory saving takes, and that is what is saved") 
   const fs::path last = run.run.path() / "checkpoints/latest";
   CHECK(Json::parse(plan.out).at("snapshot_bytes") ==
         data_bytes(last / "model.safetensors") + data_bytes(last / "optimizer.safetensors"));
-  CHECK(contains(w.run({"plan", "small.toml"}).out, "more on rank 0 to save from"));
+  CHECK(contains(w.run({"plan", "small.toml"}).out, "more on rank 0 for a checkpoint"));
 }
 
-TEST_CASE("plan counts an average of the weights in the memory of each rank, and in what saving takes") {
+TEST_CASE("plan counts an average of the weights in the memory of each rank and of saving") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto planned = [&](const std::vector<std::string>& sets) {
@@ -66,7 +66,7 @@ TEST_CASE("plan counts an average of the weights in the memory of each rank, and
         data_bytes(run.run.path() / "checkpoints/latest/ema.safetensors"));
 }
 
-TEST_CASE("each checkpoint is on record with its step, its place and how long training waited for it") {
+TEST_CASE("each checkpoint event has its step, its place and the time that training waited") {
   const Workspace w;
   w.write("small.toml", kSmall + "[checkpoint]\nsave_every_steps = 7\nkeep_last = 9\n");
   const Outcome run = w.run({"run", "small.toml"});
@@ -82,7 +82,7 @@ TEST_CASE("each checkpoint is on record with its step, its place and how long tr
   }
 }
 
-TEST_CASE("a save that gets no memory is told and training goes on; only where it is the last one the run fails") {
+TEST_CASE("a save without memory is reported and training continues; the run fails only if it is the last save") {
   const Workspace w;
   // 17 MB of parameters.
   w.write("big.toml", kBig + "[checkpoint]\nsave_every_steps = 2\n");
@@ -90,7 +90,7 @@ TEST_CASE("a save that gets no memory is told and training goes on; only where i
     return w.run({"run", "big.toml", "--run-id", id, "--set", "steps=6", "--set", "model.hidden=[2048, 2048]"},
                  {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", times}});
   };
-  // The preparation of saves asks first, those of steps 2 and 4 next.
+  // The preparation of saves makes the first request, and the saves of steps 2 and 4 the next ones.
   const Outcome saved = train("saved", "3");
   INFO(saved.err);
   CHECK(saved.code == 0);
@@ -109,7 +109,7 @@ TEST_CASE("a save that gets no memory is told and training goes on; only where i
   CHECK(resumed.code == 0);
 }
 
-TEST_CASE("where the save of the best validation fails, the best of those after it is saved") {
+TEST_CASE("after a failed save of the best validation the best of the later ones is saved") {
   const Workspace w;
   w.write("big.toml", R"(
 model       = { name = "mlp", in_features = 8, hidden = [2048, 2048], out_features = 2 }
@@ -128,7 +128,7 @@ validation  = { split = 0.2 }
   REQUIRE(whole.run.events("epoch").at(1).at("val_loss") > whole.run.events("epoch").at(0).at("val_loss"));
   REQUIRE(whole.run.events("checkpoint").front().at("step") == 4);
   REQUIRE(whole.run.events("checkpoint").size() == 2);
-  // The preparation of saves has no memory, and neither has the save of step 4.
+  // The preparation of saves gets no memory, and neither does the save of step 4.
   const Outcome failed = w.run({"run", "big.toml"}, {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", "2"}});
   INFO(failed.err);
   CHECK(failed.code == 0);
@@ -138,30 +138,30 @@ validation  = { split = 0.2 }
   CHECK(saved.at("reason") == "best");
 }
 
-TEST_CASE("a run takes memory to save from only when a save is near") {
+TEST_CASE("a run reserves memory for saving only when a save is near") {
   const Workspace w;
   w.write("big.toml", kBig);
-  // The first of the requests for that memory fails.
+  // The first request for that memory fails.
   const auto train = [&](const char* minutes) {
     return w.run({"run", "big.toml", "--set", "steps=6", "--set", "model.hidden=[2048, 2048]", "--set",
                   std::string("checkpoint.save_every_minutes=") + minutes},
                  {{"LD_PRELOAD", DDP_NO_MEMORY}, {"DDP_NO_MEMORY_TIMES", "1"}});
   };
-  // It is the last save's.
+  // The last save makes this request.
   const Outcome far = train("10");
   INFO(far.err);
   CHECK(far.code == 1);
   CHECK(contains(far.err, "the last checkpoint, of step 6, was not saved: no memory to save from"));
-  // It is that of what gets ready for the saves to come.
+  // The preparation of the coming saves makes this request.
   const Outcome near = train("0.00001");
   INFO(near.err);
   CHECK(near.code == 0);
   CHECK_FALSE(contains(near.err, "was not saved"));
 }
 
-TEST_CASE("a checkpoint holds the weights of its step, though training went on while they were copied") {
+TEST_CASE("a checkpoint holds the weights of its step although training continued during the copy") {
   const Workspace w;
-  // 200 MB, copied slowly by the thread that does it: the step after is at its optimizer before all is copied.
+  // 200 MB, copied slowly by the copying thread: the optimizer of the next step runs before all is copied.
   w.write("big.toml", kBig);
   const Outcome at_end = w.run({"run", "big.toml", "--set", "steps=2"});
   const Outcome on_the_way = w.run({"run", "big.toml", "--set", "steps=3", "--set", "checkpoint.save_every_steps=2"},

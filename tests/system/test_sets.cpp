@@ -6,7 +6,7 @@
 namespace ddp::system_test {
 namespace {
 
-// Exit 2, stderr has these words, no run is made.
+// Requires exit 2, these words on stderr, and no run.
 void check_sets_refused(const Workspace& w, const std::vector<std::string>& sets,
                         const std::vector<std::string>& words) {
   std::vector<std::string> arguments{"run", "shapes.toml"};
@@ -21,7 +21,7 @@ void check_sets_refused(const Workspace& w, const std::vector<std::string>& sets
   CHECK_FALSE(outcome.left);
 }
 
-// "step val_loss" of all validations, in their order.
+// "step val_loss" of all validations in order.
 std::vector<std::string> validations(const RunFolder& run) {
   std::vector<std::string> found;
   for (const Json& line : run.events()) {
@@ -35,7 +35,7 @@ std::vector<std::string> validations(const RunFolder& run) {
 
 }  // namespace
 
-TEST_CASE("options of held-out data that contradict each other are refused") {
+TEST_CASE("contradictory options of held-out data are refused") {
   const ShapesWorkspace w;
   check_sets_refused(w, {"validation.dataset={path=\"shapes.csv\"}"}, {"\"split\" and \"dataset\"", "[validation]"});
   check_sets_refused(w, {"test.split=0.1", "test.dataset={path=\"shapes.csv\"}"},
@@ -48,7 +48,7 @@ TEST_CASE("options of held-out data that contradict each other are refused") {
   check_sets_refused(w, {"validation.by=\"none\""}, {"none"});
 }
 
-TEST_CASE("held-out data without samples, and training data without any, are refused") {
+TEST_CASE("held-out data and training data without samples are refused") {
   const ShapesWorkspace w;
   w.write("empty.csv", "width,height,colour,kind,weight\n");
   check_sets_refused(w, {"test.dataset={path=\"empty.csv\"}"}, {"empty.csv"});
@@ -56,11 +56,11 @@ TEST_CASE("held-out data without samples, and training data without any, are ref
   w.write("two.csv", "width,height,colour,kind,weight\n1,2,red,flat,3\n1,3,red,flat,3\n");
   // floor(0.2 * 2) is 0.
   check_sets_refused(w, {"dataset.path=\"two.csv\""}, {"holds nothing out", "split = 0.2"});
-  // One value in the column: all rows are held out.
+  // The column has one value: all rows are held out.
   check_sets_refused(w, {"dataset.path=\"two.csv\"", "validation.by=\"colour\"", "validation.split=0.5"}, {"train"});
 }
 
-TEST_CASE("sizes of a model that the data do not have, or do not tell, are refused by name") {
+TEST_CASE("model sizes that the data does not have, or does not define, are refused by name") {
   const ShapesWorkspace w;
   check_sets_refused(w, {"model.in_features=4"}, {"model.in_features", "4", "5"});
   check_sets_refused(w, {"model.out_features=2"}, {"model.out_features", "2", "3 classes"});
@@ -71,7 +71,7 @@ TEST_CASE("sizes of a model that the data do not have, or do not tell, are refus
       {"4"});
 }
 
-TEST_CASE("classes are those of the training rows, or those given") {
+TEST_CASE("the classes are the classes of the training rows or the given ones") {
   const ShapesWorkspace w;
   const RunFolder given = w.train({R"(dataset.classes=["tall", "flat", "round, \"very\"", "none"])", "epochs=1"});
   const Json kept = json_of(given.path() / "checkpoints/latest/preprocessing.json");
@@ -85,15 +85,15 @@ TEST_CASE("a class that only held-out rows have is refused with its row") {
   check_sets_refused(w, {"test.dataset={path=\"held.csv\"}"}, {"held.csv", "\"oval\"", "dataset.classes"});
 }
 
-TEST_CASE("a class with one sample alone cannot be stratified") {
+TEST_CASE("a class with a single sample cannot be stratified") {
   const ShapesWorkspace w;
   w.write("shapes.csv", shapes_csv(50) + "1,2,red,lonely,3\n");
   check_sets_refused(w, {"validation.stratify=true"}, {"\"lonely\"", "one sample"});
 }
 
-TEST_CASE("validation in steps and a test at the end come once each, also in a run that was killed and resumed") {
+TEST_CASE("validations in steps and a test at the end each run once, also in a killed and resumed run") {
   const ShapesWorkspace w(403);
-  // 21 steps an epoch, validated after 5, 10, 15, 20, 25, …
+  // 21 steps per epoch, validated after 5, 10, 15, 20, 25, …
   w.write("shapes.toml", kShapes + "save_every_steps = 4\n");
   const auto [killed, whole] = kill_and_resume(w, "shapes", {"validation.every=\"5 steps\"", "test.split=0.1"});
   CHECK(validations(killed) == validations(whole));
@@ -105,7 +105,7 @@ TEST_CASE("validation in steps and a test at the end come once each, also in a r
   CHECK(killed.summary().at("test") == whole.summary().at("test"));
 }
 
-TEST_CASE("a run that is interrupted writes no test") {
+TEST_CASE("an interrupted run writes no test") {
   const ShapesWorkspace w;
   const auto process = w.start({"run", "shapes.toml", "--set", "epochs=1000000", "--set", "test.split=0.1"});
   const RunFolder run = w.running(*process, "shapes", 12);

@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "workspace.h"
 
-// The script that `ddp-exp slurm` writes, where there is no Slurm; tests/slurm runs it on one.
+// The script that `ddp-exp slurm` writes, without a Slurm; tests/slurm runs it on a Slurm.
 
 namespace ddp::system_test {
 namespace fs = std::filesystem;
@@ -85,7 +85,7 @@ TEST_CASE("the job script of the HPC tutorial is written by one command") {
   CHECK(bash_can_read(w.folder() / "job.sbatch"));
 }
 
-TEST_CASE("what is not asked for is left to the cluster") {
+TEST_CASE("omitted options are left to the cluster") {
   const Workspace w;
   w.write("pair.toml", kScriptPair);
   const std::string script = w.run({"slurm", "pair.toml", "--no-exclusive", "--output", "-"}).out;
@@ -97,12 +97,12 @@ TEST_CASE("what is not asked for is left to the cluster") {
   }
   CHECK_FALSE(contains(script, "module load"));
   CHECK(contains(script, "\n#SBATCH --job-name=pair\n"));
-  // Two jobs on the same node do not meet.
+  // Two jobs on the same node use different ports.
   CHECK(contains(script, "\nport=$((20000 + SLURM_JOB_ID % 10000))\n"));
   CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
 }
 
-TEST_CASE("a job is told to save two minutes before its end, a short one after most of its time") {
+TEST_CASE("a job is signalled to save two minutes before its end, or after most of its time if it is short") {
   const Workspace w;
   w.write("pair.toml", kScriptPair);
   const auto signal = [&](std::vector<std::string> arguments) {
@@ -120,7 +120,7 @@ TEST_CASE("a job is told to save two minutes before its end, a short one after m
                        "no time is left to train in");
 }
 
-TEST_CASE("nothing that a user gives can become a command of the script") {
+TEST_CASE("no argument of a user can become a command of the script") {
   const Workspace w;
   fs::create_directory(w.folder() / "it's $(touch bad)");
   w.write("it's $(touch bad)/pair.toml", kScriptPair);
@@ -131,7 +131,7 @@ TEST_CASE("nothing that a user gives can become a command of the script") {
   INFO(slurm.err);
   REQUIRE(slurm.code == 0);
   CHECK(bash_can_read(w.folder() / "job.sbatch"));
-  // Without Slurm's commands all of its own fail, one after the other; touch alone would work.
+  // Without Slurm all of the script's own commands fail, one after the other; only touch would work.
   fs::create_directory(w.folder() / "bin");
   fs::create_symlink("/usr/bin/touch", w.folder() / "bin" / "touch");
   const std::string everything = "cd '" + w.folder().string() +
@@ -152,7 +152,7 @@ TEST_CASE("a wrong command line or experiment writes no script") {
   const Workspace w;
   w.write("pair.toml", kScriptPair);
   w.write("bad.toml", kScriptPair + "batchsize = 3\nepochs = true\n");
-  check_script_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is no time");
+  check_script_refused(w, {"slurm", "pair.toml", "--time", "1h"}, "--time: \"1h\" is not a time");
   check_script_refused(w, {"slurm", "pair.toml", "--nodes", "0"}, "--nodes");
   check_script_refused(w, {"slurm", "pair.toml", "--port", "65536"}, "--port");
   check_script_refused(w, {"slurm", "pair.toml", "--name", "a/b"}, "name");
@@ -166,22 +166,22 @@ TEST_CASE("a wrong command line or experiment writes no script") {
   CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
 }
 
-TEST_CASE("a script that somebody has edited is not overwritten") {
+TEST_CASE("an edited script is not overwritten") {
   const Workspace w;
   w.write("pair.toml", kScriptPair);
   const fs::path script = w.folder() / "job.sbatch";
   REQUIRE(w.run({"slurm", "pair.toml"}).code == 0);
-  CHECK(w.run({"slurm", "pair.toml"}).code == 0);  // it would be the same
+  CHECK(w.run({"slurm", "pair.toml"}).code == 0);  // the new script would be the same
   std::ofstream(script, std::ios::app) << "# mine\n";
   const Outcome kept = w.run({"slurm", "pair.toml"});
   CHECK(kept.code == 2);
-  CHECK(contains(kept.err, "job.sbatch: is there, and is another script"));
+  CHECK(contains(kept.err, "job.sbatch: exists, and is a different script"));
   CHECK(text_of(script).ends_with("# mine\n"));
   CHECK(w.run({"slurm", "pair.toml", "--force"}).code == 0);
   CHECK_FALSE(contains(text_of(script), "# mine"));
 }
 
-TEST_CASE("where there is no sbatch, submitting says so and leaves the script") {
+TEST_CASE("without sbatch, submitting reports it and leaves the script") {
   const Workspace w;
   w.write("pair.toml", kScriptPair);
   const Outcome slurm = w.run({"slurm", "pair.toml", "--submit"}, {{"PATH", w.folder().string()}});

@@ -1,4 +1,4 @@
-// Sources of the user's own: when they are compiled, what a mistake in them does, and that a run keeps its own copy.
+// A user's own sources: the compilations, the effect of mistakes, and the run's own copy.
 #include <sys/stat.h>
 
 #include "catch.h"
@@ -19,7 +19,7 @@ void check_trained(const Outcome& outcome) {
   CHECK_FALSE(outcome.left);
 }
 
-// Refused with exit 2 and these words, and nothing of it stays.
+// Requires that the source is refused with exit 2 and these words, and leaves nothing.
 void check_source_refused(const SourcesWorkspace& w, const std::vector<std::string>& words) {
   const Outcome refused = w.run({"run", "own.toml"});
   INFO(refused.err);
@@ -36,7 +36,7 @@ void check_source_refused(const SourcesWorkspace& w, const std::vector<std::stri
 
 }  // namespace
 
-TEST_CASE("a model in a file of one's own is compiled once, and again when it or its header has changed") {
+TEST_CASE("a model in a user's own file is compiled once, and again when it or its header has changed") {
   const SourcesWorkspace w;
   w.write("my models/own model.cpp", "#include \"parts/activation.h\"\n" + own_model("ACTIVATION"));
   w.write("my models/parts/activation.h", "#define ACTIVATION at::tanh\n");
@@ -61,7 +61,7 @@ TEST_CASE("a model in a file of one's own is compiled once, and again when it or
   CHECK(std::distance(fs::recursive_directory_iterator(w.folder() / "my models"), {}) == 3);
 }
 
-TEST_CASE("a source that does not compile is refused with the compiler's words, and a warning is no error") {
+TEST_CASE("a source that does not compile is refused with the compiler's message, and a warning is not an error") {
   const SourcesWorkspace w;
   w.write("own.cpp", own_model() + "int broken = ;\n");
   check_source_refused(w, {"own.cpp:35:14: error: expected primary-expression", "does not compile"});
@@ -71,7 +71,7 @@ TEST_CASE("a source that does not compile is refused with the compiler's words, 
   CHECK(contains(warned.err, "warning: unused variable"));
 }
 
-TEST_CASE("a source that is not there is shown at its line") {
+TEST_CASE("a missing source is shown at its line") {
   const SourcesWorkspace w;
   w.write("own.toml", "name = \"x\"\n" + kOwn.substr(1) + "");
   fs::remove(w.folder() / "own.cpp");
@@ -90,7 +90,7 @@ TEST_CASE("two runs that begin together on the same source compile it once") {
   CHECK(one.run.model() == other.run.model());
 }
 
-TEST_CASE("a compiled source of another build, or a damaged one, is not loaded but compiled anew") {
+TEST_CASE("a compiled source of another build, or a damaged one, is not loaded but compiled again") {
   const SourcesWorkspace w;
   REQUIRE(w.run({"validate", "own.toml"}).code == 0);
   REQUIRE(w.compiled().size() == 1);
@@ -109,7 +109,7 @@ TEST_CASE("a compiled source of another build, or a damaged one, is not loaded b
   CHECK(contains(mended.err, kCompiling));
 }
 
-TEST_CASE("a source that registers a name which is taken, or that crashes when it is loaded, is refused") {
+TEST_CASE("a source that registers a taken name or crashes when it is loaded is refused") {
   const SourcesWorkspace w;
   std::string taken = own_model();
   taken.replace(taken.find("<OwnOptions>(\"own\""), 18, "<OwnOptions>(\"linear\"");
@@ -118,7 +118,7 @@ TEST_CASE("a source that registers a name which is taken, or that crashes when i
   w.write("own.cpp", own_model() +
                          "#include <stdexcept>\nconst int thrown = [] { throw std::runtime_error(\"no luck\"); "
                          "return 1; }();\n");
-  check_source_refused(w, {"own.cpp", "it throws while it is loaded: no luck"});
+  check_source_refused(w, {"own.cpp", "throws an exception during loading: no luck"});
   w.write("own.cpp", own_model() + "#include <csignal>\nconst int crashed = raise(SIGSEGV);\n");
   check_source_refused(w, {"own.cpp", "signal 11"});
 }
@@ -126,7 +126,7 @@ TEST_CASE("a source that registers a name which is taken, or that crashes when i
 TEST_CASE("control-C while a source is compiled ends the compiler and leaves nothing") {
   const SourcesWorkspace w;
   w.write("own.cpp", "#include \"endless.h\"\n" + own_model());
-  REQUIRE(mkfifo((w.folder() / "endless.h").c_str(), 0600) == 0);  // who reads it waits
+  REQUIRE(mkfifo((w.folder() / "endless.h").c_str(), 0600) == 0);  // a reader of it waits
   const auto process = w.start({"run", "own.toml"});
   REQUIRE(wait_until([&] { return process->members().size() > 2; }, process->pid()));
   process->signal(SIGINT);
@@ -137,10 +137,10 @@ TEST_CASE("control-C while a source is compiled ends the compiler and leaves not
   CHECK_FALSE(fs::exists(w.results()));
 }
 
-TEST_CASE("what a killed compilation leaves goes when another source is compiled, and what one that runs has stays") {
+TEST_CASE("the next compilation removes the files of a killed one and keeps the files of a running one") {
   const SourcesWorkspace w;
   w.write("own.cpp", "#include \"endless.h\"\n" + own_model());
-  REQUIRE(mkfifo((w.folder() / "endless.h").c_str(), 0600) == 0);  // who reads it waits
+  REQUIRE(mkfifo((w.folder() / "endless.h").c_str(), 0600) == 0);  // a reader of it waits
   const auto killed = w.start({"run", "own.toml"});
   REQUIRE(wait_until([&] { return killed->members().size() > 2; }, killed->pid()));
   for (const Member& member : killed->members()) kill(member.pid, SIGKILL);
@@ -162,14 +162,14 @@ TEST_CASE("what a killed compilation leaves goes when another source is compiled
   CHECK(w.left_over().empty());
 }
 
-TEST_CASE("a run on a model of one's own that is killed inside an epoch and resumed has the same bits") {
+TEST_CASE("a run on the user's own model that is killed inside an epoch and resumed has the same bits") {
   const SourcesWorkspace w;
   const auto [killed, whole] = kill_and_resume(w, "own");
   CHECK(killed.model() == whole.model());
   CHECK(killed.training() == whole.training());
 }
 
-TEST_CASE("a run goes on with its own copy of a source that has changed, says so, and takes the new one when told") {
+TEST_CASE("a resumed run uses its own copy of a changed source, says so, and takes the new one on request") {
   const SourcesWorkspace w;
   const Outcome whole = w.run({"run", "own.toml", "--set", "epochs=3"});
   const Outcome half = w.run({"run", "own.toml", "--name", "half"});
@@ -191,7 +191,7 @@ TEST_CASE("a run goes on with its own copy of a source that has changed, says so
   CHECK(text_of(taken.run.path() / "sources/own.cpp") == own_model("at::relu"));
 }
 
-TEST_CASE("a sweep over an option of a model of one's own compiles it once, and keeps a copy") {
+TEST_CASE("a sweep over an option of the user's own model compiles it once and keeps a copy") {
   const SourcesWorkspace w;
   w.write("own.toml", kOwn + "[sweep.parameters]\n\"model.width\" = [4, 8, 12]\n");
   const Outcome swept = w.run({"sweep", "own.toml"});
@@ -203,7 +203,7 @@ TEST_CASE("a sweep over an option of a model of one's own compiles it once, and 
   CHECK(text_of(swept.run.path() / "trials/002/sources/own.cpp") == own_model());
 }
 
-TEST_CASE("an option of a model of one's own is checked like any other") {
+TEST_CASE("an option of the user's own model is checked like any other") {
   const SourcesWorkspace w;
   const Outcome wrong = w.run({"validate", "own.toml", "--set", "model.widht=3"});
   INFO(wrong.err);

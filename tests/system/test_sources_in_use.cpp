@@ -1,4 +1,4 @@
-// A run on sources of the user's own, in use: by the verbs that take a trained model, and by ranks that cannot load it.
+// Runs on a user's own sources in use: commands that take a trained model, and ranks that cannot load the library.
 #include "arrays.h"
 #include "catch.h"
 #include "looking.h"
@@ -14,9 +14,9 @@ void check_ends_well(const Outcome& outcome) {
   CHECK_FALSE(outcome.left);
 }
 
-// Code of a source that spoils the plug-in when a process loads it where the file "spoilt" is not there yet but "spoil"
-// is: the first process after that file was written, which tries the model. The ranks come later. With the word
-// "remove" in the file the library goes; with another one, the next process that loads it throws.
+// Code of a source that spoils the plug-in in the first process that loads it after the file "spoil" was written, which
+// is the process that probes the model; the file "spoilt" records it. The ranks load the plug-in later. With the word
+// "remove" in the file the library is deleted; with "throw" the next process that loads it throws.
 const std::string kSpoils = R"(
 #include <filesystem>
 #include <fstream>
@@ -38,7 +38,7 @@ const bool is_spoilt = [] {
 }  // namespace
 )";
 
-// The run begins, its ranks cannot load the plug-in, and the reason is told.
+// Requires that the run begins, its ranks cannot load the plug-in, and the reason is reported.
 void check_ranks_cannot_load(const SourcesWorkspace& w, const std::string& word, const std::string& reason) {
   fs::remove(w.folder() / "spoilt");
   w.write("spoil", word);
@@ -54,7 +54,7 @@ void check_ranks_cannot_load(const SourcesWorkspace& w, const std::string& word,
   CHECK(summary.at("error").at("rank").get<int>() >= 0);
 }
 
-// A model of texts that knows one token alone.
+// A text model that knows a single token.
 const std::string kPairs = R"(#include <optional>
 
 #include <torch/nn/modules/embedding.h>
@@ -90,7 +90,7 @@ const bool pairs_registered =
 
 }  // namespace
 
-TEST_CASE("a model of one's own is measured, predicts, is exported and forked when its file has gone") {
+TEST_CASE("the user's own model is measured, predicts, is exported and forked after its file has gone") {
   const SourcesWorkspace w;
   check_ends_well(w.run({"new", "model", "mine"}));
   const std::string text = text_of(w.folder() / "mine.cpp");
@@ -133,7 +133,7 @@ validation  = { split = 0.2 }
   CHECK(contains(anew.err, "compiling mine.cpp"));
 }
 
-TEST_CASE("a model of texts of one's own goes on with a prompt") {
+TEST_CASE("the user's own text model continues a prompt") {
   const SourcesWorkspace w;
   w.write("own.cpp", kPairs);
   w.write("a.txt", "to be or not to be that is the question whether it is nobler in the mind");
@@ -151,15 +151,15 @@ steps       = 2
   CHECK(Json::parse(generated.out).at("tokens").size() == 8);
 }
 
-TEST_CASE("ranks that cannot load what their sources were compiled into say why on stderr and in summary.json") {
+TEST_CASE("ranks that cannot load the compiled sources say why on stderr and in summary.json") {
   const SourcesWorkspace w;
   w.write("own.cpp", own_model("at::tanh", kSpoils));
   check_ends_well(w.run({"validate", "own.toml"}));
-  check_ranks_cannot_load(w, "throw", "it throws while it is loaded: no luck");
+  check_ranks_cannot_load(w, "throw", "throws an exception during loading: no luck");
   check_ranks_cannot_load(w, "remove", "plugin.so: cannot open shared object file");
 }
 
-TEST_CASE("data that are drawn are tried with a whole batch before anything starts") {
+TEST_CASE("drawn data is tried with a whole batch before anything starts") {
   const Workspace w;
   w.write("drawn.toml", R"(
 model       = { name = "mlp", in_features = 10, hidden = [4], out_features = 5 }

@@ -7,9 +7,9 @@
 namespace ddp::system_test {
 namespace {
 
-// 81 samples to train on, 6 steps an epoch, and a validation after each.
+// 81 training samples, 6 steps per epoch, and a validation after each.
 const std::string kValidated = kSmall + "[validation]\nsplit = 0.2\n";
-// No loss improves by so much: the first validation is the best one.
+// No loss improves by this much: the first validation is the best one.
 const std::string kImpatient = "[stop]\npatience = 2\nmin_delta = 1e9\n";
 
 std::vector<double> rates_of(const RunFolder& run) {
@@ -32,7 +32,7 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
   INFO(again.err);
   CHECK(again.code == 0);
   CHECK(contains(again.err, "this run has ended after step "));
-  CHECK(contains(again.err, "by stop.patience; let it go on with --set stop.patience=…"));
+  CHECK(contains(again.err, "by stop.patience; continue it with --set stop.patience=…"));
   CHECK(f.resume({"small", "--set", "epochs=60"}).code == 0);
   CHECK(f.run.summary().at("epochs") == 3);
   CHECK(contains(f.workspace.run({"list"}).out, "completed (patience)"));
@@ -40,7 +40,7 @@ TEST_CASE("patience ends a run that no longer improves, and a resume says so") {
   CHECK(Json::parse(f.workspace.run({"show", "small", "--json"}).out).at("stopped_by") == "patience");
 }
 
-TEST_CASE("a run that is given more patience goes on to the bits of one that had it from the start") {
+TEST_CASE("a run that gets more patience resumes to the bits of a run that had it from the start") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=50"});
   const Outcome more = f.resume({"small", "--set", "stop.patience=4"});
   INFO(more.err);
@@ -52,14 +52,14 @@ TEST_CASE("a run that is given more patience goes on to the bits of one that had
   CHECK(f.run.model() == whole.model);
 }
 
-TEST_CASE("patience that is over at the last step ends a run that is given more steps too, as from the start") {
+TEST_CASE("patience that is exhausted at the last step also ends a run that gets more steps, as from the start") {
   const FinishedRun f(kValidated + kImpatient, {"epochs=3"});
   CHECK(f.run.summary().at("stopped_by").is_null());
   const Outcome longer = f.resume({"small", "--set", "epochs=20"});
   INFO(longer.err);
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
-                 "this run has ended after step 18, by stop.patience; let it go on with --set "
+                 "this run has ended after step 18, by stop.patience; continue it with --set "
                  "stop.patience=…"));
   CHECK(f.run.last_step() == 18);
   CHECK(contains(f.workspace.run({"fork", "small", "--set", "epochs=20"}).err, "by stop.patience"));
@@ -87,7 +87,7 @@ TEST_CASE("patience without validation follows train_loss at the ends of epochs"
   CHECK(f.run.summary().at("stopped_by") == "patience");
 }
 
-TEST_CASE("a run ends when its time is up, on all ranks after the same step, and goes on when it is given more") {
+TEST_CASE("a run ends when its time is up, on all ranks after the same step, and continues when it gets more") {
   const FinishedRun f(kValidated + "[stop]\nmax_time = \"1s\"\n[log]\ntensorboard = false\n", {"epochs=1000000"});
   const Json summary = f.run.summary();
   CHECK(summary.at("status") == "completed");
@@ -97,7 +97,7 @@ TEST_CASE("a run ends when its time is up, on all ranks after the same step, and
   CHECK(summary.at("final").contains("val_loss"));
   const Outcome again = f.resume({"small"});
   CHECK(again.code == 0);
-  CHECK(contains(again.err, "by stop.max_time; let it go on with --set stop.max_time=…"));
+  CHECK(contains(again.err, "by stop.max_time; continue it with --set stop.max_time=…"));
   const std::string steps = std::to_string(f.run.last_step() + 5);
   const Outcome more = f.resume({"small", "--set", "stop.max_time=1d", "--set", "steps=" + steps});
   INFO(more.err);
@@ -106,9 +106,9 @@ TEST_CASE("a run ends when its time is up, on all ranks after the same step, and
   CHECK(std::to_string(f.run.last_step()) == steps);
 }
 
-TEST_CASE("a killed run whose lr follows a plateau goes on to the bits of one never interrupted") {
+TEST_CASE("a killed run whose lr follows a plateau resumes to the bits of an uninterrupted run") {
   const Workspace w;
-  // Without a threshold that is met, each second validation halves lr.
+  // No validation meets the threshold: each second validation halves lr.
   w.write("small.toml", kValidated + R"([scheduler]
 name = "plateau"
 factor = 0.5
@@ -133,23 +133,24 @@ save_every_steps = 5
   CHECK(state(runs.killed).at("rules").at("scheduler").at("lr") < 0.006);
 }
 
-TEST_CASE("a plateau's lr goes down with train_loss too, the same on every number of ranks") {
+TEST_CASE("a plateau lowers lr with train_loss too, the same on every number of ranks") {
   const std::string file = kSmall + "[scheduler]\nname = \"plateau\"\nfactor = 0.5\npatience = 0\nthreshold = 0.9\n";
   const FinishedRun f(file, {"epochs=6"});
   const auto rates = rates_of(f.run);
   CHECK(rates.front() == 0.01);
   CHECK(rates.back() < 0.01);
-  // Both ranks took the same lr: DDP keeps their weights alike, and so a resume on one rank starts from them.
+  // Both ranks had the same lr: DDP keeps their weights equal, and so a resume on one rank starts from them.
   CHECK(f.resume({"small", "--set", "epochs=7", "--set", "device_pool=[\"cpu\"]"}).code == 0);
 }
 
-TEST_CASE("rules that cannot take effect, and parts of a run that are wrong, are told before training") {
+TEST_CASE("rules without effect and invalid parts of a run are reported before training") {
   const Workspace w;
   w.write("small.toml", kValidated + "[stop]\npatience = 9\n[scheduler]\nname = \"plateau\"\n");
   const Outcome plan = w.run({"plan", "small.toml"});
   CHECK(contains(plan.err, "\"stop.patience\" never ends the run: the run has 3 values of val_loss before its end"));
-  CHECK(contains(plan.err, "\"scheduler\" never changes lr: the run has 3 values of val_loss before its end, and a "
-                           "patience of 10 needs 12"));
+  CHECK(contains(plan.err,
+                 "\"scheduler\" never changes lr: the run has 3 values of val_loss before its end, and a "
+                 "patience of 10 needs 12"));
   CHECK_FALSE(contains(w.run({"plan", "small.toml", "--set", "epochs=13"}).err, "never"));
   w.write("wrong.toml", kSmall + "[scheduler]\nname = \"cosine\"\nwarmup = \"5 %%\"\n");
   const Outcome wrong = w.run({"validate", "wrong.toml"});
@@ -158,7 +159,7 @@ TEST_CASE("rules that cannot take effect, and parts of a run that are wrong, are
   CHECK(contains(wrong.err, "not the text \"5 %%\""));
 }
 
-TEST_CASE("a warm-up as a share takes the place of inherited steps, and the other way round") {
+TEST_CASE("a warm-up as a share replaces inherited steps, and the other way round") {
   const std::string cosine = kSmall + "[scheduler]\nname = \"cosine\"\n";
   const FinishedRun share(cosine + "warmup_steps = 2\n", {"scheduler.warmup=\"25%\""});
   CHECK(rates_of(share.run).front() == 0.01 * 1 / 7);
@@ -166,8 +167,8 @@ TEST_CASE("a warm-up as a share takes the place of inherited steps, and the othe
   CHECK(rates_of(steps.run).front() == 0.01 * 1 / 2);
 }
 
-TEST_CASE("a warm-up in epochs or as a share rises for so many steps") {
-  // 7 steps an epoch, 28 in all.
+TEST_CASE("a warm-up in epochs or as a share rises for the right number of steps") {
+  // 7 steps per epoch, 28 in all.
   for (const auto& [part, steps] : {std::pair{"\"1 epoch\"", 7}, {"\"25%\"", 7}, {"7", 7}, {"\"10%\"", 3}}) {
     INFO(part);
     const FinishedRun f(kSmall, {std::string("scheduler={name=\"cosine\", warmup=") + part + "}"});

@@ -7,8 +7,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 
 TEST_CASE(
-    "SIGTERM stops all ranks after the same step and saves and a resume gives the bits of one never "
-    "stopped") {
+    "SIGTERM stops all ranks after the same step and saves, and a resume gives the bits of an uninterrupted run") {
   LongRun run({});
   run.process().signal(SIGTERM);
   const Outcome stopped = run.finish();
@@ -16,21 +15,21 @@ TEST_CASE(
   CHECK(stopped.code == 143);
   CHECK_FALSE(stopped.left);
   CHECK(stopped.out.starts_with("results/small/"));
-  CHECK(contains(stopped.err, "go on: ddp-exp resume " + stopped.out));
+  CHECK(contains(stopped.err, "to continue: " DDP_EXP " resume " + stopped.out));
   const Json summary = run.folder().summary();
   CHECK(summary.at("status") == "interrupted");
   CHECK(summary.at("error").is_null());
-  // The last step in metrics.jsonl is the one that was saved, of both ranks.
+  // The last step in metrics.jsonl is the saved one, on both ranks.
   CHECK(fs::read_symlink(run.folder().path() / "checkpoints/latest") ==
         run.folder().checkpoint(run.folder().last_step()).filename());
   CHECK(summary.at("steps") == run.folder().last_step());
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a SIGTERM that is repeated at once, as a batch system does, is one request: the run is saved") {
+TEST_CASE("a SIGTERM that a batch system repeats at once is one request: the run is saved") {
   LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));
-  // No step ends before both signals are heard.
+  // No step ends before both signals have arrived.
   for (const pid_t rank : run.process().ranks()) kill(rank, SIGSTOP);
   const fs::path status = "/proc/" + std::to_string(run.process().pid()) + "/status";
   for (const int signal : {SIGTERM, SIGUSR2, SIGTERM}) {
@@ -58,7 +57,7 @@ TEST_CASE("control-C on the whole group stops the run after saving with exit 130
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a second control-C ends a run at once even where a rank hangs") {
+TEST_CASE("a second control-C ends a run at once even while a rank hangs") {
   LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGSTOP);
@@ -73,7 +72,7 @@ TEST_CASE("a second control-C ends a run at once even where a rank hangs") {
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a run that cannot stop within its grace is ended and says what is saved and goes on to the same bits") {
+TEST_CASE("a run that cannot stop within its grace is ended, says what is saved, and resumes to the same bits") {
   LongRun run({"--set", "grace=1"});
   REQUIRE(run.process().wait_for_ranks(2));
   kill(run.process().ranks().at(1), SIGSTOP);
@@ -93,10 +92,10 @@ TEST_CASE("a run that cannot stop within its grace is ended and says what is sav
   run.check_resumes_to_the_same_bits();
 }
 
-TEST_CASE("a run that is ended while its ranks start was interrupted") {
+TEST_CASE("a run that is ended while its ranks start counts as interrupted") {
   const Workspace w;
   w.write("small.toml", kSmall);
-  // So long that it has not ended when the test has found its ranks.
+  // Long enough that it is still running when the test has found its ranks.
   const auto process = w.start({"run", "small.toml", "--set", "epochs=1000000"});
   REQUIRE(process->wait_for_ranks(2));
   for (const pid_t rank : process->ranks()) kill(rank, SIGSTOP);
@@ -109,10 +108,10 @@ TEST_CASE("a run that is ended while its ranks start was interrupted") {
   CHECK(stopped.run.summary().at("status") == "interrupted");
 }
 
-TEST_CASE("a run that cannot save when it is stopped says that it failed") {
+TEST_CASE("a run that cannot save when it is stopped reports a failure") {
   LongRun run({});
   REQUIRE(run.process().wait_for_ranks(2));
-  // All stand still while their folder becomes one that nothing can be saved in.
+  // All processes are stopped while their folder becomes one without space for a save.
   REQUIRE(stand_still(run.process().ranks()));
   fs::rename(run.folder().path() / "checkpoints", run.folder().path() / "moved");
   std::ofstream(run.folder().path() / "checkpoints") << "in the way";

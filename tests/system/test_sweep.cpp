@@ -9,7 +9,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// Real training, small: a trial of two ranks takes a moment.
+// Real training, but small: a trial of two ranks takes a moment.
 const std::string kSweep = kSmall + R"(
 [validation]
 split = 0.2
@@ -20,7 +20,7 @@ batch_size     = [4, 8]
 
 }  // namespace
 
-TEST_CASE("a sweep trains every trial and ranks them, and the best one can be repeated alone with the same bits") {
+TEST_CASE("a sweep trains and ranks every trial, and the best one can be repeated alone with the same bits") {
   const Workspace workspace;
   workspace.write("s.toml", kSweep);
   const Outcome outcome = workspace.run(sweep_arguments());
@@ -60,7 +60,7 @@ TEST_CASE("a sweep trains every trial and ranks them, and the best one can be re
   CHECK(again.run.training() == best.training());
 }
 
-TEST_CASE("a sweep with mistakes is refused before anything starts, all of them at once") {
+TEST_CASE("a sweep with mistakes is refused before anything starts, with all mistakes at once") {
   const Workspace workspace;
   workspace.write("s.toml", kSmall + "[sweep.parameters]\nbatchsize = [1]\n\"optimizer.lr\" = [0.1, -1]\n");
   for (const std::string verb : {"sweep", "plan", "validate"}) {
@@ -70,7 +70,7 @@ TEST_CASE("a sweep with mistakes is refused before anything starts, all of them 
     CHECK(contains(outcome.err, "unknown key \"batchsize\""));
     CHECK(contains(outcome.err, "\"optimizer.lr\" must be"));
   }
-  // What only tensors can tell.
+  // A mistake that only tensors reveal.
   workspace.write("s.toml", kSmall + "[sweep.parameters]\n\"model.out_features\" = [2, 3]\n");
   const Outcome outcome = workspace.run({"sweep", "s.toml"});
   CHECK(outcome.code == 2);
@@ -78,7 +78,7 @@ TEST_CASE("a sweep with mistakes is refused before anything starts, all of them 
   CHECK_FALSE(fs::exists(workspace.results()));
 }
 
-TEST_CASE("plan shows a sweep's trials, its devices and how long it takes, and trains nothing") {
+TEST_CASE("plan shows a sweep's trials, its devices and its duration, and trains nothing") {
   const Workspace workspace;
   workspace.write("s.toml", kSweep);
   const Outcome outcome = workspace.run({"plan", "s.toml", "--json", "--jobs", "2"});
@@ -94,7 +94,7 @@ TEST_CASE("plan shows a sweep's trials, its devices and how long it takes, and t
   CHECK_FALSE(fs::exists(workspace.results()));
 }
 
-TEST_CASE("a sweep that is killed at any moment goes on to the same ranking, and no finished trial runs twice") {
+TEST_CASE("a sweep that is killed at any moment resumes to the same ranking, and no finished trial runs twice") {
   const Workspace reference;
   reference.write("s.toml", kSweep);
   REQUIRE(reference.run(sweep_arguments({"--set", "epochs=60"})).code == 0);
@@ -128,7 +128,7 @@ TEST_CASE("a sweep that is killed at any moment goes on to the same ranking, and
   CHECK(journal(sweep).size() == before);
 }
 
-TEST_CASE("a sweep keeps the settings that it was begun with, and other ones are refused and change nothing") {
+TEST_CASE("a sweep keeps its first settings, and other ones are refused and change nothing") {
   const Workspace workspace;
   workspace.write("s.toml", kSweep);
   REQUIRE(workspace.run(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"})).code == 0);
@@ -147,7 +147,7 @@ TEST_CASE("a sweep keeps the settings that it was begun with, and other ones are
   CHECK(content() == before);
   for (const auto& [set, said] :
        std::vector<std::pair<std::string, std::string>>{{"epochs=2", "epochs = 1, not 2"},
-                                                        {"optimizer.lr=0.5", "optimizer.lr"},  // varies
+                                                        {"optimizer.lr=0.5", "optimizer.lr"},  // a parameter
                                                         {"sweep.retries=1", "sweep.retries = 0, not 1"},
                                                         {"save_every=1", "save_every"}}) {
     for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--trial", "0"}}) {
@@ -160,13 +160,13 @@ TEST_CASE("a sweep keeps the settings that it was begun with, and other ones are
       CHECK(content() == before);
     }
   }
-  // The command that begun it, as a batch system runs it again.
+  // The command that started it, as a batch system runs it again.
   CHECK(workspace.run(sweep_arguments({"--set", "epochs=1", "--set", "optimizer.momentum=0.5"})).code == 0);
   CHECK(workspace.run({"resume", "s/one"}).code == 0);
   CHECK(text_of(sweep.path() / "sweep.toml") == before.substr(0, text_of(sweep.path() / "sweep.toml").size()));
 }
 
-TEST_CASE("a stop saves the trials that run, and the sweep goes on where they were") {
+TEST_CASE("a stop saves the running trials, and the sweep resumes them") {
   const Workspace workspace;
   workspace.write("s.toml", kSmall + "[sweep.parameters]\n\"optimizer.lr\" = [0.01, 0.001]\n");
   const RunFolder sweep = sweep_of(workspace);
@@ -183,10 +183,10 @@ TEST_CASE("a stop saves the trials that run, and the sweep goes on where they we
   CHECK(first.summary().at("status") == "interrupted");
   const std::int64_t saved = first.summary().at("steps");
   CHECK(fs::exists(first.checkpoint(saved)));
-  CHECK(contains(stopped.err, "go on: ddp-exp resume"));
+  CHECK(contains(stopped.err, "to continue: " DDP_EXP " resume"));
 }
 
-TEST_CASE("a trial that fails is on record with its error, is tried again, and does not stop the others") {
+TEST_CASE("a failed trial is recorded with its error, is tried again, and does not stop the others") {
   const Workspace workspace;
   workspace.write("s.toml", kSmall + "[sweep]\nretries = 1\n[sweep.parameters]\n\"optimizer.lr\" = [1e30, 0.01]\n");
   const Outcome outcome = workspace.run(sweep_arguments());
@@ -206,7 +206,7 @@ TEST_CASE("a trial that fails is on record with its error, is tried again, and d
   CHECK(contains(outcome.err, "trial 0 (optimizer.lr 1e+30) failed: "));
 }
 
-TEST_CASE("asha stops the worse trials early, as whole runs that can be resumed") {
+TEST_CASE("asha stops the worse trials early, as complete runs that can be resumed") {
   const Workspace workspace;
   workspace.write("s.toml", kSmall + R"([sweep]
 method = "asha"
@@ -243,7 +243,7 @@ seed = 5
     CHECK(contains(page, "s/one/005"));
   }
   CHECK(workspace.run({"show", "s/one/005"}).code == 0);
-  // The one that was stopped last in the ranking trains on, with the bits that it would have had.
+  // The lowest stopped trial of the ranking trains on, with the bits of an uninterrupted one.
   const RunFolder last = trial_of(sweep, summary.at("ranking")[5].at("trial"));
   REQUIRE(last.summary().at("status") == "interrupted");
   const Outcome resumed = workspace.run({"resume", last.path().string()});

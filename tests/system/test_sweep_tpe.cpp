@@ -21,7 +21,7 @@ batch_size     = { min = 4, max = 16, step = 4 }
 
 }  // namespace
 
-TEST_CASE("a tpe sweep that is killed at any moment goes on with the same proposals, to the same ranking") {
+TEST_CASE("a tpe sweep that is killed at any moment resumes with the same proposals to the same ranking") {
   const Workspace reference;
   reference.write("s.toml", kTpe);
   const Outcome whole = reference.run(sweep_arguments({"--jobs", "1"}));
@@ -32,7 +32,7 @@ TEST_CASE("a tpe sweep that is killed at any moment goes on with the same propos
   const Workspace workspace;
   workspace.write("s.toml", kTpe);
   const RunFolder sweep = sweep_of(workspace);
-  // A start and an end for each trial: before the first proposal from results, and between several of them.
+  // Each trial has a start and an end: kills before the first proposal from results, and between several proposals.
   for (const std::size_t lines : {5, 22, 23, 28}) {
     const auto process = workspace.start(sweep_arguments({"--jobs", "1"}));
     const auto enough = [&] { return fs::exists(sweep.path() / "journal.jsonl") && journal(sweep).size() >= lines; };
@@ -52,7 +52,7 @@ TEST_CASE("a tpe sweep that is killed at any moment goes on with the same propos
   for (const auto& [trial, values] : proposals) CHECK(values.size() == 1);
 }
 
-TEST_CASE("a tpe sweep trains several trials at once, each proposal from the results that were there when it began") {
+TEST_CASE("a tpe sweep trains several trials at once, and each proposal uses the results at its start") {
   const Workspace workspace;
   workspace.write("s.toml", kTpe);
   const Outcome outcome = workspace.run(sweep_arguments({"--jobs", "2", "--set", "sweep.trials=30"}));
@@ -70,13 +70,13 @@ TEST_CASE("a tpe sweep trains several trials at once, each proposal from the res
   }
   CHECK(begun.size() == 30);
   CHECK(most == 2);
-  // It is done: its journal says so, and nothing more begins.
+  // The sweep is complete: its journal says so, and nothing more starts.
   const std::size_t before = journal(sweep).size();
   CHECK(workspace.run({"resume", "s/one"}).code == 0);
   CHECK(journal(sweep).size() == before);
 }
 
-TEST_CASE("plan shows which trials of tpe are decided, and tpe refuses what it cannot do") {
+TEST_CASE("plan shows which trials of tpe are decided, and tpe refuses unsupported sweeps") {
   const Workspace workspace;
   workspace.write("s.toml", kTpe);
   const Outcome plan = workspace.run({"plan", "s.toml", "--json"});
@@ -86,13 +86,14 @@ TEST_CASE("plan shows which trials of tpe are decided, and tpe refuses what it c
   REQUIRE(trials.size() == 16);
   CHECK(trials[9].at("parameters").size() == 3);
   CHECK(trials[10].at("parameters").empty());
-  CHECK(contains(workspace.run({"plan", "s.toml"}).out, "and 6 more, whose values the results of others decide"));
+  CHECK(
+      contains(workspace.run({"plan", "s.toml"}).out, "and 6 more, with values that depend on the results of others"));
   for (const auto& [more, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"--set", "sweep.parameters.threads=[1, 2]"}, "threads says what room it takes"},
+           {{"--set", "sweep.parameters.threads=[1, 2]"}, "threads must be known before"},
            {{"--set", "sweep.trials=0"}, "sweep.trials"},
            {{"--set", "sweep.max_epochs=3"}, "max_epochs"},
            {{"--set", "sweep.parameters.batch_size={min=4, max=16, step=0.5}"}, "step must be an integer"},
-           {{"--trial", "3"}, "cannot be trained apart"}}) {
+           {{"--trial", "3"}, "cannot train them separately"}}) {
     const Outcome refused = workspace.run(sweep_arguments(more));
     INFO(refused.err);
     CHECK(refused.code == 2);

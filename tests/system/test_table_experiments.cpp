@@ -4,14 +4,14 @@
 #include "looking.h"
 #include "workspace.h"
 
-// The experiments that are shipped for tables. What each comes to stands in its first lines, too.
+// The shipped experiments on tables. The first lines of each have its expected result, too.
 namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
 const fs::path kCheckout = DDP_SOURCE;
 
-// Their tables are in data/ once the set-up has run; they are read by a library that not every build has.
+// Their tables are in data/ after the set-up; not every build has the library that reads them.
 bool has_sample_table(const std::string& name) {
   const fs::path table = kCheckout / "data" / name;
   const fs::path library = fs::path(DDP_EXP).parent_path() / "libddp_tables.so";
@@ -23,7 +23,7 @@ bool has_sample_table(const std::string& name) {
   return true;
 }
 
-// Runs it on two CPUs, also where there are GPUs, and gives its summary.
+// Runs it on two CPUs, also on machines with GPUs, and returns its summary.
 Json summary_of(const Workspace& w, const std::string& name) {
   const Outcome run = w.run({"run", kCheckout / "experiments" / (name + ".toml"), "--set",
                              "device_pool=[\"cpu\", \"cpu\"]", "--set", "threads=1"});
@@ -37,7 +37,7 @@ Json summary_of(const Workspace& w, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("iris tells the species of at least 28 of 30 flowers that it never saw") {
+TEST_CASE("iris recognizes the species of at least 28 of 30 flowers that it never saw") {
   if (!has_sample_table("iris.csv")) return;
   const Workspace w;
   const Json summary = summary_of(w, "iris");
@@ -62,7 +62,7 @@ TEST_CASE("iris predicts a species and its probabilities for each row of another
   CHECK(lines[3].starts_with("virginica,"));
 }
 
-TEST_CASE("breast_cancer holds out the same share of both classes, and is tested with its best checkpoint") {
+TEST_CASE("breast_cancer holds out the same share of both classes and tests its best checkpoint") {
   if (!has_sample_table("breast_cancer.parquet")) return;
   const Workspace w;
   const Json summary = summary_of(w, "breast_cancer");
@@ -72,7 +72,7 @@ TEST_CASE("breast_cancer holds out the same share of both classes, and is tested
 }
 
 TEST_CASE(
-    "diabetes explains about half of the variance of its standardised targets, and predicts the numbers themselves") {
+    "diabetes explains about half of the variance of its standardised targets and predicts the original numbers") {
   if (!has_sample_table("diabetes.csv")) return;
   const Workspace w;
   const Json summary = summary_of(w, "diabetes");
@@ -87,7 +87,7 @@ TEST_CASE(
     const double value = std::stod(lines[i]);
     CHECK((value > 0 && value < 400));
   }
-  // The numbers of .npy are in the targets' units, too.
+  // The numbers of .npy have the targets' units, too.
   REQUIRE(w.run({"predict", "diabetes", kCheckout / "data/diabetes.csv", "-o", "answers.npy"}).code == 0);
   const std::string npy = text_of(w.folder() / "answers.npy");
   float last = 0;

@@ -7,7 +7,7 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// A table is refused by plan and by run: exit 2, these words, no run.
+// Requires that plan and run refuse a table: exit 2, these words, no run.
 void check_table_refused(const std::string& csv, const std::string& options, const std::vector<std::string>& words) {
   const ShapesWorkspace w;
   w.write("shapes.csv", csv);
@@ -42,18 +42,18 @@ TEST_CASE("a run on a table that is killed inside an epoch and resumed has the s
   }
 }
 
-TEST_CASE("a run that drops short batches and is killed inside an epoch goes on to the same bits, all batches whole") {
+TEST_CASE("a run that drops short batches and is killed inside an epoch resumes to the same bits, all batches whole") {
   const ShapesWorkspace w(403);
   w.write("shapes.toml", kShapes + "save_every_steps = 4\n");
   const auto [killed, whole] = kill_and_resume(w, "shapes", {"loader.drop_last_batch=true"});
   CHECK(killed.model() == whole.model());
   CHECK(killed.training() == whole.training());
-  // 323 rows train, 162 on each rank: 20 batches of 8, where a short one would be the 21st.
+  // 323 rows train, 162 on each rank: 20 batches of 8; a short one would be the 21st.
   CHECK(whole.events("epoch").at(0).at("step") == 20);
   for (const Json& step : whole.events("step")) CHECK(step.at("samples") == 16);
 }
 
-TEST_CASE("the same rows have the same bits as CSV, as TSV, as JSON lines, and in several files") {
+TEST_CASE("the same rows have the same bits as CSV, TSV, JSON lines, and in several files") {
   const ShapesWorkspace w;
   const std::string model = w.train().model();
   const std::string csv = shapes_csv(203);
@@ -71,14 +71,14 @@ TEST_CASE("the same rows have the same bits as CSV, as TSV, as JSON lines, and i
   }
   w.write("shapes.jsonl", json);
   CHECK(w.train({R"(dataset.path="shapes.tsv")"}).model() == model);
-  // Cut in two behind a row.
+  // Cut in two after a row.
   const std::size_t head = csv.find('\n') + 1;
   const std::size_t cut = csv.find('\n', csv.size() / 2) + 1;
   w.write("part-1.csv", csv.substr(0, cut));
   w.write("part-2.csv", csv.substr(0, head) + csv.substr(cut));
   CHECK(w.train({R"(dataset.path="part-*.csv")"}).model() == model);
   CHECK(w.train({R"(dataset.path=["part-1.csv", "part-2.csv"])"}).model() == model);
-  // As Windows writes it: a mark of byte order, and lines that end in CR LF.
+  // As Windows writes it: a byte order mark, and lines that end with CR LF.
   std::string windows = "\xEF\xBB\xBF" + std::regex_replace(csv, std::regex("\n"), "\r\n");
   w.write("windows.csv", windows);
   CHECK(w.train({R"(dataset.path="windows.csv")"}).model() == model);
@@ -93,7 +93,7 @@ TEST_CASE("mistakes in a table are named with file, line and column") {
   check_table_refused("x,z\n1,a\n", kClassOptions, {"shapes.csv", "\"y\""});
   check_table_refused("x,y\n1,a\n,b\n", kClassOptions, {"shapes.csv:3: column \"x\": is missing"});
   check_table_refused("x,y\n1,a\n2,\n", kClassOptions, {"shapes.csv:3: column \"y\": is missing"});
-  // A quoted cell over two lines, an empty line, and lines that end in CR LF.
+  // A quoted cell over two lines, an empty line, and lines that end with CR LF.
   check_table_refused("x,y\r\n1,\"a\r\nb\"\r\n\r\n,c\r\n", kClassOptions, {"shapes.csv:5: column \"x\": is missing"});
   check_table_refused("0.5,1\n,2\n", "target = \"1\", header = false }\nloss = { name = \"mse\"",
                       {"shapes.csv:2: column \"0\": is missing"});
@@ -105,8 +105,7 @@ TEST_CASE("mistakes in a table are named with file, line and column") {
   check_table_refused("x,y\n1,2\n1e300,2\n", kNumberOptions, {"shapes.csv:3", "\"x\"", "too large for a float32"});
   check_table_refused("x,y\n1e308,2\n-1e308,3\n1e308,4\n", "normalise = \"standard\", " + kNumberOptions,
                       {"shapes.toml:1", "\"x\"", "cannot be normalised"});
-  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"",
-                      {"shapes.toml:1", "names no column"});
+  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"", {"shapes.toml:1", "is empty"});
   check_table_refused("x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv", "3", "\"y\""});
   check_table_refused("x,y\n1,\"a\n2,b\n", kClassOptions, {"shapes.csv"});
   check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
@@ -124,7 +123,7 @@ TEST_CASE("a column that is missing because the header has another delimiter is 
   CHECK_FALSE(contains(w.run({"plan", "shapes.toml", "--set", "dataset.target=none"}).err, "delimiter"));
 }
 
-TEST_CASE("cells that cannot be trained on are named with the line of their file, in each of several files") {
+TEST_CASE("cells that cannot be trained on are named with their line and file, in each of several files") {
   const ShapesWorkspace w;
   w.write("a.jsonl", "{\"x\": 1, \"y\": 2}\n\n{\"x\": null, \"y\": 2}\n{\"x\": 3, \"y\": 2}\n");
   w.write("b.jsonl", "{\"x\": 1, \"y\": 2}\n{\"x\": 2, \"y\": null}\n{\"y\": 1}\n");
@@ -135,14 +134,14 @@ TEST_CASE("cells that cannot be trained on are named with the line of their file
   INFO(outcome.err);
   CHECK(outcome.code == 2);
   const std::size_t first = outcome.err.find("a.jsonl:3: column \"x\": is missing");
-  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, and it is the target");
+  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, but it is the target");
   const std::size_t third = outcome.err.find("b.jsonl:3: column \"x\": is missing");
   REQUIRE(third != std::string::npos);
   CHECK(first < second);
   CHECK(second < third);
 }
 
-TEST_CASE("several mistakes are told in the order of their lines, with the remedy of the first one") {
+TEST_CASE("several mistakes are reported in the order of their lines, with the remedy of the first one") {
   const ShapesWorkspace w;
   w.write("shapes.csv", "x,y\n1,b\n2,a\n,a\n");
   w.write("shapes.toml",
@@ -157,7 +156,7 @@ TEST_CASE("several mistakes are told in the order of their lines, with the remed
   CHECK_FALSE(contains(outcome.err, "dataset.missing"));
 }
 
-TEST_CASE("up to twenty mistakes are told at once") {
+TEST_CASE("up to twenty mistakes are reported at once") {
   std::string csv = "x,y\n";
   for (int row = 0; row < 50; ++row) csv += ",a\n";
   check_table_refused(csv, kClassOptions, {"shapes.csv:2:", "shapes.csv:21:", "…"});
@@ -177,7 +176,7 @@ TEST_CASE("odd tables that are well-formed train") {
   };
   SECTION("one row") { trains("x,y\n1,a\n", kClassOptions + ", label_smoothing = 0.0"); }
   SECTION("no line feed at the end") { trains("x,y\n1,2\n2,3", kNumberOptions); }
-  SECTION("names that no ASCII has") {
+  SECTION("names with characters beyond ASCII") {
     const RunFolder run = trains("größe,y\n1,ä\n2,日本\n", kClassOptions);
     CHECK(json_of(run.path() / "checkpoints/latest/preprocessing.json").at("classes") == Json({"ä", "日本"}));
   }
@@ -186,7 +185,7 @@ TEST_CASE("odd tables that are well-formed train") {
     const RunFolder run = trains("x,y\n1,1\n2,1.0\n3,10\n4,2\n5,1e0\n", kClassOptions);
     CHECK(json_of(run.path() / "checkpoints/latest/preprocessing.json").at("classes") == Json({"1", "2", "10"}));
   }
-  SECTION("whole numbers that no double tells apart are classes of their own") {
+  SECTION("whole numbers that are equal as doubles are different classes") {
     const RunFolder run =
         trains("x,y\n1,9007199254740993\n2,9007199254740992\n3,-3\n4,9007199254740992.0\n5,1e3\n", kClassOptions);
     CHECK(json_of(run.path() / "checkpoints/latest/preprocessing.json").at("classes") ==
@@ -205,7 +204,7 @@ TEST_CASE("odd tables that are well-formed train") {
   }
 }
 
-TEST_CASE("a file that changes or goes while its rows train is of no consequence") {
+TEST_CASE("a file that changes or disappears while its rows train has no effect") {
   const ShapesWorkspace w;
   const auto process = w.start({"run", "shapes.toml", "--set", "epochs=100000"});
   const RunFolder run = w.running(*process, "shapes", 12);

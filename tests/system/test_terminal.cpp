@@ -10,7 +10,7 @@ const std::vector<std::string> kEndless{"run", "small.toml", "--set", "epochs=10
 
 }  // namespace
 
-TEST_CASE("on a terminal a live line shows epoch and step and loss and samples a second and the time left") {
+TEST_CASE("on a terminal a live line shows epoch, step, loss, samples per second and the time left") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const auto process = w.start(kEndless, {}, /*terminal=*/true);
@@ -20,13 +20,13 @@ TEST_CASE("on a terminal a live line shows epoch and step and loss and samples a
   CHECK(wait_until([&] { return std::regex_search(process->err(), line); }, process->pid()));
   process->signal(SIGINT);
   CHECK(w.finish(*process).code == 130);
-  // Nothing half is left on the last line.
+  // The last line has no remains of longer text.
   const std::string shown = process->err();
   CHECK(shown.ends_with("\n"));
   CHECK(contains(shown, "Epoch 0 done | train_loss"));
 }
 
-TEST_CASE("with NO_COLOR or a dumb terminal there is no live line and no escape code") {
+TEST_CASE("with NO_COLOR or a dumb terminal the output has no live line and no escape code") {
   const Workspace w;
   w.write("small.toml", kSmall);
   using Environment = std::map<std::string, std::string>;
@@ -40,7 +40,7 @@ TEST_CASE("with NO_COLOR or a dumb terminal there is no live line and no escape 
   }
 }
 
-TEST_CASE("mistakes are plain where NO_COLOR is set and have no escape code in a file") {
+TEST_CASE("mistakes are printed without color if NO_COLOR is set, and have no escape code in a file") {
   const Workspace w;
   w.write("bad.toml", "model = 3\n");
   for (const bool terminal : {false, true}) {

@@ -4,7 +4,7 @@
 namespace ddp::system_test {
 namespace {
 
-// A small gpt with dropout on a text of the test's own. `more`: of [dataset]; `rest`: further keys.
+// A small gpt with dropout on a text of the test. `more`: keys of [dataset]; `rest`: further keys.
 void write_experiment(const Workspace& w, const std::string& more, const std::string& rest) {
   std::string text;
   for (int i = 0; i < 600; ++i) text += "line " + std::to_string(i * i % 97) + " of the text\n";
@@ -19,8 +19,8 @@ void write_experiment(const Workspace& w, const std::string& more, const std::st
               rest);
 }
 
-// Kills a run with SIGKILL once it has saved inside its way, resumes it to some later step, and compares with a run
-// that was never interrupted.
+// Kills a run with SIGKILL after a save inside an epoch, resumes it to some later step, and compares it with an
+// uninterrupted run.
 void check_kill_and_resume(const Workspace& w) {
   const auto process = w.start({"run", "text.toml", "--name", "killed", "--set", "steps=1000000"});
   const RunFolder killed = w.running(*process, "killed", 30);
@@ -46,20 +46,20 @@ const std::string kRandom = ", sampling = \"random\"";
 
 }  // namespace
 
-TEST_CASE("a run on random offsets that is killed at any step goes on to the same bits") {
+TEST_CASE("a run on random offsets that is killed at any step resumes to the same bits") {
   const Workspace w;
   write_experiment(w, kRandom,
                    "checkpoint = { save_every_steps = 7 }\nvalidation = { split = 0.1, every = \"10 steps\" }\n");
   check_kill_and_resume(w);
 }
 
-TEST_CASE("a run on blocks that is killed inside an epoch goes on to the same bits") {
+TEST_CASE("a run on blocks that is killed inside an epoch resumes to the same bits") {
   const Workspace w;
   write_experiment(w, "", "checkpoint = { save_every_steps = 7 }\n");
   check_kill_and_resume(w);
 }
 
-TEST_CASE("both sides of a tied weight are in the checkpoint, and are one parameter to the optimizer") {
+TEST_CASE("both sides of a tied weight are in the checkpoint and are one parameter for the optimizer") {
   const Workspace w;
   write_experiment(w, "", "steps = 2\n");
   const Outcome run = w.run({"run", "text.toml"});
@@ -72,7 +72,7 @@ TEST_CASE("both sides of a tied weight are in the checkpoint, and are one parame
   CHECK_FALSE(contains(optimizer, "lm_head.weight"));
 }
 
-TEST_CASE("random offsets have no epochs, and what counts epochs is refused with its line") {
+TEST_CASE("random offsets have no epochs, and settings in epochs are refused with their line") {
   const Workspace w;
   CHECK(contains(refusal(w, kRandom, ""), "sampling = \"random\" has no epochs"));
   CHECK(contains(refusal(w, kRandom, "epochs = 2\n"), "text.toml:8:"));
@@ -84,7 +84,7 @@ TEST_CASE("random offsets have no epochs, and what counts epochs is refused with
   CHECK(refusal(w, "", "epochs = 2\nsave_every = 2\n") == "exit 0");
 }
 
-TEST_CASE("a tokenizer's folder is relative to the file, and the tokenizers' names are no folders") {
+TEST_CASE("the folder of a tokenizer is relative to the file, and the names of tokenizers are not folders") {
   const Workspace w;
   CHECK(contains(refusal(w, ", tokenizer = \"words\"", "steps = 1\n"), "there is no such file"));
   CHECK(refusal(w, ", tokenizer = \"byte\"", "steps = 1\n") == "exit 0");

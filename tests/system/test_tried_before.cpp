@@ -7,12 +7,12 @@ namespace ddp::system_test {
 namespace fs = std::filesystem;
 namespace {
 
-// The program plans with a cache folder of its own. A try needs a child.
+// The program plans with its own cache folder. A probe needs a child process.
 class Planned {
  public:
   std::map<std::string, std::string> with_cache() const { return {{"XDG_CACHE_HOME", cache().string()}}; }
   Outcome plan(const std::vector<std::string>& more = {}) const { return run("plan", more, with_cache()); }
-  // The same in a process that cannot have children: it can only say what is known.
+  // The same in a process that cannot have children: it can only report cached results.
   Outcome plan_without_child(const std::vector<std::string>& more = {}) const {
     auto environment = with_cache();
     environment["LD_PRELOAD"] = DDP_NO_FORK;
@@ -52,7 +52,7 @@ out_features = 10
 
 }  // namespace
 
-TEST_CASE("a configuration that was tried before is not tried again") {
+TEST_CASE("a probed configuration is not probed again") {
   const Planned p;
   p.w.write("x.toml", kSmall);
   const Outcome untried = p.plan_without_child();
@@ -64,24 +64,24 @@ TEST_CASE("a configuration that was tried before is not tried again") {
   INFO(second.err);
   CHECK(second.code == 0);
   CHECK(second.out == first.out);
-  // Another model, batch, or place of the ranks is another configuration.
+  // Another model, batch size or placement of the ranks is another configuration.
   CHECK(p.plan_without_child({"--set", "model.hidden=[9]"}).code == 1);
   CHECK(p.plan_without_child({"--set", "batch_size=9"}).code == 1);
   CHECK(p.plan_without_child({"--set", "device_pool=1"}).code == 1);
 }
 
-TEST_CASE("a configuration that was refused is refused again, also in a new try") {
+TEST_CASE("a refused configuration is refused again, also in a new probe") {
   const Planned p;
   p.w.write("x.toml", kSmall);
   const std::vector<std::string> wrong{"--set", "model.in_features=5"};
   const Outcome first = p.plan(wrong);
   CHECK(first.code == 2);
-  CHECK(contains(first.err, "does not take what the dataset"));
+  CHECK(contains(first.err, "does not accept inputs of the dataset"));
   CHECK(p.plan(wrong).err == first.err);
   CHECK(p.plan_without_child(wrong).code == 1);
 }
 
-TEST_CASE("a data file that has changed is tried again and refused where it is damaged") {
+TEST_CASE("a data file that has changed is probed again and refused if it is damaged") {
   for (const bool named : {true, false}) {
     INFO((named ? "an option names it" : "it is taken where no option names one"));
     const Planned p;
@@ -105,7 +105,7 @@ TEST_CASE("a data file that has changed is tried again and refused where it is d
   }
 }
 
-TEST_CASE("weights to start from that have changed are tried again") {
+TEST_CASE("changed first weights are probed again") {
   const Planned p;
   p.w.write("x.toml", kSmall);
   const Outcome trained = p.run("run", {"--set", "epochs=1"}, p.with_cache());
@@ -121,7 +121,7 @@ TEST_CASE("weights to start from that have changed are tried again") {
   CHECK(contains(cut.err, "own.safetensors"));
 }
 
-TEST_CASE("a damaged entry of the cache is tried again and replaced") {
+TEST_CASE("a damaged entry of the cache is probed again and replaced") {
   const Planned p;
   p.w.write("x.toml", kSmall);
   const Outcome first = p.plan();
@@ -136,10 +136,10 @@ TEST_CASE("a damaged entry of the cache is tried again and replaced") {
   CHECK(p.plan_without_child().out == first.out);
 }
 
-TEST_CASE("a cache folder that cannot be written to changes nothing that a user sees") {
+TEST_CASE("a cache folder without write permission changes nothing that a user sees") {
   const Planned p;
   p.w.write("x.toml", kSmall);
-  p.w.write("cache", "a file where the folder would be");
+  p.w.write("cache", "a file in place of the folder");
   const Outcome plan = p.plan();
   CHECK(plan.code == 0);
   CHECK(plan.err.empty());

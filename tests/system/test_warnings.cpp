@@ -11,7 +11,7 @@ std::size_t times_in(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The lr of a step, from 1, as a person reads it.
+// The lr of a step (from 1), rounded for people.
 std::string lr_of(const RunFolder& run, std::int64_t step) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g",
@@ -21,9 +21,9 @@ std::string lr_of(const RunFolder& run, std::int64_t step) {
 
 }  // namespace
 
-TEST_CASE("settings that cannot take effect are warnings before training, each once, with place and remedy") {
+TEST_CASE("settings without effect are warnings before training, each once, with place and remedy") {
   const Workspace w;
-  // 51 samples a rank: 1 step an epoch, 4 steps.
+  // 51 samples per rank: 1 step per epoch, 4 steps.
   w.write("small.toml", kSmall + R"([scheduler]
 name = "cosine"
 warmup_steps = 4
@@ -50,7 +50,7 @@ save_every_steps = 9
   CHECK(times_in(plan.err, "warning: ") == 4);
 }
 
-TEST_CASE("a schedule that never changes lr and steps that an epoch is too short for are warnings") {
+TEST_CASE("a schedule that never changes lr and step settings that exceed an epoch are warnings") {
   const Workspace w;
   w.write("small.toml", kSmall);
   const Outcome never = w.run({"plan", "small.toml", "--set", "scheduler={name=\"step\", step_size=28}"});
@@ -62,9 +62,9 @@ TEST_CASE("a schedule that never changes lr and steps that an epoch is too short
   CHECK(global.err.empty());
 }
 
-TEST_CASE("an average that has no update before it is measured is a warning") {
+TEST_CASE("an average without an update before its measurement is a warning") {
   const Workspace w;
-  // 81 samples to train on, 6 steps an epoch, 24 in all.
+  // 81 training samples, 6 steps per epoch, 24 in all.
   w.write("small.toml", kSmall + "[validation]\nsplit = 0.2\n");
   const auto told = [&](const std::string& every, const std::string& validation) {
     const Outcome plan = w.run({"plan", "small.toml", "--set", "ema.every=" + every, "--set", validation});
@@ -87,7 +87,7 @@ TEST_CASE("an average that has no update before it is measured is a warning") {
   CHECK(contains(told("29", "validation.split=0"), "\"ema.every\" is more than the 28 steps"));
 }
 
-TEST_CASE("a sweep warns once of what all of its trials have, and of each value that has no effect") {
+TEST_CASE("a sweep warns once of settings common to all trials, and of each value without effect") {
   const Workspace w;
   w.write("s.toml", kSmall + "[log]\nevery = 1000\n[sweep.parameters]\nbatch_size = [8, 60, 70]\n");
   const Outcome plan = w.run({"plan", "s.toml", "--json"});
@@ -96,18 +96,18 @@ TEST_CASE("a sweep warns once of what all of its trials have, and of each value 
   CHECK(Json::parse(plan.out).at("warnings").size() == times_in(plan.err, "warning: "));
 }
 
-TEST_CASE("a cosine run that is extended says how lr goes on, as metrics.jsonl then shows") {
+TEST_CASE("an extended cosine run reports the new course of lr, which metrics.jsonl then shows") {
   const FinishedRun f(kSmall + "[scheduler]\nname = \"cosine\"\nmin_lr = 1e-5\n");
   const Outcome longer = f.resume({"small", "--set", "epochs=8"});
   INFO(longer.err);
   REQUIRE(longer.code == 0);
-  CHECK(contains(longer.err, "warning: the schedule \"cosine\" is now over 8 epochs (56 steps): lr goes on at " +
-                                 lr_of(f.run, 29) + " (the schedule before gave 1e-05 for this step), and ends at " +
+  CHECK(contains(longer.err, "warning: the schedule \"cosine\" now covers 8 epochs (56 steps): lr continues at " +
+                                 lr_of(f.run, 29) + " (the old schedule gave 1e-05 for this step) and ends at " +
                                  lr_of(f.run, 56)));
   CHECK_FALSE(contains(f.resume({"small", "--set", "log.every=2"}).err, "lr goes on"));
 }
 
-TEST_CASE("the lr after a resume with other ranks inside an epoch is the one that was told") {
+TEST_CASE("after a resume with other ranks inside an epoch lr has the reported value") {
   // Stops 3 steps into the third epoch.
   const FinishedRun f(kSmall + "[scheduler]\nname = \"linear\"\n", {"steps=17"});
   const Outcome longer = f.resume({"small", "--set", "epochs=8", "--set", "device_pool=[\"cpu\"]"});
@@ -115,12 +115,12 @@ TEST_CASE("the lr after a resume with other ranks inside an epoch is the one tha
   REQUIRE(longer.code == 0);
   const std::int64_t steps = f.run.last_step();
   CHECK(f.run.has_each_step_once(steps));
-  CHECK(contains(longer.err, "is now over 8 epochs (" + std::to_string(steps) + " steps): lr goes on at " +
-                                 lr_of(f.run, 18) + " (the schedule before gave 0 for this step), and ends at " +
+  CHECK(contains(longer.err, "now covers 8 epochs (" + std::to_string(steps) + " steps): lr continues at " +
+                                 lr_of(f.run, 18) + " (the old schedule gave 0 for this step) and ends at " +
                                  lr_of(f.run, steps)));
 }
 
-TEST_CASE("a run whose schedule does not depend on its length is extended without a word about lr") {
+TEST_CASE("a run whose schedule does not depend on its length is extended without a message about lr") {
   const FinishedRun f(kSmall + "[scheduler]\nname = \"step\"\nstep_size = 10\n");
   const Outcome longer = f.resume({"small", "--set", "epochs=8"});
   REQUIRE(longer.code == 0);

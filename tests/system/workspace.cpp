@@ -41,7 +41,7 @@ Outcome Workspace::run(std::vector<std::string> arguments, std::map<std::string,
 Outcome Workspace::finish(Process& process) const {
   const int code = process.wait();
   std::string out = process.out();
-  // The last line names it.
+  // The last line names the folder.
   const std::string lines = out.substr(0, out.find_last_not_of('\n') + 1);
   RunFolder run(folder_ / lines.substr(lines.rfind('\n') + 1));
   return {.code = code, .out = out, .err = process.err(), .run = run, .left = !process.members().empty()};

@@ -7,13 +7,13 @@
 #include "format/table.h"
 #include "tables/files.h"
 
-// Readings of a CSV that a test gives as text.
+// Functions that read a CSV given as text.
 namespace ddp {
 
 inline const std::vector<format::WantedColumn> kAB{{"a"}, {"b"}};
 inline const std::vector<format::WantedColumn> kText{{"a", format::CellType::text}};
 
-// The error of reading these columns of a CSV of this content.
+// The error of reading these columns from a CSV with this content.
 inline std::string csv_error(const std::string& content, const std::vector<format::WantedColumn>& wanted = kAB) {
   const TableFolder folder;
   const auto file = folder.write("t.csv", content);

@@ -11,7 +11,7 @@
 
 namespace ddp {
 
-// A folder that goes with the test, and tables in it.
+// A folder that is removed after the test, with tables in it.
 class TableFolder {
  public:
   TableFolder();
@@ -34,7 +34,7 @@ class TableFolder {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// All rows of some columns, as text: numbers in their shortest form, missing cells as "?".
+// All rows of some columns as text: numbers in their shortest form, missing cells as "?".
 Rows rows_of(format::TableFile& table, const std::vector<format::WantedColumn>& wanted);
 Rows rows_of(const std::filesystem::path& file, const format::TableOptions& options,
              const std::vector<format::WantedColumn>& wanted);

@@ -14,7 +14,7 @@ using format::CellType;
 
 }  // namespace
 
-TEST_CASE("A CSV gives the columns that are asked for, in that order, as numbers or as text") {
+TEST_CASE("A CSV gives the requested columns in that order, as numbers or as text") {
   const TableFolder folder;
   const auto file = folder.write("iris.csv", "length,kind,width\n5.1,setosa,3\n4.9,\"a, \"\"b\"\"\",1e-3\n");
   const auto table = format::open_table(file, {});
@@ -22,11 +22,11 @@ TEST_CASE("A CSV gives the columns that are asked for, in that order, as numbers
   CHECK(table->columns()[1].name == "kind");
   CHECK(rows_of(*table, {{"kind", CellType::text}, {"length"}, {"width", CellType::text}}) ==
         Rows{{"setosa", "5.1", "3"}, {"a, \"b\"", "4.9", "1e-3"}});
-  // A second reading begins at the first row.
+  // A second read begins at the first row.
   CHECK(rows_of(*table, {{"width"}}) == Rows{{"3"}, {"0.001"}});
 }
 
-TEST_CASE("A cell is missing where it is empty or one of five words, in quotes too") {
+TEST_CASE("A cell is missing if it is empty or one of five words, in quotes too") {
   CHECK(csv_rows("a,b\n,NA\nNaN,nan\nnull,None\n\"\",\"NA\"\n1,2\n") ==
         Rows{{"?", "?"}, {"?", "?"}, {"?", "?"}, {"?", "?"}, {"1", "2"}});
   CHECK(csv_rows("a\nNA\n\"\"\nnone\nn/a\n", kText) == Rows{{"?"}, {"?"}, {"none"}, {"n/a"}});
@@ -38,7 +38,7 @@ TEST_CASE("Infinity, a sign, blanks around a number, and numbers out of a double
         Rows{{"inf", "-inf"}, {"1", "-2"}, {"3", "4"}, {"inf", "0"}, {"5e-324", "-0"}});
 }
 
-TEST_CASE("Every double survives its way through the text of a CSV, bit for bit") {
+TEST_CASE("Every double survives the text of a CSV bit for bit") {
   std::mt19937_64 random(7);
   std::string text = "x,y\n";
   std::vector<double> values;
@@ -65,7 +65,7 @@ TEST_CASE("Every double survives its way through the text of a CSV, bit for bit"
   CHECK(same == values.size());
 }
 
-TEST_CASE("Lines may end in CR LF, in CR, or not at all; empty ones are no rows; a byte order mark is no part") {
+TEST_CASE("Lines may end in CR LF, in CR, or not at all; empty lines are not rows; a byte order mark is ignored") {
   const Rows rows{{"1", "2"}, {"3", "4"}};
   CHECK(csv_rows("a,b\r\n1,2\r\n3,4\r\n") == rows);
   CHECK(csv_rows("a,b\r1,2\r3,4\r") == rows);
@@ -75,7 +75,7 @@ TEST_CASE("Lines may end in CR LF, in CR, or not at all; empty ones are no rows;
                  "a,b\n1,2\n3,4\n") == rows);
 }
 
-TEST_CASE("Without a header columns are named by their place; the delimiter is chosen") {
+TEST_CASE("Without a header columns are named by their number; the delimiter can be chosen") {
   const TableFolder folder;
   const auto table = format::open_table(folder.write("t.tsv",
                                                      "\xef\xbb\xbf"
@@ -87,12 +87,12 @@ TEST_CASE("Without a header columns are named by their place; the delimiter is c
   CHECK(csv_rows("a;b\n\"1;\";2\n", kText, {.delimiter = ';'}) == Rows{{"1;"}});
 }
 
-TEST_CASE("Names of columns stay as they stand") {
+TEST_CASE("Names of columns stay unchanged") {
   CHECK(csv_rows(" a ,\"b \"\"c\"\"\",\n1,2,3\n", {{" a "}, {"b \"c\""}, {""}}) == Rows{{"1", "2", "3"}});
 }
 
 TEST_CASE("Two columns of one name, a column that does not exist, and an empty file are refused") {
-  CHECK(contains(csv_error("a,b,a\n1,2,3\n"), "columns 1 and 3 have one name: \"a\""));
+  CHECK(contains(csv_error("a,b,a\n1,2,3\n"), "columns 1 and 3 have the same name: \"a\""));
   const std::string missing = csv_error("x,y\n1,2\n");
   CHECK(contains(missing, "t.csv: has no columns \"a\", \"b\""));
   CHECK(contains(missing, "its columns: \"x\", \"y\""));
@@ -100,20 +100,20 @@ TEST_CASE("Two columns of one name, a column that does not exist, and an empty f
   CHECK(contains(csv_error("\n\n"), "is empty"));
 }
 
-TEST_CASE("A CSV of a header alone has no rows") {
+TEST_CASE("A CSV with only a header has no rows") {
   CHECK(csv_rows("a,b\n").empty());
   CHECK(csv_rows("a,b").empty());
 }
 
-TEST_CASE("A ragged row is named with its line and what the header has") {
+TEST_CASE("A ragged row is named with its line and the columns of the header") {
   const std::string text = csv_error("a,b\n1,2\n\"3\n\",4\n5\n6,7,8\n");
-  CHECK(contains(text, "t.csv:5: has 1 cell, the header has 2"));
-  CHECK(contains(text, "t.csv:6: has 3 cells, the header has 2"));
-  // The other mistake of the file is told too.
+  CHECK(contains(text, "t.csv:5: has 1 cell, but the header has 2"));
+  CHECK(contains(text, "t.csv:6: has 3 cells, but the header has 2"));
+  // The file's other mistake is reported too.
   CHECK(contains(text, "t.csv:3: column \"a\": \"3?\" is not a number"));
 }
 
-TEST_CASE("Of 25 bad cells the first 20 are told, each with line and column, and what to do about text") {
+TEST_CASE("The first 20 of 25 bad cells are reported, each with line and column, and the remedy for text") {
   std::string content = "a,b\n";
   for (int i = 0; i < 25; ++i) content += "1,red\n";
   const std::string text = csv_error(content);
@@ -124,7 +124,7 @@ TEST_CASE("Of 25 bad cells the first 20 are told, each with line and column, and
   CHECK(contains(text, "dataset.drop"));
 }
 
-TEST_CASE("Mistakes are found behind the first block of a file") {
+TEST_CASE("Mistakes after the first block of a file are found") {
   std::string content = "a,b\n";
   while (content.size() < 9 << 20) content += "0.12345678901234567,0.12345678901234567\n";
   const auto lines = std::count(content.begin(), content.end(), '\n');
@@ -136,7 +136,7 @@ TEST_CASE("Text that is not UTF-8 is refused with its line; as a number's cell i
   CHECK(contains(csv_error("a,b\n\xff\x1b[2J,2\n"), "\"??[2J\" is not a number"));
 }
 
-TEST_CASE("A gzip file is unpacked; one that is cut off or is none is refused") {
+TEST_CASE("A gzip file is unpacked; a file that is cut off or not gzip is refused") {
   const TableFolder folder;
   std::string content = "a,b\n";
   for (int i = 0; i < 20000; ++i) content += std::to_string(i) + "," + std::to_string(i * i % 1000) + "\n";
@@ -144,10 +144,10 @@ TEST_CASE("A gzip file is unpacked; one that is cut off or is none is refused") 
   CHECK(rows_of(packed, {}, kAB) == csv_rows(content));
   std::filesystem::resize_file(packed, std::filesystem::file_size(packed) / 2);
   CHECK(contains(error_of([&] { rows_of(packed, {}, kAB); }), "t.csv.gz"));
-  CHECK(contains(error_of([&] { rows_of(folder.write("plain.csv.gz", content), {}, kAB); }), "is no gzip file"));
+  CHECK(contains(error_of([&] { rows_of(folder.write("plain.csv.gz", content), {}, kAB); }), "is not a gzip file"));
 }
 
-TEST_CASE("A pipe, a folder and a file that does not exist are refused at once") {
+TEST_CASE("A pipe, a folder and a missing file are refused at once") {
   const TableFolder folder;
   REQUIRE(mkfifo((folder.path() / "pipe.csv").c_str(), 0600) == 0);
   for (const char* format : {"csv", "parquet", "jsonl"}) {
@@ -173,7 +173,7 @@ TEST_CASE("Rows of one column, and rows with thousands of columns, are read") {
         Rows{{"0.123456789012", "0.5"}, {"0.123456789012", "0.5"}});
 }
 
-TEST_CASE("A row without quotes that is ragged is named, wherever it stands in the file") {
+TEST_CASE("A ragged row without quotes is named at any place of the file") {
   for (const std::string bad : {"1", "1,2,3", "1,2,", "x,2"}) {
     for (const int before : {0, 5, 300000}) {
       std::string content = "a,b\n";

@@ -25,11 +25,11 @@ TEST_CASE("Cells in quotes may hold line breaks and delimiters") {
 }
 
 TEST_CASE("A quoted cell that is never closed is named with the line where it begins") {
-  CHECK(contains(csv_error("a,b\n1,2\n3,\"4\n5,6\n"), "t.csv:3: a quoted cell begins here and is never closed"));
+  CHECK(contains(csv_error("a,b\n1,2\n3,\"4\n5,6\n"), "t.csv:3: a quoted cell begins here but is never closed"));
 }
 
-TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes, and with a quote in them") {
-  // Each block of a file is read in one of two ways, whichever its bytes allow: a quote in a cell allows one alone.
+TEST_CASE("A CSV without quotes reads the same as with its cells in quotes and with a quote in them") {
+  // The reader has two ways to read a block, chosen by its bytes: a quote in a cell allows only one of them.
   std::mt19937_64 random(11);
   const std::vector<std::string> cells = {"0",
                                           "-0",
@@ -89,9 +89,9 @@ TEST_CASE("A CSV without quotes is read as the same CSV with its cells in quotes
   }
 }
 
-TEST_CASE("Quoted cells are read in every block of a file, and a line break or a quote in one of them ends no row") {
+TEST_CASE("Quoted cells are read in every block of a file, and a line break or a quote in a cell ends no row") {
   const std::vector<format::WantedColumn> wanted{{"a"}, {"b", CellType::text}};
-  constexpr int kRows = 300'000;  // of 4 MB: several blocks
+  constexpr int kRows = 300'000;  // 4 MB: several blocks
   std::string first = "a,b\n", second;
   for (int row = 0; row < kRows; ++row) {
     (row < kRows / 2 ? first : second) += std::to_string(row) + ",\"x, " + std::to_string(row % 7) + "\"\n";

@@ -43,7 +43,7 @@ std::shared_ptr<arrow::Table> table(const std::vector<std::pair<std::string, std
   return arrow::Table::Make(arrow::schema(fields), arrays);
 }
 
-// What both formats of columns give, which must be the same.
+// Requires the same rows from both columnar formats, and returns them.
 Rows columnar_rows(const arrow::Table& content, const std::vector<format::WantedColumn>& wanted) {
   const TableFolder folder;
   const Rows rows = rows_of(folder.write_parquet("t.parquet", content), kParquet, wanted);
@@ -122,7 +122,7 @@ TEST_CASE("Columns of all integers, floats, decimals and booleans are numbers") 
   CHECK(opened->columns()[0].type == CellType::number);
 }
 
-TEST_CASE("Whole numbers beyond 2^53 are the nearest double as numbers, and keep their digits as text") {
+TEST_CASE("Whole numbers beyond 2^53 are the nearest double as numbers and keep their digits as text") {
   const auto content = table({{"a", column(arrow::int64(), "[9007199254740993, -9223372036854775808, 100000]")}});
   CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"9007199254740992"}, {"-9223372036854775808"}, {"1e+05"}});
   CHECK(columnar_rows(*content, {{"a", CellType::text}}) ==
@@ -139,7 +139,7 @@ TEST_CASE("A float as text has the shortest digits that give the same double") {
   CHECK(columnar_rows(*content, {{"a", CellType::text}}) == Rows{{"0.1"}, {"1e+300"}, {"100000"}, {"-2.5"}, {"3"}});
 }
 
-TEST_CASE("NaN, null and the words for missing are missing in columns too") {
+TEST_CASE("NaN, null and the words for missing values are missing in columns too") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   arrow::DoubleBuilder numbers;
   for (const double value : {1.0, nan, 3.0}) REQUIRE(numbers.Append(value).ok());
@@ -162,7 +162,7 @@ TEST_CASE("Text in dictionaries, with wide offsets, in views and of dates is tex
         Rows{{"x", "x", "1970-01-01"}, {"?", "?", "?"}, {"x", "x", "1970-01-02"}});
 }
 
-TEST_CASE("A column of text that is wanted as numbers is parsed; its bad cells are named with their rows") {
+TEST_CASE("A text column that is read as numbers is parsed; its bad cells are named with their rows") {
   const auto content = table({{"a", column(arrow::utf8(), R"(["1.5", "NA", null, "-3"])")}});
   CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1.5"}, {"?"}, {"?"}, {"-3"}});
   arrow::StringBuilder words;
@@ -172,23 +172,23 @@ TEST_CASE("A column of text that is wanted as numbers is parsed; its bad cells a
   CHECK(contains(text, "t.parquet:row 150002: column"));
 }
 
-TEST_CASE("A column of lists or structs is refused by its name where it is wanted, and only there") {
+TEST_CASE("A column of lists or structs is refused by its name, but only if it is requested") {
   const auto content = table({{"l", column(arrow::list(arrow::float64()), "[[1], [2]]")},
                               {"s", column(arrow::struct_({arrow::field("x", arrow::int8())}), "[{\"x\": 1}, null]")},
                               {"a", column(arrow::int8(), "[1, 2]")}});
   CHECK(columnar_rows(*content, {{"a"}}) == Rows{{"1"}, {"2"}});
-  CHECK(contains(columnar_error(*content, {{"l"}}), "column \"l\" holds cells of type list"));
-  CHECK(contains(columnar_error(*content, {{"s", CellType::text}}), "column \"s\" holds cells of type struct"));
+  CHECK(contains(columnar_error(*content, {{"l"}}), "column \"l\" contains cells of type list"));
+  CHECK(contains(columnar_error(*content, {{"s", CellType::text}}), "column \"s\" contains cells of type struct"));
   CHECK(contains(columnar_error(*table({{"d", column(arrow::date32(), "[1]")}}), {{"d"}}), "are no numbers"));
 }
 
-TEST_CASE("Columns that a Parquet file lacks and names that it has twice are refused") {
+TEST_CASE("Columns that a Parquet file lacks and duplicate names are refused") {
   const auto one = column(arrow::int8(), "[1]");
   CHECK(contains(columnar_error(*table({{"x", one}}), {{"y"}}), "has no column \"y\""));
-  CHECK(contains(columnar_error(*table({{"x", one}, {"x", one}}), {{"x"}}), "columns 1 and 2 have one name"));
+  CHECK(contains(columnar_error(*table({{"x", one}, {"x", one}}), {{"x"}}), "columns 1 and 2 have the same name"));
 }
 
-TEST_CASE("A Parquet or Feather file that is cut off, or is something else, is refused") {
+TEST_CASE("A Parquet or Feather file that is cut off or of another type is refused") {
   std::string numbers = "[0";
   for (int i = 1; i < 5000; ++i) numbers += "," + std::to_string(i * 7919 % 10007);
   const auto content = table({{"a", column(arrow::float64(), numbers + "]")}});
@@ -204,7 +204,7 @@ TEST_CASE("A Parquet or Feather file that is cut off, or is something else, is r
                  "is neither a Parquet nor a Feather file"));
 }
 
-TEST_CASE("JSON lines: the columns are those of the first lines, in their order; a key that is not there is missing") {
+TEST_CASE("JSON lines: the first lines define the columns and their order; a missing key is a missing value") {
   const TableFolder folder;
   const auto file =
       folder.write("t.jsonl", "{\"b\": 1, \"a\": \"x\"}\n\n{\"a\": null, \"c\": true}\n{\"b\": 2.5, \"d\": [1]}\n");
@@ -216,10 +216,10 @@ TEST_CASE("JSON lines: the columns are those of the first lines, in their order;
   CHECK(opened->columns()[1].type == CellType::text);
   CHECK(rows_of(*opened, {{"a", CellType::text}, {"b"}, {"c"}, {"b", CellType::text}}) ==
         Rows{{"x", "1", "?", "1"}, {"?", "?", "1", "?"}, {"?", "2.5", "?", "2.5"}});
-  CHECK(contains(error_of([&] { opened->read({{"d"}}); }), "column \"d\" holds cells of type list"));
+  CHECK(contains(error_of([&] { opened->read({{"d"}}); }), "column \"d\" contains cells of type list"));
 }
 
-TEST_CASE("Whole numbers of JSON lines may be followed by others behind the first lines") {
+TEST_CASE("A column of JSON lines that begins with whole numbers may have other numbers after the first lines") {
   std::string content;
   while (content.size() < 6 << 20) content += "{\"a\": 1}\n";
   const TableFolder folder;
@@ -227,14 +227,14 @@ TEST_CASE("Whole numbers of JSON lines may be followed by others behind the firs
   CHECK(rows.back() == std::vector<std::string>{"0.5"});
 }
 
-TEST_CASE("A bad line of JSON lines is named: no object, no JSON, a cell of another kind") {
+TEST_CASE("A bad line of JSON lines is named: not an object, not JSON, or a cell of another type") {
   std::string content;
   while (content.size() < 2 << 20) content += "{\"a\": 1}\n";
   const auto line = std::to_string(std::count(content.begin(), content.end(), '\n') + 1);
   CHECK(contains(jsonl_error(content + "{\"a\": \"red\"}\n"), "t.jsonl:" + line + ": column \"a\": \"red\" is text"));
-  CHECK(contains(jsonl_error(content + "[1]\n"), "t.jsonl:" + line + ": is no JSON object"));
+  CHECK(contains(jsonl_error(content + "[1]\n"), "t.jsonl:" + line + ": is not a JSON object"));
   CHECK(contains(jsonl_error(content + "{\"a\": }\n"), "t.jsonl:" + line + ":"));
-  CHECK(contains(jsonl_error("[1]\n"), "t.jsonl:1: is no JSON object"));
+  CHECK(contains(jsonl_error("[1]\n"), "t.jsonl:1: is not a JSON object"));
   CHECK(contains(jsonl_error("{\"a\": 1}\n{\"a\"\n"), "t.jsonl:2:"));
   CHECK(contains(jsonl_error("\n"), "is empty"));
   CHECK(contains(jsonl_error("{\"b\": 1}\n"), "has no column \"a\""));

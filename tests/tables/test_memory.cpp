@@ -10,8 +10,8 @@
 namespace ddp {
 namespace {
 
-// Reads a file to its end in a process of its own. Returns how many MB that took at most, less what the process had
-// before; -1 where it failed.
+// Reads a file to its end in a separate process. Returns the MB that reading took at most, without the memory of the
+// process before; -1 if it failed.
 long megabytes_to_read(const std::filesystem::path& file, const format::TableOptions& options, std::int64_t rows) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);

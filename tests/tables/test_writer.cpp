@@ -29,7 +29,7 @@ const format::TableOptions kParquetFile{.format = "parquet"};
 
 }  // namespace
 
-TEST_CASE("A Parquet file that is written holds the cells, with their types and without nulls") {
+TEST_CASE("A written Parquet file holds the cells, with their types and without nulls") {
   const TableFolder folder;
   const auto file = folder.path() / "out.parquet";
   {
@@ -66,7 +66,7 @@ TEST_CASE("A Parquet file that is written holds the cells, with their types and 
   CHECK(texts[1] == std::vector<std::string>{"b\""});
 }
 
-TEST_CASE("A Parquet file is written in row groups, and without rows it has its columns") {
+TEST_CASE("A Parquet file is written in row groups, and without rows it still has its columns") {
   const TableFolder folder;
   const auto groups_of = [&](int rows_at_once, int writes) {
     const auto file = folder.path() / "out.parquet";
@@ -85,7 +85,7 @@ TEST_CASE("A Parquet file is written in row groups, and without rows it has its 
   };
   CHECK(groups_of(1000, 0) == 0);
   CHECK(groups_of(1000, 30) == 1);
-  CHECK(groups_of(100000, 30) == 3);  // of 2^20 rows
+  CHECK(groups_of(100000, 30) == 3);  // groups of 2^20 rows
 }
 
 TEST_CASE("A Parquet file that cannot be written is an error with its name") {

@@ -1,4 +1,4 @@
-"""Event files that cannot be written, or not now, end no run; what found no room for a while is shown later."""
+"""Event files that cannot be written, for some time or at all, end no run; events without space are shown later."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ assert said.count("no event file for TensorBoard") == 1, said
 assert json.loads((run / "summary.json").read_text())["status"] == "completed"
 assert (run / "tensorboard").read_text() == "in the way"
 
-# A file of rank 0 can grow no more; then it can again.
+# For a while a file of rank 0 cannot grow.
 run = folder.run("full")
 process = folder.start("run", "small.toml", "--run-id", "full", *sets(epochs=100000, on_nan='"skip"'))
 
@@ -32,11 +32,11 @@ def log():
 
 until(lambda: steps(run) > 50, "50 steps", process)
 events = until(lambda: next((run / "tensorboard").glob("events*"), None), "an event file", process)
-# Its log has room for what it says of that.
+# The log has space for the messages about it.
 limit_files_of_ranks(100 + max(file.stat().st_size for file in (events, run / "metrics.jsonl", run / "logs/rank-0.log")))
 until(lambda: "its events for TensorBoard are kept and written later" in log(), "it says so", process)
 until(lambda: "its lines are kept and written later" in log(), "and of metrics.jsonl", process)
-assert "there will be no more" not in log()
+assert "no more are written" not in log()
 limit_files_of_ranks(resource.RLIM_INFINITY)
 until(lambda: "tensorboard: can be written again" in log(), "it can be written again", process)
 process.send_signal(signal.SIGTERM)

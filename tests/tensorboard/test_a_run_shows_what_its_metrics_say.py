@@ -1,4 +1,4 @@
-"""TensorBoard's reader shows of a run what its metrics.jsonl says, how it was set, and how it ended."""
+"""TensorBoard's reader shows the numbers of a run's metrics.jsonl, its settings and its end."""
 
 import json
 import math
@@ -30,14 +30,14 @@ for name, value in {"model": "mlp", "model.hidden": "[8]", "model.dropout": 0.25
 assert not {"name", "log.every", "validation.every", "distributed.timeout"} & seen.keys(), seen
 assert ended(run) == api_pb2.Status.Value("STATUS_SUCCESS"), ended(run)
 
-# Fewer lines, fewer points; none where none are wanted.
+# Fewer lines give fewer points, and turning them off gives none.
 folder.complete("run", "small.toml", "--run-id", "third", *sets(log__every=3))
 require_as_metrics(folder.run("third"))
 assert [step for step, _ in shown(accumulator(folder.run("third")))["train/loss"]] == list(range(3, 25, 3))
 folder.complete("run", "small.toml", "--run-id", "none", *sets(log__tensorboard="false"))
 assert not (folder.run("none") / "tensorboard").exists()
 
-# A loss that is not finite is shown as such; the run fails, and says so here too.
+# A loss that is not finite is shown as NaN; the run fails, which is shown too.
 folder.complete("run", "small.toml", "--run-id", "nan", *sets(optimizer__lr=1e30), code=1)
 losses = [value for _, value in shown(accumulator(folder.run("nan")))["train/loss"]]
 assert losses and not math.isfinite(losses[-1]), losses

@@ -1,5 +1,5 @@
-"""A run that is killed and goes on, or goes back, shows each step once, with the value that counts: to who begins to look
-now, and to who has looked all the time."""
+"""A run that is killed and resumed, or returns to a step, shows each step once, with the final value, both to a new
+reader and to a reader that was open all the time."""
 
 import random
 
@@ -11,7 +11,7 @@ folder = Folder()
 
 
 def killed(reader, *words):
-    """Goes on with the run, and is killed when it has written more; the reader has read that."""
+    """Resumes the run and kills it once it has written more and the reader has read that."""
     before = steps(folder.run())
     process = folder.start(*words)
     more = random.randrange(20, 400)
@@ -22,11 +22,11 @@ def killed(reader, *words):
 
 
 reader = accumulator(folder.run())
-(folder.run() / "tensorboard").mkdir(parents=True)  # what looks is there first
+(folder.run() / "tensorboard").mkdir(parents=True)  # the reader's folder exists before the run
 killed(reader, "run", "small.toml", "--run-id", "run", *sets(epochs=MANY, checkpoint__save_every_steps=7))
 for _ in range(4):
     killed(reader, "resume", "small/run")
-# Its last record may be torn; and a file that was being begun may be left.
+# The last record may be torn, and a file may be incomplete.
 file = folder.run() / "tensorboard" / folder.files()[-1]
 file.write_bytes(file.read_bytes() + file.read_bytes()[:20])
 (folder.run() / "tensorboard/.next").write_bytes(b"half")
@@ -36,10 +36,10 @@ folder.complete("resume", "small/run", *sets(epochs=epochs, optimizer__lr=0.002)
 assert steps(folder.run()) == epochs * 6
 require_as_metrics(folder.run(), reader)
 assert len(folder.files()) == 6, folder.files()  # all but one are empty
-assert hyper_parameters(folder.run())["optimizer.lr"] == 0.002  # what it goes on with
+assert hyper_parameters(folder.run())["optimizer.lr"] == 0.002  # the settings of the resumed run
 assert ended(folder.run()) == 1
 
-# Back to a checkpoint, then another way; nothing to do leaves all as it is.
+# Returns to a checkpoint, then trains another way; a resume without work changes nothing.
 saved = sorted(int(path.name[5:]) for path in folder.run().glob("checkpoints/step-*"))
 folder.complete("resume", "small/run", "--from", str(saved[0]), *sets(optimizer__lr=0.004))
 require_as_metrics(folder.run(), reader)
@@ -47,7 +47,7 @@ files = folder.files()
 folder.complete("resume", "small/run")
 assert folder.files() == files
 
-# A run of a number of steps has a line of the epoch that the last one cut short; one that goes on takes it back.
+# A run of a number of steps writes a line for the epoch that its last step cuts short; a resume takes the line back.
 folder.complete("run", "cut.toml", "--run-id", "run")
 cut = folder.run(of="cut")
 reader = accumulator(cut)

@@ -18,7 +18,7 @@ EventLogOptions options(const Scratch& scratch) {
   return {.folder = scratch.folder() / "tensorboard", .parameters = {{"seed", 42}}, .console = record::Console(-1)};
 }
 
-// How many points are in a folder's only event file.
+// The number of points in a folder's only event file.
 std::int64_t points(const fs::path& folder) {
   std::int64_t found = 0;
   for (const auto& file : fs::directory_iterator(folder)) {
@@ -30,7 +30,7 @@ std::int64_t points(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("what was handed over is in the file when flush returns, whoever calls it, and when the log ends") {
+TEST_CASE("events handed over are in the file when flush returns, on any thread, and when the log ends") {
   const Scratch scratch;
   constexpr int kSteps = 20'000;
   {
@@ -50,7 +50,7 @@ TEST_CASE("what was handed over is in the file when flush returns, whoever calls
   CHECK(points(scratch.folder() / "tensorboard") == kSteps + 1);
 }
 
-TEST_CASE("a process that has nothing to write leaves no folder, and a file as it was") {
+TEST_CASE("a process without events leaves no folder and no change in an existing file") {
   const Scratch scratch;
   { EventLog(options(scratch)).finish(true); }
   CHECK_FALSE(fs::exists(scratch.folder() / "tensorboard"));

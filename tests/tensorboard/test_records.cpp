@@ -55,7 +55,7 @@ TEST_CASE("the checksum is CRC-32C") {
   CHECK(crc32c(std::string(32, '\0')) == 0x8a9136aa);
 }
 
-TEST_CASE("records read back up to the first that is cut off or damaged") {
+TEST_CASE("records read back up to the first one that is cut off or damaged") {
   const Scratch scratch;
   std::string text;
   std::vector<std::string> written = {"", "one", std::string(300'000, 'x'), std::string("\0\xff", 2)};
@@ -79,20 +79,20 @@ TEST_CASE("records read back up to the first that is cut off or damaged") {
   }
 }
 
-TEST_CASE("a record that claims to be endless is none") {
+TEST_CASE("a record of endless length is not a record") {
   const Scratch scratch;
   std::string record;
   append_record(record, "");
   const std::uint64_t length = std::numeric_limits<std::uint64_t>::max() - 2;
   const std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
-  // With the checksum that belongs to it.
+  // With a valid checksum.
   const std::uint32_t crc = crc32c(bytes);
   const std::uint32_t masked = ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
   scratch.write("file", bytes + std::string(reinterpret_cast<const char*>(&masked), sizeof masked) + record);
   CHECK(records_of(scratch.folder() / "file").empty());
 }
 
-TEST_CASE("a run that goes on keeps what it had done, in one file behind the others, and nothing of what it repeats") {
+TEST_CASE("a resumed run keeps its past events in one file behind the others, and drops the events that it repeats") {
   const Scratch scratch;
   const fs::path folder = scratch.folder() / "tensorboard";
   const std::string far_ahead = "events.out.tfevents.8999999998.host.1.0";
@@ -106,18 +106,18 @@ TEST_CASE("a run that goes on keeps what it had done, in one file behind the oth
   CHECK(file);
   const auto files = files_in(folder);
   REQUIRE(files.size() == 2);
-  // A TensorBoard that reads the old one must find it, and then the new one.
+  // A TensorBoard that reads the old file must find its end there and then open the new one.
   CHECK(files[0].filename() == far_ahead);
   CHECK(scratch.read(files[0]).empty());
   CHECK(files[1].filename().string().starts_with("events.out.tfevents.8999999999."));
   CHECK(scratch.read(files[1]) == step_event(1) + step_event(2) + epoch_event(0, 2));
-  // A run of a given number of steps writes the line of an epoch that its last step cut short; one that goes on takes
-  // it back.
+  // A run of a given number of steps writes a line for the epoch that its last step cuts short; a resume takes the line
+  // back.
   begin_event_file(folder, "", 2, 0);
   CHECK(scratch.read(files_in(folder).back()) == step_event(1) + step_event(2));
 }
 
-TEST_CASE("what is no event file stays, and is not in the way") {
+TEST_CASE("files that are not event files stay and do not disturb") {
   const Scratch scratch;
   scratch.write("notes.txt", "mine");
   scratch.write("events.out.tfevents.nonsense", "nonsense");
@@ -126,7 +126,7 @@ TEST_CASE("what is no event file stays, and is not in the way") {
   CHECK(files_in(scratch.folder()).size() == 3);
 }
 
-TEST_CASE("hyper-parameters are the components with their options, the seed, and what differs from its default") {
+TEST_CASE("hyper-parameters are the components with their options, the seed, and values other than defaults") {
   config::Experiment e;
   e.name = "mine";
   e.model = {.name = "mlp", .options = {{"hidden", {64, 32}}, {"dropout", 0.5}}};

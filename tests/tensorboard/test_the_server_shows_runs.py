@@ -1,5 +1,5 @@
 """`tensorboard --logdir results` shows every run under its name and id, each step once, and one table of all
-hyper-parameters: the server of TensorBoard itself, with either of its two readers."""
+hyper-parameters: the real server with each of its two readers."""
 
 import json
 import os
@@ -20,7 +20,7 @@ kill(process)
 
 class Server:
     def __init__(self, reader):
-        # A port that is free; no proxy of the environment stands between.
+        # Chooses a free port; a proxy of the environment must not interfere.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tensorboard.main", "--logdir", folder.path / "results", "--host", "127.0.0.1", "--port",
              "0", "--reload_interval", "1", "--samples_per_plugin", "scalars=1000000", f"--load_fast={reader}"],
@@ -40,7 +40,7 @@ class Server:
         return json.loads(self._read.open(request, timeout=PATIENCE).read())
 
     def losses(self, run):
-        """(step, value) of each; nothing where the run is not read yet."""
+        """(step, value) of each point; nothing while the run is not read yet."""
         if "train/loss" not in self.ask("data/plugin/scalars/tags").get(run, {}):
             return []
         return [(step, value) for _, step, value in self.ask(f"data/plugin/scalars/scalars?tag=train/loss&run={run}")]
@@ -55,7 +55,7 @@ def same(losses, run):
 
 
 def killed_run_goes_on(server):
-    """While the server looks."""
+    """Runs this while the server watches."""
     until(lambda: server.losses("small/killed/tensorboard"), "the killed run is read")
     done = steps(folder.run("killed"))
     folder.complete("resume", "small/killed", *sets(epochs=done // 6 + 3))

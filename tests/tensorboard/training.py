@@ -1,4 +1,5 @@
-"""What the tests of this folder train, and what a run's event files must show: what its metrics.jsonl says."""
+"""The training of this folder's tests, and the required content of a run's event files: the content of its
+metrics.jsonl."""
 
 import json
 import math
@@ -14,9 +15,9 @@ from tensorboard.backend.event_processing import event_accumulator
 from tensorboard.plugins.hparams import metadata as hparams
 
 PROGRAM = os.environ["DDP_EXP"]
-PATIENCE = 90  # seconds for what takes a moment, on a machine that does other things too
+PATIENCE = 90  # seconds for a short operation on a busy machine
 
-# Classes, for an accuracy; dropout and momentum, so that a run that goes on must carry something.
+# Classes, for an accuracy; dropout and momentum, so a resumed run must carry state.
 EXPERIMENT = """
 dataset     = { name = "counting", size = 101, features = 6, classes = 3 }
 optimizer   = { name = "sgd", lr = 0.001, momentum = 0.9 }
@@ -46,7 +47,7 @@ def float32(value):
 
 
 def expected(run):
-    """What metrics.jsonl says, as TensorBoard shows it: a list of (step, value) of each tag."""
+    """The content of metrics.jsonl in TensorBoard's form: a list of (step, value) of each tag."""
     series = {tag: [] for tags in TAGS.values() for tag in tags}
     for line in (run / "metrics.jsonl").read_text().splitlines():
         event = json.loads(line)
@@ -57,7 +58,7 @@ def expected(run):
 
 
 def accumulator(run):
-    """TensorBoard's reader of a run, which keeps everything."""
+    """TensorBoard's reader of a run; it keeps everything."""
     return event_accumulator.EventAccumulator(str(run / "tensorboard"), size_guidance={event_accumulator.SCALARS: 0})
 
 
@@ -67,12 +68,12 @@ def shown(reader):
 
 
 def same(series, other):
-    """Not-a-number equals itself here."""
+    """Compares; NaN equals itself here."""
     return repr(sorted(series.items())) == repr(sorted(other.items()))
 
 
 def require_as_metrics(run, reader=None):
-    """A reader that begins now, and `reader`, which has read before, show each step once with its value."""
+    """Requires that a new reader and `reader`, which has read before, show each step once with its value."""
     wanted = expected(run)
     assert len(wanted.get("train/loss", ())) > 0, wanted.keys()
     for seen in [shown(accumulator(run))] + ([shown(reader)] if reader else []):
@@ -88,7 +89,7 @@ def hyper_parameters(run):
 
 
 def ended(run):
-    """SUCCESS, FAILURE; None: it does not say."""
+    """SUCCESS or FAILURE; None if it is not recorded."""
     data = metadata(run).get(hparams.SESSION_END_INFO_TAG)
     return hparams.parse_session_end_info_plugin_data(data).status if data is not None else None
 
@@ -110,12 +111,12 @@ class Folder:
             (self.path / f"{name}.toml").write_text(EXPERIMENT.replace("{length}", length))
 
     def start(self, *words):
-        """A process group of its own: all of it can be killed."""
+        """Starts the program in its own process group, so all of it can be killed."""
         return subprocess.Popen([PROGRAM, *words], cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, start_new_session=True)  # fmt: skip
 
     def complete(self, *words, code=0):
-        """Runs the program to its end; what it said on stderr."""
+        """Runs the program to its end, and returns its stderr."""
         process = self.start(*words)
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == code, (process.returncode, out, err)
@@ -129,7 +130,7 @@ class Folder:
 
 
 def sets(**settings):
-    """As arguments: optimizer__lr=0.1 is --set optimizer.lr=0.1. Values are TOML."""
+    """Settings as arguments: optimizer__lr=0.1 is --set optimizer.lr=0.1. Values are TOML."""
     return [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
 
 
@@ -143,12 +144,12 @@ def until(fact, what, process=None):
 
 
 def kill(process):
-    """The program and its ranks, at once."""
+    """Kills the program and its ranks at once."""
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
 
 def steps(run):
-    """How many are in metrics.jsonl."""
+    """The number of steps in metrics.jsonl."""
     file = run / "metrics.jsonl"
     return file.read_text().count('"event":"step"') if file.exists() else 0

@@ -20,12 +20,13 @@ TEST_CASE("char numbers the distinct code points of the text in ascending order"
   CHECK(tokenizer->decode(std::vector<std::int64_t>{6, 5, 1, 4}) == "😀é o");
 }
 
-TEST_CASE("char names a character that the training text has not, and where it stands") {
+TEST_CASE("char names a character that the training text lacks, and its place") {
   const auto tokenizer = char_of("abc ");
   CHECK(contains(error_of([&] { ids_of(*tokenizer, "ab é"); }), "a.txt: byte 3: the character \"é\" (U+00E9)"));
   CHECK(contains(error_of([&] { ids_of(*tokenizer, "ab\x07"); }), "the character U+0007 does not occur"));
-  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{4}); }), "4 is none of the 4 characters"));
-  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{-1}); }), "-1 is none"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{4}); }),
+                 "4 is not an id of the 4 characters"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{-1}); }), "-1 is not"));
 }
 
 TEST_CASE("a text that is not UTF-8 is refused with file and byte") {
@@ -37,12 +38,12 @@ TEST_CASE("a text that is not UTF-8 is refused with file and byte") {
     CHECK(contains(error_of([&] { char_of(text); }), "a.txt: byte 12: is not UTF-8"));
     CHECK(contains(error_of([&] { char_of(text + " and more"); }), "byte 12"));
   }
-  // The end of one file and the beginning of the next are no character.
+  // The end of one file and the beginning of the next do not form a character.
   const Text parts{.bytes = "a\xC3\xA9", .sources = {{.name = "a.txt", .begin = 0}, {.name = "b.txt", .begin = 2}}};
   CHECK(contains(error_of([&] { make_tokenizer("char", parts); }), "a.txt: byte 1: is not UTF-8"));
 }
 
-TEST_CASE("every code point is read back as it was written") {
+TEST_CASE("every code point reads back as it was written") {
   std::string text;
   std::u32string points;
   for (char32_t point = 0; point <= kLastCodePoint; ++point) {
@@ -56,7 +57,7 @@ TEST_CASE("every code point is read back as it was written") {
   CHECK(read == points);
 }
 
-TEST_CASE("byte takes any bytes, and gives them back") {
+TEST_CASE("byte accepts any bytes and returns them unchanged") {
   const auto tokenizer = make_tokenizer("byte", Text()).tokenizer;
   std::string bytes;
   for (int i = 0; i < 10'000; ++i) bytes.push_back(static_cast<char>(i * 7));
@@ -65,10 +66,10 @@ TEST_CASE("byte takes any bytes, and gives them back") {
   CHECK(ids[255] == (255 * 7) % 256);
   CHECK(tokenizer->vocab_size() == 256);
   CHECK(tokenizer->decode(ids) == bytes);
-  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{256}); }), "256 is no byte"));
+  CHECK(contains(error_of([&] { tokenizer->decode(std::vector<std::int64_t>{256}); }), "256 is not a byte"));
 }
 
-TEST_CASE("a tokenizer that preprocessing.json kept encodes as the one that was made for the text") {
+TEST_CASE("a tokenizer kept in preprocessing.json encodes like the one that was made for the text") {
   for (const char* name : {"char", "byte"}) {
     const NamedTokenizer made = make_tokenizer(name, text_of("hé\nllo 😀é"));
     const config::Value kept = config::Value::parse(to_json(made).dump());
@@ -79,7 +80,7 @@ TEST_CASE("a tokenizer that preprocessing.json kept encodes as the one that was 
   }
 }
 
-TEST_CASE("a preprocessing.json that holds no tokenizer is refused") {
+TEST_CASE("a preprocessing.json without a tokenizer is refused") {
   for (const char* kept : {"null", "3", "{}", "{\"name\": 3}", "{\"name\": \"words\"}", "{\"name\": \"gpt2\"}",
                            "{\"name\": \"gpt2\", \"folder\": \"/etc\"}", "{\"name\": \"gpt2\", \"tokens\": [\"a\"]}",
                            "{\"name\": \"gpt2\", \"tokens\": 3}", "{\"name\": \"char\", \"characters\": [1]}"}) {

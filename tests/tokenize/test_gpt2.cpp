@@ -25,8 +25,8 @@ std::vector<std::string> words_of(std::string_view text) {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// The loop of GPT-2's encoder.py, as it is published: of all pairs of neighbours the one of the lowest rank is joined
-// wherever it stands, until no pair has a rank.
+// The loop of GPT-2's published encoder.py: merges the pair of neighbors with the lowest rank everywhere, until no pair
+// has a rank.
 std::vector<std::string> join_as_published(std::vector<std::string> word, const Pairs& merges) {
   const auto rank_of = [&](const std::string& left, const std::string& right) {
     const auto found = std::find(merges.begin(), merges.end(), std::pair{left, right});
@@ -76,7 +76,7 @@ std::string refusal(const TokenizerFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("words are those of GPT-2's regular expression") {
+TEST_CASE("words are the matches of GPT-2's regular expression") {
   using List = std::vector<std::string>;
   CHECK(words_of("Hello world") == List{"Hello", " world"});
   CHECK(words_of("it's we'll I'd they've 'tis can't 'S") ==
@@ -87,7 +87,7 @@ TEST_CASE("words are those of GPT-2's regular expression") {
   CHECK(words_of("x=3.14;y") == List{"x", "=", "3", ".", "14", ";", "y"});
   CHECK(words_of("Größe 東京 ½²٣") == List{"Größe", " 東京", " ½²٣"});
   CHECK(words_of("\u00A0a\u3000\u2028b") == List{"\u00A0", "a", "\u3000", "\u2028", "b"});
-  // White space is Unicode's: these two are none of it.
+  // White space follows Unicode: these two are not white space.
   CHECK(words_of("a\u180Eb\u200Bc\x1C") == List{"a", "\u180E", "b", "\u200B", "c", "\x1C"});
   CHECK(words_of("").empty());
 }
@@ -110,14 +110,14 @@ TEST_CASE("gpt2 joins tokens as GPT-2's published loop does") {
   CHECK(tokenizer->decode(ids) == kText);
 }
 
-TEST_CASE("gpt2 keeps the published order where merges do not build on each other in the order of their ranks") {
+TEST_CASE("gpt2 keeps the published order if merges do not build on each other in the order of their ranks") {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     Pairs merges{{"b", "c"}, {"ab", "c"}, {"a", "b"},  {"bc", "a"}, {"a", "bc"},
                  {"a", "a"}, {"aa", "a"}, {"aa", "b"}, {"c", "aa"}};
     std::shuffle(merges.begin(), merges.end(), random);
     TokenizerFolder folder;
-    // Every token is in the vocabulary, whatever the order of the merges.
+    // Every token is in the vocabulary, for any order of the merges.
     folder.write_merges(merges);
     std::string text;
     for (int i = 0; i < 60; ++i) text.push_back("abc"[random() % 3]);
@@ -126,7 +126,7 @@ TEST_CASE("gpt2 keeps the published order where merges do not build on each othe
   }
 }
 
-TEST_CASE("a word of a million letters takes no more than some seconds") {
+TEST_CASE("a word of a million letters takes at most some seconds") {
   const TokenizerFolder folder(kText);
   const auto tokenizer = tokenizer_in(folder);
   std::string word;
@@ -146,7 +146,7 @@ TEST_CASE("a special token in a text is ordinary text") {
   CHECK(tokenizer->decode(std::vector<std::int64_t>{257}) == "<|endoftext|>");
 }
 
-TEST_CASE("gpt2 comes back from preprocessing.json without its folder") {
+TEST_CASE("gpt2 reads back from preprocessing.json without its folder") {
   auto folder = std::make_unique<TokenizerFolder>(kText);
   const NamedTokenizer made = make_tokenizer(folder->path().string(), Text());
   const auto ids = ids_of(*made.tokenizer, kText);
@@ -156,7 +156,7 @@ TEST_CASE("gpt2 comes back from preprocessing.json without its folder") {
   CHECK(ids_of(*tokenizer_from_json(kept).tokenizer, kText) == ids);
 }
 
-TEST_CASE("a folder that holds no tokenizer is refused with file and line") {
+TEST_CASE("a folder without a valid tokenizer is refused with file and line") {
   TokenizerFolder folder;
   CHECK(contains(refusal(folder), "vocab.json: cannot be read"));
   folder.write_merges({{"a", "b"}});
@@ -165,7 +165,7 @@ TEST_CASE("a folder that holds no tokenizer is refused with file and line") {
   for (const char* line : {"a", "a b c", " a b", "a ", "\xFF b"}) {
     folder.write("merges.txt", merges + line + "\n");
     INFO(line);
-    CHECK(contains(refusal(folder), "merges.txt:3: is no merge"));
+    CHECK(contains(refusal(folder), "merges.txt:3: is not a merge"));
   }
   folder.write("merges.txt", merges + "a b\n");
   CHECK(contains(refusal(folder), "has the merge \"a b\" twice"));
@@ -176,7 +176,7 @@ TEST_CASE("a folder that holds no tokenizer is refused with file and line") {
                                  "{\"a\": 0, \"b\": 0}", "{\"\": 0}", "{\"a\": 0, \"a\": 1}", "{}"}) {
     folder.write("vocab.json", vocabulary);
     INFO(vocabulary);
-    CHECK(contains(refusal(folder), "vocab.json: is no vocabulary"));
+    CHECK(contains(refusal(folder), "vocab.json: is not a vocabulary"));
   }
   folder.write("vocab.json", "{\"a\": 0}");
   CHECK(contains(refusal(folder), "lacks the token \"Ā\""));

@@ -19,7 +19,7 @@ std::string streamed(std::string_view bytes, std::size_t piece) {
 
 }  // namespace
 
-TEST_CASE("a character whose bytes come one by one is given when it is whole") {
+TEST_CASE("a character whose bytes arrive one by one is returned when it is complete") {
   Utf8Stream stream;
   const std::string face = "\U0001F600";
   for (std::size_t i = 0; i < 3; ++i) CHECK(stream.add(face.substr(i, 1)).empty());
@@ -28,7 +28,7 @@ TEST_CASE("a character whose bytes come one by one is given when it is whole") {
   CHECK(stream.end().empty());
 }
 
-TEST_CASE("a text in pieces of any size is the text") {
+TEST_CASE("the pieces of a text of any size join to the text") {
   std::string text;
   for (const char32_t point : {U'\1', U'\x7F', U'\x80', U'\x7FF', U'\x800', U'\xD7FF', U'\xE000', U'\xFFFD', U'\xFFFF',
                                U'\x10000', U'\x40000', U'\x10FFFF'}) {
@@ -39,7 +39,7 @@ TEST_CASE("a text in pieces of any size is the text") {
 
 TEST_CASE("bytes that are no UTF-8 become what Python's errors=\"replace\" makes of them") {
   const std::string r = "\uFFFD";
-  // The right side is of Python 3.11.
+  // The right side comes from Python 3.11.
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"a\x80z", "a" + r + "z"},
       {"\xC3(", r + "("},

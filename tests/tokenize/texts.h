@@ -9,7 +9,7 @@
 
 namespace ddp::tokenize {
 
-// A text of one source.
+// A text from one source.
 inline Text text_of(std::string_view bytes) { return {.bytes = bytes, .sources = {{.name = "a.txt"}}}; }
 
 inline std::vector<std::int64_t> ids_of(const Tokenizer& tokenizer, std::string_view bytes) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kTrainedMerges = 400;
 
-// The words of a text between blanks, each with the blank before it, as symbols of the alphabet.
+// The words of a text, split at blanks, each with the blank before it, as symbols of the alphabet.
 std::vector<std::vector<std::string>> symbols_of(const std::string& text) {
   std::vector<std::vector<std::string>> words;
   const std::vector<std::string> of_byte = alphabet();

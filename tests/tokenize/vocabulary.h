@@ -8,14 +8,14 @@
 
 namespace ddp::tokenize {
 
-// GPT-2's alphabet as a table of texts: byte to its character.
+// GPT-2's alphabet as a table of texts: from each byte to its character.
 std::vector<std::string> alphabet();
 
-// A folder with vocab.json and merges.txt, until it goes.
+// A folder with vocab.json and merges.txt, removed on destruction.
 class TokenizerFolder {
  public:
   TokenizerFolder();
-  // Of the alphabet and the merges that training byte pair encoding on a text gives, a few hundred.
+  // A few hundred tokens: the alphabet and the merges of a byte pair encoding trained on a text.
   explicit TokenizerFolder(const std::string& training_text);
   ~TokenizerFolder();
   TokenizerFolder(const TokenizerFolder&) = delete;
@@ -23,7 +23,7 @@ class TokenizerFolder {
 
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
-  // Writes both files: the alphabet's tokens, then those that the merges make.
+  // Writes both files: the tokens of the alphabet, then the tokens of the merges.
   void write_merges(const std::vector<std::pair<std::string, std::string>>& merges);
   const std::filesystem::path& path() const { return path_; }
   const std::vector<std::pair<std::string, std::string>>& merges() const { return merges_; }

@@ -20,7 +20,7 @@ TEST_CASE("the norm of a gradient of any length and layout has the bits of torch
   }
 }
 
-TEST_CASE("gradients whose norm is too large are made smaller together, and others stay as they are") {
+TEST_CASE("gradients with a norm above the limit are scaled down together, and others stay unchanged") {
   const std::vector<at::Tensor> gradients{at::full({3}, 3.0), at::full({1, 1}, -3.0)};
   CHECK(Clip({.norm = 7.0, .value = {}})(gradients).item<double>() == 6);
   CHECK(gradients[0][0].item<double>() == 3);
@@ -29,7 +29,7 @@ TEST_CASE("gradients whose norm is too large are made smaller together, and othe
   CHECK(gradients[1].item<double>() == Approx(-1.5));
 }
 
-TEST_CASE("clipping by value limits each number, and leaves what is no number") {
+TEST_CASE("clipping by value limits each number and keeps NaN") {
   const at::Tensor gradient = at::full({3}, std::nanf(""));
   gradient[0] = 2;
   gradient[1] = -2;

@@ -12,7 +12,7 @@
 namespace ddp::train {
 namespace {
 
-// One parameter trains, the other is frozen; the buffers move.
+// One parameter trains, the other is frozen; the buffers change.
 struct Averaged {
   Averaged() {
     torch::nn::BatchNorm1d norm(5);
@@ -61,7 +61,7 @@ TEST_CASE("the first update of an average copies, and later ones have the bits o
   CHECK(at::equal(named_in(ema.weights(), "running_mean"), named_in(a.model->buffers(), "running_mean")));
 }
 
-TEST_CASE("a model has its averaged weights for as long as they are in place, and its own after that") {
+TEST_CASE("a model has its averaged weights while they are in place, and its own weights afterwards") {
   const Averaged a;
   Ema ema({.decay = 0.5, .every = 3}, *a.model, nullptr);
   ema.step_done(3);
@@ -78,7 +78,7 @@ TEST_CASE("a model has its averaged weights for as long as they are in place, an
   CHECK(a.model->parameters().front().second.requires_grad());
 }
 
-TEST_CASE("an average that was saved goes on, and one of another model is refused") {
+TEST_CASE("a saved average resumes, and an average of another model is refused") {
   const Averaged a;
   Ema ema({.decay = 0.5, .every = 1}, *a.model, nullptr);
   ema.step_done(1);

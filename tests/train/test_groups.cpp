@@ -29,7 +29,7 @@ std::string refusal_of(const config::Value& groups) {
 
 }  // namespace
 
-TEST_CASE("the first group that matches takes a parameter, and what none matches is the last group") {
+TEST_CASE("a parameter belongs to the first group that matches, and without a match to the last group") {
   const config::Value groups = {{{"match", "0.*"}, {"lr_scale", 0.5}},
                                 {{"match", {"3.weight", "ndim<2"}}, {"momentum", 0.9}}};
   const config::Value list = GroupedOptimizer(with_groups(groups), four_parameters()).description();
@@ -45,7 +45,7 @@ TEST_CASE("the first group that matches takes a parameter, and what none matches
   CHECK(GroupedOptimizer(with_groups(config::Value::array()), four_parameters()).description().empty());
 }
 
-TEST_CASE("lr_scale multiplies the rate of each step, and state keeps the parameters' names") {
+TEST_CASE("lr_scale multiplies the learning rate of each step, and state keeps the parameters' names") {
   const NamedTensors parameters = four_parameters();
   GroupedOptimizer optimizer(with_groups({{{"match", "*.bias"}, {"lr_scale", 0.5}, {"momentum", 0.9}}}), parameters);
   for (const auto& [name, tensor] : parameters) tensor.mutable_grad() = at::ones_like(tensor);
@@ -66,7 +66,7 @@ TEST_CASE("lr_scale multiplies the rate of each step, and state keeps the parame
   CHECK(contains(error_of([&] { plain.load(state); }), "which this optimizer does not keep"));
 }
 
-TEST_CASE("patterns that take no parameter are refused, with the nearest name or the group that has them") {
+TEST_CASE("patterns that match no free parameter are refused, with the nearest name or the group that has them") {
   CHECK(contains(refusal_of({{{"match", "0.wieght"}}}), "\"0.wieght\" matches no parameter of the model"));
   CHECK(contains(refusal_of({{{"match", "0.wieght"}}}), "did you mean \"0.weight\"?"));
   CHECK(contains(refusal_of({{{"match", "layer1.*"}}}), "such as \"0.weight\""));

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The targets that compute.py has for a case.
+// The targets of a case, as in compute.py.
 at::Tensor targets_of(const std::string& title, const at::Tensor& output) {
   if (title.ends_with("some")) return at::tensor({3, -100, 2, 2, -100}, at::kLong);
   const bool of_classes = title.starts_with("cross_entropy") || title.starts_with("nll");
@@ -43,20 +43,20 @@ TEST_CASE("each loss has PyTorch's value and gradient, bit for bit") {
   }
 }
 
-TEST_CASE("cross_entropy takes the outputs of a text with the classes last, also where torch's form would fit too") {
+TEST_CASE("cross_entropy takes a text's outputs with the classes last, also if torch's form would fit too") {
   const Loss loss = losses().build("cross_entropy", Json::object());
   for (const std::int64_t classes : {3, 5}) {
     const at::Tensor output = ramp({2, 3, classes});
     const at::Tensor target = at::tensor({0, 2, 1, 1, 2, 0}, at::kLong).view({2, 3});
     CHECK(same_bits(loss(output, target), loss(output.reshape({6, classes}), target.flatten())));
   }
-  // Torch's form, classes in the second dimension, where the shapes say so.
+  // Torch's form, with classes in the second dimension, if the shapes require it.
   const at::Tensor output = ramp({2, 4, 3});
   const at::Tensor target = at::tensor({0, 2, 1, 1, 2, 0}, at::kLong).view({2, 3});
   CHECK(nearly_same(loss(output, target), loss(output.transpose(1, 2).reshape({6, 4}), target.flatten())));
 }
 
-TEST_CASE("outputs and targets that do not fit are refused with both shapes and what the loss needs") {
+TEST_CASE("outputs and targets that do not fit are refused with both shapes and the loss's requirement") {
   CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4})), "values of shape [4, 2] for targets of shape [4]"));
   CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4, 1})), "mse needs them equal"));
   CHECK(contains(refusal("mse", ramp({4, 2}), at::tensor({1, 2, 3, 0}, at::kLong)), "use loss = \"cross_entropy\""));
@@ -66,7 +66,7 @@ TEST_CASE("outputs and targets that do not fit are refused with both shapes and 
                  "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes]"));
 }
 
-TEST_CASE("a class index that the model has no output for is told, with the number of classes") {
+TEST_CASE("a class index without an output of the model is an error with the number of classes") {
   for (const char* loss : {"cross_entropy", "nll"}) {
     CHECK(contains(refusal(loss, ramp({3, 4}), at::tensor({0, 4, 1}, at::kLong)),
                    "a target is class 4, and the model gives 4 classes"));
@@ -78,7 +78,7 @@ TEST_CASE("a class index that the model has no output for is told, with the numb
                  "values of shape [3, 4] for targets of shape [3, 1]"));
 }
 
-TEST_CASE("weights of classes and labels have to be as many as there are") {
+TEST_CASE("weights of classes and labels must match their number") {
   const at::Tensor classes = at::tensor({0, 2, 1}, at::kLong);
   const auto weighted = [](const char* name, const Json& options, const at::Tensor& target) {
     return error_of([&] { losses().build(name, options)(ramp({3, 4}), target); });
@@ -94,7 +94,7 @@ TEST_CASE("weights of classes and labels have to be as many as there are") {
   CHECK(contains(weighted("cross_entropy", {{"ignore_index", 0}}, ramp({3, 4})), "the targets are probabilities"));
 }
 
-TEST_CASE("a loss that ignores a class counts the other targets, by their weights") {
+TEST_CASE("a loss that ignores a class counts the other targets by their weights") {
   const at::Tensor target = at::tensor({3, -1, 2, 2, -1}, at::kLong);
   CHECK_FALSE(losses().build("cross_entropy", Json::object()).divides_by_count());
   const Loss plain = losses().build("cross_entropy", {{"ignore_index", -1}});
@@ -108,7 +108,7 @@ TEST_CASE("a loss that ignores a class counts the other targets, by their weight
   CHECK(plain.measure(ramp({2, 4}), at::tensor({-1, -1}, at::kLong), 2).sum == 0);
 }
 
-TEST_CASE("a batch weighs as much in a measurement as its targets count in torch's mean") {
+TEST_CASE("a batch has in a measurement the weight of its targets in torch's mean") {
   const Loss loss = losses().build("cross_entropy", Json::object());
   CHECK(loss.measure(ramp({2, 3, 4}), at::tensor({0, 1, 2, 1, 2, 3}, at::kLong).view({2, 3}), 2).weight == 2);
   CHECK(loss.measure(ramp({4, 4}), at::tensor({0, 1, -100, -100}, at::kLong), 4).weight == 2);

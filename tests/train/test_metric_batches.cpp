@@ -36,7 +36,7 @@ class NoWork final : public c10d::Work {
   bool wait(std::chrono::milliseconds) override { return true; }
 };
 
-// Two threads as ranks: each leaves its tensor where the other finds it.
+// Two threads as ranks: each leaves its tensor for the other.
 struct Meeting {
   std::barrier<> both{2};
   at::Tensor sent[2];
@@ -73,7 +73,7 @@ void as_two_ranks(const std::function<void(int rank, const Merge& merge)>& body)
 
 }  // namespace
 
-TEST_CASE("the accuracy that nobody asked for is left out where a target is no class of the model") {
+TEST_CASE("the default accuracy is left out if a target is not a class of the model") {
   const Measures measures(experiment_of(nullptr, "cross_entropy"));
   const at::Tensor output = doubles_of({0, 1, 1, 0}, {2, 2});
   CHECK_NOTHROW(measures.require(output, indices_of({255, 1})));
@@ -84,7 +84,7 @@ TEST_CASE("the accuracy that nobody asked for is left out where a target is no c
   CHECK(all[0].empty());
 }
 
-TEST_CASE("a metric that was asked for is refused where a target is no class of the model") {
+TEST_CASE("a listed metric is refused if a target is not a class of the model") {
   const Measures measures(experiment_of({"accuracy"}, "cross_entropy"));
   const at::Tensor output = doubles_of({0, 1, 1, 0}, {2, 2});
   const std::string error = error_of([&] { measures.require(output, indices_of({255, 1})); });
@@ -110,7 +110,7 @@ TEST_CASE("classes with unequal numbers of scores are ranked over all ranks") {
   as_two_ranks([&](int rank, const Merge& merge) {
     std::vector<Statistics> all(1);
     all[0].add_score(0, 2, 0.5, rank == 0);
-    // The second class has more scores than the first, and the other rank fewer.
+    // The second class has more scores than the first, and the other rank has fewer.
     for (int i = 0; i < (rank == 0 ? 1000 : 10); ++i) all[0].add_score(1, 2, i, i % 2 == 0);
     merge.pairs(all);
     pairs[rank] = all[0].pairs();
@@ -125,7 +125,7 @@ TEST_CASE("classes with unequal numbers of scores are ranked over all ranks") {
   }
 }
 
-TEST_CASE("a batch of many targets, which is measured piece by piece, leaves one part, and batches are joined in one") {
+TEST_CASE("a batch of many targets, measured piece by piece, gives one part, and batches are joined into one") {
   // 3 rows of 700,000 targets are three pieces; errors are 1, 2 and 3, targets 0, 1 and 2.
   const at::Tensor target = at::arange(3, at::kDouble).unsqueeze(1).expand({3, 700000});
   const at::Tensor output = target + target + 1;
@@ -162,21 +162,22 @@ TEST_CASE("batches with unequal numbers of targets are measured over all targets
   };
   CHECK(measured("mae") == 2);
   CHECK(measured("mse") == 6);
-  CHECK(error_of([&] { measured("rmse"); }).find("batches differ in how many targets") != std::string::npos);
-  CHECK(error_of([&] { measured("r2"); }).find("batches differ in how many targets") != std::string::npos);
+  CHECK(error_of([&] { measured("rmse"); }).find("the number of targets of a sample varies") != std::string::npos);
+  CHECK(error_of([&] { measured("r2"); }).find("the number of targets of a sample varies") != std::string::npos);
 }
 
-TEST_CASE("the order of classes that a device finds is the one of the probabilities, where it is sure of it") {
+TEST_CASE(
+    "the order of classes that a device finds equals the order of the probabilities, if the device is sure of it") {
   const double infinite = std::numeric_limits<double>::infinity();
   std::mt19937 draw(1);
-  // Ties, outputs that are too close to tell, and those whose probability is 0 or is none.
+  // Ties, outputs that are too close to decide, and outputs whose probability is 0 or NaN.
   const double drawn[] = {0, 0, 1, 1 + 1e-15, 1e-20, -1, 2, 3, -700, -2000, infinite, -infinite, NAN};
   const std::int64_t rows = 4000;
   const std::int64_t columns = 5;
   std::vector<double> values;
   std::vector<std::int64_t> right;
   for (std::int64_t row = 0; row < rows; ++row) {
-    // Most rows are without what makes a device unsure.
+    // In most rows nothing makes a device unsure.
     const std::size_t kinds = row % 2 == 0 ? 3 : std::size(drawn);
     for (std::int64_t c = 0; c < columns; ++c) values.push_back(drawn[draw() % kinds]);
     right.push_back(draw() % columns);

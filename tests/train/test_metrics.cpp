@@ -18,7 +18,7 @@ struct TargetsOptions {
   void fields(config::Fields&) {}
 };
 
-// A user's own metric: how many targets there are.
+// A user's own metric: the number of targets.
 class Targets final : public Metric {
  public:
   void add(const Scores& batch, Statistics& statistics) const override {
@@ -61,7 +61,7 @@ config::Experiment experiment_with(const std::string& metric, const std::string&
   return e;
 }
 
-// The statistics of a metric over some batches, as one rank puts them together.
+// The statistics of a metric over some batches, as one rank gathers them.
 std::vector<Statistics> statistics_of(const Measures& measures, const std::vector<TestBatch>& batches) {
   std::vector<Statistics> all(measures.metrics().size());
   for (const TestBatch& batch : batches) measures.add(batch.output, batch.target, all);
@@ -87,7 +87,7 @@ at::Tensor logits(std::vector<double> p, at::IntArrayRef sizes) {
 
 }  // namespace
 
-TEST_CASE("a metric that registers itself is measured, can be chosen, and tells its direction") {
+TEST_CASE("a metric that registers itself is measured, can be chosen, and has its direction") {
   REQUIRE(targets_registered);
   const config::Components components = registered();
   const auto names = config::metric_names(components);
@@ -103,7 +103,7 @@ TEST_CASE("a metric that registers itself is measured, can be chosen, and tells 
   CHECK(value_of("test_targets", {{numbers({1, 2}, {1, 2}), classes({0}, {1})}}) == 1);
 }
 
-TEST_CASE("a name with a number is one of a family only where there is such a family") {
+TEST_CASE("a name with a number belongs to a family only if the family exists") {
   const config::Components components = registered();
   CHECK(config::find_metric("top5", components)->name == "topN");
   CHECK(config::find_metric("top1", components)->name == "topN");
@@ -113,14 +113,15 @@ TEST_CASE("a name with a number is one of a family only where there is such a fa
   }
 }
 
-TEST_CASE("the accuracy is the share of right classes over all batches, and of equal outputs the lowest class counts") {
+TEST_CASE(
+    "the accuracy is the share of right classes over all batches, and the lowest class wins among equal outputs") {
   const TestBatch first{numbers({0, 1, 2, 2, 1, 0}, {2, 3}), classes({2, 1}, {2})};
   const TestBatch tied{numbers({1, 1, 0}, {1, 3}), classes({0}, {1})};
   CHECK(value_of("accuracy", {first, tied}) == 2.0 / 3.0);
 }
 
 TEST_CASE("outputs whose probabilities are equal in float64 count as equal") {
-  // The second is greater, by less than float64 can tell after exp.
+  // The second is greater, by less than float64 resolves after exp.
   CHECK(value_of("accuracy", {{numbers({0, 1e-20}, {1, 2}), classes({0}, {1})}}) == 1);
   CHECK(value_of("top1", {{numbers({0, 1e-20}, {1, 2}), classes({0}, {1})}}) == 1);
 }
@@ -135,7 +136,7 @@ TEST_CASE("the accuracy of a text takes the classes from the last dimension") {
   CHECK(value_of("accuracy", {{numbers({0, 1, 1, 0}, {1, 2, 2}), classes({1, 1}, {1, 2})}}) == 0.5);
 }
 
-TEST_CASE("targets that the loss ignores are in no metric") {
+TEST_CASE("targets that the loss ignores count in no metric") {
   const TestBatch batch{numbers({0, 1, 0, 1, 1, 0}, {3, 2}), classes({1, -100, 1}, {3})};
   CHECK(value_of("accuracy", {batch}) == 0.5);
   config::Experiment e = experiment_with("accuracy");
@@ -145,7 +146,7 @@ TEST_CASE("targets that the loss ignores are in no metric") {
   CHECK(measures.metrics()[0].metric->value(statistics_of(measures, {ignored})[0]) == 0);
 }
 
-TEST_CASE("without the key metrics the accuracy is measured where targets are classes, and else nothing") {
+TEST_CASE("without the key metrics the accuracy is measured if targets are classes, and otherwise nothing") {
   config::Experiment e = experiment_with("accuracy", "mse");
   e.metrics = nullptr;
   CHECK(statistics_of(Measures(e), {{numbers({1, 2}, {2, 1}), numbers({1, 2}, {2, 1})}})[0].empty());
@@ -154,46 +155,48 @@ TEST_CASE("without the key metrics the accuracy is measured where targets are cl
   CHECK_FALSE(statistics_of(Measures(e), {{numbers({1, 2}, {1, 2}), classes({1}, {1})}})[0].empty());
 }
 
-TEST_CASE("a metric that does not fit loss and targets is refused with those that do") {
+TEST_CASE("a metric that does not fit loss and targets is refused with the metrics that do") {
   const Measures r2(experiment_with("r2"));
   const std::string error = error_of([&] { r2.require(numbers({1, 2, 3, 4}, {1, 4}), classes({1}, {1})); });
-  CHECK(error.find("what can be measured here: loss, accuracy, auroc") != std::string::npos);
+  CHECK(error.find("metrics for these targets: loss, accuracy, auroc") != std::string::npos);
   const Measures top(experiment_with("top2"));
   CHECK_THROWS_AS(top.require(numbers({1, 2}, {1, 2}), classes({1}, {1})), Error);
   CHECK_NOTHROW(top.require(numbers({1, 2, 3}, {1, 3}), classes({1}, {1})));
 }
 
-TEST_CASE("pairs are counted as by comparing each positive with each negative one, ties half") {
+TEST_CASE("pair counts equal a comparison of each positive with each negative, with half for ties") {
   std::mt19937 draw(1);
-  for (const std::size_t size : {1, 10, 500, 5000}) {
-    std::vector<std::uint64_t> keys;
-    std::vector<double> scores;
-    std::vector<bool> positive;
-    for (std::size_t i = 0; i < size; ++i) {
-      scores.push_back(static_cast<double>(draw() % (size / 2 + 1)) / 1000.0);
-      positive.push_back(draw() % 3 == 0);
-      keys.push_back(ranking_key(scores.back(), positive.back()));
-    }
-    std::int64_t wins = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t j = 0; j < size; ++j) {
-        if (positive[i] && !positive[j]) wins += scores[i] > scores[j] ? 2 : scores[i] == scores[j] ? 1 : 0;
-      }
-    }
-    const RankedPairs pairs = count_pairs(keys);
-    CHECK(pairs.wins == wins);
-    CHECK(pairs.positives == std::count(positive.begin(), positive.end(), true));
-    CHECK(pairs.positives + pairs.negatives == static_cast<std::int64_t>(size));
+  // Scores far apart, and scores that differ in their last bits only.
+  const auto [first, apart, size] = GENERATE(table<double, double, std::size_t>(
+      {{0, 1e-3, 1}, {0, 1e-3, 10}, {0, 1e-3, 500}, {0, 1e-3, 5000}, {0.5, 0x1p-50, 5000}}));
+  std::vector<std::uint64_t> keys;
+  std::vector<double> scores;
+  std::vector<bool> positive;
+  for (std::size_t i = 0; i < size; ++i) {
+    scores.push_back(first + static_cast<double>(draw() % (size / 2 + 1)) * apart);
+    positive.push_back(draw() % 3 == 0);
+    keys.push_back(ranking_key(scores.back(), positive.back()));
   }
+  std::int64_t wins = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      if (positive[i] && !positive[j]) wins += scores[i] > scores[j] ? 2 : scores[i] == scores[j] ? 1 : 0;
+    }
+  }
+  sort_keys(keys);
+  const RankedPairs pairs = count_pairs(keys);
+  CHECK(pairs.wins == wins);
+  CHECK(pairs.positives == std::count(positive.begin(), positive.end(), true));
+  CHECK(pairs.positives + pairs.negatives == static_cast<std::int64_t>(size));
 }
 
-TEST_CASE("the area under the curve has no value where a class is absent") {
+TEST_CASE("the area under the curve has no value if a class is absent") {
   CHECK(value_of("auroc", {{logits({0.4, 0.6, 0.8, 0.2}, {2, 2}), classes({1, 0}, {2})}}) == 1);
   CHECK(std::isnan(value_of("auroc", {{logits({0.4, 0.6, 0.8, 0.2}, {2, 2}), classes({1, 1}, {2})}})));
   CHECK(std::isnan(value_of("auroc", {{numbers({0, NAN, 0, 1}, {2, 2}), classes({1, 0}, {2})}})));
 }
 
-TEST_CASE("r2 keeps its digits where targets are far from zero and batches are many") {
+TEST_CASE("r2 keeps its digits for targets far from zero and many batches") {
   // Targets 1e6 + k / 100, predictions off by 0.001: the variance and the errors are known.
   std::vector<TestBatch> batches;
   const int size = 101;

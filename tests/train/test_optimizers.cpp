@@ -38,7 +38,7 @@ struct Trained {
 
 constexpr int kSteps = 6;
 
-// Names the tensors that differ from the kept ones.
+// Returns the names of the tensors that differ from the kept ones.
 std::string differences(const NamedTensors& found, const Json& kept) {
   std::string wrong;
   for (const auto& [name, tensor] : found) {
@@ -52,7 +52,7 @@ const Json kAdam = {{"name", "adam"}, {"lr", 0.1}, {"fused", true}};
 
 }  // namespace
 
-TEST_CASE("each optimizer, fused and as a loop, gives the parameters and the state that PyTorch's gives, bit for bit") {
+TEST_CASE("each optimizer, fused and as a loop, gives PyTorch's parameters and state, bit for bit") {
   const Json cases = kept_values("train", "optimizers");
   REQUIRE(cases.size() == 39);
   for (const auto& [title, kept] : cases.items()) {
@@ -64,7 +64,7 @@ TEST_CASE("each optimizer, fused and as a loop, gives the parameters and the sta
   }
 }
 
-TEST_CASE("an optimizer that takes over the state of another goes on as that one would have") {
+TEST_CASE("an optimizer that loads the state of another continues like that one") {
   const Json cases = kept_values("train", "optimizers");
   for (const auto& [title, kept] : cases.items()) {
     INFO(title);
@@ -82,7 +82,7 @@ TEST_CASE("an optimizer that takes over the state of another goes on as that one
   }
 }
 
-TEST_CASE("a parameter that is frozen, or that never had a gradient, stays and has no state") {
+TEST_CASE("a parameter that is frozen or never had a gradient stays unchanged and has no state") {
   const at::Tensor frozen = ramp({3});
   const at::Tensor idle = ramp({3}).requires_grad_();
   const auto optimizer = optimizers().build("adam", kAdam, {{"frozen", frozen}, {"idle", idle}});
@@ -92,7 +92,7 @@ TEST_CASE("a parameter that is frozen, or that never had a gradient, stays and h
   CHECK(optimizer->state().empty());
 }
 
-TEST_CASE("an optimizer says how many tensors of a parameter's size it keeps") {
+TEST_CASE("an optimizer reports how many tensors of a parameter's size it keeps") {
   const auto copies = [](Json options, const Json& more) {
     options.update(more);
     return Trained(options).optimizer->copies();
@@ -103,10 +103,10 @@ TEST_CASE("an optimizer says how many tensors of a parameter's size it keeps") {
   CHECK(copies(kAdam, {{"amsgrad", true}}) == 3);
 }
 
-TEST_CASE("state that does not fit the optimizer or its parameters is refused, and the remedy is told") {
+TEST_CASE("state that does not fit the optimizer or its parameters is refused with the remedy") {
   Trained trained(kMomentum);
   const auto refusal = [&](const NamedTensors& state) { return error_of([&] { trained.optimizer->load(state); }); };
-  const std::string remedy = "go on with the optimizer and model that it was saved with";
+  const std::string remedy = "use the optimizer and model that it was saved with";
   for (const char* name : {"state.weight.exp_avg", "state.other.momentum_buffer", "weight", "nothing.of.ours"}) {
     INFO(name);
     const std::string text = refusal({{name, at::zeros({19})}});
@@ -122,7 +122,7 @@ TEST_CASE("state that does not fit the optimizer or its parameters is refused, a
                  "lacks some of this optimizer's state of \"weight\""));
 }
 
-TEST_CASE("adagrad has state from the beginning, and takes that of a checkpoint in its place") {
+TEST_CASE("adagrad has state from the beginning and replaces it by a checkpoint's state") {
   Trained trained({{"name", "adagrad"}, {"initial_accumulator_value", 0.5}});
   REQUIRE(trained.optimizer->state().size() == 6);
   CHECK(trained.optimizer->lr() == 0.01);

@@ -26,7 +26,7 @@ Patience patience_of(std::int64_t validations, double min_delta, config::Directi
   return {stop, {.name = "val_loss", .direction = direction}};
 }
 
-// The validation at which it is over, from 1; 0: none.
+// The validation at which patience is exhausted, from 1; 0: none.
 int ends_at(Patience patience, const std::vector<double>& values) {
   int number = 0;
   for (const double value : values) {
@@ -45,7 +45,7 @@ Plateau plateau_of(const std::string& metric, double lr, std::int64_t patience =
 
 }  // namespace
 
-TEST_CASE("a plateau lowers lr as ReduceLROnPlateau does, and goes on with the same bits from any validation") {
+TEST_CASE("a plateau lowers lr like ReduceLROnPlateau, and resumes with the same bits from any validation") {
   std::ifstream file(DDP_SOURCE "/tests/schedule/values/plateau.json");
   const auto cases = config::Value::parse(file);
   REQUIRE(cases.size() == 36);
@@ -79,7 +79,7 @@ TEST_CASE("a warm-up multiplies the lr of a plateau") {
   CHECK(plateau.lr(4) == 0.8);
 }
 
-TEST_CASE("a plateau that goes on keeps its factor of a new lr, and looks anew for the best of a new metric") {
+TEST_CASE("a resumed plateau applies its factor to a new lr, and starts a new best for a new metric") {
   Plateau before = plateau_of("val_loss", 0.8);
   for (const double loss : {1.0, 2.0}) before.judge(loss);
   REQUIRE(before.lr(0) == 0.8 * 0.1);
@@ -95,7 +95,8 @@ TEST_CASE("a plateau that goes on keeps its factor of a new lr, and looks anew f
   CHECK_THROWS(other_metric.restore({{"metric", "val_x"}, {"base_lr", "x"}, {"lr", 0.2}}));
 }
 
-TEST_CASE("patience is over after so many validations in a row without an improvement of more than min_delta") {
+TEST_CASE(
+    "patience is exhausted after a number of validations in a row without an improvement of more than min_delta") {
   using config::Direction;
   CHECK(ends_at(patience_of(2, 0, Direction::less), {3, 2, 2, 2}) == 4);
   CHECK(ends_at(patience_of(2, 0, Direction::less), {3, 2, 2, 1, 1, 0.5, 1}) == 0);
@@ -106,7 +107,7 @@ TEST_CASE("patience is over after so many validations in a row without an improv
   CHECK(ends_at(patience_of(2, 0, Direction::less), {kNaN, 5, kNaN, 4, kNaN, kNaN}) == 6);
 }
 
-TEST_CASE("patience counts on after a resume, and anew where its metric or min_delta is another one") {
+TEST_CASE("patience keeps counting after a resume, and starts again if its metric or min_delta changed") {
   Patience before = patience_of(3, 0, config::Direction::less);
   for (const double loss : {1.0, 2.0, 2.0}) before.judge(loss);
   const config::Value saved = config::Value::parse(before.state().dump());

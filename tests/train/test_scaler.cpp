@@ -27,7 +27,7 @@ TEST_CASE("the scale halves after a gradient that is not finite, and doubles aft
   CHECK(scaler.scale() == 65536);
 }
 
-TEST_CASE("a scale goes on as it was saved, and one that is damaged is refused") {
+TEST_CASE("a saved scale resumes, and a damaged one is refused") {
   Scaler scaler;
   scaler.unscale({at::full({2}, kInfinite)});
   scaler.unscale({at::full({2}, 1.0)});

@@ -6,7 +6,7 @@
 
 namespace ddp::train {
 
-TEST_CASE("ranks that post their loss after backward agree which of them is not finite, whoever is last") {
+TEST_CASE("ranks that post their loss after backward agree which of them is not finite, in any order of arrival") {
   record::ProgressPage page(2);
   for (std::int64_t step = 1; step <= 2000; ++step) {
     const bool broken = step % 3 == 0;

@@ -13,7 +13,7 @@
 namespace ddp::commands {
 namespace {
 
-// Planned ranks, and the library that they need.
+// The planned ranks and the library that they need.
 struct PreparedComm {
   launch::Plan plan;
   launch::RankLibrary library;
@@ -27,13 +27,13 @@ PreparedComm prepare_comm(const config::Loaded& loaded, const rank::CommRequest&
   return {.plan = std::move(plan), .library = launch::RankLibrary(gpus)};
 }
 
-// Prints a row, and says at once what is wrong in it.
+// Prints a row, and at once any wrong value in it.
 void take(const rank::CommRow& row, CommTable& table) {
   table.add(row);
   if (row.wrong > 0) log::error(wrong_in_words(row));
 }
 
-// As node 0, or the only one.
+// On node 0, or on the only node.
 int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::CommRequest& request,
               const launch::Launch& launch, launch::Nodes& nodes) {
   const PreparedComm p = prepare_comm(loaded, request, launch);
@@ -54,7 +54,7 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
   return code;
 }
 
-// As another node: its ranks do what node 0 has resolved.
+// On another node: its ranks do the work that node 0 has resolved.
 int comm_there(config::Loaded loaded, const rank::CommRequest& request, const launch::Launch& launch,
                const config::Value& terms) {
   std::optional<PreparedComm> p;
@@ -70,7 +70,7 @@ int comm_there(config::Loaded loaded, const rank::CommRequest& request, const la
   });
 }
 
-// As one rank of torchrun's or srun's.
+// As one rank that torchrun or srun started.
 int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const rank::CommRequest& request,
                   const launch::Launch& launch) {
   const PreparedComm p = prepare_comm(loaded, request, launch);
@@ -114,29 +114,32 @@ int comm(const CommFlags& f) {
 
 void add_comm(CLI::App& app, int& exit_code) {
   auto f = std::make_shared<CommFlags>();
-  CLI::App* verb = app.add_subcommand("comm", "time and check collectives between devices and machines");
+  CLI::App* verb = app.add_subcommand("comm", "time and check collectives between devices and nodes");
   verb->add_option("--op", f->op,
-                   "all, or some of all_reduce, reduce, broadcast, scatter, gather, all_gather, with commas")
+                   "all, or a comma-separated list of all_reduce, reduce, broadcast, scatter, gather, all_gather")
       ->capture_default_str();
-  verb->add_option("--sizes", f->sizes, "4096, 1KiB,1MiB, 1KiB..64MiB (each twice the one before), 1KiB..1GiB:4")
+  verb->add_option("--sizes", f->sizes,
+                   "bytes: 4096, or 1KiB,1MiB, or 1KiB..64MiB (doubling), or 1KiB..1GiB:4 (times 4)")
       ->capture_default_str();
   verb->add_option("--devices,--device-pool", f->devices,
-                   "a rank for each: auto (all GPUs, or two CPU ranks), a number, 0,1,2 or cpu,cpu")
+                   "one rank for each: auto (all GPUs, or two CPU ranks), a number, 0,1,2 or cpu,cpu")
       ->capture_default_str();
   verb->add_option("--backend", f->backend,
-                   "gloo, nccl, shm (memory of a machine's CPU ranks; between machines gloo), or auto as in training")
+                   "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training")
       ->capture_default_str();
   verb->add_option("--dtype", f->dtype, "float, double, half, bfloat16, int8, uint8, int32 or int64")
       ->capture_default_str();
-  verb->add_option("--iterations", f->iterations, "timed calls")
+  verb->add_option("--iterations", f->iterations, "number of timed calls")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  verb->add_option("--warmup", f->warmup, "calls before them")->check(CLI::Range(0, 1'000'000))->capture_default_str();
-  verb->add_flag("--check,!--no-check", f->check, "check every value of every rank, in calls of its own (the default)");
-  verb->add_option("--timeout", f->timeout, "how many seconds nodes and ranks wait for each other")
+  verb->add_option("--warmup", f->warmup, "number of untimed calls before the timed ones")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  verb->add_flag("--check,!--no-check", f->check, "check every value of every rank, in separate calls (the default)");
+  verb->add_option("--timeout", f->timeout, "seconds that nodes and ranks wait for each other")
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
-  verb->add_flag("--json", f->json, "one JSON object instead of the table");
+  verb->add_flag("--json", f->json, "print one JSON object instead of the table");
   add_launch_flags(*verb, f->launch);
   verb->callback([f, &exit_code] { exit_code = comm(*f); });
 }

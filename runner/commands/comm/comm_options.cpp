@@ -15,7 +15,7 @@
 namespace ddp::commands {
 namespace {
 
-// The whole, its parts, and what a backend copies on its way.
+// Tensors per rank at a time: the whole, its parts, and a backend's temporary copy.
 constexpr std::int64_t kTensorsOfRank = 3;
 
 std::vector<std::string> split(const std::string& text) {
@@ -28,7 +28,7 @@ std::vector<std::string> split(const std::string& text) {
 template <class Names>
 void require_known(const std::string& name, const Names& names, const char* flag, const std::string& what) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  throw usage_error("there is no " + what + " " + config::in_quotes(name), flag,
+  throw usage_error("unknown " + what + " " + config::in_quotes(name), flag,
                     config::suggestion(name, {names.begin(), names.end()}, what + "s"));
 }
 
@@ -40,7 +40,7 @@ std::vector<std::string> ops_of(const std::string& text) {
   return ops;
 }
 
-// As TOML: a list needs no brackets, nor quotes.
+// Returns the devices as TOML: a list on the command line needs neither brackets nor quotes.
 std::string pool_text(const std::string& devices) {
   if (devices == "auto") return "\"auto\"";
   if (devices.find_first_of(",[\"") == std::string::npos && devices != "cpu") return devices;
@@ -69,11 +69,11 @@ config::Value parse_devices(const std::string& devices) {
   const bool known = pool != nullptr && (pool->kind == config::Kind::text || pool->kind == config::Kind::integer ||
                                          pool->kind == config::Kind::list);
   if (!known || !problems.empty() || table->entries.size() != 1) {
-    throw usage_error(config::in_quotes(devices) + " are no devices", "--devices",
+    throw usage_error(config::in_quotes(devices) + " are not devices", "--devices",
                       "give auto, a number of ranks (4), GPUs (0,1,2) or CPUs (cpu,cpu), each once");
   }
   if (pool->kind == config::Kind::list && pool->items.front().kind == config::Kind::list) {
-    throw usage_error("has groups, and here each rank is one device", "--devices", "give a list such as 0,1,2,3");
+    throw usage_error("has groups, but here each rank has one device", "--devices", "give a list such as 0,1,2,3");
   }
   return value_of(*pool);
 }
@@ -104,15 +104,15 @@ config::Loaded settings_of(const CommFlags& f) {
 }
 
 void require_memory(const launch::Plan& plan, const rank::CommRequest& o) {
-  if (plan.uses_gpus()) return;  // a GPU says itself what it has not
+  if (plan.uses_gpus()) return;  // the GPU reports a lack of memory itself
   const std::int64_t greatest = *std::max_element(o.sizes.begin(), o.sizes.end());
   const std::int64_t free = available_memory();
   const std::int64_t most = free / kTensorsOfRank / plan.ranks_here();
   if (greatest <= most) return;
   throw usage_error(size_in_words(greatest) + " on each of " + std::to_string(plan.ranks_here()) +
-                        " ranks is more than this machine's memory holds, of which " + std::to_string(free >> 20) +
+                        " ranks is more than this machine's memory holds: " + std::to_string(free >> 20) +
                         " MiB are free",
-                    "--sizes", "go up to " + std::to_string(most >> 20) + "MiB at most");
+                    "--sizes", "use at most " + std::to_string(most >> 20) + "MiB");
 }
 
 }  // namespace ddp::commands

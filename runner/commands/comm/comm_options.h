@@ -9,7 +9,7 @@
 
 namespace ddp::commands {
 
-// `comm`'s command line.
+// The command line of `comm`.
 struct CommFlags {
   std::string op = "all";
   std::string sizes = "1KiB..64MiB";
@@ -24,15 +24,15 @@ struct CommFlags {
   launch::LaunchFlags launch;
 };
 
-// What is measured. Throws ddp::Error (usage) where it cannot be.
+// Returns the measurement. Throws ddp::Error (usage) if it is impossible.
 rank::CommRequest measured_by(const CommFlags& flags);
 
-// Where: what a run would read from device_pool, distributed.backend and distributed.timeout. `flags.devices` is
-// "auto", a number of ranks, or a list, with brackets or without: "0,1", "cpu,cpu", "[0, 1]". Throws ddp::Error
-// (usage).
+// Returns the settings that a run would read from device_pool, distributed.backend and distributed.timeout.
+// `flags.devices` is "auto", a number of ranks, or a list with or without brackets: "0,1", "cpu,cpu", "[0, 1]". Throws
+// ddp::Error (usage).
 config::Loaded settings_of(const CommFlags& flags);
 
-// Throws ddp::Error (usage) where the greatest tensors of this machine's CPU ranks need more memory than it has.
+// Throws ddp::Error (usage) if the greatest tensors of this machine's CPU ranks need more than its free memory.
 void require_memory(const launch::Plan& plan, const rank::CommRequest& options);
 
 }  // namespace ddp::commands

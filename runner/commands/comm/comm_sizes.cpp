@@ -12,8 +12,7 @@
 namespace ddp::commands {
 namespace {
 
-constexpr const char* kSizesRemedy =
-    "write it as 4096, 64KiB, 1KiB..64MiB (each twice the one before), 1KiB..1GiB:4 or 1KiB,1MiB";
+constexpr const char* kSizesRemedy = "write it as 4096, 64KiB, 1KiB..64MiB (doubling), 1KiB..1GiB:4 or 1KiB,1MiB";
 constexpr std::size_t kMostSizes = 10'000;
 
 constexpr std::pair<std::string_view, std::int64_t> kSizeUnits[] = {
@@ -37,7 +36,7 @@ constexpr std::pair<std::string_view, std::int64_t> kSizeUnits[] = {
   throw usage_error(config::in_quotes(text) + " " + what, "--sizes", kSizesRemedy);
 }
 
-// A whole number and what follows it.
+// Takes a whole number off the front of the text.
 std::optional<std::int64_t> take_number(std::string_view& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -49,15 +48,15 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 std::int64_t parse_size(std::string_view text) {
   std::string_view unit = text;
   const auto number = take_number(unit);
-  if (!number) refuse(text, "is no size");
-  if (*number <= 0) refuse(text, "is no size: at least 1 byte is sent");
+  if (!number) refuse(text, "is not a size");
+  if (*number <= 0) refuse(text, "is not a size: at least 1 byte is sent");
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   for (const auto& [name, bytes] : kSizeUnits) {
     if (unit != name) continue;
-    if (*number > std::numeric_limits<std::int64_t>::max() / bytes) refuse(text, "is more than any machine has");
+    if (*number > std::numeric_limits<std::int64_t>::max() / bytes) refuse(text, "is more than a machine's memory");
     return *number * bytes;
   }
-  refuse(text, "is no size: there is no unit " + config::in_quotes(unit));
+  refuse(text, "is not a size: unknown unit " + config::in_quotes(unit));
 }
 
 // A..B or A..B:FACTOR
@@ -68,7 +67,7 @@ std::vector<std::int64_t> parse_range(std::string_view text, std::size_t dots) {
   if (const auto colon = end.find(':'); colon != end.npos) {
     std::string_view rest = end.substr(colon + 1);
     const auto given = take_number(rest);
-    if (!given || !rest.empty() || *given < 2) refuse(text, "multiplies by no whole number of at least 2");
+    if (!given || !rest.empty() || *given < 2) refuse(text, "needs a whole number of at least 2 as its factor");
     factor = *given;
     end = end.substr(0, colon);
   }

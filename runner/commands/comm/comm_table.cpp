@@ -18,7 +18,7 @@ __attribute__((format(printf, 1, 2))) std::string format(const char* format, ...
   return text;
 }
 
-// 10^9 bytes a second.
+// In 10^9 bytes per second.
 double algorithm_bandwidth(const rank::CommRow& row) {
   return row.microseconds > 0 ? static_cast<double>(row.bytes) / row.microseconds / 1e3 : 0;
 }
@@ -101,8 +101,8 @@ int CommTable::finish(const std::string& failure) {
 
 std::string wrong_in_words(const rank::CommRow& row) {
   return row.op + " of " + std::to_string(row.bytes) + " B: rank " + std::to_string(row.rank) + " has " +
-         format("%.17g", row.got) + " at index " + std::to_string(row.index) + ", where " +
-         format("%.17g", row.expected) + " is due; " + count(row.wrong, "value") + " of all ranks " +
+         format("%.17g", row.got) + " at index " + std::to_string(row.index) + " instead of " +
+         format("%.17g", row.expected) + "; " + count(row.wrong, "value") + " of all ranks " +
          (row.wrong == 1 ? "is" : "are") + " wrong";
 }
 

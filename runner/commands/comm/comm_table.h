@@ -9,16 +9,16 @@
 
 namespace ddp::commands {
 
-// What `comm` prints to stdout: a table, each row when it is there, or one JSON object at the end. Bandwidths as
-// nccl-tests has them: in 10^9 bytes a second.
+// The output of `comm` on stdout: a table with each row as soon as it is measured, or one JSON object at the end.
+// Bandwidths are in 10^9 bytes per second, as in nccl-tests.
 class CommTable {
  public:
-  // `devices`: of all ranks, as far as this process knows them. A table begins at once.
+  // `devices`: the known devices of all ranks. A table prints its head at once.
   CommTable(const launch::Plan& plan, int nodes, std::vector<std::string> devices, const rank::CommRequest& options,
             bool json);
 
   void add(const rank::CommRow& row);
-  // `failure`: why not all rows are there; empty: they are. Returns the exit code: 0, or 1 where values were wrong.
+  // `failure`: the reason if rows are missing, else empty. Returns the exit code: 0, or 1 if values were wrong.
   int finish(const std::string& failure);
 
  private:
@@ -31,7 +31,7 @@ class CommTable {
   std::int64_t wrong_ = 0;
 };
 
-// The first wrong value of a row.
+// Describes the first wrong value of a row.
 std::string wrong_in_words(const rank::CommRow& row);
 
 }  // namespace ddp::commands

@@ -20,7 +20,7 @@ struct CompareOptions {
   bool json = false;
 };
 
-// A sweep stands for its trials that have begun, the best first.
+// A sweep stands for its trials that have begun, best first.
 std::vector<report::Row> runs_of(const CompareOptions& o) {
   std::vector<report::Row> runs;
   for (const std::string& name : o.runs) {
@@ -39,7 +39,7 @@ std::vector<report::Row> runs_of(const CompareOptions& o) {
 
 void compare(const CompareOptions& o) {
   auto runs = runs_of(o);
-  if (runs.size() < 2) throw usage_error("compare takes two runs or more, or a sweep whose trials have begun");
+  if (runs.size() < 2) throw usage_error("compare needs two or more runs, or a sweep whose trials have begun");
   const report::Comparison comparison = report::compare(std::move(runs));
   if (o.json) {
     report::print_comparison_as_json(comparison, std::cout);
@@ -64,15 +64,15 @@ void diff(const CompareOptions& o) {
 
 CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::shared_ptr<CompareOptions>& options) {
   CLI::App* verb = app.add_subcommand(name, doc);
-  verb->add_option("--results", options->results, "the results root")->capture_default_str();
-  verb->add_flag("--json", options->json, "print it as JSON");
+  verb->add_option("--results", options->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_flag("--json", options->json, "print JSON");
   return verb;
 }
 
 void add_compare(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* verb = add(app, "compare", "show runs side by side: what differs, metrics, loss curves", options);
-  verb->add_option("RUN", options->runs, std::string(kRunInWords) + "; of a sweep, all of its trials")->required();
+  CLI::App* verb = add(app, "compare", "show runs side by side: differences, metrics, loss curves", options);
+  verb->add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required();
   verb->callback([options, &exit_code] {
     compare(*options);
     exit_code = 0;
@@ -83,7 +83,7 @@ const bool compare_registered = register_verb(90, add_compare);
 
 void add_diff(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* verb = add(app, "diff", "show in what two runs differ", options);
+  CLI::App* verb = add(app, "diff", "show the differences of two runs", options);
   verb->add_option("RUN", options->runs, kRunInWords)->required()->expected(2);
   verb->callback([options, &exit_code] {
     diff(*options);

@@ -34,9 +34,9 @@ void append(report::Catalog& all, report::Catalog more) {
   std::move(more.problems.begin(), more.problems.end(), std::back_inserter(all.problems));
 }
 
-// What a name stands for: a sweep for its trials, a run for itself, an experiment for its runs.
+// Reads the results that a name stands for: the trials of a sweep, a run itself, or the runs of an experiment.
 report::Catalog read_named(const std::string& name, const fs::path& results) {
-  // An experiment whose newest result is a run is not found by that one alone.
+  // An experiment whose newest result is a run stands for all of its runs; find() would return the newest only.
   std::error_code none;
   const record::RunDirectory of_name(results / name);
   const bool of_experiment = is_safe_name(name) && name != "latest" && !of_name.begun() && !of_name.is_sweep() &&
@@ -55,7 +55,7 @@ report::Catalog read(const ListOptions& o) {
   return all;
 }
 
-// A metric that none of the runs has is a key too; which ones there are, components.json tells.
+// Does the query use a metric? Metrics that no run has are valid keys too; components.json lists them.
 bool asks_for_metric(const report::Query& query) {
   const auto names_metric = [](const report::Condition& condition) { return record::is_metric_name(condition.key); };
   const std::string& key = query.sort_by;
@@ -79,27 +79,26 @@ int list(const ListOptions& o) {
   } else if (!rows.empty()) {
     report::print_list(rows, std::cout, report::terminal_of_stdout());
   } else {
-    log::info(any ? "none of the runs in " + o.results + " is like that"
-                  : "there are no runs in " + o.results + " yet");
+    log::info(any ? "no run in " + o.results + " matches" : "no runs in " + o.results + " yet");
   }
   return 0;
 }
 
 void add_list(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, the newest first");
+  CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, newest first");
   auto options = std::make_shared<ListOptions>();
-  verb->add_option("NAME", options->names, "only these: experiments, runs, or sweeps, whose trials are listed");
-  verb->add_option("--results", options->results, "the results root")->capture_default_str();
-  verb->add_option("--status", options->query.status, "only those that are running, completed, failed or interrupted");
-  verb->add_option("--name", options->query.name, "only experiments of this name; * and ? stand for any letters");
+  verb->add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps");
+  verb->add_option("--results", options->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_option("--status", options->query.status,
+                   "list only this status: running, completed, failed or interrupted");
+  verb->add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards");
   verb->add_option("--where", options->where,
-                   "only those of which this is true: 'val_loss<0.3 and optimizer.lr=0.1', …; again for more")
+                   "list only matches of a condition: 'val_loss<0.3 and optimizer.lr=0.1', …; repeatable")
       ->take_all()
       ->allow_extra_args(false);
-  verb->add_option("--sort", options->query.sort_by, "order by a key, -key for the greatest first")
-      ->capture_default_str();
-  verb->add_option("--limit", options->query.limit, "no more than that many")->check(CLI::Range(1, 1'000'000'000));
-  verb->add_flag("--json", options->json, "print them as JSON");
+  verb->add_option("--sort", options->query.sort_by, "sort by a key; -key: greatest first")->capture_default_str();
+  verb->add_option("--limit", options->query.limit, "list at most this many")->check(CLI::Range(1, 1'000'000'000));
+  verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, &exit_code] { exit_code = list(*options); });
 }
 

@@ -32,7 +32,7 @@ void add_once(std::vector<std::string>& all, const std::string& text) {
 void tell_problems(const std::vector<std::string>& problems) {
   constexpr std::size_t kTold = 10;
   for (std::size_t i = 0; i < std::min(kTold, problems.size()); ++i) log::warn(problems[i]);
-  if (problems.size() > kTold) log::warn("and " + std::to_string(problems.size() - kTold) + " more like these");
+  if (problems.size() > kTold) log::warn("and " + std::to_string(problems.size() - kTold) + " more warnings");
 }
 
 }  // namespace ddp::commands

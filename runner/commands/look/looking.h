@@ -8,20 +8,20 @@
 
 namespace ddp::commands {
 
-// What the commands that look at results share.
+// Shared code of the commands that show results.
 
 inline constexpr const char* kRunInWords =
     "a run's folder; name, name/run-id, name/sweep-id/007 or latest under the results root; or a part of an id";
 
-// The run or sweep that a person names. Throws ddp::Error (usage) where there is none, or it cannot be read.
+// Returns the run or sweep with this name. Throws ddp::Error (usage) if it does not exist or cannot be read.
 report::Row find_result(const std::filesystem::path& results, const std::string& run);
-// The one in a folder.
+// Returns the run or sweep in this folder.
 report::Row read_result(const std::filesystem::path& folder, const std::filesystem::path& results);
 
-// Adds a text that is not among them yet.
+// Adds a text unless the list has it.
 void add_once(std::vector<std::string>& all, const std::string& text);
 
-// Prints warnings, a line each; of very many, the first.
+// Prints warnings, one per line; of very many, only the first.
 void tell_problems(const std::vector<std::string>& problems);
 
 }  // namespace ddp::commands

@@ -28,7 +28,7 @@ void add_plan(CLI::App& app, int& exit_code) {
     std::string file;
     std::vector<std::string> sets;
     launch::LaunchFlags flags;
-    std::optional<int> jobs;  // of a sweep
+    std::optional<int> jobs;  // for a sweep
     std::string results = "results";
     std::string preview;
     std::optional<std::int64_t> draws;
@@ -37,25 +37,26 @@ void add_plan(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
       "plan", "show data, ranks, devices, steps and memory, or the trials of a sweep; train nothing");
-  verb->add_option("FILE", o->file, "the experiment")->required();
+  verb->add_option("FILE", o->file, "experiment file")->required();
   add_sets(*verb, o->sets);
   add_launch_flags(*verb, o->flags);
   add_jobs(*verb, o->jobs);
-  verb->add_option("--results", o->results, "the results root that it would be trained into")->capture_default_str();
-  verb->add_option("--preview", o->preview, "also write a page that shows the data before and after preprocessing")
+  verb->add_option("--results", o->results, "results root of the planned run")->capture_default_str();
+  verb->add_option("--preview", o->preview,
+                   "also write an HTML page that shows the data before and after preprocessing")
       ->type_name("FILE.html");
   CLI::Option* draws = verb->add_option("--draws", o->draws,
-                                        "only print as JSON what transforms draw for the first N samples in epoch 0");
+                                        "print only the transforms' draws for the first N samples in epoch 0, as JSON");
   draws->check(CLI::PositiveNumber)->type_name("N");
   verb->get_option("--preview")->excludes(draws);
-  verb->add_flag("--json", o->json, "as JSON");
+  verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o, &exit_code] {
     exit_code = 0;
     if (!o->preview.empty()) require_page_name(o->preview);
     if (config::has_sweep(o->file, o->sets)) {
       if (!o->preview.empty() || o->draws) {
         const std::string option = o->draws ? "--draws" : "--preview";
-        throw usage_error("is a sweep, and " + option + " shows the data of one experiment", o->file,
+        throw usage_error("is a sweep, but " + option + " shows the data of one experiment", o->file,
                           "leave " + option + " out, or plan the experiment that the sweep extends");
       }
       show_sweep(prepare_sweep(o->file, o->sets, o->jobs, o->results, /*timed=*/true), o->results, o->json);

@@ -15,14 +15,14 @@ namespace fs = std::filesystem;
 
 void require_page_name(const fs::path& page) {
   if (page.extension() != ".html") {
-    throw usage_error("is no name for a page: it must end in .html", page.string(), "for example data.html");
+    throw usage_error("cannot be the name of a page: it must end in .html", page.string(), "for example data.html");
   }
   std::error_code unknown;
   const fs::path folder = page.has_parent_path() ? page.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, unknown)) {
-    throw usage_error("the folder of the page is not there", page.string(), "make " + folder.string() + " first");
+    throw usage_error("the folder of the page does not exist", page.string(), "make " + folder.string() + " first");
   }
-  if (fs::is_directory(page, unknown)) throw usage_error("is a folder, not a page", page.string());
+  if (fs::is_directory(page, unknown)) throw usage_error("is a folder", page.string());
 }
 
 void write_preview(const fs::path& page, const Prepared& prepared, const config::Value& description) {
@@ -39,7 +39,7 @@ void write_preview(const fs::path& page, const Prepared& prepared, const config:
   try {
     record::write_atomically(page, report::page(data));
   } catch (const Error& error) {
-    throw usage_error(error.summary(), error.where(), "name another place: --preview FILE.html");
+    throw usage_error(error.summary(), error.where(), "use another file: --preview FILE.html");
   }
 }
 

@@ -7,11 +7,11 @@
 
 namespace ddp::commands {
 
-// Throws ddp::Error (usage) where a page cannot have this name: before data are read for it.
+// Throws ddp::Error (usage) if a page cannot have this name; called before data are read for it.
 void require_page_name(const std::filesystem::path& page);
 
-// Writes a page that shows the data of an experiment, which data::describe has described. Throws ddp::Error (usage)
-// where it cannot be written.
+// Writes a page that shows the data of an experiment, from the output of data::describe. Throws ddp::Error (usage) if
+// the page cannot be written.
 void write_preview(const std::filesystem::path& page, const Prepared& prepared, const config::Value& description);
 
 }  // namespace ddp::commands

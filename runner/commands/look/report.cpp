@@ -29,7 +29,7 @@ struct ReportOptions {
   bool json = false;
 };
 
-// The data of what was named, and where its page belongs: with the sweep, or with the first of the runs.
+// Returns the data of the named results, and the folder of their page: the sweep's, or the first run's.
 config::Value gather(const ReportOptions& options, fs::path& home) {
   std::vector<fs::path> runs;
   for (const std::string& name : options.runs) {
@@ -45,7 +45,7 @@ config::Value gather(const ReportOptions& options, fs::path& home) {
 void write(const fs::path& file, const std::string& text) try {
   record::write_atomically(file, text);
 } catch (const Error& error) {
-  throw usage_error(error.summary(), error.where(), "name another place: --output FILE");
+  throw usage_error(error.summary(), error.where(), "use another file: --output FILE");
 }
 
 void sign(config::Value& data) { data["program"] = std::string("ddp-exp ") + launch::kVersion; }
@@ -79,14 +79,17 @@ namespace {
 
 void add_report(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = app.add_subcommand("report", "write a page about a run, several runs or a sweep: report.html");
-  verb->add_option("RUN", options->runs, "a run, or several to compare; or a sweep")
+  CLI::App* verb = app.add_subcommand("report", "write report.html, a page about a run, several runs or a sweep");
+  verb->add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
       ->required()
       ->type_name("RUN|SWEEP");
-  verb->add_option("--results", options->results, "where runs are kept")->type_name("DIR")->capture_default_str();
-  verb->add_option("--output", options->output, "the page (report.html in the folder of the sweep, or the first run)")
+  verb->add_option("--results", options->results, "results root: the directory of the runs")
+      ->type_name("DIR")
+      ->capture_default_str();
+  verb->add_option("--output", options->output,
+                   "file of the page; default: report.html in the folder of the sweep or first run")
       ->type_name("FILE");
-  verb->add_flag("--json", options->json, "print what the page shows as JSON; the page is written with --output only");
+  verb->add_flag("--json", options->json, "print the page's data as JSON; write the page only with --output");
   verb->callback([options, &exit_code] { exit_code = report(*options); });
 }
 

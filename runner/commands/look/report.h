@@ -4,7 +4,7 @@
 
 namespace ddp::commands {
 
-// Writes the page about a sweep, report.html in its folder; returns the file. Throws ddp::Error.
+// Writes report.html, the page about a sweep, into the sweep's folder; returns the file. Throws ddp::Error.
 std::filesystem::path write_sweep_report(const std::filesystem::path& sweep);
 
 }  // namespace ddp::commands

@@ -18,11 +18,11 @@ void add_show(CLI::App& app, int& exit_code) {
     std::string results = "results";
     bool json = false;
   };
-  CLI::App* verb = app.add_subcommand("show", "show how a run or a sweep went, and what there is of it");
+  CLI::App* verb = app.add_subcommand("show", "show the results and files of a run or a sweep");
   auto options = std::make_shared<Options>();
   verb->add_option("RUN", options->run, kRunInWords)->required();
-  verb->add_option("--results", options->results, "the results root")->capture_default_str();
-  verb->add_flag("--json", options->json, "print it as JSON");
+  verb->add_option("--results", options->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, &exit_code] {
     const report::Row row = find_result(options->results, options->run);
     if (options->json) {

@@ -18,9 +18,9 @@ using config::Value;
 
 constexpr std::size_t kLinesListed = 12;
 constexpr std::size_t kValuesInLine = 8;
-constexpr std::size_t kLabelWidth = 13;  // with the space behind it, as in the lines of a plan
+constexpr std::size_t kLabelWidth = 13;  // including the space behind it, as in the lines of a plan
 
-// Names come from files of strangers.
+// Names come from untrusted files.
 std::string shown_text(const Value& text) { return config::printable(text.get<std::string>()); }
 
 std::string shown_number(const Value& number) {
@@ -34,7 +34,7 @@ std::string shown_shape(const Value& shape) {
   return "[" + text + "]";
 }
 
-// Prints a table behind a label, and how many of its rows are left out.
+// Prints a table behind a label, and the number of rows that are left out.
 void print_labelled(const std::string& label, const report::Table& table, std::size_t left_out, std::ostream& out,
                     const report::Terminal& terminal) {
   if (table.empty()) return;
@@ -82,7 +82,7 @@ std::string values_of(const Value& column) {
   return column.at("value_count") > kValuesInLine ? text + ", …" : text;
 }
 
-// Targets stand behind the features, and are shown however many those are.
+// Targets follow the features; they are shown even if the list of features is cut.
 void print_columns(const Value& data, std::ostream& out, const report::Terminal& terminal) {
   if (!data.contains("columns")) return;
   report::Table table({{.header = "column"}, {.header = "role"}, {.header = "type"}, {.header = "values"}});

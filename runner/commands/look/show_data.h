@@ -7,8 +7,7 @@
 
 namespace ddp::commands {
 
-// Prints for people what the data are, as data::describe tells it: samples, classes, columns, arrays, the first batch.
-// Long lists are cut.
+// Prints the output of data::describe for people: samples, classes, columns, arrays, the first batch. Cuts long lists.
 void show_data(const config::Value& data, std::ostream& out, const report::Terminal& terminal);
 
 }  // namespace ddp::commands

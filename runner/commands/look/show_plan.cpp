@@ -12,8 +12,8 @@
 namespace ddp::commands {
 namespace {
 
-// What a rank keeps for an average of the weights: its share, from a validation or a save to the next update the whole
-// one too, and the buffers as they were at the last update, where that is not each step.
+// Bytes of a rank for an average of the weights: its share; the gathered average, from a validation or save to the next
+// update; and the buffers at the last update, if updates are rarer than steps.
 std::int64_t bytes_of_average(const launch::Plan& plan, const rank::Probe& probe) {
   const config::Ema& ema = plan.experiment.ema;
   if (!ema.on()) return 0;
@@ -22,23 +22,23 @@ std::int64_t bytes_of_average(const launch::Plan& plan, const rank::Probe& probe
   return (probe.parameter_bytes + ranks - 1) / ranks + gathered + (*ema.every > 1 ? probe.buffer_bytes : 0);
 }
 
-// What a rank keeps of each parameter: itself, its gradient, its place in a bucket (but where gradients are
-// views into the buckets), the optimizer's state, and its average where there is one.
+// Bytes of a rank for each parameter: the parameter, its gradient, its place in a bucket (unless gradients are views
+// into the buckets), the optimizer state, and its average if there is one.
 std::int64_t bytes_per_rank(const launch::Plan& plan, const rank::Probe& probe) {
   const bool buckets = !plan.strategy.one_process && !plan.experiment.distributed.gradients_are_views();
   return probe.parameter_bytes + (buckets ? 2 : 1) * probe.gradient_bytes + probe.optimizer_bytes + probe.buffer_bytes +
          bytes_of_average(plan, probe);
 }
 
-// What rank 0 keeps for a checkpoint: a copy that is written while training goes on. An average has the parameters'
-// size, and buffers of its own.
+// Bytes of rank 0 for a checkpoint: a copy that is written while training continues. An average has the size of the
+// parameters, and its own buffers.
 std::int64_t snapshot_bytes(const launch::Plan& plan, const rank::Probe& probe) {
   const std::int64_t own = plan.experiment.distributed.broadcast_buffers ? 0 : plan.world_size() * probe.buffer_bytes;
   const std::int64_t average = plan.experiment.ema.on() ? probe.parameter_bytes + probe.buffer_bytes : 0;
   return probe.parameter_bytes + probe.buffer_bytes + probe.optimizer_bytes + own + average;
 }
 
-// The options of the model that the data can tell, as they are: given or found.
+// Returns the options of the model that can come from the data, whether given or found.
 config::Value sizes_from_data(const config::Experiment& e) {
   config::Value sizes = config::Value::object();
   const auto components = e.components();
@@ -137,16 +137,16 @@ void show_plan(const Prepared& prepared, const config::Value& data, const std::f
                    (probe.frozen_parameters > 0 ? ", " + text(probe.frozen_parameters) + " of them frozen" : ""));
   show_groups(probe.groups);
   row("dataset",
-      e.dataset.name + (w.train_samples == 0 ? ", drawn without end"
+      e.dataset.name + (w.train_samples == 0 ? ", endless samples"
                                              : ", " + text(w.train_samples) + " samples to train on, " +
                                                    text(w.validation_samples + probe.test_samples) + " held out"));
-  row("batch", text(*e.batch_size) + " a rank x " + text(plan.world_size()) + " ranks x " + text(e.accumulate) +
-                   " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples a step");
-  row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " an epoch, " + text(w.length.epochs) +
+  row("batch", text(*e.batch_size) + " per rank x " + text(plan.world_size()) + " ranks x " + text(e.accumulate) +
+                   " micro-batches = " + text(*e.batch_size * plan.world_size() * e.accumulate) + " samples per step");
+  row("steps", text(w.length.steps) + " (" + text(w.length.steps_per_epoch) + " per epoch, " + text(w.length.epochs) +
                    (w.length.epochs == 1 ? " epoch)" : " epochs)"));
-  row("memory", readable(bytes_per_rank(plan, probe)) + " a rank for parameters, gradients" +
+  row("memory", readable(bytes_per_rank(plan, probe)) + " per rank for parameters, gradients" +
                     (e.ema.on() ? ", optimizer and average; " : " and optimizer; ") +
-                    readable(snapshot_bytes(plan, probe)) + " more on rank 0 to save from");
+                    readable(snapshot_bytes(plan, probe)) + " more on rank 0 for a checkpoint");
   row("ranks", text(plan.world_size()) + ", " + e.parallel +
                    (!plan.strategy.one_process ? " over " + e.distributed.backend : "") + ", " + text(*e.threads) +
                    (*e.threads == 1 ? " thread each" : " threads each"));

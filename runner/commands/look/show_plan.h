@@ -6,8 +6,8 @@
 
 namespace ddp::commands {
 
-// Prints a plan to stdout, for people or as JSON. `data`: what data::describe says of the data. `results`: the results
-// root that the run would be in.
+// Prints a plan to stdout, for people or as JSON. `data`: the output of data::describe. `results`: the results root of
+// the planned run.
 void show_plan(const Prepared& prepared, const config::Value& data, const std::filesystem::path& results, bool json);
 
 }  // namespace ddp::commands

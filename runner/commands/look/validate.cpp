@@ -31,17 +31,17 @@ struct ValidateOptions {
 
 constexpr const char* kNotChecked = "whether model, data and loss fit together";
 
-// The findings about one file, in words.
+// The findings about one file, as text.
 struct Findings {
   std::vector<std::string> mistakes;
   std::vector<std::string> warnings;
 };
 
-// A model that is read from a file is read here too: it tells what cannot be trained. Nothing of it runs. The library
-// that reads it is loaded once, and only where such a model is named.
+// Reads models that come from a file, and reports an untrainable one. None of their code runs. The library that reads
+// them is loaded once, and only if an experiment names such a model.
 class ModelFiles {
  public:
-  // Throws ddp::Error (usage) where the file is refused.
+  // Throws ddp::Error (usage) if the file is refused.
   void require_readable(const config::Experiment& e) {
     const config::Components components = e.components();
     const config::Spec* spec = components.find("model", e.model.name);
@@ -109,7 +109,7 @@ void print_findings(const std::string& file, const Findings& found) {
   }
 }
 
-// Every file is checked, also after a bad one.
+// Checks every file, also after a bad one.
 int validate(const ValidateOptions& options) {
   config::Value files = config::Value::array();
   ModelFiles models;
@@ -132,10 +132,10 @@ int validate(const ValidateOptions& options) {
 
 void add_validate(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ValidateOptions>();
-  CLI::App* verb = app.add_subcommand("validate", "check experiment files and tell every mistake at once");
+  CLI::App* verb = app.add_subcommand("validate", "check experiment files and report all mistakes at once");
   verb->add_option("FILE", options->files, "experiment files (.toml)")->required();
   add_sets(*verb, options->sets);
-  verb->add_flag("--json", options->json, "print the result of every file as JSON");
+  verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, &exit_code] { exit_code = validate(*options); });
 }
 

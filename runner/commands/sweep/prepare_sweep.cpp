@@ -16,7 +16,7 @@ namespace {
 
 using config::Value;
 
-// What a trial takes of the pool. Threads that the file gives count: a core each.
+// Returns a trial's share of the pool. If the file gives threads, each takes a core.
 sweep::Need need_of(const config::Loaded& loaded, const launch::Plan& plan) {
   sweep::Need need{.entries = plan.ranks_here(), .gpus = plan.uses_gpus()};
   if (!need.gpus) {
@@ -32,7 +32,7 @@ sweep::Need need_of(const config::Loaded& loaded, const launch::Plan& plan) {
   return need;
 }
 
-// Trials that differ in nothing that one batch can tell are tried once.
+// Tries model and data once per kind: trials of one kind differ in nothing that one batch can show.
 class Tries {
  public:
   Tries(const launch::RankLibrary& library, launch::DataShelf& shelf, bool timed)
@@ -91,11 +91,11 @@ int widest(const PreparedSweep& p) {
   return most;
 }
 
-// How many trials run side by side, and with how many cores each rank of them.
+// Sets the number of trials side by side, and the cores of each of their ranks.
 void share_machine(PreparedSweep& p, std::optional<int> jobs) {
   const bool gpus = std::any_of(p.trials.begin(), p.trials.end(), [](const auto& t) { return t.need.gpus; });
   p.cores = usable_cores();
-  // Who says how many side by side gets them: a core can be shared, a GPU not.
+  // A user's --jobs always holds on CPUs: cores can be shared, GPUs cannot.
   if (jobs) p.cores = std::max(p.cores, *jobs * widest(p));
   int narrowest = widest(p);
   for (const auto& trial : p.trials) narrowest = std::min(narrowest, trial.need.entries);

@@ -14,37 +14,38 @@
 
 namespace ddp::commands {
 
-// A trial as it would run.
+// A planned trial.
 struct PlannedTrial {
   int ranks = 1;
   sweep::Need need;
   launch::Workload workload;
-  double step_seconds = 0;  // about
+  double step_seconds = 0;  // an estimate
 };
 
-// A sweep whose trials can all be trained here, as far as can be told before.
+// A sweep whose trials can all be trained here, as far as checks before training can show.
 struct PreparedSweep {
   std::unique_ptr<config::LoadedSweep> loaded;
   std::unique_ptr<search::Search> search;
   std::vector<launch::Gpu> gpus;
   std::unique_ptr<launch::RankLibrary> library;
   std::vector<PlannedTrial> trials;
-  std::vector<std::string> warnings;  // each once, though several trials have it
-  launch::DataShelf data;             // what several trials train on
+  std::vector<std::string> warnings;  // without duplicates, though several trials may have the same warning
+  launch::DataShelf data;             // data that several trials share
   int cores = 1;                      // entries of the pool for CPU ranks
   int at_once = 1;                    // most trials side by side
 };
 
-// How the trials of a sweep are chosen. What it returns refers to `loaded`. Throws ddp::Error (usage).
+// Returns the method that chooses a sweep's trials. The result refers to `loaded`. Throws ddp::Error (usage).
 std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded);
 
-// Every trial, checked against the known keys. Throws ddp::Error (usage) with all mistakes of all of them.
+// Checks every trial against the known keys and returns all of them. Throws ddp::Error (usage) with the mistakes of all
+// trials.
 std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search);
 
-// Reads the sweep and checks every trial of it: against the known keys, the machine, and, each kind of model, data and
-// loss once, by a batch. `jobs`: most trials side by side. `results`: the results root, where runs are that init_from
-// names. `timed`: also takes the time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes;
-// nothing was started.
+// Reads the sweep and checks every trial: against the known keys and the machine; and, once for each kind of model,
+// data and loss, with a batch. `jobs`: most trials side by side. `results`: the results root for runs that init_from
+// names. `timed`: also measures the time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes
+// before anything starts.
 PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             std::optional<int> jobs, const std::filesystem::path& results, bool timed = false);
 

@@ -13,7 +13,7 @@ namespace {
 
 using config::Value;
 
-// What a trial costs beside its steps: forks, set-up, files.
+// Cost of a trial besides its steps: forks, set-up, files.
 constexpr double kTrialSeconds = 0.05;
 constexpr std::size_t kMostShown = 50;
 
@@ -21,7 +21,7 @@ double seconds_of(const PlannedTrial& trial) {
   return kTrialSeconds + trial.step_seconds * static_cast<double>(trial.workload.length.steps);
 }
 
-// Of asha, what all trials would take that train to their ends: it takes less.
+// The time if all trials train to their ends; asha takes less.
 double seconds_of(const PreparedSweep& p) {
   double seconds = 0;
   for (const PlannedTrial& trial : p.trials) seconds += seconds_of(trial);
@@ -71,17 +71,17 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
   for (const PlannedTrial& trial : p.trials) steps += trial.workload.length.steps;
   const auto begins_decided = [&](std::size_t trial) { return p.search->decided(static_cast<int>(trial)); };
   const std::string at_most = p.search->independent()      ? ""
-                              : begins_decided(trials - 1) ? ", where every trial is promoted"
-                                                           : ", with values drawn at random";
+                              : begins_decided(trials - 1) ? " if every trial is promoted"
+                                                           : " with values drawn at random";
   report::Table facts;
   facts.row({"sweep", p.loaded->name + ", " + sweep.method.name + " for the " +
                           (sweep.metric.direction == config::Direction::greater ? "greatest " : "least ") +
                           sweep.metric.name});
-  facts.row({"trials", std::to_string(trials) + ", of up to " + report::counted(most_ranks, "rank") + ", " +
+  facts.row({"trials", std::to_string(trials) + ", up to " + report::counted(most_ranks, "rank") + " each, " +
                            std::to_string(p.at_once) + " side by side"});
   facts.row({"devices", p.gpus.empty() ? report::counted(p.cores, "CPU core")
                                        : report::counted(static_cast<std::int64_t>(p.gpus.size()), "GPU")});
-  facts.row({"steps", std::to_string(steps) + " in all" + at_most});
+  facts.row({"steps", std::to_string(steps) + " in total" + at_most});
   facts.row({"time", "about " + report::duration(seconds_of(p)) + at_most});
   facts.row({"results", folder});
   std::size_t shown = 0;
@@ -90,7 +90,7 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
     facts.row({"trial " + std::to_string(shown), sweep::in_words(parameters)});
   }
   if (trials > shown) {
-    const std::string why = begins_decided(shown) ? "" : ", whose values the results of others decide";
+    const std::string why = begins_decided(shown) ? "" : ", with values that depend on the results of others";
     facts.row({"", "and " + std::to_string(trials - shown) + " more" + why});
   }
   facts.print(std::cout, {});

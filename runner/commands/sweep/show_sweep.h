@@ -6,8 +6,8 @@
 
 namespace ddp::commands {
 
-// Prints what the sweep would do, for people or as JSON: its trials, what they run on, and about how long it takes.
-// `results`: the results root that the sweep would be in.
+// Prints the planned sweep for people or as JSON: its trials, their devices, and an estimate of the time. `results`:
+// the results root of the sweep.
 void show_sweep(const PreparedSweep& sweep, const std::filesystem::path& results, bool json);
 
 }  // namespace ddp::commands

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint16_t kPort = 8888;
 
-// The whole of the experiment is checked before anything is written.
+// Checks the whole experiment before it writes anything.
 int slurm(SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   std::vector<std::string> sets = job.sets;
@@ -31,19 +31,17 @@ int slurm(SlurmOptions& o) {
 void add_slurm(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<SlurmOptions>();
   launch::SlurmJob& job = o->job;
-  CLI::App* verb = app.add_subcommand("slurm", "write the job script that trains on the nodes of a Slurm cluster");
+  CLI::App* verb = app.add_subcommand("slurm", "write a job script that trains on the nodes of a Slurm cluster");
   const CLI::Range count(1, 1'000'000);
-  verb->add_option("FILE", o->file, "the experiment")->required();
-  verb->add_option("--nodes", job.nodes, "machines")->check(count)->capture_default_str();
-  verb->add_option("--nproc-per-node", job.nproc_per_node, "ranks on each; otherwise as device_pool says")
-      ->check(count);
-  verb->add_option("--port", job.port,
-                   "where the nodes meet, on the first (8888; of shared nodes, one of the job's own)")
+  verb->add_option("FILE", o->file, "experiment file")->required();
+  verb->add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
+  verb->add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool")->check(count);
+  verb->add_option("--port", job.port, "port of the first node (8888; on shared nodes, one that depends on the job)")
       ->check(CLI::Range(1, 65535));
   add_slurm_requests(*verb, *o);
   add_sets(*verb, job.sets);
-  verb->add_option("--name", job.name, "the folder under the results root");
-  verb->add_option("--results", o->results, "the results root")->capture_default_str();
+  verb->add_option("--name", job.name, "name of the experiment, and of its folder under the results root");
+  verb->add_option("--results", o->results, "results root: the directory of the runs")->capture_default_str();
   verb->callback([o, &exit_code] { exit_code = slurm(*o); });
 }
 

@@ -16,10 +16,10 @@ namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
-// A line end in any of them would begin a new line of the script.
+// A line end in one of these would begin a new line of the script.
 void require_one_line(const std::string& text, const std::string& where) {
   if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) return;
-  throw usage_error("has a line end or another control character in it", where, "write it on one line");
+  throw usage_error("has a line end or another control character", where, "write it on one line");
 }
 
 void require_one_line(const SlurmOptions& o) {
@@ -34,19 +34,20 @@ void require_one_line(const SlurmOptions& o) {
   for (const auto& set : job.sets) require_one_line(set, "--set");
 }
 
-// How long before the end it is told to save: two minutes, but for most of a short job's time it trains.
+// Seconds before the time limit at which the job is told to save: two minutes, but a short job trains for most of its
+// time.
 int choose_signal_before(const SlurmOptions& o) {
   if (o.job.time.empty()) return o.signal_before.value_or(o.job.signal_before);
   const auto seconds = launch::slurm_seconds(o.job.time);
   if (!seconds) {
-    throw usage_error("\"" + o.job.time + "\" is no time", "--time",
+    throw usage_error("\"" + o.job.time + "\" is not a time", "--time",
                       "write minutes, or hours:minutes:seconds, or days-hours:minutes:seconds: 30, 1:00:00, 2-12");
   }
   if (*seconds == 0) return o.signal_before.value_or(o.job.signal_before);
   if (!o.signal_before) return static_cast<int>(std::min<std::int64_t>(o.job.signal_before, *seconds / 4));
   if (*o.signal_before < *seconds) return *o.signal_before;
   throw usage_error("no time is left to train in: the job has " + std::to_string(*seconds) + " s", "--signal-before",
-                    "give it fewer seconds than --time");
+                    "use fewer seconds than --time");
 }
 
 void write(const SlurmOptions& o, const std::string& script) {
@@ -54,8 +55,9 @@ void write(const SlurmOptions& o, const std::string& script) {
   if (fs::exists(o.output, unreadable)) {
     if (record::read_text(o.output) == script) return;
     if (!o.force) {
-      throw usage_error("is there, and is another script", o.output,
-                        "look at it; --force overwrites it, --output FILE writes another, --output - prints");
+      throw usage_error(
+          "exists, and is a different script", o.output,
+          "compare it (--output - prints the new one); --force overwrites it, --output FILE writes another");
     }
   }
   try {
@@ -65,12 +67,12 @@ void write(const SlurmOptions& o, const std::string& script) {
   }
 }
 
-// Becomes sbatch: what it says and how it exits is this command's.
+// Replaces this process by sbatch: its output and exit code become this command's.
 [[noreturn]] void submit(const std::string& file) {
   std::cout.flush();
   execlp("sbatch", "sbatch", paths::absolute(file).c_str(), nullptr);
   throw usage_error("cannot be started: " + errno_text(errno), "sbatch",
-                    "the script is written: submit it on a machine of the cluster, with sbatch " + file);
+                    "the script is written: submit it on the cluster, with sbatch " + file);
 }
 
 }  // namespace
@@ -78,22 +80,22 @@ void write(const SlurmOptions& o, const std::string& script) {
 void add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   const CLI::Range count(1, 1'000'000);
-  verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm's: GPUs of each machine")->check(count);
-  verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm's: CPUs of each machine, for all its ranks")
+  verb.add_option("--gpus-per-node", job.gpus_per_node, "Slurm option: GPUs per node")->check(count);
+  verb.add_option("--cpus-per-task", job.cpus_per_task, "Slurm option: CPUs per node, for all of its ranks")
       ->check(count);
-  verb.add_option("--partition", job.partition, "Slurm's");
-  verb.add_option("--account", job.account, "Slurm's");
-  verb.add_option("--time", job.time, "Slurm's: at most so long: minutes, hours:minutes:seconds, days-hours");
-  verb.add_option("--job-name", job.job_name, "Slurm's; otherwise the experiment's name");
-  verb.add_flag("--exclusive,!--no-exclusive", job.exclusive, "Slurm's: share the nodes with no other job");
-  verb.add_option("--module", job.modules, "module load this first; again for more")
+  verb.add_option("--partition", job.partition, "Slurm option");
+  verb.add_option("--account", job.account, "Slurm option");
+  verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours");
+  verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name");
+  verb.add_flag("--exclusive,!--no-exclusive", job.exclusive, "Slurm option: share the nodes with no other job");
+  verb.add_option("--module", job.modules, "environment module to load first; repeatable")
       ->take_all()
       ->allow_extra_args(false);
   verb.add_option("--signal-before", o.signal_before,
-                  "save and go back to the queue so many seconds before the time is up (120)")
+                  "seconds before the time limit at which the job saves and requeues itself (120)")
       ->check(CLI::Range(1, 65535));
-  verb.add_option("--output", o.output, "the job script; - prints it")->capture_default_str();
-  verb.add_flag("--force", o.force, "overwrite a job script that differs");
+  verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str();
+  verb.add_flag("--force", o.force, "overwrite a different job script");
   verb.add_flag("--submit", o.submit, "submit the job script with sbatch");
 }
 
@@ -107,7 +109,7 @@ void complete(SlurmOptions& o) {
 }
 
 int write_job(const SlurmOptions& o) {
-  if (o.submit && o.output == "-") throw usage_error("prints the script and submits nothing", "--output -");
+  if (o.submit && o.output == "-") throw usage_error("only prints the script: it cannot be submitted", "--output -");
   const std::string script = launch::slurm_script(o.job);
   if (o.output == "-") {
     std::cout << script << std::flush;

@@ -9,7 +9,7 @@
 
 namespace ddp::commands {
 
-// What the commands that write a job script take.
+// The options of commands that write a job script.
 struct SlurmOptions {
   launch::SlurmJob job;
   std::string file;
@@ -20,13 +20,13 @@ struct SlurmOptions {
   bool submit = false;
 };
 
-// Adds the options that say what Slurm is asked for, and where the script goes, to a verb.
+// Adds the options for Slurm's resources and for the script's file to a command.
 void add_slurm_requests(CLI::App& verb, SlurmOptions& options);
 
-// Fills in the paths, and checks what the script is made of. Throws ddp::Error (usage).
+// Fills in the paths and checks the values in the script. Throws ddp::Error (usage).
 void complete(SlurmOptions& options);
 
-// Writes the script, or prints it, and submits it where that was asked for. Returns the program's exit code.
+// Writes or prints the script, and submits it on request. Returns the program's exit code.
 int write_job(const SlurmOptions& options);
 
 }  // namespace ddp::commands

@@ -44,7 +44,7 @@ struct SweepOptions {
   bool dry_run = false;
 };
 
-// The ranking, and the page that has more, for a person: on stderr. A disk that is full fails no sweep that is done.
+// Prints the ranking and the name of the report on stderr. A full disk does not fail a finished sweep.
 void show_results(const record::RunDirectory& directory) {
   const bool shown = log::verbosity() != log::Verbosity::quiet;
   if (shown) report::print_page(read_result(directory.path(), {}), std::cerr, report::terminal_of_stderr());
@@ -56,7 +56,7 @@ void show_results(const record::RunDirectory& directory) {
   }
 }
 
-// Refuses to go on where a trial that is to go on has other data now than its checkpoint.
+// Throws if a trial that will resume has other data than its checkpoint.
 void require_same_data(const sweep::Trials& trials, const record::RunDirectory& directory,
                        const std::string& accepting_command) {
   for (const sweep::Trial& trial : trials.all()) {
@@ -73,7 +73,7 @@ std::string resuming_command(const record::RunDirectory& directory, std::optiona
   return own_command("resume " + path_word(directory.path()) + (jobs ? " --jobs " + std::to_string(*jobs) : ""));
 }
 
-// `resuming`: the command that goes on with this sweep.
+// `resuming`: the command that resumes this sweep.
 int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
                const std::string& resuming, std::optional<int> only = {}, bool data_changed = false) {
   sweep::Plan plan{.loaded = *p.loaded,
@@ -95,7 +95,7 @@ int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, co
   if (!only && !data_changed) require_same_data(trials, directory, plan.accepting_command);
   print_folder(directory.path());
   const int code = sweep::Scheduler(plan, trials).run();
-  // One of the jobs of an array has nothing to show yet.
+  // A single job of an array has nothing to show yet.
   if (!only) show_results(directory);
   return code;
 }
@@ -107,7 +107,7 @@ void begin(const PreparedSweep& p, const record::RunDirectory& directory) {
 
 constexpr std::chrono::seconds kPatience{60};
 
-// The first of several processes that come at the same moment begins the sweep.
+// If several processes start at the same moment, the first one begins the sweep.
 void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
   if (directory.is_sweep()) return;
   try {
@@ -121,7 +121,7 @@ void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
       const FileDescriptor lock = directory.lock();
       if (!directory.is_sweep()) begin(p, directory);
     } catch (const Error&) {
-      // Another one begins it, on a disk that may be slow; then it trains, and keeps the lock.
+      // Another process is beginning the sweep, perhaps on a slow disk; it then trains and keeps the lock.
       if (!directory.is_sweep() && std::chrono::steady_clock::now() > until) throw;
     }
   }
@@ -129,31 +129,30 @@ void begin_once(const PreparedSweep& p, const record::RunDirectory& directory) {
 
 void require_independent(const search::Search& search, const std::string& method, const std::string& option) {
   if (search.independent()) return;
-  throw usage_error(method + " compares trials while they train: they cannot be trained apart", option,
+  throw usage_error(method + " compares trials while they train: it cannot train them separately", option,
                     "use method = \"random\", or leave it out");
 }
 
-// A sweep has the settings that it was begun with: with others its trials could not be compared. A command that is run
-// again, as a batch system does with a job, repeats its --set.
+// A sweep keeps its first settings: other settings would make its trials incomparable. A repeated command, such as a
+// batch system's restarted job, repeats its --set too.
 void require_settings_of(const record::RunDirectory& directory, const std::vector<std::string>& sets) {
   const auto was = launch::load_sweep(directory.sweep());
   const auto would_be = launch::load_sweep(directory.sweep(), sets);
   const auto changed = config::first_difference(was.to_value(), would_be.to_value());
   if (!changed) return;
-  throw usage_error(
-      "this sweep has begun with " + changed->key + " = " + changed->first + ", not " + changed->second,
-      directory.path().string(),
-      "leave --set out to go on with it, or begin another sweep: leave --run-id out, or give another one");
+  throw usage_error("this sweep began with " + changed->key + " = " + changed->first + ", not " + changed->second,
+                    directory.path().string(),
+                    "resume it without --set, or begin another sweep: without --run-id, or with a new one");
 }
 
-// One trial of a sweep that several processes train: the jobs of an array.
+// Trains one trial of a sweep whose trials run in several processes: the jobs of an array.
 int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
-  if (o.run_id.empty()) throw usage_error("a trial alone needs the sweep that it is of", "--trial", "give --run-id");
+  if (o.run_id.empty()) throw usage_error("--trial needs the sweep of the trial", "--trial", "give --run-id");
   launch::GitState git(paths::absolute(o.file).parent_path());
   const PreparedSweep prepared = prepare_sweep(o.file, sets, 1, o.results);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
   if (*o.trial >= prepared.search->trials()) {
-    throw usage_error("there is no trial " + std::to_string(*o.trial), "--trial",
+    throw usage_error("no trial " + std::to_string(*o.trial), "--trial",
                       "the sweep has trials 0 to " + std::to_string(prepared.search->trials() - 1));
   }
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
@@ -163,7 +162,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   return run_trials(prepared, directory, git.result(), resuming_command(directory, o.jobs), o.trial);
 }
 
-// What is written here need not be able to train here: a login node has no GPUs.
+// Only writes a script and needs no devices: a login node has no GPUs.
 int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   const config::LoadedSweep loaded = launch::load_sweep(o.file, sets);
   const auto search = make_search(loaded);
@@ -222,7 +221,7 @@ int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs,
 }
 
 void add_jobs(CLI::App& verb, std::optional<int>& jobs) {
-  verb.add_option("--jobs", jobs, "trials of a sweep side by side; default: as many as the devices hold")
+  verb.add_option("--jobs", jobs, "most trials of a sweep side by side; default: as many as the devices hold")
       ->check(CLI::Range(1, 4096));
 }
 
@@ -230,16 +229,18 @@ namespace {
 
 void add_sweep(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<SweepOptions>();
-  CLI::App* verb = app.add_subcommand("sweep", "train every trial of a file's [sweep], and rank them");
-  verb->add_option("FILE", o->file, "the experiment, with a [sweep] table")->required();
+  CLI::App* verb = app.add_subcommand("sweep", "train all trials of a file's [sweep] and rank them");
+  verb->add_option("FILE", o->file, "experiment file with a [sweep] table")->required();
   add_sets(*verb, o->sets);
-  verb->add_option("--name", o->name, "the folder under the results root");
-  verb->add_option("--results", o->results, "the results root")->capture_default_str();
-  verb->add_option("--run-id", o->run_id, "create this sweep, or go on with it");
+  verb->add_option("--name", o->name, "name of the experiment, and of its folder under the results root");
+  verb->add_option("--results", o->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_option("--run-id", o->run_id, "id of the sweep; an existing sweep is resumed");
   add_jobs(*verb, o->jobs);
-  verb->add_option("--trial", o->trial, "train this one alone; other processes train the others of the same --run-id")
+  verb->add_option("--trial", o->trial,
+                   "train only this trial; other processes train the other trials of the same --run-id")
       ->check(CLI::Range(0, 1'000'000));
-  verb->add_flag("--array", o->array, "write the script of a Slurm job array, a trial each; --jobs: so many at a time");
+  verb->add_flag("--array", o->array,
+                 "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
   o->slurm.job.exclusive = false;
   add_slurm_requests(*verb, o->slurm);
   add_verbosity(*verb);

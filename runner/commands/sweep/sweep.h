@@ -9,12 +9,12 @@
 
 namespace ddp::commands {
 
-// Goes on with the sweep in that directory. `data_changed`: its trials take files of data as they are now. `typed`: the
-// command, where it takes --data-changed. Returns the program's exit code. Throws ddp::Error (usage) where it cannot.
+// Resumes the sweep in that directory. `data_changed`: its trials accept changed data. `typed`: this command, if it can
+// take --data-changed. Returns the program's exit code. Throws ddp::Error (usage) if it cannot resume.
 int resume_sweep(const record::RunDirectory& directory, std::optional<int> jobs, bool data_changed = false,
                  const std::string& typed = "");
 
-// Adds the option --jobs to a verb.
+// Adds the option --jobs to a command.
 void add_jobs(CLI::App& verb, std::optional<int>& jobs);
 
 }  // namespace ddp::commands

@@ -40,7 +40,7 @@ struct ForkOptions {
   std::string typed;  // this command
 };
 
-// A name of its own where the origin is a trial: the name of a sweep means the sweep.
+// The fork of a trial needs its own name: the name of a sweep stands for the sweep.
 std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirectory& origin) {
   std::vector<std::string> sets = o.sets;
   if (!o.name.empty()) {
@@ -52,21 +52,21 @@ std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirect
   return sets;
 }
 
-// The origin as a later command finds it, from whatever folder.
+// Returns the origin's name under the results root, or its absolute path: a later command finds it from any folder.
 std::string name_of_origin(const fs::path& origin, const fs::path& results) {
   const std::string name = report::name_of(origin, results);
   std::error_code unreadable;
   return fs::exists(results / name, unreadable) ? name : paths::absolute(origin).string();
 }
 
-// A run of this id that has begun is gone on with, as by `run --run-id`, where it is this fork.
+// Throws unless the existing run is a fork of this origin: the command then resumes it, as `run --run-id` does.
 void require_fork_of(const record::RunDirectory& begun, const std::string& origin) {
   const auto own = record::origin_of(begun);
   if (own && own->run == origin) return;
-  throw usage_error("this run exists, and is no fork of " + origin, begun.path().string(), "give another --run-id");
+  throw usage_error("this run exists, but is not a fork of " + origin, begun.path().string(), "give another --run-id");
 }
 
-// A new run's folder; what is in it goes again unless the run begins.
+// The folder of a new run; it is removed unless the run begins.
 class NewRun {
  public:
   NewRun(const std::string& results, const std::string& name, const std::string& run_id)
@@ -88,7 +88,7 @@ class NewRun {
   FileDescriptor lock_;
 };
 
-// The request for a fork, with its origin found.
+// The request for a fork and its resolved origin.
 struct NewFork {
   const ForkOptions& options;
   Resumption origin;
@@ -96,7 +96,7 @@ struct NewFork {
   std::string name;
 
   ResumePoint find_point(const launch::Launch& launch) const;
-  // Makes the run, and what it begins with, in the new directory. Tells people.
+  // Writes the run's first files into the new directory and reports it.
   launch::OpenRun open(const ResumePoint& point, const launch::Launch& launch, NewRun& run) const;
 };
 
@@ -104,18 +104,19 @@ ResumePoint NewFork::find_point(const launch::Launch& launch) const {
   const std::string where = origin.directory.path().string();
   if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
     throw usage_error(
-        "this run has no checkpoint yet, so that there is nothing to fork", where,
-        "begin again with what it was given: " + own_command("run " + path_word(origin.directory.config())));
+        "this run has no checkpoint yet: nothing to fork", where,
+        "start a new run with its settings: " + own_command("run " + path_word(origin.directory.config())));
   }
   ResumePoint point = find_resume_point(origin, launch);
   if (const std::string rule = point.ended_by_rule(); point.nothing_to_do() && !rule.empty()) {
     throw usage_error(
         "the run has ended at this checkpoint, of step " + std::to_string(point.position.step) + ", by stop." + rule,
-        where, "let the fork go on with --set stop." + rule + "=…, or take an earlier one with --from");
+        where, "continue the fork with --set stop." + rule + "=…, or use an earlier checkpoint with --from");
   }
   if (point.nothing_to_do()) {
-    throw usage_error("all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,
-                      "give the fork more with --set epochs=… or --set steps=…, or take an earlier one with --from");
+    throw usage_error(
+        "all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,
+        "train for longer with --set epochs=… or --set steps=…, or use an earlier checkpoint with --from");
   }
   return point;
 }
@@ -182,14 +183,14 @@ int fork_run(const ForkOptions& o) {
 
 void add_fork(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ForkOptions>();
-  CLI::App* verb = app.add_subcommand("fork", "begin a new run with the whole state of another run's checkpoint");
+  CLI::App* verb = app.add_subcommand("fork", "start a new run from the whole state of another run's checkpoint");
   verb->add_option("RUN", o->run, kRunInWords)->required();
   add_sets(*verb, o->sets);
-  verb->add_option("--name", o->name, "the new run's folder under the results root; otherwise as the other's");
-  verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  verb->add_option("--name", o->name, "name of the new run; default: the other run's name");
+  verb->add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);
-  verb->add_option("--results", o->results, "the results root")->capture_default_str();
-  verb->add_option("--run-id", o->run_id, "create this run, or go on with it");
+  verb->add_option("--results", o->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_option("--run-id", o->run_id, "id of the new run; an existing fork is resumed");
   add_verbosity(*verb);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);

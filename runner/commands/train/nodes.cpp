@@ -21,8 +21,8 @@ bool sees_sources(const std::string& file) {
   });
 }
 
-// The experiment as node 0 resolved it. A file that lives in memory, since settings are read from files. Where node 0's
-// sources are not seen from here, those of `sets` take their place.
+// Loads the experiment that node 0 resolved. Settings are read from files, so the text goes into a memory file. If this
+// node cannot see node 0's sources, it uses the sources of `sets`.
 config::Loaded load_text(const std::string& toml, std::vector<std::string> sets) {
   const FileDescriptor descriptor(memfd_create("node-0", MFD_CLOEXEC));
   if (!descriptor) throw training_error("cannot keep the experiment: " + errno_text(errno));

@@ -14,20 +14,20 @@ namespace ddp::commands {
 void add_verbosity(CLI::App& verb) {
   CLI::Option* verbose = verb.add_flag_callback(
       "-v,--verbose", [] { log::set_verbosity(log::Verbosity::verbose); },
-      "also print each rank's line of each epoch, and each checkpoint");
+      "also print a line for each epoch and rank, and for each checkpoint");
   verb.add_flag_callback(
-          "-q,--quiet", [] { log::set_verbosity(log::Verbosity::quiet); }, "print nothing but errors on stderr")
+          "-q,--quiet", [] { log::set_verbosity(log::Verbosity::quiet); }, "print only errors on stderr")
       ->excludes(verbose);
 }
 
 void print_folder(const std::filesystem::path& folder) {
-  // A pipe that nobody reads must not end this process.
+  // Ignore SIGPIPE: a pipe without a reader must not end this process.
   struct sigaction ignored {};
   struct sigaction before {};
   ignored.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignored, &before);
   std::cout << folder.string() << '\n';
-  // A full pipe takes the line at the end: training does not wait for its reader.
+  // A full pipe gets the line at the end: training does not wait for the reader.
   pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   if (poll(&out, 1, 0) > 0) std::cout.flush();
   sigaction(SIGPIPE, &before, nullptr);

@@ -6,11 +6,11 @@
 
 namespace ddp::commands {
 
-// Adds -v/--verbose and -q/--quiet to a verb that trains. They hold from the moment when the command line is read.
+// Adds -v/--verbose and -q/--quiet to a command that trains. They apply as soon as the command line is read.
 void add_verbosity(CLI::App& verb);
 
-// Prints the folder of a run or sweep: the only line that run, resume, fork and sweep write to stdout. Where stdout
-// does not take the line, training goes on, and main() reports the failure at the end.
+// Prints the folder of a run or sweep: the only line that run, resume, fork and sweep write to stdout. If stdout does
+// not accept the line, training continues, and main() reports the failure at the end.
 void print_folder(const std::filesystem::path& folder);
 
 }  // namespace ddp::commands

@@ -10,7 +10,7 @@ namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
-// The refusal of a throw-away child, with the line of the file that is to blame, where there is one.
+// Returns the error of a throw-away child, with the line of the file that caused it, if there is one.
 Error at_its_line(const config::Loaded& loaded, const Error& error) {
   if (loaded.given(error.where())) return loaded.error(error.where(), error.summary(), error.remedy());
   const std::string key = error.where().substr(0, error.where().find_first_of("[ "));
@@ -53,7 +53,7 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
              .workload = {},
              .warnings = {}};
   p.plan = launch::make_plan(p.loaded, launch::visible_gpus(), launch, global_batch_size);
-  // Weights and checkpoints are rank 0's to read; its node has them.
+  // Only rank 0 reads weights and checkpoints, on its node.
   if (launch.leads()) {
     p.start = {.resume_from = resume_from,
                .init_from = resume_from.empty() ? launch::weights_of(p.loaded) : fs::path()};

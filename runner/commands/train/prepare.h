@@ -13,7 +13,7 @@
 
 namespace ddp::commands {
 
-// An experiment that can be trained here: everything that is wrong with it was found before this is.
+// A checked experiment: it can be trained here.
 struct Prepared {
   config::Loaded loaded;
   launch::Plan plan;
@@ -22,25 +22,25 @@ struct Prepared {
   launch::HeldData data;
   rank::Probe probe;
   launch::Workload workload;
-  std::vector<std::string> warnings;  // a line each
+  std::vector<std::string> warnings;  // one per line
 };
 
-// Plans the ranks, loads the rank library, and tries model and data; prints the warnings in
-// the process of rank 0. Throws ddp::Error (usage): nothing was started.
-// `resume_from`: the complete checkpoint that it goes on from; empty: it starts. `global_batch_size`: of the
-// run that it is; not given: the file says. `use`: of the data, where this process forks all ranks.
+// Plans the ranks, loads the rank library, and tries model and data. Prints the warnings in the process of rank 0.
+// Throws ddp::Error (usage) before anything starts. `resume_from`: the complete checkpoint from which the run resumes;
+// empty: a new run. `global_batch_size`: the value of the resumed run; nothing: the file's. `use`: use of the data;
+// only if this process forks all ranks.
 Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const std::filesystem::path& resume_from = {},
                  std::optional<std::int64_t> global_batch_size = {}, const launch::DataUse& use = {});
 
-// Tries the model and the data of a plan, as launch::probe does. Throws what it does, a refusal at the key that is to
-// blame, or at the file.
+// Tries the model and the data of a plan, as launch::probe does. Throws its errors; a refusal names the line of the key
+// that caused it, or the file.
 rank::Probe try_model(const launch::RankLibrary& library, const config::Loaded& loaded, const launch::Plan& plan,
                       const launch::Start& start, const launch::HeldData& data, bool timed = false);
 
-// Prepares the data of a plan, as launch::hold_data does, with refusals at the line that is to blame.
+// Prepares the data of a plan, as launch::hold_data does. A refusal names the line that caused it.
 launch::HeldData read_data(const launch::RankLibrary& library, const config::Loaded& loaded, launch::Plan& plan,
                            bool one_rank = false, const launch::DataUse& use = {});
-// The same from the shelf of a sweep, where they are there.
+// The same, from the shelf of a sweep if the data are there.
 std::shared_ptr<const launch::HeldData> read_data(const launch::RankLibrary& library, const config::Loaded& loaded,
                                                   launch::Plan& plan, const launch::DataShelf& shelf);
 

@@ -32,19 +32,19 @@ struct ResumeOptions {
   std::string from = "latest";
   bool data_changed = false;
   launch::LaunchFlags flags;
-  std::optional<int> jobs;  // of a sweep
-  std::string typed;        // this command
+  std::optional<int> jobs;  // for a sweep
+  std::string typed;        // this command line
 };
 
-// Its trials are runs of one machine each; a trial alone can be launched otherwise.
+// A sweep's trials are runs of one node each; only a single trial can be launched in another way.
 int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions& o, const launch::Launch& launch) {
   if (launch.nodes > 1 || launch.one_rank() || o.from != "latest" || launch.max_restarts > 0) {
     throw usage_error(
-        "a sweep goes on by itself, from where it was", directory.path().string(),
-        "leave --from, --max-restarts and the launch's flags out; a trial takes them: name it by its folder");
+        "a sweep always resumes from where it stopped", directory.path().string(),
+        "leave out --from, --max-restarts and the launch flags; a single trial accepts them: name it by its folder");
   }
   if (!o.sets.empty()) {
-    throw usage_error("a sweep goes on as it was begun: with other settings its trials could not be compared",
+    throw usage_error("a sweep keeps its settings: with others its trials could not be compared",
                       directory.path().string(),
                       "begin another one with them: " + own_command("sweep FILE --set …") + ", where FILE may be " +
                           path_word(directory.sweep()));
@@ -71,7 +71,7 @@ int resume(const ResumeOptions& o) {
                  [&](const launch::Part& part) { return resume_run(resumption, part); });
 }
 
-// "this run has done 12 epochs, and epochs is 2 now".
+// Returns "this run has done 12 epochs, and epochs is 2 now".
 std::string all_done(const ResumePoint& point) {
   const config::Experiment& e = point.prepared.plan.experiment;
   const std::int64_t done = e.steps ? point.position.step : point.position.epoch;
@@ -82,25 +82,25 @@ std::string all_done(const ResumePoint& point) {
          " now";
 }
 
-// "--set epochs=13, or more".
+// Returns "--set epochs=13, or more".
 std::string longer_run(const ResumePoint& point) {
   const bool by_steps = point.prepared.plan.experiment.steps.has_value();
   const std::int64_t done = by_steps ? point.position.step : point.position.epoch;
   return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
 }
 
-// This run has done all of its steps: says so, and sees to it that its summary does.
+// Reports that the run has ended, and brings its summary and checkpoints up to date.
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
   const std::string rule = point.ended_by_rule();
   if (!rule.empty()) {
     log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
-              "; let it go on with --set stop." + rule + "=…");
+              "; continue it with --set stop." + rule + "=…");
   } else {
-    log::info("nothing to do: " + all_done(point) + "; give it more with " + longer_run(point));
+    log::info("nothing to do: " + all_done(point) + "; train for longer with " + longer_run(point));
   }
   launch::settle(point.prepared.plan, directory, point.position);
-  // A run that was killed after its last save has not removed what it need not keep.
+  // A kill after the last save may have left checkpoints that should have been removed.
   const auto& keep = point.prepared.plan.experiment.checkpoint;
   record::remove_unfinished(directory.checkpoints());
   record::retain(directory.checkpoints(), keep.keep_last, keep.keep_best);
@@ -119,7 +119,7 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
 }
 
 void add_data_changed(CLI::App& verb, bool& data_changed) {
-  verb.add_flag("--data-changed", data_changed, "go on with files of data that have changed since the checkpoint");
+  verb.add_flag("--data-changed", data_changed, "accept data files that have changed since the checkpoint");
 }
 
 int resume_run(const Resumption& r, const launch::Part& part) {
@@ -160,11 +160,11 @@ namespace {
 
 void add_resume(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
-  CLI::App* verb = app.add_subcommand("resume", "go on with a run or a sweep");
+  CLI::App* verb = app.add_subcommand("resume", "continue a run or a sweep");
   verb->add_option("RUN", o->run, kRunInWords)->required();
   add_sets(*verb, o->sets);
-  verb->add_option("--results", o->results, "the results root")->capture_default_str();
-  verb->add_option("--from", o->from, "latest, best, or a step")->capture_default_str();
+  verb->add_option("--results", o->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_option("--from", o->from, "checkpoint: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);
   add_jobs(*verb, o->jobs);
   add_launch_flags(*verb, o->flags);

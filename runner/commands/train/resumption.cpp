@@ -35,13 +35,13 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
     if (step == from) return folder;
     steps = step + (steps.empty() ? "" : ", ") + steps;
   }
-  throw usage_error("there is no complete checkpoint of step " + from, "--from",
+  throw usage_error("no complete checkpoint of step " + from, "--from",
                     "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));
 }
 
 namespace {
 
-// Inside an epoch, what decides which samples come next must stay: some would be skipped or seen twice.
+// Inside an epoch, the settings that order its samples must not change: samples would be skipped or repeated.
 std::map<std::string, config::Value> order_of(const config::Experiment& e) {
   return {{"dataset", e.dataset.options},
           {"dataset.name", e.dataset.name},
@@ -59,8 +59,8 @@ std::map<std::string, config::Value> order_of(const config::Experiment& e) {
 }
 
 void require_same_order(const Prepared& now, const config::Experiment& before, const record::Position& position) {
-  constexpr const char* kWhat = "the checkpoint is inside an epoch, whose order of samples this would change";
-  constexpr const char* kRemedy = ", or go back to an epoch's end with --from";
+  constexpr const char* kWhat = "the checkpoint is inside an epoch, and this would change the epoch's order of samples";
+  constexpr const char* kRemedy = ", or use the end of an epoch with --from";
   const auto& e = now.plan.experiment;
   const auto old = order_of(before);
   for (const auto& [key, value] : order_of(e)) {
@@ -72,7 +72,7 @@ void require_same_order(const Prepared& now, const config::Experiment& before, c
       "keep the " + std::to_string(position.global_batch_size) + " samples of a step (leave batch_size out)" + kRemedy);
 }
 
-// Other ranks may have to share what is less than a batch for each of them, all of which drop_last_batch drops.
+// After a change of ranks the rest of the epoch may be less than a batch per rank, which drop_last_batch drops.
 void require_batch_left(const Prepared& now, const config::Experiment& before, const record::Position& at) {
   const auto& e = now.plan.experiment;
   if (!e.loader.drop_last_batch || now.workload.train_samples == 0 || !before.batch_size) return;
@@ -84,13 +84,13 @@ void require_batch_left(const Prepared& now, const config::Experiment& before, c
   if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
   throw now.loaded.error(
       "loader.drop_last_batch",
-      "the checkpoint is inside an epoch of which " + std::to_string(left) +
-          " samples are left: less than a batch for each rank, which would be dropped",
-      "go on with " + std::to_string(at.world_size) + " ranks, or go back to an epoch's end with --from");
+      "the checkpoint is inside an epoch with " + std::to_string(left) +
+          " samples left: less than a batch for each rank, which would be dropped",
+      "resume with " + std::to_string(at.world_size) + " ranks, or use the end of an epoch with --from");
 }
 
-// Returns the length of the whole run as ranks count it that go on from `at`. `batch_then` is the batch size before
-// `at`.
+// Returns the length of the whole run as the ranks that resume from `at` count it. `batch_then` is the batch size
+// before `at`.
 config::Length whole_length(const config::Experiment& e, int world_size, std::int64_t samples,
                             const record::Position& at, std::int64_t batch_then) {
   if (samples == 0) return config::length_of(e, 0);
@@ -125,7 +125,7 @@ bool sets_batch_size(const std::vector<std::string>& sets) {
   });
 }
 
-// The options that name files of data and that were set, themselves or with their section.
+// Returns the options that name data files and were set, directly or with their section.
 std::vector<std::string> set_data_keys(const config::Experiment& before, const config::Experiment& now) {
   const config::Value changes = config::differences(config::write(before), config::write(now));
   std::vector<std::string> keys;
@@ -134,7 +134,7 @@ std::vector<std::string> set_data_keys(const config::Experiment& before, const c
     const bool set = changes.contains(file.key) || changes.contains(section) || changes.contains(section + ".name");
     if (set) keys.push_back(file.key);
   }
-  // Options that are left out now.
+  // Options that the file no longer has.
   for (const auto& [key, values] : changes.items()) keys.push_back(key);
   return keys;
 }
@@ -144,13 +144,13 @@ std::string with_sets(std::string command, const std::vector<std::string>& sets)
   return command;
 }
 
-// The command that goes on with data that have changed.
+// Returns the command that accepts changed data.
 std::string accepting_command(const Resumption& r) {
   const std::string resume = own_command("resume " + path_word(r.directory.path()));
   return (r.typed.empty() ? with_sets(resume, r.sets) : r.typed) + " --data-changed";
 }
 
-// A run that has ended is not trained further: its data do not matter.
+// A run that has ended trains no further: its data do not matter.
 void check_data(const Resumption& r, const fs::path& checkpoint, const config::Loaded& loaded,
                 const config::Experiment& before, const record::Position& position) {
   if (launch::has_ended(loaded.experiment, position)) return;
@@ -158,9 +158,9 @@ void check_data(const Resumption& r, const fs::path& checkpoint, const config::L
                             accepting_command(r));
 }
 
-// Returns the means, categories and classes that a run was trained with: a run that goes on keeps them, also where its
-// data have changed. Null: they are fitted, because options of the data were set anew, or because ranks that other
-// processes start do not see the checkpoint.
+// Returns the means, categories and classes of a run's first training: a resumed run keeps them, even if its data
+// changed. Null: they are fitted again, because options of the data were set, or because the ranks that other processes
+// start cannot see the checkpoint.
 config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint, const config::Experiment& before,
                        const config::Experiment& now) {
   if (checkpoint.empty() || launch.one_rank() || launch.nodes > 1) return nullptr;
@@ -171,7 +171,7 @@ config::Value kept_fit(const launch::Launch& launch, const fs::path& checkpoint,
   return refits ? config::Value(nullptr) : record::fitted_to_data(checkpoint);
 }
 
-// "step-00000092, step-00000138": those after this step, oldest first.
+// Lists the checkpoints after this step, oldest first: "step-00000092, step-00000138".
 std::string later_checkpoints(const record::RunDirectory& directory, std::int64_t step) {
   std::string names;
   for (const fs::path& folder : record::checkpoint_folders(directory.checkpoints())) {
@@ -185,7 +185,7 @@ std::string fork_command(const Resumption& r, std::int64_t step) {
   return with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets);
 }
 
-// The experiment as the run has it, without --set.
+// Returns the experiment of the run, without --set.
 config::Experiment experiment_before(const record::RunDirectory& run, const config::Experiment& now) {
   try {
     return config::load(run.config(), {}, now.components()).experiment;
@@ -206,25 +206,26 @@ void tell_what_goes(const Resumption& r, const ResumePoint& point) {
   std::string what;
   if (reached.steps > step) {
     what = "the lines of steps " + std::to_string(step + 1) + " to " + std::to_string(reached.steps) +
-           " in metrics.jsonl go now";
+           " in metrics.jsonl are removed now";
   }
   if (!checkpoints.empty()) {
-    what += std::string(what.empty() ? "" : "; ") + "these checkpoints go at the next save: " + checkpoints;
+    what += std::string(what.empty() ? "" : "; ") + "the next save removes these checkpoints: " + checkpoints;
   }
   if (what.empty()) return;
   log::warn("going back to step " + std::to_string(step) + ": " + what +
-            "\n  a fork leaves them where they are: " + fork_command(r, step));
+            "\n  a fork keeps them: " + fork_command(r, step));
 }
 
 ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch) {
   config::Loaded loaded = launch::load_experiment(r.directory.config(), r.sets);
-  // With its components where these know it: a copy of sources that compiles no more may be why others are given.
+  // Loaded with the new components if they suffice: --set may replace sources because the run's copy no longer
+  // compiles.
   const config::Experiment before = experiment_before(r.directory, loaded.experiment);
   if (launch.leads()) launch::tell_changed_sources(loaded.experiment, r.directory);
   const fs::path checkpoint = choose_checkpoint(r.directory, r.from);
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
     throw usage_error(
-        "the checkpoint that this fork began with is gone", r.directory.checkpoints().string(),
+        "the checkpoint from which this fork started is missing", r.directory.checkpoints().string(),
         "fork again: " + own_command("fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step)));
   }
   if (checkpoint.empty() && launch.leads()) launch::find_weights(loaded, r.results);
@@ -260,7 +261,7 @@ std::string ResumePoint::told_changes() const {
     return value.dump(-1, ' ', false, config::Value::error_handler_t::replace);
   };
   for (const auto& [key, values] : changes.items()) {
-    log::info("changed: " + key + " was " + text(values[0]) + ", is " + text(values[1]));
+    log::info("changed: " + key + " was " + text(values[0]) + ", now " + text(values[1]));
   }
   if (!lr_change.empty()) log::warn(lr_change);
   return text(changes);

@@ -59,7 +59,7 @@ int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Part& pa
                        part);
 }
 
-// The --set by which this node names the files as they lie here.
+// Returns the --set with which this node names the sources by its own paths.
 std::vector<std::string> own_sources(const config::Experiment& experiment) {
   if (experiment.sources.empty()) return {};
   std::string list;
@@ -75,7 +75,7 @@ int run(const RunOptions& o) {
   config::Loaded loaded = launch::load_experiment(o.file, sets);
   launch::Launch launch = launch::choose_launch(o.flags);
   if (loaded.given("sweep"))
-    log::info("it has a [sweep]: `run` trains the file once, as it stands; `sweep` its trials");
+    log::info("the file has a [sweep]: `run` trains the file once, without it; `sweep` trains its trials");
   if (o.dry_run) {
     if (launch.leads()) launch::find_weights(loaded, o.results);
     const Prepared prepared = prepare(std::move(loaded), launch);
@@ -84,9 +84,9 @@ int run(const RunOptions& o) {
     return 0;
   }
   launch::apply_init_method(loaded, launch);
-  config::Value asked = config::write(record::as_kept(loaded.experiment));  // folders may differ
+  config::Value asked = config::write(record::as_kept(loaded.experiment));  // source folders may differ between nodes
   asked["source_texts"] = record::hashes_of_texts(loaded.experiment);
-  asked.erase("init_from");  // weights are node 0's to read
+  asked.erase("init_from");  // only node 0 reads weights
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);
   if (launch.node_rank > 0) return take_part(launch, terms, patience, own_sources(loaded.experiment));
@@ -97,12 +97,12 @@ int run(const RunOptions& o) {
 void add_run(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "train an experiment");
-  verb->add_option("FILE", o->file, "the experiment")->required();
+  verb->add_option("FILE", o->file, "experiment file")->required();
   add_sets(*verb, o->sets);
-  verb->add_option("--name", o->name, "the folder under the results root");
-  verb->add_option("--results", o->results, "the results root")->capture_default_str();
-  verb->add_option("--run-id", o->run_id, "create this run, or go on with it");
-  verb->add_option("--init-from", o->init_from, "take the weights of this checkpoint, run or .safetensors file");
+  verb->add_option("--name", o->name, "name of the experiment, and of its folder under the results root");
+  verb->add_option("--results", o->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_option("--run-id", o->run_id, "id of the run; an existing run is resumed");
+  verb->add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file");
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);
   add_verbosity(*verb);

@@ -24,7 +24,7 @@ bool sets_dataset(const std::vector<std::string>& sets) {
 config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
-    throw usage_error("held nothing out to measure on", t.directory.path().string(),
+    throw usage_error("held out no data to measure on", t.directory.path().string(),
                       "give data: --set dataset.path=FILE");
   }
   const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
@@ -48,7 +48,7 @@ int eval(const EvalOptions& o) {
     return 0;
   }
   for (const auto& [name, value] : values.items()) {
-    char number[32] = "nan";  // JSON has no such number
+    char number[32] = "nan";  // JSON has no NaN
     if (value.is_number()) std::snprintf(number, sizeof number, "%.6g", value.get<double>());
     std::cout << name << " " << number << "\n";
   }
@@ -57,9 +57,10 @@ int eval(const EvalOptions& o) {
 
 void add_eval(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<EvalOptions>();
-  CLI::App* verb = app.add_subcommand("eval", "measure a trained model on its validation and test data, or on others");
+  CLI::App* verb =
+      app.add_subcommand("eval", "measure a trained model on its validation and test data, or on other data");
   add_trained(*verb, o->trained);
-  verb->add_flag("--json", o->json, "as JSON");
+  verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o, &exit_code] { exit_code = eval(*o); });
 }
 

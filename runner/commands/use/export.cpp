@@ -32,20 +32,19 @@ bool is_archive(const ExportOptions& o) { return fs::path(o.output).extension() 
 
 void require_written_format(const ExportOptions& o) {
   if (!is_archive(o) && fs::path(o.output).extension() != ".safetensors") {
-    throw usage_error("has an ending that export does not write", o.output,
-                      "give a name that ends in .safetensors, or, for a model written in Python, in .pt2");
+    throw usage_error("has an unknown ending", o.output, "use .safetensors, or .pt2 for a model written in Python");
   }
   if (o.evaluates && !is_archive(o)) {
-    throw usage_error("is of a .pt2 file alone: weights are the same in training and evaluation", "--eval");
+    throw usage_error("applies only to a .pt2 file: weights are the same in training and evaluation", "--eval");
   }
 }
 
-// The archive that a run's model was read from. With --eval it is the one that evaluates, where the model has two.
+// Returns the archive from which the run's model was read. If the model has two, --eval selects the one for evaluation.
 std::string archive_of(const config::Component& model, const ExportOptions& o, const std::string& run) {
   if (model.name != "exported") {
-    throw usage_error("a .pt2 file holds a model that torch.export wrote, and the model of this run is " +
-                          config::in_quotes(model.name),
-                      run, "give a name that ends in .safetensors");
+    throw usage_error(
+        "a .pt2 file holds a model of torch.export, but the model of this run is " + config::in_quotes(model.name), run,
+        "use a name that ends in .safetensors");
   }
   const std::string second = model.options.value("eval", "");
   const std::string archive = o.evaluates && !second.empty() ? second : model.options.value("path", "");
@@ -66,7 +65,7 @@ void copy_into(int descriptor, const record::InputFile& in, const std::string& n
   }
 }
 
-// `switches`: the graph becomes the one that evaluation runs.
+// `switches`: converts the graph to the one for evaluation.
 void write_archive(const fs::path& weights, const UnnamedOutput& output, const std::string& archive, bool switches,
                    const ExportOptions& o) {
   const rank::ExportRequest request{
@@ -92,18 +91,18 @@ int export_model(const ExportOptions& o) {
   const bool averaged = !o.trained.raw && fs::exists(checkpoint / "ema.safetensors", none);
   const fs::path file = checkpoint / (averaged ? "ema.safetensors" : "model.safetensors");
   UnnamedOutput output(o.output);
-  // A run that trains on removes old checkpoints, perhaps this one just now: the open file stays.
+  // The run may still train and remove old checkpoints, perhaps this one now: the open file stays readable.
   const record::InputFile weights(file);
   if (const std::string damage = record::damage_of(checkpoint); !damage.empty()) {
     throw usage_error(damage, checkpoint.string(), "use another checkpoint: --from");
   }
   if (is_archive(o)) {
-    // A graph of model.eval() evaluates as it is.
+    // A graph exported from model.eval() already evaluates.
     const bool switches = o.evaluates && archive == experiment.model.options.value("path", "");
     write_archive(file, output, archive, switches, o);
   } else {
-    // It has the weights under the names of Python's state_dict(), whole, whatever ranks trained them
-    // (train/states/model.cpp, train/states/ema.cpp).
+    // The file has the whole weights under the names of Python's state_dict(), independent of the ranks that trained
+    // them (train/states/model.cpp, train/states/ema.cpp).
     copy_into(output.descriptor(), weights, o.output);
   }
   output.put_in_place();
@@ -112,10 +111,10 @@ int export_model(const ExportOptions& o) {
 
 void add_export(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ExportOptions>();
-  CLI::App* verb = app.add_subcommand("export", "write the weights of a trained model to a file that Python reads");
+  CLI::App* verb = app.add_subcommand("export", "write the weights of a trained model to a file for Python");
   add_trained_run(*verb, o->trained);
-  verb->add_option("OUT", o->output, "a .safetensors file; or, of a model written in Python, a .pt2 file")->required();
-  verb->add_flag("--eval", o->evaluates, "of a .pt2 file: the graph that predict runs, without dropout");
+  verb->add_option("OUT", o->output, "a .safetensors file; or a .pt2 file for a model written in Python")->required();
+  verb->add_flag("--eval", o->evaluates, "for a .pt2 file: write the graph for evaluation, without dropout");
   verb->callback([o, &exit_code] { exit_code = export_model(*o); });
 }
 

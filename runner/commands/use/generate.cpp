@@ -23,16 +23,16 @@ void require_sensible(const rank::GenerateRequest& r) {
   if (r.prompt.empty()) {
     throw usage_error("is empty", "--prompt", "give at least one character; nanoGPT begins with a line break: $'\\n'");
   }
-  // A number that is too large for the option's type arrives as the largest one.
+  // A number too large for the option's type arrives as the largest value.
   if (r.tokens == INT64_MAX) throw usage_error("is too large", "--tokens");
   if (r.seed == INT64_MAX) throw usage_error("is too large", "--seed");
   if (r.tokens < 0) throw usage_error(std::to_string(r.tokens) + " is below 0", "--tokens");
   if (!std::isfinite(r.temperature) || r.temperature < 0) {
-    throw usage_error("is no number from 0 up", "--temperature", "0 takes the most likely token");
+    throw usage_error("is not a number of at least 0", "--temperature", "0 takes the most likely token");
   }
   if (r.top_k < 1) {
     throw usage_error(std::to_string(r.top_k) + " is below 1", "--top-k",
-                      "a number as great as the vocabulary lets every token be drawn");
+                      "the size of the vocabulary allows every token");
   }
   if (r.seed < 0) throw usage_error(std::to_string(r.seed) + " is below 0", "--seed");
 }
@@ -41,13 +41,14 @@ void require_text(const Trained& t) {
   const std::string run = t.directory.path().string();
   if (t.preprocessing.is_object() && t.preprocessing.contains("tokenizer")) return;
   if (t.plan.experiment.dataset.name == "tokens") {
-    throw usage_error("was trained on files of tokens, which have no tokenizer", run,
+    throw usage_error("was trained on token files, which have no tokenizer", run,
                       "train on the dataset text, whose checkpoints keep the tokenizer");
   }
   throw usage_error("was not trained on text", run, "generate continues texts: train on the dataset text");
 }
 
-// One process with the model whole, on the device or the devices of the first rank. It meets nobody: nothing listens.
+// Uses one process with the whole model, on the device or devices of the first rank. It needs no network: nothing
+// listens.
 void use_one_rank(launch::Plan& plan) {
   if (plan.strategy.all_devices) plan.groups.front().resize(1);
   plan.groups.resize(1);
@@ -56,14 +57,14 @@ void use_one_rank(launch::Plan& plan) {
   plan.experiment.distributed.backend = "shm";
 }
 
-// Shows a text as it comes.
+// Prints a text as it is generated.
 class ShownText {
  public:
   void show(const std::string& text) {
     if (!(std::cout << text << std::flush)) throw training_error("cannot print all of it: stdout takes no more");
     begun_ = begun_ || !text.empty();
   }
-  // The next output on a terminal begins a line.
+  // Ends the line, for the next output on a terminal.
   void end() {
     if (begun_) show("\n");
   }
@@ -122,13 +123,13 @@ void add_generate(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("generate", "continue a text with a trained model");
   add_trained(*verb, o->trained);
   rank::GenerateRequest& r = o->request;
-  verb->add_option("--prompt", r.prompt, "the text that it continues")->required();
-  verb->add_option("--tokens", r.tokens, "how many tokens to add")->required();
-  verb->add_option("--temperature", r.temperature, "divides the scores; 0: always the most likely token")
+  verb->add_option("--prompt", r.prompt, "text to continue")->required();
+  verb->add_option("--tokens", r.tokens, "number of tokens to add")->required();
+  verb->add_option("--temperature", r.temperature, "divisor of the scores; 0: always the most likely token")
       ->capture_default_str();
-  verb->add_option("--top-k", r.top_k, "draws among so many of the most likely tokens")->capture_default_str();
-  verb->add_option("--seed", r.seed, "of the draws")->capture_default_str();
-  verb->add_flag("--json", o->json, "as JSON, when all is there");
+  verb->add_option("--top-k", r.top_k, "draw only among this many of the most likely tokens")->capture_default_str();
+  verb->add_option("--seed", r.seed, "seed of the draws")->capture_default_str();
+  verb->add_flag("--json", o->json, "print JSON, once all tokens are generated");
   verb->callback([o, &exit_code] {
     o->request.raw = o->trained.raw;
     exit_code = generate(*o);

@@ -27,18 +27,17 @@ std::string form_of(const std::string& output) {
   for (const std::string form : {"csv", "npy", "parquet"}) {
     if (ending == "." + form) return form;
   }
-  throw usage_error("has an ending that predict does not write", output,
-                    "give a name that ends in .csv, .npy or .parquet");
+  throw usage_error("has an unknown ending", output, "use .csv, .npy or .parquet");
 }
 
-// The files of the inputs, as the run's dataset takes them.
+// The input files, in the form that the run's dataset takes.
 struct Inputs {
   std::vector<std::string> files;
-  std::vector<std::string> shown;  // each of them as it was given
+  std::vector<std::string> shown;  // each file as the user gave it
   std::int64_t files_of_row = 1;
 };
 
-// A pattern stands for its files, sorted by name.
+// Replaces a pattern by its files, sorted by name.
 Inputs input_files(const std::vector<std::string>& inputs) {
   Inputs found;
   for (const std::string& input : inputs) {
@@ -54,19 +53,19 @@ Inputs input_files(const std::vector<std::string>& inputs) {
   return found;
 }
 
-// Throws ddp::Error (usage) where the dataset of the run has no rows in files that others could replace.
+// Throws ddp::Error (usage) if the run's dataset does not read rows from files that others could replace.
 void refuse_unreadable(const Trained& t, const std::string& option) {
   if (!option.empty()) return;
   const config::Component& dataset = t.plan.experiment.dataset;
   std::string remedy = "predict reads tables, arrays, images and digits";
   if (dataset.options.contains("block_size")) {
-    remedy += "; of a text: `" + own_command("generate") + "` goes on with it, `" +
+    remedy += "; for a text: `" + own_command("generate") + "` continues it, `" +
               own_command("eval RUN --set dataset.path=FILE") + "` measures another";
   }
   throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(), remedy);
 }
 
-// An option that is no path lists one file for each input of the model.
+// An option that is not a path lists one file for each input of the model.
 Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   const config::Component& dataset = t.plan.experiment.dataset;
   const auto components = t.plan.experiment.components();
@@ -82,7 +81,7 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
     for (const config::Value& one : trained) {
       names += (names.empty() ? "" : ", ") + fs::path(one.get<std::string>()).filename().string();
     }
-    throw usage_error("was trained on " + std::to_string(trained.size()) + " inputs, and " +
+    throw usage_error("was trained on " + std::to_string(trained.size()) + " inputs, but " +
                           std::to_string(given.size()) + " files are given",
                       t.directory.path().string(), "give one for each of these, in this order: " + names);
   }
@@ -93,11 +92,11 @@ Inputs inputs_for(const Trained& t, const std::vector<std::string>& given) {
   return inputs;
 }
 
-// A slip of the shell's completion must not cost the data.
+// A slip of tab completion must not overwrite the data.
 void require_no_input(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code none;
-    if (fs::equivalent(input, output, none)) throw usage_error("is an input", output, "give another name: -o");
+    if (fs::equivalent(input, output, none)) throw usage_error("is an input", output, "use another name: -o");
   }
 }
 
@@ -130,7 +129,7 @@ void add_predict(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "predict the rows of files with a trained model");
   add_trained(*verb, o->trained);
-  verb->add_option("INPUT", o->inputs, "files with rows like those that it was trained on")->required();
+  verb->add_option("INPUT", o->inputs, "files with rows like the training data")->required();
   verb->add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
   verb->callback([o, &exit_code] { exit_code = predict_rows(*o); });
 }

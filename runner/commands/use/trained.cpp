@@ -14,9 +14,10 @@ namespace ddp::commands {
 namespace fs = std::filesystem;
 void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_option("RUN", o.run, kRunInWords)->required();
-  verb.add_option("--results", o.results, "the results root")->capture_default_str();
-  verb.add_option("--from", o.from, "best, latest or a step; default: best where there was validation, else latest");
-  verb.add_flag("--raw", o.raw, "of a run with [ema]: the weights that training changes, not their average");
+  verb.add_option("--results", o.results, "results root: the directory of the runs")->capture_default_str();
+  verb.add_option("--from", o.from,
+                  "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
+  verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
 }
 
 void add_trained(CLI::App& verb, TrainedOptions& o) {
@@ -31,11 +32,11 @@ record::RunDirectory find_run(const TrainedOptions& o) {
 }
 
 fs::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& e, const std::string& from) {
-  // A metric may have had no value in any validation.
+  // Perhaps no validation had a value of the metric.
   const bool has_best = e.validation.exists() && record::best_saved(directory.checkpoints(), e.best_metric());
   const fs::path checkpoint = choose_checkpoint(directory, !from.empty() ? from : has_best ? "best" : "latest");
   if (!checkpoint.empty()) return checkpoint;
-  throw usage_error("has no complete checkpoint yet", directory.path().string(), "wait until it has saved");
+  throw usage_error("has no complete checkpoint yet", directory.path().string(), "wait for its first save");
 }
 
 std::int64_t Trained::step() const { return record::step_of(checkpoint); }

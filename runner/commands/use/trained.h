@@ -12,27 +12,27 @@
 
 namespace ddp::commands {
 
-// The options of a verb that uses a trained model.
+// The options of a command that uses a trained model.
 struct TrainedOptions {
   std::string run;
   std::string results = "results";
-  std::string from;  // empty: best where there was validation, else latest
+  std::string from;  // empty: best if the run had validation, else latest
   std::vector<std::string> sets;
-  bool raw = false;  // the weights that training changes, not their average
+  bool raw = false;  // the trained weights, not their average
 };
-// RUN, --results, --from and --raw; `add_trained` adds --set.
+// Adds RUN, --results, --from and --raw; `add_trained` also adds --set.
 void add_trained_run(CLI::App& verb, TrainedOptions& options);
 void add_trained(CLI::App& verb, TrainedOptions& options);
 
-// Throws ddp::Error (usage) where there is no such run.
+// Throws ddp::Error (usage) if the run does not exist.
 record::RunDirectory find_run(const TrainedOptions& options);
 
-// The checkpoint of a run that `from` names: best, latest, a step, or "": best where there was validation, else latest.
-// Throws ddp::Error (usage) where there is none.
+// Returns the checkpoint of a run that `from` names: best, latest, a step, or "": best if the run had validation, else
+// latest. Throws ddp::Error (usage) if there is none.
 std::filesystem::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& experiment,
                                     const std::string& from);
 
-// A trained model, ready to be used.
+// A trained model, ready for use.
 struct Trained {
   record::RunDirectory directory;
   config::Loaded loaded;
@@ -44,8 +44,8 @@ struct Trained {
   std::int64_t step() const;
 };
 
-// `tables`: libddp_tables.so is needed, whatever the run's data are. Throws ddp::Error (usage) where there is no such
-// run, or no such checkpoint of it.
+// `tables`: libddp_tables.so is needed even if the run's data are not tables. Throws ddp::Error (usage) if the run or
+// its checkpoint does not exist.
 Trained open_trained(const TrainedOptions& options, bool tables = false);
 
 }  // namespace ddp::commands

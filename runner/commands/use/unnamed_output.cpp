@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 UnnamedOutput::UnnamedOutput(const fs::path& file)
     : file_(paths::absolute(file)), unfinished_(file_.string() + "." + std::to_string(getpid()) + ".tmp") {
   std::error_code none;
-  if (fs::is_directory(file_, none)) throw usage_error("is a folder", file.string(), "name a file");
+  if (fs::is_directory(file_, none)) throw usage_error("is a folder", file.string(), "give a file name");
   descriptor_ = FileDescriptor(open(file_.parent_path().c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0644));
   if (descriptor_) return;
   descriptor_ = FileDescriptor(open(unfinished_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -34,7 +34,7 @@ void UnnamedOutput::put_in_place() {
   has_name_ = false;
 }
 
-// No call replaces a file by one without a name.
+// linkat() cannot replace an existing file.
 void UnnamedOutput::name() {
   const std::string self = "/proc/self/fd/" + std::to_string(descriptor_.get());
   if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, unfinished_.c_str(), AT_SYMLINK_FOLLOW) != 0) {

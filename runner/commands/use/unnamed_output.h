@@ -6,18 +6,18 @@
 
 namespace ddp::commands {
 
-// A file that gets its name when it is whole, and then replaces one that has it. Until then it has none where the file
-// system allows it, so that even a kill leaves nothing; else its name ends in .tmp.
+// A file that gets its name once it is complete, and then replaces a file of that name. Until then it has no name if
+// the file system supports that: even a kill leaves nothing. Otherwise its temporary name ends in .tmp.
 class UnnamedOutput {
  public:
-  // Throws ddp::Error (usage) where such a file cannot be written.
+  // Throws ddp::Error (usage) if the file cannot be written.
   explicit UnnamedOutput(const std::filesystem::path& file);
   ~UnnamedOutput();
   UnnamedOutput(const UnnamedOutput&) = delete;
   UnnamedOutput& operator=(const UnnamedOutput&) = delete;
 
   int descriptor() const { return descriptor_.get(); }
-  // Throws ddp::Error (training) where the disk does not take it.
+  // Throws ddp::Error (training) if the disk does not take the file.
   void put_in_place();
 
  private:
@@ -26,7 +26,7 @@ class UnnamedOutput {
   const std::filesystem::path file_;
   const std::filesystem::path unfinished_;
   FileDescriptor descriptor_;
-  bool has_name_ = false;  // unfinished_
+  bool has_name_ = false;  // the name `unfinished_`
 };
 
 }  // namespace ddp::commands

@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const std::map<std::string, Spec>& specs) {
 
 std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
-// What names a component, or a variant, is no option of it.
+// Leaves out the key that names the component or the variant: it is not an option of it.
 Node without(const Node& table, const std::string& key) {
   Node rest = table;
   rest.entries.erase(key);
@@ -87,7 +87,7 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
     if (find(spec.options, key)) others += (others.empty() ? "" : ", ") + name;
   }
   std::string remedy = suggestion(key, known, owner.known_as + "'s options");
-  if (!others.empty()) remedy += "\n  an option of that name has " + owner.kind + " " + others;
+  if (!others.empty()) remedy += "\n  this option belongs to " + owner.kind + " " + others;
   problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
 }
 
@@ -104,7 +104,7 @@ std::string place_of_key(const std::string& key, const std::vector<Option>& opti
 }
 
 void Checker::missing(const Node& node, const Option& option, const std::string& path) const {
-  std::string remedy = "it is " + expected(option) + (option.doc.empty() ? "" : ": " + option.doc);
+  std::string remedy = "give " + expected(option) + (option.doc.empty() ? "" : ": " + option.doc);
   if (!option.component_kind.empty()) {
     remedy = suggestion("", names_of(components_.of(option.component_kind)), "every " + option.component_kind);
   }
@@ -166,13 +166,13 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   return values;
 }
 
-// One table of a list of tables that all have the same keys.
+// Reads one table of a list of tables that all have the same keys.
 std::optional<Value> Checker::item_table(const Node& node, const Option& option, const std::string& path) const {
   if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
   return table(node, option.item_keys, {.path = path, .known_as = "keys of one of " + option.name, .is_item = true});
 }
 
-// One table of a list of tables, which says by its "type" what else stands in it.
+// Reads one table of a list of tables; its "type" determines its other keys.
 std::optional<Value> Checker::variant(const Node& node, const Option& option, const std::string& path) const {
   if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
   const Node* type_node = node.find("type");

@@ -11,22 +11,22 @@
 
 namespace ddp::config {
 
-// Checks a tree against the options that describe it and collects every mistake. All that it knows of keys,
-// types and ranges stands in those lists.
+// Checks a tree against the options that describe it and collects every mistake. The options hold all knowledge of
+// keys, types and ranges.
 class Checker {
  public:
   Checker(const std::vector<Option>& options, const Components& components, Problems& problems)
       : options_(options), components_(components), problems_(problems) {}
 
-  // The values of an experiment's tree, in the order of the options: integers where a number is meant made
-  // floating, file names absolute, the options of components complete. What is wrong is left out.
+  // Returns the values of an experiment's tree in the order of the options: integers become floats where a number is
+  // expected, file names become absolute, and component options get their defaults. Leaves out wrong values.
   Value check(const Node& root) const;
-  // Those of the section [path], whose keys depend on which component of `kind` it names: `name`.
+  // Returns the values of the section [path]; its keys depend on the component `name` of kind `kind`.
   Value check_section(const Node& node, const std::string& path, const std::string& kind,
                       const std::string& name) const;
 
  private:
-  // The table under `path`, whose keys are `options`; `known_as` says whose keys they are.
+  // The table at `path` with the keys `options`; `known_as` names it in messages.
   struct Owner {
     std::string path;
     std::string known_as;
@@ -53,14 +53,14 @@ class Checker {
   Problems& problems_;
 };
 
-// Where a key stands that is known by its last part: "optimizer.lr" for "lr". Empty: nowhere.
+// Returns the path of a key that is known by its last part: "optimizer.lr" for "lr". Empty: the key is unknown.
 std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components);
 
-// A file's name as the program can open it from anywhere: relative to the file that names it. An empty one stays: none.
+// Makes a file name absolute; it is relative to the file that names it. An empty name stays empty.
 std::string absolute_path(const Node& node, const std::string& name);
 
-// The same of an option that may also name a run: a text that names no file, checkpoint or run there, and no
-// .safetensors file, stays as it is. `node` is a text.
+// The same for an option that may also name a run: the text stays unchanged if it names no existing file,
+// checkpoint or run folder, and no .safetensors file. `node` is a text.
 std::string path_or_run(const Node& node, const Option& option);
 
 }  // namespace ddp::config

@@ -8,10 +8,11 @@
 
 namespace ddp::config {
 
-// An experiment from its settings, composed; what is wrong with them goes to `problems`. `file`: what they are told by.
+// Builds an experiment from its composed settings and adds their mistakes to `problems`. `file` names the experiment in
+// messages.
 Loaded check_root(Node root, const std::filesystem::path& file, const Components& components, Problems& problems);
 
-// The name of an experiment whose file gives none: the file's, or one like it that may name a folder.
+// Returns the name of an experiment whose file gives none: the file's name, or a similar one that can name a folder.
 std::string name_of_file(const std::filesystem::path& file);
 
 }  // namespace ddp::config

@@ -81,7 +81,7 @@ std::optional<Value> Checker::list(const Node& node, const Option& option, const
   return fits ? std::optional(values) : std::nullopt;
 }
 
-// A value of which no more is known than that it is none that no key takes.
+// Checks a value without an option that describes it: rejects dates and non-finite numbers, which no key takes.
 std::optional<Value> Checker::plain(const Node& node, const std::string& path) const {
   const bool is_finite = node.kind != Kind::number || std::isfinite(node.scalar.get<double>());
   if (node.kind == Kind::date || !is_finite) {

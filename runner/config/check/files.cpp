@@ -10,7 +10,7 @@
 namespace ddp::config {
 namespace {
 
-// A component that was chosen, by the key of its section.
+// A chosen component with the key of its section.
 using Chosen = std::pair<const char*, const Component*>;
 
 const Spec* spec_of(const Chosen& chosen, const Components& components) {
@@ -29,13 +29,13 @@ std::vector<Chosen> chosen_of(const Experiment& e) {
           {"scheduler", &e.scheduler}};
 }
 
-// A glob stands for the files that match it, or for itself where none does.
+// Returns the files that match a glob; the path itself if none does.
 std::vector<std::string> files_at(const std::string& path) {
   std::vector<std::string> paths = matching_paths(path);
   return paths.empty() ? std::vector{path} : paths;
 }
 
-// Adds the values of those options that are paths. `section` is "dataset.", or "" for top-level keys.
+// Adds the values of the options that are paths. `section` is "dataset.", or "" for top-level keys.
 void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options, const Value& values,
                const std::string& section) {
   for (const Option& option : options) {

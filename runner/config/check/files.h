@@ -14,11 +14,11 @@ struct NamedFile {
 };
 std::vector<NamedFile> named_files(const Experiment& experiment, const Components& components);
 
-// The files that the chosen components read where no option names one: their trait "default_files". They are relative
-// to the folders of default_places (base/installation.h).
+// Returns the files that the chosen components read by default, if no option names one: their trait "default_files".
+// The paths are relative to the folders of default_places (base/installation.h).
 std::vector<std::string> default_files(const Experiment& experiment, const Components& components);
 
-// Returns an error (usage) for each file that does not exist although an option of the experiment names it.
+// Returns a usage error for each file that an option names but that does not exist.
 std::vector<Error> missing_files(const Loaded& loaded, const Components& components);
 
 }  // namespace ddp::config

@@ -35,7 +35,7 @@ std::string expected_text(const Option& option) {
   if (!option.form.empty()) return text_form(option.form).in_words;
   if (option.choices.empty()) return "a text";
   std::vector<std::string> choices;
-  // An empty one stands for "not given", which nobody needs to write.
+  // The empty choice stands for "not given"; users need not write it.
   for (const std::string& choice : option.choices) {
     if (!choice.empty()) choices.push_back("\"" + choice + "\"");
   }
@@ -90,8 +90,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-// Insertions, deletions, replacements and swaps of neighbours from one text to the other (optimal string
-// alignment).
+// The number of insertions, deletions, replacements and swaps of neighbours that turn one text into the other (optimal
+// string alignment).
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before_last, last, row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -124,7 +124,7 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(name.size(), candidate.size());
     const std::size_t shorter = std::min(name.size(), candidate.size());
-    // A third of the letters may be wrong, so that short names do not match everything.
+    // At most a third of the letters may differ; otherwise short names match everything.
     if (3 * (longer - shorter) > longer + 1) continue;
     const std::size_t distance = edit_distance(lower(name), lower(candidate));
     if (3 * distance > longer + 1) continue;

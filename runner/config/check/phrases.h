@@ -7,13 +7,13 @@
 
 namespace ddp::config {
 
-// What an option takes: "an integer of at least 1", `one of "ddp", "single"`, "a list of 2 numbers".
+// Describes the values of an option: "an integer of at least 1", `one of "ddp", "single"`, "a list of 2 numbers".
 std::string expected(const Option& option);
 
-// The candidate that a mistyped name is likely to mean, empty where none is near. Case does not count.
+// Returns the candidate that a mistyped name probably means; empty if none is near. Ignores case.
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates);
 
-// `did you mean "lr"?`, or `options: lr, momentum` where no name is near; `what` names them.
+// Returns `did you mean "lr"?`, or `options: lr, momentum` if no candidate is near; `what` is the label of the list.
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what);
 
 std::vector<std::string> names_of(const std::vector<Option>& options);

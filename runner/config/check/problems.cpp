@@ -11,7 +11,7 @@ constexpr std::size_t kShownProblems = 50;
 
 void Problems::add(Place place, const std::string& what, std::string remedy) {
   const std::string text = printable(what);
-  // The trials of a sweep have the mistakes of its file in common.
+  // The trials of a sweep repeat the mistakes of its file.
   const bool known = std::any_of(all_.begin(), all_.end(), [&](const Problem& problem) {
     return !before(problem.place, place) && !before(place, problem.place) && problem.what == text;
   });

@@ -8,13 +8,13 @@
 
 namespace ddp::config {
 
-// Collects the mistakes of an experiment, so that all are told at once.
+// Collects the mistakes of an experiment, to report all of them in one error.
 class Problems {
  public:
   void add(Place place, const std::string& what, std::string remedy = "");
   bool empty() const { return all_.empty(); }
 
-  // One error with every mistake, in the order of the files; of very many, the first.
+  // Returns one error with every mistake in the order of the files; if there are very many, the first ones.
   Error error() const;
 
  private:

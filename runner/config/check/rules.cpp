@@ -27,24 +27,24 @@ void check_alternatives(const Node& root, Problems& problems) {
 void check_clip(const Node& root, Problems& problems) {
   const Node* clip = root.find("clip");
   if (!clip || !clip->is_table() || !clip->entries.empty()) return;
-  problems.add(clip->key, "[clip] gives no limit", "give norm = 1.0, or value = 0.5; without [clip] there is none");
+  problems.add(clip->key, "[clip] gives no limit", "give norm = 1.0, or value = 0.5, or leave [clip] out");
 }
 
-// The name becomes a folder under the results root, which it must not leave.
+// The name becomes a folder under the results root and must not lead outside it.
 void check_name(const Node& root, const std::string& name, Problems& problems) {
   const Node* given = root.find("name");
   if (given && !given->text()) return;
   const bool is_link = name == "latest";
   if (is_safe_name(name) && !is_link) return;
   problems.add(given ? given->place : root.place,
-               in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's"),
+               in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's name"),
                (is_link ? std::string("\"latest\" stands for the newest run in every command")
-                        : "a name has up to " + std::to_string(kLongestSafeName) +
+                        : "a name consists of up to " + std::to_string(kLongestSafeName) +
                               " ASCII letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\"") +
                    (given ? "" : "; give one with --name, or with name = \"…\" in the file"));
 }
 
-// A dataset's {"needs": "steps"}: a key, or a list of keys, that it cannot do without.
+// Checks a dataset's trait {"needs": "steps"}: a key, or a list of keys, that it requires.
 void check_needs(const Node& root, const Component& dataset, const Components& components, Problems& problems) {
   const Spec* spec = components.find("dataset", dataset.name);
   if (!spec || !spec->traits.contains("needs")) return;
@@ -53,11 +53,11 @@ void check_needs(const Node& root, const Component& dataset, const Components& c
     const auto name = key.get<std::string>();
     if (root.at_path(name)) continue;
     problems.add(root.at_path("dataset.name")->place, "dataset \"" + dataset.name + "\" needs \"" + name + "\"",
-                 name == "steps" ? "it has no end, so epochs do not: give steps = …" : "");
+                 name == "steps" ? "it has no epochs: give steps = …" : "");
   }
 }
 
-// A dataset's {"endless", {"sampling": "random"}}: it has no epochs where its option has this value.
+// Checks a dataset's trait {"endless": {"sampling": "random"}}: with this value of its option it has no epochs.
 void check_endless(const Node& root, const Experiment& experiment, const Components& components, Problems& problems) {
   const Component& dataset = experiment.dataset;
   const Spec* spec = components.find("dataset", dataset.name);
@@ -73,12 +73,12 @@ void check_endless(const Node& root, const Experiment& experiment, const Compone
     }
     const Node* saved = root.at_path("checkpoint.save_every");
     if (saved && experiment.checkpoint.save_every > 0) {
-      problems.add(saved->place, why + ", and save_every counts them", "give save_every_steps = …");
+      problems.add(saved->place, why + ", but save_every counts them", "give save_every_steps = …");
     }
-    // 1 is the default, which config.toml writes out: such a run validates at its end.
+    // 1 is the default, which config.toml contains: such a run validates at its end.
     const Node* every = root.at_path("validation.every");
     if (every && experiment.validation.period().epochs > 1) {
-      problems.add(every->place, why + ", and validation.every counts them", "give every = \"250 steps\"");
+      problems.add(every->place, why + ", but validation.every counts them", "give every = \"250 steps\"");
     }
     check_endless_rules(root, experiment, why, problems);
   }
@@ -106,7 +106,7 @@ std::string that_measure(const std::string& kind, const Components& components) 
   return names;
 }
 
-// The metrics in the list that the loss does not let be measured, as far as both say what they are about.
+// Finds the listed metrics that cannot be measured with the loss, if the traits of both are known.
 void check_measures(const Node& root, const Components& components, Problems& problems) {
   const Node* list = root.find("metrics");
   if (!list) return;
@@ -115,7 +115,7 @@ void check_measures(const Node& root, const Components& components, Problems& pr
     const Spec* metric = item.text() ? find_metric(*item.text(), components) : nullptr;
     if (!metric || measures(*metric, kind)) continue;
     problems.add(item.place, in_quotes(*item.text()) + " cannot be measured with this loss",
-                 "what can be measured with it: " + that_measure(kind, components));
+                 "measurable metrics: " + that_measure(kind, components));
   }
 }
 
@@ -133,11 +133,11 @@ void check_held_out(const Node& root, const std::string& section, const HeldOut&
   if (split && dataset && held_out.split > 0) {
     problems.add(before(split->key, dataset->key) ? dataset->key : split->key,
                  "\"split\" and \"dataset\" are both given in [" + section + "]",
-                 "give one of them: a share of [dataset], or data of their own");
+                 "give one of them: a share of [dataset], or separate data");
   }
   if (by && held_out.stratify && !held_out.by.empty()) {
     problems.add(by->key, "\"stratify\" and \"by\" are both given in [" + section + "]",
-                 "give one of them: a class cannot keep its share where rows stay together");
+                 "give one of them: rows that stay together cannot keep the share of each class");
   }
 }
 
@@ -145,7 +145,7 @@ void check_period(const Node& root, Problems& problems) {
   const Node* every = root.at_path("validation.every");
   const auto text = every ? every->text() : std::nullopt;
   if (text && !steps_in(*text)) {
-    problems.add(every->place, "\"validation.every\" must be epochs or steps, not the text " + in_quotes(*text),
+    problems.add(every->place, "\"validation.every\" must be epochs or steps, not " + in_quotes(*text),
                  "give a whole number of epochs, or a text such as \"250 steps\"");
   }
 }
@@ -155,8 +155,8 @@ void check_rename(const Node& root, Problems& problems) {
   if (!rename || !rename->is_table()) return;
   for (const auto* entry : in_file_order(*rename)) {
     if (entry->second.text()) continue;
-    problems.add(entry->second.place, "\"init_from.rename\" must have texts, not " + shown(entry->second),
-                 "a prefix and what stands in its place, such as { \"module.\" = \"\" }");
+    problems.add(entry->second.place, "\"init_from.rename\" must map texts to texts, not to " + shown(entry->second),
+                 "give a prefix and its replacement, such as { \"module.\" = \"\" }");
   }
 }
 
@@ -168,8 +168,8 @@ void check_group(const Node& group, const std::string& path, Problems& problems)
   const auto check_pattern = [&](const Node& one) {
     const auto text = one.text();
     if (text && is_condition(*text) && !condition_of(*text)) {
-      problems.add(one.place, "\"" + path + ".match\" has a condition that is none: " + in_quotes(*text),
-                   "ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
+      problems.add(one.place, "\"" + path + ".match\" has an invalid condition: " + in_quotes(*text),
+                   "give ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
     }
   };
   check_pattern(*match);
@@ -196,17 +196,16 @@ void check_measured(const Node& metric, const Node& root, const Components& comp
   if (!name.starts_with(kOfValidation)) return;
   const std::string measure = name.substr(kOfValidation.size());
   if (!has_validation(root)) {
-    problems.add(metric.place, in_quotes(name) + " needs samples that are held out",
-                 "give validation.split, such as 0.1");
+    problems.add(metric.place, in_quotes(name) + " needs held-out samples", "give validation.split, such as 0.1");
     return;
   }
   const Spec* spec = find_metric(measure, components);
-  if (!spec) return;  // val_loss, or no metric, which was told
+  if (!spec) return;  // val_loss, or an unknown metric, which is reported elsewhere
   const std::string kind = kind_of_targets(root, components);
   const std::vector<std::string> listed = listed_measures(root);
   if (!measures(*spec, kind)) {
     problems.add(metric.place, in_quotes(name) + " cannot be measured with this loss",
-                 "what can be measured with it: " + that_measure(kind, components));
+                 "measurable metrics: " + that_measure(kind, components));
   } else if (std::find(listed.begin(), listed.end(), measure) == listed.end()) {
     std::string list;
     for (const std::string& other : listed) list += in_quotes(other) + ", ";

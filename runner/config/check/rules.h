@@ -7,18 +7,18 @@
 
 namespace ddp::config {
 
-// What no list of options can say: how the keys of an experiment go together. `root` tells what was given
-// and where, `experiment` holds the values that passed the check.
+// Checks the rules among the keys of an experiment, which lists of options cannot express. `root` has the given keys
+// and their places, `experiment` the values that passed the check.
 void check_rules(const Node& root, const Experiment& experiment, const Components& components, Problems& problems);
 
-// Does the file give data to validate on?
+// Does the file give data for validation?
 bool has_validation(const Node& root);
 
-// `metric` names a metric as events do, which the experiment must measure: a val_NAME needs held-out samples, and NAME
-// in `metrics`.
+// Checks that the experiment measures `metric`, a name in events: val_NAME needs held-out samples, and NAME in
+// `metrics`.
 void check_measured(const Node& metric, const Node& root, const Components& components, Problems& problems);
 
-// The shape of `device_pool`: "auto", a count, a list of GPU indices or of "cpu", or equal groups of them.
+// Checks the shape of `device_pool`: "auto", a count, a list of GPU indices or of "cpu", or groups of equal size.
 void check_device_pool(const Node& pool, Problems& problems);
 
 }  // namespace ddp::config

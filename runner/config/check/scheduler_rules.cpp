@@ -9,7 +9,7 @@
 namespace ddp::config {
 namespace {
 
-// A run's config.toml gives every key: 0 is the default of warmup_steps.
+// A run's config.toml contains every key: 0 is the default of warmup_steps.
 void check_warmup(const Node& root, Problems& problems) {
   const Node* steps = root.at_path("scheduler.warmup_steps");
   const Node* part = root.at_path("scheduler.warmup");
@@ -18,17 +18,17 @@ void check_warmup(const Node& root, Problems& problems) {
                "give one of them");
 }
 
-// The option "metric" of another scheduler, such as one of the user's own, may mean something else.
+// Other schedulers, such as the user's own, may define the option "metric" differently.
 bool follows_metric(const Experiment& e) { return e.scheduler.name == "plateau"; }
 
-// "val_top5" is one of a family.
+// Does the metric belong to a family, such as "val_top5"?
 bool is_of_family(const std::string& name, const Components& components) {
   if (!name.starts_with(kOfValidation)) return false;
   const Spec* spec = find_metric(name.substr(kOfValidation.size()), components);
   return spec && spec->traits.contains("number");
 }
 
-// The options of a component name a metric as a text: supply_names() does not reach them.
+// supply_names() does not reach the options of a component, so the metric's name is checked here.
 void check_metric(const Node& root, const Components& components, Problems& problems) {
   const Node* metric = root.at_path("scheduler.metric");
   if (!metric || !metric->text() || metric->text()->empty()) return;
@@ -42,13 +42,13 @@ void check_metric(const Node& root, const Components& components, Problems& prob
 
 void refuse_epochs(const Node& value, const std::string& why, Problems& problems) {
   if (counts_epochs(value.scalar)) {
-    problems.add(value.place, why + ", and " + in_quotes(*value.text()) + " counts them",
-                 "give steps, or a share of them such as \"5%\"");
+    problems.add(value.place, why + ", but " + in_quotes(*value.text()) + " counts them",
+                 "give steps, or a share of the steps such as \"5%\"");
   }
   for (const Node& item : value.items) refuse_epochs(item, why, problems);
 }
 
-// Is the metric train_loss, which has a value at an epoch's end?
+// Is the metric train_loss, which is known only at the end of an epoch?
 bool needs_epochs(const Node& root, const std::string& path, const Experiment& e) {
   const Node* metric = root.at_path(path);
   return !e.metric_named(metric ? metric->text().value_or("") : "").name.starts_with(kOfValidation);
@@ -68,11 +68,11 @@ void check_endless_rules(const Node& root, const Experiment& e, const std::strin
   constexpr const char* kRemedy = "follow a metric of validation, with every = \"250 steps\"";
   const Node* scheduler = root.at_path("scheduler.name");
   if (scheduler && follows_metric(e) && needs_epochs(root, "scheduler.metric", e)) {
-    problems.add(scheduler->place, why + ", and train_loss has a value at their ends alone", kRemedy);
+    problems.add(scheduler->place, why + ", and train_loss is known only at the end of an epoch", kRemedy);
   }
   const Node* patience = root.at_path("stop.patience");
   if (patience && e.stop.patience > 0 && needs_epochs(root, "stop.metric", e)) {
-    problems.add(patience->place, why + ", and train_loss has a value at their ends alone", kRemedy);
+    problems.add(patience->place, why + ", and train_loss is known only at the end of an epoch", kRemedy);
   }
 }
 

@@ -7,10 +7,10 @@
 
 namespace ddp::config {
 
-// How the keys of [scheduler] and [stop] go together with the others.
+// Checks [scheduler] and [stop] together with the other sections.
 void check_scheduler(const Node& root, const Experiment& experiment, const Components& components, Problems& problems);
 
-// What cannot be counted in epochs where the dataset has none, because of `why`.
+// Reports settings that count epochs although the dataset has none, because of `why`.
 void check_endless_rules(const Node& root, const Experiment& experiment, const std::string& why, Problems& problems);
 
 }  // namespace ddp::config

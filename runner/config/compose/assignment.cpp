@@ -13,12 +13,12 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// What begins like a list, a table or a quoted text is meant as TOML and no bare word.
+// A value that begins like a list, a table or a quoted text is TOML; any other value is a bare word.
 bool is_bare_word(std::string_view value) {
   return !value.empty() && std::string_view("[{\"'").find(value.front()) == std::string_view::npos;
 }
 
-// The number that people write and TOML does not know: ".001", "1.", "-.5e-3".
+// Returns the number if people write it so but TOML does not: ".001", "1.", "-.5e-3".
 std::optional<double> number_of(std::string_view word) {
   static const std::regex kNumber(R"([+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?)");
   const std::string text(word);
@@ -26,7 +26,7 @@ std::optional<double> number_of(std::string_view word) {
   return std::strtod(text.c_str(), nullptr);
 }
 
-// `key=word`: the table of the key alone, its value replaced by the number that the word is, or else by the text.
+// Parses `key=word`: the tables of the key, with the word as the value: a number if it is one, else the text.
 std::optional<Node> with_bare_word(const std::shared_ptr<const Source>& source, std::string_view key,
                                    std::string_view word, Problems& problems) {
   std::optional<Node> table = parse_toml(source, std::string(key) + "=0", problems);
@@ -41,7 +41,7 @@ std::optional<Node> with_bare_word(const std::shared_ptr<const Source>& source, 
   return table;
 }
 
-// No key begins so: "--name name=\"mine\"" is what assignment_of_option() makes.
+// assignment_of_option() writes "--name name=\"mine\""; no key begins with "--".
 std::shared_ptr<const Source> source_of(int number, const std::string& text) {
   const std::size_t blank = text.find(' ');
   if (!text.starts_with("--") || blank == std::string::npos) return Source::assignment(number, text);
@@ -66,7 +66,7 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Proble
   }
   const std::string_view value = trimmed(line.substr(equals + 1));
   if (value.empty()) {
-    problems.add(place, "there is no value", "an empty text is \"\"");
+    problems.add(place, "the value is missing", "write an empty text as \"\"");
     return std::nullopt;
   }
   Problems not_toml;
@@ -76,7 +76,7 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Proble
                                 : parse_toml(source, line, problems);
   }
   if (table && table->find("extends")) {
-    problems.add(place, "\"extends\" stands in a file, not in --set");
+    problems.add(place, "\"extends\" belongs in a file, not in --set");
     return std::nullopt;
   }
   return table;

@@ -12,7 +12,7 @@ void expand_key(Node& root, const ShortForm& form, Problems& problems) {
   Node value = std::move(found->second);
   root.entries.erase(found);
   Node& section = root.entries.try_emplace(form.section, Node{.key = value.key, .place = value.key}).first->second;
-  if (!section.is_table()) return;  // a mistake that the check finds
+  if (!section.is_table()) return;  // the check reports this mistake
   if (const Node* twice = section.find(form.key)) {
     const std::string long_form = std::string(form.section) + "." + form.key;
     problems.add(before(value.key, twice->key) ? twice->key : value.key,
@@ -52,7 +52,7 @@ void merge(Node& base, Node over) {
   }
 }
 
-// Options fit one component: a section that names another one does not inherit them.
+// The options of one component do not fit another: a section that names another component does not inherit them.
 bool replaces(const Node& base, const Node& over, const std::string& default_name) {
   if (over.whole) return true;
   const Node* name = over.find("name");
@@ -62,7 +62,7 @@ bool replaces(const Node& base, const Node& over, const std::string& default_nam
   return name->text() != (base_name ? base_name->text() : default_name);
 }
 
-// Erases the one of two alternatives whose place `over` gives to the other.
+// Erases the alternative that `over` replaces by giving the other one.
 void erase_replaced(Node& base, const Node& over, const Alternatives& two) {
   const bool at_top = *two.section == '\0';
   const Node* above = at_top ? &over : over.find(two.section);
@@ -73,7 +73,7 @@ void erase_replaced(Node& base, const Node& over, const Alternatives& two) {
   if (above->find(two.second)) below->entries.erase(two.first);
 }
 
-// What `over` says goes; `is_complete`: what `base` leaves out has its default.
+// Lays `over` over `base`, with priority to `over`. `is_complete`: keys missing in `base` have their defaults.
 void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is_complete) {
   for (const Option& option : options) {
     const Node* below = base.find(option.name);

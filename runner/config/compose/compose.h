@@ -11,22 +11,24 @@
 
 namespace ddp::config {
 
-// An experiment's settings before they are checked: the file laid over what it extends, the --set
-// assignments over both, every short form written out. `options` tells which sections name components.
-// Nothing where a file could not be read; `problems` says why.
+// Composes an experiment's settings before they are checked: the file over the files that it extends, and the --set
+// assignments over both, with short forms expanded. `options` tells which sections name components. Returns nothing if
+// a file could not be read; `problems` has the reason.
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             const std::vector<Option>& options, Problems& problems);
 
-// Lays `assigned`, settings of keys each, over `root`: all of them together, so that their order does not matter.
+// Lays `assigned`, each with the settings of one key, over `root`. They are combined first: their order does not
+// matter.
 void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Problems& problems);
 
-// The file at the front, then what it extends, and so on up. Nothing where one could not be read.
+// Returns the file, then the file that it extends, and so on. Returns nothing if one could not be read.
 std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, Problems& problems);
 
-// The assignment of a text that the option `name` of the command line stands for. Errors then name the option.
+// Returns the assignment of `text` to the key that the command-line option `name` sets. Its errors name the option.
 std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text);
 
-// "optimizer.lr=0.1": the value as in TOML, a bare word is a text. Nothing, and a problem, if it is neither.
+// Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a problem,
+// otherwise.
 std::optional<Node> parse_assignment(int number, const std::string& text, Problems& problems);
 
 }  // namespace ddp::config

@@ -10,9 +10,9 @@ namespace ddp::config {
 namespace {
 
 constexpr std::size_t kMaxLayers = 16;
-constexpr std::uintmax_t kMaxBytes = 1 << 20;  // a larger file is none that a person wrote
+constexpr std::uintmax_t kMaxBytes = 1 << 20;  // no experiment file written by a person is larger
 
-// The text of a file, or why it cannot be had.
+// The text of a file, or the reason why it cannot be read.
 struct Text {
   std::string text = {};
   std::string error = {};
@@ -104,7 +104,7 @@ class LayerReader {
   Problems& problems_;
   std::vector<Node> layers_;
   std::vector<std::filesystem::path> seen_;
-  std::optional<Node> extends_;  // the value that led to the file which is being read
+  std::optional<Node> extends_;  // the value that led to the current file
 };
 
 }  // namespace

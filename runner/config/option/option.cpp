@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-// Collects the options of a struct; its current values become their defaults.
+// Collects the options of a struct; the current values become the defaults.
 class Describer : public Fields {
  public:
   std::vector<Option> take() { return std::move(open_.front()); }
@@ -65,7 +65,7 @@ class Describer : public Fields {
   std::vector<std::vector<Option>> open_ = {{}};
 };
 
-// Stores a table's values into the fields of a struct.
+// Stores the values of a table in the fields of a struct.
 class Reader : public Fields {
  public:
   explicit Reader(const Value& table) : open_{&table} {}
@@ -149,13 +149,13 @@ class Reader : public Fields {
   }
 
   [[noreturn]] static void misfit(const std::string& name) {
-    throw usage_error("the value of \"" + name + "\" is of the wrong type");
+    throw usage_error("the value of \"" + name + "\" has the wrong type");
   }
 
   std::vector<const Value*> open_;
 };
 
-// Writes the fields of a struct into a table.
+// Writes the fields of a struct to a table.
 class Writer : public Fields {
  public:
   Value take() { return std::move(open_.front()); }
@@ -195,7 +195,7 @@ class Writer : public Fields {
   void leave() override {
     Value section = std::move(open_.back());
     open_.pop_back();
-    // One without a value says nothing; given empty, [ema] would turn it on.
+    // Leaves out an empty section: an empty [ema] would turn the average on.
     if (!section.empty()) open_.back()[names_.back()] = std::move(section);
     names_.pop_back();
   }

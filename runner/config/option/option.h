@@ -11,7 +11,7 @@ namespace ddp::config {
 
 enum class Type { boolean, integer, number, text, list, table };
 
-// The range that a number must lie in. `number > minimum` where minimum_excluded.
+// The range of a number; minimum and maximum belong to it unless excluded.
 struct Range {
   std::optional<double> minimum = {};
   std::optional<double> maximum = {};
@@ -31,7 +31,7 @@ inline Range from_below(double minimum, double maximum) {
 
 struct Option;
 
-// A component's name and options: "mlp", and what may stand in its [model] table.
+// The name and options of a component: "mlp" and the keys of its [model] table.
 struct Spec {
   std::string name = {};
   std::string doc = {};
@@ -39,40 +39,39 @@ struct Spec {
   Value traits = Value::object();  // facts for checks without tensors: a dataset's {"loss": "mse"}
 };
 
-// One key that a section or a component knows: all that reading, checking, printing, the JSON Schema and
-// the help need. A struct's `fields` function fills name, doc and the limits; the rest follows from the
-// C++ type of the field.
+// One key of a section or a component, with all that reading, checking, printing, the JSON Schema and the help need. A
+// struct's `fields` function gives name, doc and limits; the rest follows from the C++ type of the field.
 struct Option {
   std::string name = {};
   std::string doc = {};
   Range range = {};                        // of a number, or of each number of a list
-  std::vector<std::string> choices = {};   // of a text: the only values
-  std::string form = {};                   // of a text: the form that it has, as text_form() knows it
-  std::vector<std::string> numbered = {};  // with choices: a whole number behind one of these is another choice
+  std::vector<std::string> choices = {};   // of a text: the only allowed values
+  std::string form = {};                   // of a text: the name of its form, for text_form()
+  std::vector<std::string> numbered = {};  // with choices: each of these followed by a whole number is also a choice
   bool required = false;
-  std::string from_data = {};   // of a model: the fact of the data that gives its value where the file leaves it out
-  std::string names_kind = {};  // a text: supply_names() adds the names of this kind to `choices`
-  bool path = false;            // a file: relative to the experiment file that names it
-  bool names_run = false;       // of a path: it may also be the name of a run, which stays as it is given
-  std::vector<std::string> words = {};     // of a path: texts that are none
+  std::string from_data = {};              // of a model: the fact of the data that gives the value if the file does not
+  std::string names_kind = {};             // of a text: supply_names() adds the names of this kind to `choices`
+  bool path = false;                       // a file name, relative to the experiment file that gives it
+  bool names_run = false;                  // of a path: may also be the name of a run, which stays unchanged
+  std::vector<std::string> words = {};     // of a path: texts that are not paths
   std::optional<std::size_t> length = {};  // of a list
-  std::vector<Type> types = {};            // what the value may be; several where PyTorch takes an int or a list
-  std::optional<Type> item = {};           // of a list: what each of its values is
+  std::vector<Type> types = {};            // the allowed types; several if PyTorch takes an int or a list
+  std::optional<Type> item = {};           // of a list: the type of its values
   Value default_value = {};                // null: none
-  std::vector<Spec> variants = {};         // of a list of tables: one of these each, told by the table's "type"
-  std::vector<Option> item_keys = {};      // of a list of tables: the keys of each
+  std::vector<Spec> variants = {};         // of a list of tables: the kinds of tables, chosen by the table's "type"
+  std::vector<Option> item_keys = {};      // of a list of tables: the keys of each table
   std::string component_kind = {};         // of a section that names a component: "model", "dataset", …
   std::vector<Option> section = {};        // of a section: its keys
 };
 
-// What a file chose under a name: `[model] name = "mlp", hidden = [64]`. Options hold only what was given
-// until `load` has filled in the defaults; afterwards every option that has a default is there.
+// A component that a file chose: `[model] name = "mlp", hidden = [64]`. The options hold only the given keys until
+// load() fills in the defaults.
 struct Component {
   std::string name = {};
   Value options = Value::object();
 };
 
-// Visits a struct's fields, each once, in order. The same list describes, reads, and writes the struct:
+// Visits each field of a struct once, in order. The same list describes, reads and writes the struct:
 //
 //   struct LoaderSection {
 //     bool shuffle = true;
@@ -91,9 +90,9 @@ class Fields {
   virtual void operator()(Option option, std::optional<bool>& field) = 0;
   virtual void operator()(Option option, std::optional<std::int64_t>& field) = 0;
   virtual void operator()(Option option, std::optional<double>& field) = 0;
-  // Any value of option.types (given by the caller).
+  // A value of any of option.types, which the caller gives.
   virtual void operator()(Option option, Value& field) = 0;
-  // The section [option.name], whose name key chooses a component of option.component_kind.
+  // The section [option.name]; its key `name` chooses a component of option.component_kind.
   virtual void operator()(Option option, Component& field) = 0;
 
   // The section [option.name] with the fields of `section`.
@@ -109,7 +108,7 @@ class Fields {
   virtual void leave() = 0;
 };
 
-// The options that a struct declares, with the defaults that it was constructed with.
+// The options that a struct declares, with the defaults of its constructor.
 std::vector<Option> describe(void (*visit)(void*, Fields&), void* section);
 template <class Section>
 std::vector<Option> describe() {
@@ -117,8 +116,8 @@ std::vector<Option> describe() {
   return describe([](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
 }
 
-// Fills a struct from a table that has been checked against its options; keys that the table lacks keep
-// their defaults. Throws ddp::Error (usage) where a value does not fit, which a checked table never does.
+// Fills a struct from a table that was checked against its options; keys that the table lacks keep their defaults.
+// Throws ddp::Error (usage) if a value does not fit, which never happens with a checked table.
 void read(const Value& table, void (*visit)(void*, Fields&), void* section);
 template <class Section>
 Section read(const Value& table) {
@@ -128,14 +127,14 @@ Section read(const Value& table) {
   return section;
 }
 
-// The reverse: every field, in order; optionals without a value are left out.
+// The reverse: every field, in order, except optionals without a value.
 Value write(void (*visit)(void*, Fields&), void* section);
 template <class Section>
 Value write(Section section) {
   return write([](void* s, Fields& f) { static_cast<Section*>(s)->fields(f); }, &section);
 }
 
-// Options and specs as JSON and back: components.json.
+// Options and specs as JSON and back, for components.json.
 Value to_json(const Spec& spec);
 Spec spec_from_json(const Value& json);
 

@@ -17,10 +17,10 @@ struct RangeOptions {
   std::optional<double> step;
   std::string scale = "linear";
   void fields(Fields& f) {
-    f({.name = "min", .doc = "the least value", .required = true}, min);
-    f({.name = "max", .doc = "the greatest value", .required = true}, max);
-    f({.name = "step", .doc = "from min to the next value, and so on"}, step);
-    f({.name = "scale", .doc = "log: every power has an equal share", .choices = {"linear", "log"}}, scale);
+    f({.name = "min", .doc = "smallest value", .required = true}, min);
+    f({.name = "max", .doc = "largest value", .required = true}, max);
+    f({.name = "step", .doc = "distance between values, from min"}, step);
+    f({.name = "scale", .doc = "log: spread evenly over the logarithm", .choices = {"linear", "log"}}, scale);
   }
 };
 
@@ -32,7 +32,7 @@ double rounded(double number) {
 
 bool is_whole(double number) { return number == std::floor(number); }
 
-// From min to the greatest value of a range with steps; a step that rounding makes a little too long counts.
+// The number of steps from min to the largest value; the tolerance allows for rounding errors of step.
 double steps_of(const Parameter& p) { return std::floor((p.max - p.min) / p.step + 1e-9); }
 
 bool is_range(const Node& table) {
@@ -44,7 +44,7 @@ const Option* named(const std::vector<Option>& options, const std::string& name)
   return found == options.end() ? nullptr : &*found;
 }
 
-// Of a range that a --set has changed, the value that it gave: without it the file's was right.
+// Returns the place of the value that --set changed in the range, because the file alone is right; else `otherwise`.
 Place to_blame(const Node& range, const Place& otherwise) {
   for (const auto& [key, value] : range.entries) {
     if (!value.place.source->is_file()) return value.place;
@@ -52,7 +52,7 @@ Place to_blame(const Node& range, const Place& otherwise) {
   return otherwise;
 }
 
-// Goes through the table and what stands in it.
+// Reads the table of parameters.
 class ParameterReader {
  public:
   ParameterReader(const std::vector<Option>& options, const Components& components, Problems& problems)
@@ -70,7 +70,7 @@ class ParameterReader {
         table(value, key);
       } else {
         problems_.add(value.place, in_quotes(key) + " has one value",
-                      "give a list of values, or { min = …, max = … }; what does not vary stands outside of [sweep]");
+                      "give a list of values, or { min = …, max = … }; a fixed value belongs outside of [sweep]");
       }
     }
   }
@@ -94,17 +94,17 @@ class ParameterReader {
     const bool log = r.scale == "log";
     if (log && r.min <= 0) {
       return problems_.add(to_blame(node, node.find("min")->place),
-                           in_quotes(key) + ": a range with scale = \"log\" begins above 0");
+                           in_quotes(key) + ": with scale = \"log\" min must be above 0");
     }
     const bool integer = takes_integers_only(key);
     if (r.step) {
       const bool fits = *r.step > 0 && *r.step <= r.max - r.min && (!integer || is_whole(*r.step));
       if (!fits || (integer && !is_whole(r.min))) {
         return problems_.add(node.find("step")->place, in_quotes(key) + ": step must be " +
-                                                           (integer ? "an integer, from a min that is one, " : "") +
+                                                           (integer ? "an integer (with an integer min), " : "") +
                                                            "above 0 and at most max - min");
       }
-      if (log) return problems_.add(node.find("step")->place, in_quotes(key) + ": scale = \"log\" has no step");
+      if (log) return problems_.add(node.find("step")->place, in_quotes(key) + ": scale = \"log\" takes no step");
     }
     add({.key = key,
          .key_place = node.key,
@@ -147,7 +147,7 @@ Node Parameter::at(double u) const {
     return value(std::min(count - 1, std::floor(u * count)));
   }
   if (step > 0) return value(min + std::floor(u * (steps_of(*this) + 1)) * step);
-  // Of integers each has the part of the range from it to the next one.
+  // Each integer gets the part of the range from itself to the next integer.
   const double end = integer ? std::floor(max) + 1 : max;
   const double begin = integer ? std::ceil(min) : min;
   const double drawn = log ? begin * std::pow(end / begin, u) : begin + (end - begin) * u;

@@ -22,15 +22,15 @@ void add_range(Value& schema, const Range& range) {
   if (range.maximum_excluded) schema["exclusiveMaximum"] = true;
 }
 
-// A table that holds the keys of `options` and no others. Draft 4 cannot tell whether a key that is
-// required is inherited, so that only `validate` can say that one is missing.
+// A table with the keys of `options` and no others. Draft 4 cannot express that a required key may be inherited, so
+// only `validate` reports a missing key.
 Value table(const std::vector<Option>& options, const Components& components) {
   Value schema = {{"type", "object"}, {"properties", Value::object()}, {"additionalProperties", false}};
   for (const Option& option : options) schema["properties"][option.name] = schema_of(option, components);
   return schema;
 }
 
-// The table of a component, told by what stands under `tag`: its "name", or a layer's "type".
+// The table of a component, identified by the value of `tag`: its "name", or a layer's "type".
 Value tagged_table(const Spec& spec, const std::string& tag, const Components& components) {
   Value schema = {{"description", spec.doc}};
   schema.update(table(spec.options, components));
@@ -45,7 +45,7 @@ Value component(const Option& option, const Components& components) {
     short_form["enum"].push_back(name);
     forms.push_back(tagged_table(spec, "name", components));
   }
-  if (forms.empty()) short_form.erase("enum");  // draft 4 has no empty one
+  if (forms.empty()) short_form.erase("enum");  // draft 4 forbids an empty enum
   forms.insert(forms.begin(), std::move(short_form));
   return {{"anyOf", std::move(forms)}};
 }
@@ -124,7 +124,7 @@ Value schema_of(const Option& option, const Components& components) {
   return schema;
 }
 
-// The key at the top that is short for one in a section, and that not both may stand in a file.
+// Adds a top-level key that is short for a key of a section; a file may not give both.
 void add_short_form(Value& schema, const ShortForm& form) {
   Value key = schema["properties"][form.section]["properties"][form.key];
   key["description"] = "short for " + std::string(form.section) + "." + form.key;
@@ -134,9 +134,9 @@ void add_short_form(Value& schema, const ShortForm& form) {
   schema["allOf"].push_back({{"not", std::move(both)}});
 }
 
-// What varies is a list of values or a range; in a table of them, each again.
+// A key that varies has a list of values or a range; a table of such keys may be nested.
 Value sweep(const Components& components) {
-  Value schema = {{"description", "what `ddp-exp sweep` tries"}};
+  Value schema = {{"description", "the search of `ddp-exp sweep`"}};
   schema.update(table(sweep_options(components), components));
   const Value range = {{"type", "object"},
                        {"required", {"min", "max"}},
@@ -163,7 +163,7 @@ Value schema(const Components& components) {
   supply_group_keys(options, components, "");
   schema.update(table(options, components));
   schema["properties"]["extends"] = {{"type", "string"},
-                                     {"description", "another experiment file, whose keys hold where this gives none"}};
+                                     {"description", "another experiment file, for the keys that this one lacks"}};
   schema["properties"]["sweep"] = sweep(components);
   for (const ShortForm& form : kShortForms) add_short_form(schema, form);
   for (const ShortForm& form : kTextForms) {

@@ -15,7 +15,7 @@ const TextForm& text_form(const std::string& name) {
         .pattern = R"(^[0-9]+(\.[0-9]+)?( steps?| epochs?| ?%)$)",
         .fits = [](const std::string& text) { return read_run_part(text).has_value(); }}},
       {kTimeSpanForm,
-       {.in_words = "a text such as \"2h30m\", of days (d), hours (h), minutes (m) and seconds (s)",
+       {.in_words = "a text such as \"2h30m\", with days (d), hours (h), minutes (m) and seconds (s)",
         .pattern = "^([0-9]+[dhms])*$",
         .fits = [](const std::string& text) { return text.empty() || read_time_span(text).has_value(); }}},
   };

@@ -12,7 +12,7 @@ namespace {
 constexpr int kDeepest = 32;
 constexpr std::size_t kMostKeysInOrder = 1000;
 
-// Sees each part of a text as it is read, and ends the reading where it goes too far.
+// Watches the parser and ends it when the text exceeds a limit.
 class Watch {
  public:
   explicit Watch(std::size_t most_keys) : most_keys_(most_keys) {}
@@ -47,13 +47,13 @@ Json parse(std::string_view text, std::size_t most_keys) {
         return true;
       },
       /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw std::runtime_error("it is no JSON");
+  if (json.is_discarded()) throw std::runtime_error("it is not JSON");
   return json;
 }
 
 template <class Json>
 std::int64_t to_count(const Json& value, std::int64_t most, const std::string& name) {
-  if (!value.is_number_unsigned()) throw std::runtime_error(name + " is no whole number from 0 on");
+  if (!value.is_number_unsigned()) throw std::runtime_error(name + " is not a whole number of at least 0");
   const auto number = value.template get<std::uint64_t>();
   if (number > static_cast<std::uint64_t>(most)) throw std::runtime_error(name + " is too large");
   return static_cast<std::int64_t>(number);
@@ -66,7 +66,7 @@ nlohmann::json parse_json(std::string_view text) { return parse<nlohmann::json>(
 Value parse_value(std::string_view text) { return parse<Value>(text, kMostKeysInOrder); }
 
 const nlohmann::json& member(const nlohmann::json& object, const std::string& key) {
-  if (!object.is_object()) throw std::runtime_error("there is no object that would have " + in_quotes(key));
+  if (!object.is_object()) throw std::runtime_error("no object has the key " + in_quotes(key));
   const auto found = object.find(key);
   if (found == object.end()) throw std::runtime_error(in_quotes(key) + " is missing");
   return *found;
@@ -74,13 +74,13 @@ const nlohmann::json& member(const nlohmann::json& object, const std::string& ke
 
 std::string text_member(const nlohmann::json& object, const std::string& key) {
   const auto& value = member(object, key);
-  if (!value.is_string()) throw std::runtime_error(in_quotes(key) + " is no text");
+  if (!value.is_string()) throw std::runtime_error(in_quotes(key) + " is not a text");
   return value.get<std::string>();
 }
 
 double number_member(const nlohmann::json& object, const std::string& key) {
   const auto& value = member(object, key);
-  if (!value.is_number()) throw std::runtime_error(in_quotes(key) + " is no number");
+  if (!value.is_number()) throw std::runtime_error(in_quotes(key) + " is not a number");
   return value.get<double>();
 }
 

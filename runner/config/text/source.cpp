@@ -7,11 +7,11 @@ namespace ddp::config {
 namespace {
 
 constexpr std::size_t kShownColumns = 100;  // columns of a source line
-constexpr std::size_t kBefore = 40;         // of these, before the place where the line had to be cut
+constexpr std::size_t kBefore = 40;         // columns before the place, in a line that must be cut
 constexpr std::size_t kQuoted = 60;
 constexpr int kFirstAssignment = 1 << 20;
 
-// The length in bytes of the well-formed UTF-8 sequence that `text` begins with, 0 where there is none.
+// The length in bytes of the well-formed UTF-8 sequence at the beginning of `text`; 0 if it begins with none.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xC2 ? 0 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
@@ -22,14 +22,14 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-// A terminal must not obey what a file says: control characters, C1 ones too, are shown as "?".
+// Control characters, including C1, are shown as "?": a file must not control the terminal.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;
   return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
 }
 
-// The next character of `text` as it may be shown, taken off its front.
+// Removes the next character from the front of `text` and returns it in printable form.
 std::string_view take_character(std::string_view& text) {
   const std::size_t length = sequence_length(text);
   const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));

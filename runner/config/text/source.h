@@ -10,24 +10,24 @@
 
 namespace ddp::config {
 
-// A text that settings are read from: an experiment file, one --set assignment, or an option that stands for one.
+// A text with settings: an experiment file, one --set assignment, or a command-line option that sets one key.
 class Source {
  public:
-  // `rank` orders the errors of several sources: the file, what it extends, then the assignments.
+  // `rank` orders the errors of several sources: the file, the files that it extends, then the assignments.
   static std::shared_ptr<const Source> file(const std::filesystem::path& path, std::string text, int rank);
   static std::shared_ptr<const Source> assignment(int number, std::string text);
-  // One that the option `name` of the command line stands for.
+  // A setting by the command-line option `name`.
   static std::shared_ptr<const Source> option(int number, const std::string& name, std::string text);
 
   const std::string& label() const { return label_; }
   const std::string& text() const { return text_; }
-  // What relative paths in it are relative to.
+  // The folder for relative paths in the text.
   const std::filesystem::path& folder() const { return folder_; }
   bool is_file() const { return kind_ == Kind::file; }
-  // Did people write its text themselves?
+  // Returns whether people wrote the text themselves.
   bool is_shown() const { return kind_ != Kind::option; }
   int rank() const { return rank_; }
-  // Line `number`, from 1, without its end; empty where there is no such line.
+  // Line `number`, from 1, without its line end; empty if no such line exists.
   std::string_view line(std::uint32_t number) const;
 
  private:
@@ -42,8 +42,8 @@ class Source {
   std::vector<std::size_t> line_starts_;
 };
 
-// Some characters of a source. Line and column count from 1, columns in code points; line 0 is the source
-// as a whole: where a key is missing.
+// A range of characters of a source. Line and column count from 1, columns in code points. Line 0 stands for the whole
+// source, for a missing key.
 struct Place {
   std::shared_ptr<const Source> source = {};
   std::uint32_t line = 0;
@@ -56,15 +56,16 @@ bool before(const Place& a, const Place& b);
 // "experiments/x.toml:3:1", or "--set 2".
 std::string where(const Place& place);
 
-// The source line with carets under the place; a long line is clipped around it. Empty for line 0, and of an option.
+// The source line with carets under the place; a long line is cut around the place. Empty for line 0 and for
+// an option.
 //      3 | batchsize = 32
 //        | ^~~~~~~~~
 std::string excerpt(const Place& place);
 
-// Text from outside, fit for a terminal: control characters and what is not UTF-8 shown as "?".
+// Makes a text from outside safe for a terminal: control characters and invalid UTF-8 become "?".
 std::string printable(std::string_view text);
 
-// The same in quotes, no more than 60 characters of it.
+// The same in quotes, cut to 60 characters.
 std::string in_quotes(std::string_view text);
 
 }  // namespace ddp::config

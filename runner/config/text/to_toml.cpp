@@ -5,7 +5,7 @@
 namespace ddp::config {
 namespace {
 
-// A text in TOML's quotes. JSON escapes as TOML wants it, but for DEL.
+// A text in TOML's quotes. JSON's escapes match TOML's, except for DEL.
 std::string text(const std::string& plain) {
   const std::string json = Value(plain).dump(-1, ' ', false, Value::error_handler_t::replace);
   std::string escaped;
@@ -30,7 +30,7 @@ std::string table(const Value& from) {
   return entries.empty() ? "{}" : "{" + entries + " }";
 }
 
-// Tables stand on lines of their own.
+// Tables in a list get their own lines.
 std::string list(const Value& from) {
   const bool of_tables = !from.empty() && from.front().is_object();
   std::string items;
@@ -44,7 +44,7 @@ std::string list(const Value& from) {
   return "[" + items + (of_tables ? "\n]" : "]");
 }
 
-// Numbers as nlohmann prints them: the shortest digits that read back the same.
+// Numbers as nlohmann prints them: the shortest digits that read back to the same value.
 std::string value(const Value& from) {
   if (from.is_string()) return text(from.get<std::string>());
   if (from.is_array()) return list(from);

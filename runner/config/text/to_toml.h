@@ -6,7 +6,7 @@
 
 namespace ddp::config {
 
-// A table as TOML: its tables become sections, what is in those stands on a line each.
+// Writes a table as TOML: its tables become sections, with one key per line.
 std::string to_toml(const Value& table);
 
 }  // namespace ddp::config

@@ -8,12 +8,12 @@ namespace {
 constexpr int kBrackets = 32;
 constexpr int kKeyParts = 16;
 
-// Walks over TOML text, strings and comments left out, and counts brackets and the dots of each key.
+// Scans TOML text outside of strings and comments, and counts brackets and the dots of each key.
 class NestingScan {
  public:
   explicit NestingScan(std::string_view text) : text_(text) {}
 
-  // What is nested too deep at position(), "" where nothing is.
+  // Returns what is nested too deep at position(), "" if nothing is.
   std::string run() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -52,7 +52,7 @@ class NestingScan {
         at_ += 2;
       } else if (multiline && text_.substr(at_, 3) == triple) {
         at_ += 3;
-        while (at_ < text_.size() && text_[at_] == quote) ++at_;  // up to two quotes may stand before the end
+        while (at_ < text_.size() && text_[at_] == quote) ++at_;  // up to two quotes may precede the end
         return;
       } else if (!multiline && text_[at_] == '\n') {
         return;  // not closed: not TOML

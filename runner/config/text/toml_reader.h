@@ -8,12 +8,12 @@
 
 namespace ddp::config {
 
-// The TOML `text`, whose places are told as of `source`, as a table; nothing, and a problem with its place,
-// where it is not TOML.
+// Parses TOML `text` as a table, with places in `source`. Returns nothing, and adds a problem with its place, if the
+// text is not TOML.
 std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std::string_view text, Problems& problems);
 
-// What toml++ cannot be trusted with: a tree so deep that walking or freeing it overflows the stack. It
-// bounds brackets but not keys, `a.a.a.… = 1`. Where the first nesting that is too deep is, and what.
+// Finds the first nesting that is too deep for toml++: walking or freeing such a tree overflows the stack. toml++
+// limits brackets but not keys, `a.a.a.… = 1`.
 struct TooDeep {
   std::uint32_t line = 1;
   std::uint32_t column = 1;

@@ -5,7 +5,7 @@
 
 namespace ddp::dist {
 
-// Which parameters' gradients travel together: indices into the parameters, bucket by bucket.
+// The buckets of gradients that are all-reduced together: for each bucket, indices into the parameters.
 using Buckets = std::vector<std::vector<std::size_t>>;
 
 }  // namespace ddp::dist

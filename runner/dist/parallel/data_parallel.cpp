@@ -12,14 +12,14 @@
 namespace ddp::dist {
 namespace {
 
-// The inputs of one device: its chunk of each.
+// The inputs of one device: its chunk of each input.
 using Chunks = std::vector<at::Tensor>;
 
-// A copy of the module on a device, with its inputs. parallel_apply calls forward() through a pointer and hands over
-// one tensor only: the inputs stand here already.
+// A copy of the module on a device, with its inputs. parallel_apply calls forward() with only one tensor, so the inputs
+// are stored here.
 struct Replica {
   at::Tensor forward(const at::Tensor&) {
-    casts.set();  // in a thread of its own, which has none
+    casts.set();  // the thread is new and has no autocast state
     return model::call(module, inputs);
   }
   torch::nn::AnyModule module;
@@ -28,8 +28,8 @@ struct Replica {
 };
 using Replicas = std::vector<std::shared_ptr<Replica>>;
 
-// clone() builds each layer anew, which draws initial weights, before it copies the weights over them. Python's
-// replicate() draws nothing.
+// Restores the generator. clone() builds new layers, which draws initial weights, before it copies the weights.
+// Python's replicate() draws nothing.
 class UntouchedGenerator {
  public:
   UntouchedGenerator() : generator_(at::detail::getDefaultCPUGenerator()), state_(generator_.get_state()) {}
@@ -42,7 +42,7 @@ class UntouchedGenerator {
   const at::Tensor state_;
 };
 
-// torch::nn::parallel::replicate, which takes no AnyModule.
+// The same as torch::nn::parallel::replicate, which does not take an AnyModule.
 Replicas replicate(const torch::nn::AnyModule& module, const std::vector<c10::Device>& devices) {
   const UntouchedGenerator guard;
   Replicas replicas;
@@ -58,7 +58,7 @@ Replicas replicate(const torch::nn::AnyModule& module, const std::vector<c10::De
 std::vector<at::Tensor> apply(Replicas& replicas, const std::vector<c10::Device>& devices) {
   std::vector<at::Tensor> first_inputs;
   for (const auto& replica : replicas) first_inputs.push_back(replica->inputs.front());
-  // CPUs share one generator: threads that draw from it at the same time would give other bits each time.
+  // CPU copies share one generator, and concurrent draws would give different bits each time. So they run in turn.
   const bool in_turn = devices.front().is_cpu() && at::get_num_threads() > 1;
   if (!in_turn) return torch::nn::parallel::parallel_apply(replicas, first_inputs, devices);
   std::vector<at::Tensor> outputs;
@@ -66,7 +66,7 @@ std::vector<at::Tensor> apply(Replicas& replicas, const std::vector<c10::Device>
   return outputs;
 }
 
-// What the first copy's forward did to its buffers (a batch norm's running statistics) is the module's.
+// Copies the buffers that the first copy's forward changed, such as running statistics of batch norm, to the module.
 void keep_buffers(torch::nn::Module& module, const torch::nn::Module& first_copy) {
   const at::NoGradGuard no_grad;
   const auto now = first_copy.named_buffers();
@@ -79,12 +79,12 @@ at::Tensor data_parallel(torch::nn::AnyModule& module, const std::vector<at::Ten
                          const std::vector<c10::Device>& devices) {
   std::vector<Chunks> of_devices;
   for (const at::Tensor& input : inputs) {
-    // Not Scatter and Gather, which are CUDA's alone: chunk and cat give the same tensors and gradients on any device.
+    // Scatter and Gather work only on CUDA. chunk and cat give the same tensors and gradients on any device.
     const std::vector<at::Tensor> chunks = input.chunk(static_cast<std::int64_t>(devices.size()));
-    // A short batch may have fewer chunks than there are devices.
+    // A short batch may give fewer chunks than devices.
     of_devices.resize(chunks.size());
     for (std::size_t i = 0; i < chunks.size(); ++i) {
-      // A chunk of its own on each device, even on the one that the batch is on: MKL's sums depend on where it starts.
+      // Always copy the chunk, even if the batch is on this device: MKL's sums depend on the memory alignment.
       of_devices[i].push_back(chunks[i].to(devices[i], /*non_blocking=*/true, /*copy=*/true));
     }
   }
@@ -101,7 +101,7 @@ at::Tensor data_parallel(torch::nn::AnyModule& module, const std::vector<at::Ten
 void require_cloneable(const torch::nn::Module& module) {
   const UntouchedGenerator guard;
   try {
-    // Each one: a part that cannot be copied keeps a clone's fresh weights, and LibTorch says nothing.
+    // Check each submodule: a part that cannot be copied would silently get new initial weights in a clone.
     for (const auto& part : module.modules()) part->clone();
   } catch (const c10::Error& error) {
     throw usage_error("this model cannot be copied onto several devices: " + error.msg(), "model",
@@ -111,7 +111,7 @@ void require_cloneable(const torch::nn::Module& module) {
 
 namespace {
 
-// One process, which splits each batch over all of its devices.
+// One process that splits each batch over all of its devices.
 class DataParallel : public Parallel {
  public:
   explicit DataParallel(const ParallelParts& parts) : Parallel(parts.module), devices_(parts.devices) {}
@@ -128,7 +128,7 @@ class DataParallel : public Parallel {
 };
 
 const bool data_parallel_registered = parallels().add<NoParallelOptions>(
-    "data_parallel", "PyTorch's DataParallel: one process, which splits each batch over its devices",
+    "data_parallel", "PyTorch's DataParallel: one process that splits each batch over its devices",
     [](const NoParallelOptions&, const ParallelParts& parts) -> std::unique_ptr<Parallel> {
       return std::make_unique<DataParallel>(parts);
     },

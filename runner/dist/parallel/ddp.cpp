@@ -39,20 +39,20 @@ Buckets initial_buckets(const std::vector<at::Tensor>& parameters, const config:
                                    : std::vector<std::size_t>{std::size_t(first_cap), std::size_t(cap)};
   }
   Buckets buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(parameters, limits));
-  // Gradients come in the reverse of the order in which parameters are used.
+  // Gradients become ready in the reverse order of the parameters' use.
   std::reverse(buckets.begin(), buckets.end());
   return buckets;
 }
 
-// Room for the buckets twice: when they are rebuilt, someone may still hold a gradient that lies in an old one.
+// Returns twice the size of the buckets: after a rebuild, a gradient in an old bucket may still be in use.
 std::size_t room_for_buckets(const std::vector<at::Tensor>& reduced) {
   std::size_t bytes = 0;
-  // There are no more buckets than parameters, and each begins a page.
+  // Each bucket begins at a memory page, and the number of buckets is at most the number of parameters.
   for (const auto& parameter : reduced) bytes += in_pages(parameter.nbytes());
   return 2 * bytes;
 }
 
-// The Reducer would take any index as it is. These come from a checkpoint.
+// Checks the buckets, which come from a checkpoint: the Reducer does not check indices.
 void require_each_once(const Buckets& buckets, std::size_t parameters) {
   std::vector<bool> seen(parameters);
   std::size_t count = 0;
@@ -67,9 +67,9 @@ void require_each_once(const Buckets& buckets, std::size_t parameters) {
   if (count != parameters) throw training_error("the buckets lack a parameter of the model", "state.json");
 }
 
-// Where gradients travel: c10d's Reducer, and its logger.
+// The all-reduce of gradients: c10d's Reducer and its logger.
 struct Engine {
-  std::shared_ptr<SharedArena> arena;  // where the buckets lie; null: they need no such place
+  std::shared_ptr<SharedArena> arena;  // the memory of the buckets; null: ordinary memory
   std::shared_ptr<c10d::Reducer> reducer;
   std::shared_ptr<c10d::Logger> logger;  // find_unused_parameters dereferences it unchecked
   bool static_graph_started = false;
@@ -80,8 +80,8 @@ struct Engine {
   }
 };
 
-// Gradients are averaged over the ranks of a group while backward runs, by c10d::Reducer: what
-// torch.nn.parallel.DistributedDataParallel is in Python (torch/nn/parallel/distributed.py), with its bits.
+// Averages gradients over the ranks of a group during backward with c10d::Reducer, bit for bit like
+// torch.nn.parallel.DistributedDataParallel in Python (torch/nn/parallel/distributed.py).
 class Ddp : public Parallel {
  public:
   explicit Ddp(const ParallelParts& parts) : Parallel(parts.module), group_(parts.group), options_(parts.options) {}
@@ -98,8 +98,8 @@ class Ddp : public Parallel {
   const Group group_;
   const config::Distributed options_;
   Engine engine_;
-  std::vector<at::Tensor> reduced_;      // the parameters that the reducer knows by their place here
-  bool previous_forward_synced_ = true;  // Python's rule: initially yes
+  std::vector<at::Tensor> reduced_;      // the parameters of the reducer, in its order
+  bool previous_forward_synced_ = true;  // as in Python, initially true
 };
 
 void Ddp::start(const Buckets& buckets) {
@@ -111,7 +111,7 @@ void Ddp::start(const Buckets& buckets) {
 }
 
 void Ddp::make_engine(Buckets buckets, const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
-  // Python: int(bucket_cap_mb * 1024 * 1024); the first bucket is 1 MiB unless the user set a cap.
+  // As in Python: int(bucket_cap_mb * 1024 * 1024); the first bucket is 1 MiB unless the user set a cap.
   const std::int64_t cap = options_.bucket_cap_mb ? std::int64_t(*options_.bucket_cap_mb * kMiB) : kDefaultCap;
   const std::int64_t first_cap = options_.bucket_cap_mb ? cap : c10d::kDefaultFirstBucketBytes;
   if (buckets.empty()) buckets = initial_buckets(reduced_, options_, cap, first_cap);
@@ -137,7 +137,7 @@ at::Tensor Ddp::forward(const std::vector<at::Tensor>& inputs) {
     engine_.reducer->prepare_for_forward();
   }
   engine_.rebuild_buckets();
-  // Buffers are broadcast where the previous forward was a synced one.
+  // As in Python, buffers are broadcast only if the previous forward was synchronised.
   if (previous_forward_synced_) broadcast_buffers();
   previous_forward_synced_ = synchronises();
   at::Tensor output = model::call(module(), inputs);
@@ -149,7 +149,7 @@ void Ddp::prepare(const at::Tensor& output) {
   const bool search = options_.find_unused_parameters && !options_.static_graph;
   engine_.reducer->prepare_for_backward(search ? std::vector<at::Tensor>{output} : std::vector<at::Tensor>{});
   if (!options_.static_graph || engine_.static_graph_started) return;
-  // In the first iteration of a static graph all gradients are reduced after backward, once (Python's _DDPSink).
+  // In the first iteration of a static graph, all gradients are reduced once, after backward (Python's _DDPSink).
   engine_.static_graph_started = true;
   output.register_hook([reducer = engine_.reducer](const at::Tensor& gradient) {
     torch::autograd::Engine::get_default_engine().queue_callback([reducer] { reducer->delay_all_reduce(); });
@@ -164,7 +164,7 @@ void Ddp::broadcast_buffers() {
 }
 
 Buckets Ddp::rebuilt_buckets() {
-  // The reducer rebuilds in the forward of the second step: a checkpoint may come earlier.
+  // The reducer rebuilds buckets in the forward of the second step; a checkpoint may come earlier.
   engine_.rebuild_buckets();
   std::unordered_map<const void*, std::size_t> index_of;
   for (const at::Tensor& parameter : reduced_) index_of.emplace(parameter.unsafeGetTensorImpl(), index_of.size());
@@ -179,7 +179,7 @@ Buckets Ddp::rebuilt_buckets() {
 }
 
 const bool ddp_registered = parallels().add<NoParallelOptions>(
-    "ddp", "PyTorch's DistributedDataParallel: a process a rank, which average their gradients",
+    "ddp", "PyTorch's DistributedDataParallel: one process for each rank; ranks average their gradients",
     [](const NoParallelOptions&, const ParallelParts& parts) -> std::unique_ptr<Parallel> {
       return std::make_unique<Ddp>(parts);
     },

@@ -4,7 +4,7 @@
 namespace ddp::dist {
 namespace {
 
-// One process, which trains the bare model.
+// One process that trains the bare model.
 class Single : public Parallel {
  public:
   explicit Single(const ParallelParts& parts) : Parallel(parts.module) {}
@@ -14,7 +14,7 @@ class Single : public Parallel {
 };
 
 const bool single_registered = parallels().add<NoParallelOptions>(
-    "single", "one process and one device, or one model that is spread over several",
+    "single", "one process with one device, or with one model spread over several devices",
     [](const NoParallelOptions&, const ParallelParts& parts) -> std::unique_ptr<Parallel> {
       return std::make_unique<Single>(parts);
     });

@@ -15,7 +15,7 @@ namespace {
 
 thread_local SharedArena* in_use = nullptr;
 
-// Gives a part of a file its pages now; one that the kernel does not have when it is written to would be a SIGBUS.
+// Allocates pages of the file now. Otherwise a write to a page that the kernel cannot provide would raise SIGBUS.
 bool get_pages(int file, off_t place, std::size_t bytes) {
   int result = 0;
   do {
@@ -26,7 +26,7 @@ bool get_pages(int file, off_t place, std::size_t bytes) {
 
 }  // namespace
 
-// LibTorch makes the buckets of its Reducer itself: they get to the arena by way of its allocator for the CPU.
+// Wraps LibTorch's CPU allocator, because the Reducer allocates its buckets itself and they must be in the arena.
 class SharedArena::Allocator : public c10::Allocator {
  public:
   static void install() {

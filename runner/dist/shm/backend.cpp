@@ -14,18 +14,18 @@ namespace {
 using c10d::OpType;
 
 const at::Tensor& only(const std::vector<at::Tensor>& tensors) {
-  TORCH_CHECK(tensors.size() == 1, "shm takes one tensor a call, not ", tensors.size());
+  TORCH_CHECK(tensors.size() == 1, "shm takes one tensor in each call, not ", tensors.size());
   return tensors.front();
 }
 
-// One for each rank, all like `model`.
+// Returns one tensor for each rank, all with the dtype and size of `model`.
 std::vector<Flat> flat_parts(const std::vector<at::Tensor>& tensors, const at::Tensor& model, int world_size) {
   TORCH_CHECK(tensors.size() == static_cast<std::size_t>(world_size), "shm: ", tensors.size(), " tensors for ",
               world_size, " ranks");
   std::vector<Flat> parts;
   for (const auto& tensor : tensors) {
     TORCH_CHECK(tensor.scalar_type() == model.scalar_type() && tensor.numel() == model.numel(), "shm: a tensor of ",
-                tensor.sizes(), " ", tensor.dtype(), " where one of ", model.sizes(), " ", model.dtype(), " is due");
+                tensor.sizes(), " ", tensor.dtype(), ", but expected ", model.sizes(), " ", model.dtype());
     parts.emplace_back(tensor);
   }
   return parts;
@@ -42,7 +42,7 @@ void store_all(const std::vector<Flat>& parts) {
   for (const auto& part : parts) part.store();
 }
 
-// The parts, one a rank, of a tensor that holds them one after the other.
+// Divides a tensor into equal parts, one for each rank.
 std::vector<at::Tensor> parts_of(const at::Tensor& whole, const at::Tensor& part, int world_size) {
   TORCH_CHECK(whole.numel() == part.numel() * world_size, "shm: ", whole.numel(), " elements for ", world_size,
               " ranks of ", part.numel());
@@ -106,7 +106,7 @@ SharedMemory::WorkPtr SharedMemory::reduce(Tensors& tensors, const c10d::ReduceO
 
 SharedMemory::WorkPtr SharedMemory::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                               const c10d::AllgatherOptions& options) {
-  TORCH_CHECK(outputs.size() == 1, "shm: all_gather wants one list of outputs, not ", outputs.size());
+  TORCH_CHECK(outputs.size() == 1, "shm: all_gather needs one list of outputs, not ", outputs.size());
   return run(OpType::ALLGATHER, "all_gather", options.timeout, outputs.front(), [&](const Call& call) {
     const Flat mine(only(inputs));
     const auto all = flat_parts(outputs.front(), inputs.front(), size_);
@@ -136,7 +136,7 @@ SharedMemory::WorkPtr SharedMemory::allgather_coalesced(std::vector<Tensors>& ou
 
 SharedMemory::WorkPtr SharedMemory::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                                     const c10d::AllgatherOptions& options) {
-  TORCH_CHECK(outputs.size() == inputs.size(), "shm: as many outputs as inputs are due");
+  TORCH_CHECK(outputs.size() == inputs.size(), "shm: needs the same number of outputs and inputs");
   WorkPtr work;
   for (std::size_t i = 0; i < inputs.size(); ++i) work = _allgather_base(outputs[i], inputs[i], options);
   return work;
@@ -178,7 +178,7 @@ void SharedMemory::reduce_scatter_one(const at::Tensor& output, const Tensors& i
 
 SharedMemory::WorkPtr SharedMemory::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                                    const c10d::ReduceScatterOptions& options) {
-  TORCH_CHECK(inputs.size() == 1, "shm: reduce_scatter wants one list of inputs, not ", inputs.size());
+  TORCH_CHECK(inputs.size() == 1, "shm: reduce_scatter needs one list of inputs, not ", inputs.size());
   return run(OpType::REDUCE_SCATTER, "reduce_scatter", options.timeout, outputs,
              [&](const Call& call) { reduce_scatter_one(only(outputs), inputs.front(), options.reduceOp, call); });
 }
@@ -192,7 +192,7 @@ SharedMemory::WorkPtr SharedMemory::_reduce_scatter_base(at::Tensor& output, at:
 
 SharedMemory::WorkPtr SharedMemory::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                                     const c10d::ReduceScatterOptions& options) {
-  TORCH_CHECK(outputs.size() == inputs.size(), "shm: as many outputs as inputs are due");
+  TORCH_CHECK(outputs.size() == inputs.size(), "shm: needs the same number of outputs and inputs");
   WorkPtr work;
   for (std::size_t i = 0; i < inputs.size(); ++i) work = _reduce_scatter_base(outputs[i], inputs[i], options);
   return work;

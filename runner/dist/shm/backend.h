@@ -16,16 +16,17 @@
 
 namespace ddp::dist {
 
-// c10d's backend "shm": collectives between the CPU ranks of one machine through memory that their parent mapped
-// before it forked them; all of a c10d::Backend, so that whatever works with a process group works over it. Each call
-// runs in the thread that makes it and returns work that is done, so that calls are in order. One that fails among the
-// ranks throws, and so do all after it; one whose arguments are refused throws alone. Tensors may be of any strides.
+// The c10d backend "shm": collectives between the CPU ranks of one node, through memory that their parent mapped before
+// it forked them. It implements the whole c10d::Backend, so any user of a process group can use it. Each call runs in
+// the calling thread and returns completed work, so calls are in order. If a call fails because of other ranks, it
+// throws, and so do all later calls. If a call has invalid arguments, only that call throws. Tensors may have any
+// strides.
 class SharedMemory : public c10d::Backend {
  public:
-  // Waits until every rank is there. Throws ddp::Error (training).
+  // Waits until every rank has joined. Throws ddp::Error (training).
   explicit SharedMemory(const Membership& membership);
 
-  // Where tensors are summed without being copied.
+  // The memory in which tensors are summed without copies.
   const std::shared_ptr<SharedArena>& arena() const { return arena_; }
 
   const std::string getBackendName() const override { return "shm"; }
@@ -56,7 +57,7 @@ class SharedMemory : public c10d::Backend {
   WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
   WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_sizes,
                         std::vector<std::int64_t>& input_sizes, const c10d::AllToAllOptions& options) override;
-  // Work that goes on while its rank waits for anything; done once its wait() returns.
+  // Returns work that progresses whenever its rank waits in any call, and is complete when its wait() returns.
   WorkPtr send(Tensors& tensors, int to, int tag) override;
   WorkPtr recv(Tensors& tensors, int from, int tag) override;
   WorkPtr recvAnysource(Tensors& tensors, int tag) override;
@@ -65,11 +66,11 @@ class SharedMemory : public c10d::Backend {
 
  private:
   class TransferWork;
-  // Runs one call, alone; `outputs` are what its work hands on.
+  // Runs one call exclusively; `outputs`: the result of its work.
   template <class Body>
   WorkPtr run(c10d::OpType type, const char* name, std::chrono::milliseconds timeout, Tensors outputs,
               const Body& body);
-  // Runs `body` alone; what it throws is thrown again by every call that follows.
+  // Runs `body` exclusively. If `body` throws ddp::Error, every later call throws the same error.
   template <class Body>
   void exclusively(const Body& body);
   void all_reduce_one(const at::Tensor& tensor, const c10d::ReduceOp& op, const Call& call);
@@ -81,7 +82,7 @@ class SharedMemory : public c10d::Backend {
   SharedChannels channels_;
   std::chrono::milliseconds timeout_;
   std::mutex mutex_;
-  std::exception_ptr failure_;  // the first one
+  std::exception_ptr failure_;  // of the first failed call
 };
 
 template <class Body>

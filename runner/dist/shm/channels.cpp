@@ -7,7 +7,7 @@
 
 namespace ddp::dist {
 
-// One writes, the other reads: each counts the bytes that it has moved.
+// A ring buffer with one writer and one reader. Each counts the bytes that it has moved.
 struct SharedChannels::Ring {
   struct Counts {
     alignas(64) std::atomic<std::uint64_t> written{0};
@@ -19,7 +19,7 @@ struct SharedChannels::Ring {
 
   std::size_t filled() const { return counts->written.load() - counts->read.load(); }
 
-  // Both return how much there was room or data for.
+  // write() and read() return the number of bytes that fitted or were available.
   std::size_t write(const std::byte* from, std::size_t size) {
     size = std::min(size, capacity - filled());
     const std::size_t at = counts->written.load() % capacity;
@@ -52,7 +52,7 @@ SharedChannels::Ring SharedChannels::ring(int from, int to) const {
 
 std::shared_ptr<Transfer> SharedChannels::send(int to, int tag, const std::byte* data, std::size_t bytes,
                                                std::shared_ptr<void> owner) {
-  // It is only read.
+  // The const_cast is safe: a send only reads the data.
   auto* source = const_cast<std::byte*>(data);
   auto transfer = std::make_shared<Transfer>(
       Transfer{.peer = to, .tag = tag, .data = source, .bytes = bytes, .owner = std::move(owner)});
@@ -131,7 +131,7 @@ void SharedChannels::pull(int from) {
     if (message.wanted) deliver(message);
     moved = true;
   }
-  if (moved) page_.ring(from);  // there is room again
+  if (moved) page_.ring(from);  // the ring has room again
 }
 
 bool SharedChannels::begin_message(int from, Ring& ring) {

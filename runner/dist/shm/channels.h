@@ -11,33 +11,34 @@
 
 namespace ddp::dist {
 
-// A message on its way, or awaited. `data` has to last until it is done: `owner` sees to that.
+// A message that is being sent or awaited. `owner` keeps `data` alive until the transfer is done.
 struct Transfer {
-  int peer = 0;  // kAnyRank until a message from any rank has come
+  int peer = 0;  // kAnyRank until a message from any rank has arrived
   int tag = 0;
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   std::shared_ptr<void> owner;
-  std::size_t moved = 0;  // so far, with the header that goes before a message
+  std::size_t moved = 0;  // bytes sent so far, including the header
   bool done = false;
 };
 
-// Messages between two ranks: from each to each a ring of bytes in the page, which one writes and the other reads.
-// Nothing waits but wait(): a message that does not fit goes on whenever its sender waits for anything in the page.
+// Messages between two ranks. For each pair of sender and receiver, the page has a ring buffer that the sender writes
+// and the receiver reads. Only wait() waits. A message that does not fit into the ring continues whenever its sender
+// waits for anything in the page.
 class SharedChannels {
  public:
   static constexpr int kAnyRank = -1;
 
   explicit SharedChannels(SharedPage& page);
 
-  // Messages from one rank with one tag come in the order they were sent.
+  // Messages from one rank with the same tag arrive in the order they were sent.
   std::shared_ptr<Transfer> send(int to, int tag, const std::byte* data, std::size_t bytes,
                                  std::shared_ptr<void> owner);
-  // Throws ddp::Error (training), here or later, where the message that comes is of another size.
+  // Throws ddp::Error (training), here or in a later call, if the message that arrives has another size.
   std::shared_ptr<Transfer> receive(int from, int tag, std::byte* data, std::size_t bytes, std::shared_ptr<void> owner);
   void wait(const Transfer& transfer, const Call& call);
 
-  // Moves what can be moved; is anything left that has to be?
+  // Moves all bytes that can move now. Returns whether a transfer is unfinished.
   bool progress();
 
  private:
@@ -46,12 +47,12 @@ class SharedChannels {
     std::int64_t tag;
   };
   struct Ring;
-  // What comes from a rank, whether asked for or not.
+  // A message from a rank, with or without a receive() for it.
   struct Message {
     int from;
     Header header;
-    std::vector<std::byte> kept;       // nobody had asked for it when it came
-    std::shared_ptr<Transfer> wanted;  // by
+    std::vector<std::byte> kept;       // the bytes, if no receive() was waiting when it arrived
+    std::shared_ptr<Transfer> wanted;  // the receive() that takes the message
     std::size_t moved = 0;
     bool whole() const { return moved == header.bytes; }
     std::byte* data() { return wanted && kept.empty() ? wanted->data : kept.data(); }
@@ -66,9 +67,9 @@ class SharedChannels {
 
   SharedPage& page_;
   std::vector<std::deque<std::shared_ptr<Transfer>>> outgoing_;  // by rank
-  std::list<std::shared_ptr<Transfer>> awaited_;                 // that no message has come for
-  std::list<Message> came_;                                      // not yet delivered
-  std::vector<Message*> coming_;                                 // by rank: the one whose bytes are in its ring
+  std::list<std::shared_ptr<Transfer>> awaited_;                 // receives without a message
+  std::list<Message> came_;                                      // arriving or arrived, not yet delivered
+  std::vector<Message*> coming_;                                 // by rank: the message whose bytes are in its ring
 };
 
 }  // namespace ddp::dist

@@ -58,7 +58,7 @@ void SharedCollectives::await_all(SharedPage::Point point, const Call& call) {
 
 int SharedCollectives::take_slot(bool written, const Call& call) {
   const int slot = static_cast<int>(pieces_++ % SharedPage::kSlots);
-  // Nobody has said yet that the slot was read: all ranks find that here, and say so.
+  // No rank has posted since it read the slot. All ranks find this here and post.
   if (free_at_[slot] == page_.posted() + 1) page_.post();
   if (written) page_.await_all(free_at_[slot], call);
   return slot;
@@ -87,12 +87,12 @@ void SharedCollectives::broadcast(std::byte* data, std::size_t bytes, int root, 
   }
 }
 
-// Where all ranks' data lie in the arena, the others copy the root's from there. Returns false, on every rank, where
-// any rank's lie elsewhere.
+// If the data of all ranks are in the arena, the other ranks copy the root's data there. Returns false on every rank if
+// the data of any rank are outside.
 bool SharedCollectives::broadcast_in_place(std::byte* data, std::size_t bytes, int root, const Call& call) {
   const std::vector<std::byte*> of_rank = find_in_arena(data, bytes, call);
   if (!of_rank.empty() && root != page_.rank()) copy_bytes(data, of_rank[root], bytes);
-  // Before any rank announces another place, all have read this one.
+  // All ranks must have read these places before any rank announces another.
   await_all(page_.post(), call);
   return !of_rank.empty();
 }

@@ -9,14 +9,14 @@
 
 namespace ddp::dist {
 
-// A process group whose ranks share memory with those of their machine, in which sums are made.
+// A process group whose ranks share memory on each node and sum tensors there.
 class ArenaGroup : public WatchedGroup {
  public:
   template <class... Arguments>
   explicit ArenaGroup(c10::intrusive_ptr<SharedMemory> machine, Arguments&&... arguments)
       : WatchedGroup(std::forward<Arguments>(arguments)...), machine_(std::move(machine)) {}
 
-  // Where tensors are summed without being copied.
+  // The memory in which tensors are summed without copies.
   const std::shared_ptr<SharedArena>& arena() const { return machine_->arena(); }
 
  protected:
@@ -26,7 +26,7 @@ class ArenaGroup : public WatchedGroup {
   const c10::intrusive_ptr<SharedMemory> machine_;
 };
 
-// All ranks are on one machine.
+// A process group with all ranks on one node.
 class SharedGroup : public ArenaGroup {
  public:
   template <class... Arguments>
@@ -37,7 +37,7 @@ class SharedGroup : public ArenaGroup {
     setGroupName("0");
   }
 
-  // Handed to the backend itself: by way of LibTorch's dispatcher, a small one would take twice as long.
+  // Calls the backend directly: through LibTorch's dispatcher, a small all-reduce would take twice as long.
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
     note(record::Collective::all_reduce);

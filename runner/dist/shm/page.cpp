@@ -20,17 +20,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A rank that sleeps looks this often whether those it waits for still live.
+// The interval in which a sleeping rank checks whether late ranks still live.
 constexpr std::chrono::milliseconds kLook{20};
-// And this often where it has other work meanwhile.
+// The interval if the rank has other work while it waits.
 constexpr std::chrono::milliseconds kShortLook{1};
-// An idle core takes some 50 us to wake up: ranks that are about equally fast had better not sleep at all.
+// An idle core takes about 50 us to wake up, so ranks of about equal speed should not sleep at all.
 constexpr std::chrono::microseconds kOffer{2000};
-constexpr int kSpins = 500;  // some 10 us
+constexpr int kSpins = 500;  // about 10 us
 
 constexpr std::size_t kCallsRemembered = 4;
 
-// Which of the calls that share a place this one is, in the bits that its signature leaves.
+// Distinguishes the calls that share a place, in the bits above the signature.
 std::uint64_t round_of(std::uint64_t call_number) {
   return call_number / kCallsRemembered << SharedPage::kSignatureBits;
 }
@@ -46,8 +46,8 @@ std::size_t whole_pages(std::size_t bytes) { return bytes / kPage * kPage; }
 }  // namespace
 
 void SharedCounter::wake() {
-  // Both sides first write and then look, in one order for all: either this rank sees the sleeper, or the sleeper the
-  // new value.
+  // Both sides first write and then read, sequentially consistent: either this rank sees the sleeper, or the sleeper
+  // sees the new value.
   if (sleepers.load() > 0) syscall(SYS_futex, &value, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
@@ -64,17 +64,17 @@ void SharedCounter::add_one() {
 void SharedCounter::sleep(std::uint32_t seen, std::chrono::milliseconds longest) {
   const timespec time{.tv_sec = longest.count() / 1000, .tv_nsec = longest.count() % 1000 * 1000000};
   sleepers.fetch_add(1);
-  // The kernel compares once more: a value that changed since is not slept on.
+  // The kernel compares again and does not sleep if the value has changed.
   if (value.load() == seen) syscall(SYS_futex, &value, FUTEX_WAIT, seen, &time, nullptr, 0);
   sleepers.fetch_sub(1);
 }
 
-// On cache lines of its own: others read it all the time.
+// Aligned to its own cache lines, because other ranks poll it.
 struct alignas(128) SharedPage::Line {
   SharedCounter points;
   std::atomic<std::int32_t> process{0};
   std::atomic<std::uint64_t> calls[kCallsRemembered] = {};
-  std::atomic<std::uint64_t> place{0};  // plus one; 0: none
+  std::atomic<std::uint64_t> place{0};  // offset plus one; 0: none
   alignas(128) SharedCounter bell;
 };
 
@@ -92,7 +92,7 @@ SharedPage::SharedPage(void* memory, std::size_t bytes, int rank, int world_size
   if (slot_bytes_ == 0 || channel_bytes_ < 1024) {
     throw training_error("too little shared memory for " + std::to_string(world_size) + " ranks");
   }
-  // Where ranks share cores, who spins takes time from the rank that it waits for.
+  // If ranks share cores, a spinning rank takes time from the rank that it waits for.
   const bool crowded = world_size > usable_cores();
   spins_ = crowded ? 0 : kSpins;
   yield_ = crowded ? kOffer / 20 : kOffer;
@@ -170,7 +170,7 @@ void SharedPage::sleep(SharedCounter& counter, const Ready& ready, const LateRan
     if (ready()) return;
     const std::vector<int> missing = late();
     for (const int r : missing) {
-      // What it did before its end counts.
+      // Check again: the rank may have reached the point before its end.
       if (!has_ended(r) || ready()) continue;
       throw PeerLost(name({r}) + " is gone, its process has ended: " + name({rank_}) + " waited for it in " +
                      call.name);
@@ -186,7 +186,7 @@ void SharedPage::await(int rank, Point point, const Call& call) {
   SharedCounter& counter = line(rank).points;
   const auto ready = [&] { return reached(counter.value.load(std::memory_order_acquire), point); };
   if (ready() || spin(ready)) return;
-  // Those that are late for this rank's point hold up the one it waits for.
+  // Any rank that has not reached this point may block the awaited rank.
   sleep(
       counter, ready, [&] { return behind(point); }, call);
 }
@@ -204,7 +204,7 @@ void SharedPage::await_bell(const std::function<bool()>& ready, int late, const 
   const auto others = [&] {
     std::vector<int> ranks;
     for (int r = 0; r < world_size_; ++r) {
-      // Where any may ring, the others may well be through.
+      // If any rank may ring, ranks that have ended are not late: they may be done.
       const bool may_ring = late < 0 ? !has_ended(r) || world_size_ == 2 : r == late;
       if (r != rank_ && may_ring) ranks.push_back(r);
     }
@@ -223,11 +223,11 @@ std::vector<int> SharedPage::behind(Point point) const {
 
 bool SharedPage::has_ended(int rank) {
   const pid_t process = line(rank).process;
-  if (process == 0 || rank == rank_) return false;  // it has not begun: whoever started it will know
+  if (process == 0 || rank == rank_) return false;  // not started yet: its parent checks
   FileDescriptor& handle = processes_[static_cast<std::size_t>(rank)];
   if (!handle) {
     handle = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-    // Where the kernel has no pidfd the timeout is left.
+    // Without pidfd support in the kernel, only the timeout remains.
     if (!handle) return errno == ESRCH;
   }
   pollfd ended{.fd = handle.get(), .events = POLLIN, .revents = 0};

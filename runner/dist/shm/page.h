@@ -14,98 +14,98 @@
 
 namespace ddp::dist {
 
-// An empty tensor's bytes may be nowhere, and that memcpy must not be given.
+// An empty tensor may have a null pointer, which memcpy does not allow.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
   if (size > 0) std::memcpy(to, from, size);
 }
 
-// What the waits of one collective are for: the words of their errors, and how long they may take.
+// The call that waits: its name for errors, and its timeout.
 struct Call {
   const char* name = "";
   std::chrono::milliseconds timeout{600000};
 };
 
-// A number in shared memory that only grows, and that others wait for.
+// A growing counter in shared memory that other ranks wait for.
 struct SharedCounter {
   std::atomic<std::uint32_t> value{0};
   std::atomic<std::uint32_t> sleepers{0};
 
-  // Wakes those who sleep for it. One rank alone sets a counter.
+  // Sets the counter and wakes its sleepers. Only one rank may set a counter.
   void set(std::uint32_t to);
-  // The same for a counter that several ranks add to.
+  // Adds one and wakes the sleepers, for a counter that several ranks add to.
   void add_one();
-  // Sleeps until it is no longer `seen`, for about as long as said, or shorter.
+  // Sleeps until the value is no longer `seen`, at most about `longest`; may wake up earlier.
   void sleep(std::uint32_t seen, std::chrono::milliseconds longest);
 
  private:
   void wake();
 };
 
-// Counters wrap around: which of two is later is told by their distance.
+// Counters wrap around, so the sign of their distance tells which is later.
 inline bool reached(std::uint32_t value, std::uint64_t point) {
   return static_cast<std::int32_t>(value - static_cast<std::uint32_t>(point)) >= 0;
 }
 
-// The memory that the ranks of one machine share, mapped by their parent before it forked them and all zeros at
-// first: for each rank a line of progress, which others wait for, and slots and channels for data.
+// The shared memory of the ranks of one node, mapped by their parent before it forked them, initially all zeros. Each
+// rank has a line with its progress, which other ranks wait for, and slots and channels for data.
 //
-// A rank's progress is a count of points. All ranks take part in the same collectives in the same order and pass the
-// same points, so that "rank 1 has reached point 70" says what it has written and what it has read.
+// A rank's progress is a count of points. All ranks call the same collectives in the same order and pass the same
+// points. So "rank 1 has reached point 70" tells what rank 1 has written and what it has read.
 class SharedPage {
  public:
-  // Never comes round, as the counters do: a point of long ago is one that was reached.
+  // Does not wrap around, unlike the counters, so a very old point counts as reached.
   using Point = std::uint64_t;
 
   static constexpr int kSlots = 3;
-  // A slot fits the cache of a core. Where there is less memory, it is smaller (see slot_bytes).
+  // A slot fits the cache of a core. With less memory it is smaller (see slot_bytes).
   static constexpr std::size_t kSlotBytes = 256u << 10;
 
-  // `first_rank`: what errors call rank 0, which is another one among all machines.
+  // `first_rank`: the number of this group's rank 0 among the ranks of all nodes, for errors.
   SharedPage(void* memory, std::size_t bytes, int rank, int world_size, int first_rank);
   SharedPage(const SharedPage&) = delete;
   SharedPage& operator=(const SharedPage&) = delete;
 
   int rank() const { return rank_; }
   int world_size() const { return world_size_; }
-  // For people: "rank 5", "ranks 4, 5".
+  // For messages: "rank 5", "ranks 4, 5".
   std::string name(const std::vector<int>& ranks) const;
 
-  // Tells the others who this rank is. Before its first wait.
+  // Publishes this rank's process id. Call before the first wait.
   void join();
 
-  // Passes so many points and returns the number of the last: what this rank wrote before, others may read. Others must
-  // have passed all before them, where they are more than one.
+  // Passes `points` points and returns the number of the last. Other ranks may then read all that this rank wrote
+  // before. If `points` is more than one, the other ranks must have reached all earlier points.
   Point post(std::uint32_t points = 1);
   Point posted() const { return posted_; }
 
-  // Each returns when that rank, or every rank, has reached the point. Throws ddp::Error (training) when the time is
-  // over, which names the ranks that are late, or when the process of one that is late has ended.
+  // Wait until the given rank, or every rank, has reached the point. Throw ddp::Error (training) on timeout, with the
+  // late ranks, or if the process of a late rank has ended.
   void await(int rank, Point point, const Call& call);
   void await_all(Point point, const Call& call);
 
-  // Returns once `ready`, which others bring about before they ring this rank. `late`: the rank it depends on; -1:
-  // any may do it. Throws as the other waits do.
+  // Waits until `ready` returns true. Other ranks must ring this rank after they change its result. `late`: the rank it
+  // depends on; -1: any rank. Throws as await().
   void await_bell(const std::function<bool()>& ready, int late, const Call& call);
   void ring(int rank);
 
-  // What this rank's collective is, in kSignatureBits, for the others to compare; told once the call's first point is
-  // posted. A rank that is several calls ahead has taken back what it said of this one: nothing.
+  // announce() publishes this rank's call, in kSignatureBits, with the call's first point, so that other ranks can
+  // compare it. announced() returns nullopt if the rank is several calls ahead and has replaced its announcement.
   static constexpr int kSignatureBits = 56;
   void announce(std::uint64_t call_number, std::uint64_t signature);
   std::optional<std::uint64_t> announced(int rank, std::uint64_t call_number) const;
 
-  // Where this rank's data of a call are in the arena, or that they are elsewhere; for the others once this rank has
-  // passed another point of that call, until it begins the next.
+  // The place of this rank's data of a call in the arena, or nullopt. Valid for other ranks from this rank's next point
+  // in the call until its next call.
   void announce_place(std::optional<std::size_t> place);
   std::optional<std::size_t> announced_place(int rank) const;
 
   std::size_t slot_bytes() const { return slot_bytes_; }
   std::byte* slot(int rank, int index) const;
-  // The memory for what `from` sends to `to`.
+  // The memory for messages of `from` to `to`.
   std::size_t channel_bytes() const { return channel_bytes_; }
   std::byte* channel(int from, int to) const;
 
-  // Called now and then while this rank waits for points; false: there is nothing to do for now.
+  // Sets work that is called repeatedly while this rank waits; the work returns false if it has nothing to do.
   void set_meanwhile(std::function<bool()> work) { meanwhile_ = std::move(work); }
 
  private:
@@ -127,11 +127,11 @@ class SharedPage {
   const int first_rank_;
   std::size_t slot_bytes_;
   std::size_t channel_bytes_;
-  int spins_;                        // of the processor, before anything else is tried
-  std::chrono::microseconds yield_;  // then this long the core is offered to others before the rank sleeps
+  int spins_;                        // pause instructions before anything else
+  std::chrono::microseconds yield_;  // how long the rank then yields its core before it sleeps
   Point posted_ = 0;
-  Point all_reached_ = 0;                  // a point that every rank is known to have reached
-  std::vector<FileDescriptor> processes_;  // by rank, from the first time it was late
+  Point all_reached_ = 0;                  // every rank has reached this point
+  std::vector<FileDescriptor> processes_;  // pidfds by rank, opened when a rank is first late
   std::function<bool()> meanwhile_;
 };
 

@@ -8,9 +8,9 @@
 namespace ddp::dist {
 namespace {
 
-// Up to here, all ranks' data together, each rank had better combine everything itself than wait for shares.
+// Up to this size of all ranks' data together, it is faster if each rank combines everything itself.
 constexpr std::size_t kSmallBytes = 64u << 10;
-// What a share is combined in: stays in the first cache from the sum to the copy.
+// Block size of a reduction; the sum stays in the first-level cache until it is copied.
 constexpr std::size_t kBlockBytes = 16u << 10;
 constexpr std::size_t kCacheLine = 64;
 
@@ -53,8 +53,8 @@ void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t coun
   release_slot(slot);
 }
 
-// Where all ranks' data lie in the arena: each rank reduces its share and writes it to those who want it. Returns
-// false, on every rank, where any rank's lie elsewhere.
+// If the data of all ranks are in the arena, each rank reduces its share and writes it to the ranks that need it.
+// Returns false on every rank if the data of any rank are outside.
 bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t count, const Reduction& r,
                                         const Call& call) {
   const std::vector<std::byte*> of_rank = find_in_arena(data, count * r.element_bytes, call);
@@ -74,8 +74,8 @@ bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t c
   return true;
 }
 
-// Each rank reduces its share of a piece for all: the work and the traffic are divided. While the others write
-// what this rank needs of a piece, it writes the next one.
+// Each rank reduces its share of a piece for all ranks, which divides the work and the traffic. While other ranks write
+// a piece, this rank already writes the next one.
 void SharedCollectives::reduce_large(int root, std::byte* data, std::size_t count, const Reduction& r,
                                      const Call& call) {
   const std::size_t elements = page_.slot_bytes() / r.element_bytes;
@@ -98,7 +98,7 @@ void SharedCollectives::reduce_large(int root, std::byte* data, std::size_t coun
 }
 
 std::pair<std::size_t, std::size_t> SharedCollectives::share_of(int rank, std::size_t count, const Reduction& r) const {
-  // Whole cache lines, or two ranks would write into one.
+  // Shares are whole cache lines, so that no two ranks write to the same line.
   const auto world = static_cast<std::size_t>(page_.world_size());
   const std::size_t line = kCacheLine / r.element_bytes;
   const std::size_t share = (count + world * line - 1) / (world * line) * line;

@@ -16,7 +16,7 @@ template <class T>
 constexpr bool kFloating =
     std::is_floating_point_v<T> || std::is_same_v<T, c10::Half> || std::is_same_v<T, c10::BFloat16>;
 
-// Integers wrap around, as at::add's do; in C++ only unsigned ones may.
+// Integers wrap around as in at::add, so computes with unsigned integers: in C++ only these may overflow.
 template <ReduceOp::RedOpType op, class T>
 [[gnu::always_inline]] inline T combined(T a, T b) {
   if constexpr (op == ReduceOp::MIN) {
@@ -42,7 +42,7 @@ template <ReduceOp::RedOpType op, class T>
   auto* result = static_cast<T*>(out);
   const auto* left = static_cast<const T*>(a);
   const auto* right = static_cast<const T*>(b);
-  // They may be the same, never shifted: no element depends on another.
+  // The arrays may be the same but never overlap with an offset, so elements are independent.
 #pragma GCC ivdep
   for (std::size_t i = 0; i < count; ++i) result[i] = combined<op, T>(left[i], right[i]);
 }
@@ -62,7 +62,7 @@ void divide(void* values, std::size_t count, int world_size) {
 }
 
 #if defined(__x86_64__)
-// Not also "fma": contracted operations would have other bits.
+// Without "fma", because contracted operations would have other bits.
 template <ReduceOp::RedOpType op, class T>
 [[gnu::target("avx2")]] void combine_avx2(void* out, const void* a, const void* b, std::size_t count) {
   combine<op, T>(out, a, b, count);
@@ -103,10 +103,10 @@ Reduction for_type(ReduceOp::RedOpType op) {
     if (op == ReduceOp::BOR) return reduction<ReduceOp::BOR, T>();
     if (op == ReduceOp::BXOR) return reduction<ReduceOp::BXOR, T>();
   }
-  TORCH_CHECK(false, "shm has no such reduction (", int(op), ") for this type of element");
+  TORCH_CHECK(false, "shm has no such reduction (", int(op), ") for this element type");
 }
 
-// A truth value is a byte that is 0 or 1.
+// A bool is a byte with the value 0 or 1.
 Reduction for_truth_values(ReduceOp::RedOpType op) {
   switch (op) {
     case ReduceOp::SUM:
@@ -120,7 +120,7 @@ Reduction for_truth_values(ReduceOp::RedOpType op) {
     case ReduceOp::BXOR:
       return reduction<ReduceOp::BXOR, std::uint8_t>();
     default:
-      TORCH_CHECK(false, "shm has no such reduction (", int(op), ") for truth values");
+      TORCH_CHECK(false, "shm has no such reduction (", int(op), ") for bool");
   }
 }
 
@@ -155,7 +155,7 @@ Reduction find_reduction(ReduceOp::RedOpType op, c10::ScalarType type) {
     case c10::ScalarType::Bool:
       return for_truth_values(op);
     default:
-      TORCH_CHECK(false, "shm reduces no elements of type ", c10::toString(type));
+      TORCH_CHECK(false, "shm cannot reduce elements of type ", c10::toString(type));
   }
 }
 

@@ -1,4 +1,4 @@
-// What SharedMemory sends through its channels.
+// The methods of SharedMemory that use channels.
 
 #include <ATen/core/grad_mode.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using c10d::OpType;
 
-// Tags of users are not negative.
+// Negative, because tags of users are not negative.
 constexpr int kAllToAllTag = -1;
 
 void require_ranks(std::size_t parts, int world_size) {
@@ -19,9 +19,9 @@ void require_ranks(std::size_t parts, int world_size) {
               " ranks");
 }
 
-// A view of each rank's rows; without sizes, the same number for each.
+// Returns a view of each rank's rows; without sizes, every rank has the same number.
 std::vector<at::Tensor> rows_of(const at::Tensor& whole, const std::vector<std::int64_t>& sizes, int world_size) {
-  TORCH_CHECK(whole.dim() > 0, "shm: all_to_all divides rows, and this is a scalar");
+  TORCH_CHECK(whole.dim() > 0, "shm: all_to_all needs rows, and this tensor is a scalar");
   const at::NoGradGuard no_grad;
   if (sizes.empty()) {
     TORCH_CHECK(whole.size(0) % world_size == 0, "shm: ", whole.size(0), " rows for ", world_size, " ranks");

@@ -7,7 +7,7 @@
 
 namespace ddp::dist {
 
-// Work that was done when it was handed out.
+// Work that is complete when it is returned.
 class DoneWork : public c10d::Work {
  public:
   DoneWork(int rank, c10d::OpType type, std::vector<at::Tensor> outputs)
@@ -19,7 +19,7 @@ class DoneWork : public c10d::Work {
   void synchronize() override {}
   void abort() override {}
   std::vector<at::Tensor> result() override { return outputs_; }
-  // Reducer takes its buckets out of it.
+  // The Reducer reads its buckets from the future.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
  private:

@@ -18,7 +18,7 @@
 namespace ddp::launch {
 namespace {
 
-// Debian gives a machine's own name this address, which no other machine reaches.
+// Debian maps a machine's own name to this address, which no other machine reaches.
 constexpr const char* kDebiansOwnName = "127.0.1.1";
 constexpr const char* kLoopback = "127.0.0.1";
 
@@ -39,7 +39,7 @@ struct SocketAddress {
   }
 };
 
-// The first of a name's addresses of that family; port included.
+// Finds the name's first address of that family, including the port.
 bool look_up(const std::string& host, std::uint16_t port, int family, SocketAddress& found, std::string& why) {
   addrinfo wanted{};
   wanted.ai_family = family;
@@ -60,7 +60,7 @@ SocketAddress numeric(const Address& address) {
   SocketAddress found;
   std::string why;
   if (look_up(address.ip, address.port, AF_UNSPEC, found, why)) return found;
-  throw usage_error("is no address: " + why, address.text());
+  throw usage_error("is not an address: " + why, address.text());
 }
 
 bool wait_until_connected(int socket, std::chrono::milliseconds patience) {

@@ -16,10 +16,10 @@ using config::Value;
 using Clock = NodeLink::Clock;
 using std::chrono::milliseconds;
 
-// Node 0 ends its ranks and writes the summary before it says how the run ended, on a disk that may be slow.
+// Node 0 ends its ranks and writes the summary, perhaps to a slow disk, before it reports how the run ended.
 constexpr milliseconds kVerdictPatience{15000};
 
-// Where node 0 is; nothing while the file that says it is not there.
+// Returns node 0's address; nothing while the meeting file does not exist.
 std::optional<Address> place_of_node_0(const Launch& launch) {
   if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
   std::error_code none;
@@ -68,12 +68,12 @@ void Guest::find_node_0(milliseconds patience) {
                        place_in_words(launch_), "start it with the same command and --node-rank 0");
 }
 
-// Node 0's next word; its last one ends this node.
+// Returns node 0's next message. An `end` message ends this node.
 Value Guest::expect(milliseconds patience) {
-  // Node 0 waits as long for the other nodes, and then has something to say.
+  // Node 0 waits for the other nodes equally long, and sends a message after that.
   const Value message = link_->wait(patience + kVerdictPatience);
   if (!message.is_object()) {
-    throw training_error(link_->closed() ? "has gone before the run began" : "does not answer",
+    throw training_error(link_->closed() ? "ended before the run began" : "does not answer",
                          "node 0 (" + link_->peer() + ")");
   }
   if (message.value("type", "") != "end") return message;
@@ -94,7 +94,7 @@ void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervis
   kept.insert(kept.end(), job.kept.begin(), job.kept.end());
   for (int r = 0; r < plan.ranks_here(); ++r) {
     Pipe output = make_pipe(/*reads_wait=*/false);
-    // Rank 0 says what they go on from.
+    // Rank 0 reports where they start from.
     rank::Task task = task_of(plan, r, page, job.task);
     task.meeting = memory.at(meeting);
     task.together = false;
@@ -109,7 +109,7 @@ void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervis
   }
 }
 
-// What a rank printed goes to its log on node 0. False at its end.
+// Sends a rank's output to its log on node 0. Returns false at its end.
 bool Guest::send_output(const Output& output) {
   char piece[16384];
   for (;;) {
@@ -128,8 +128,8 @@ void Guest::hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
     if (type == "end") end_ = message;
     again_ = again_ || type == "again";
   }
-  // Its last word comes when all is done, or when a rank elsewhere has failed. In both cases nothing is left to do
-  // here; nor before all ranks start again.
+  // Node 0 sends `end` when all is done, or when a rank elsewhere has failed. Either way nothing is left to do here;
+  // the same holds before all ranks start again.
   if (end_.is_object() || again_ || link_->closed()) {
     const std::string why = end_.is_object() ? end_.value("why", "") : "node 0 (" + link_->peer() + ") is gone";
     supervisor.fail({.rank = -1, .what = why, .log = ""});
@@ -149,7 +149,7 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
 }
 
 int Guest::run(const Job& job) {
-  // A signal that comes between two groups of ranks is for the second to hear.
+  // A signal between two groups of ranks must reach the second group.
   const BlockedStopSignals signals;
   link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}});
   for (;;) {
@@ -195,7 +195,7 @@ void Guest::tell(const Outcome& outcome, record::ProgressPage& page) {
   link_->send({{"type", "failure"}, {"rank", rank}, {"what", what}, {"hopeless", page.rank(rank).hopeless.load()}});
 }
 
-// What it was, and what follows, is for node 0 to say, which sees all ranks.
+// Node 0 sees all ranks, so it reports the cause and decides what follows.
 void Guest::hear_verdict(const Outcome& outcome) {
   while (!end_.is_object() && !again_ && !link_->closed()) {
     const Value message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));

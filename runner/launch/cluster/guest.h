@@ -7,28 +7,29 @@
 
 namespace ddp::launch {
 
-// What node 0 says before the ranks start: what they are to do, as it resolved it, and its address.
+// Node 0's message before the ranks start: the work, as node 0 resolved it, and node 0's address.
 struct Welcome {
   std::string work;
   std::string node_0;
 };
 
-// A node of a run that is not node 0: it asks node 0 what to do, starts its ranks when told to, and writes no
-// results: what its ranks log goes to node 0.
+// A node of a run other than node 0. It receives its work from node 0, starts its ranks on node 0's message, and writes
+// no results: the output of its ranks goes to node 0.
 class Guest {
  public:
-  // Finds node 0, which may start later, and says hello; waits until all nodes are there. Throws ddp::Error: (usage)
-  // where node 0 refuses it, (training) where node 0 does not come within `patience`.
+  // Finds node 0, which may start later, says hello, and waits until all nodes have joined. Throws ddp::Error: (usage)
+  // if node 0 refuses this node, (training) if node 0 does not come within `patience`.
   Guest(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
 
-  // Has node 0 said that there is nothing to do?
+  // Returns whether node 0 has said that nothing is left to do.
   bool over() const { return end_.is_object(); }
   const Welcome& welcome() const { return welcome_; }
 
   // Tells node 0 that this node cannot take part.
   void decline(const std::string& why);
 
-  // Is ready, starts the job's ranks whenever told to, and watches them to their end. Returns the program's exit code.
+  // Reports ready, starts the job's ranks on each `start`, and watches them to their end. Returns the program's exit
+  // code.
   int run(const Job& job);
 
  private:
@@ -51,8 +52,8 @@ class Guest {
   std::unique_ptr<NodeLink> link_;
   Welcome welcome_;
   std::vector<Output> outputs_;
-  config::Value end_ = nullptr;  // node 0's last word
-  bool again_ = false;           // node 0 starts all ranks again
+  config::Value end_ = nullptr;  // node 0's last message
+  bool again_ = false;           // node 0 restarts all ranks
   NodeLink::Clock::time_point last_beat_{};
 };
 

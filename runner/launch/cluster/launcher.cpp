@@ -11,7 +11,7 @@
 namespace ddp::launch {
 namespace {
 
-constexpr std::uint16_t kTorchrunsPort = 29500;  // where torchrun's nodes meet unless told otherwise
+constexpr std::uint16_t kTorchrunsPort = 29500;  // the default port of torchrun's nodes
 
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
@@ -49,8 +49,8 @@ std::optional<Endpoint> parse_endpoint(const std::string& text) {
   return Endpoint{.host = host, .port = port};
 }
 
-// A process that lives as long as torchrun's restarts do: its agent, our parent. (Its --rdzv-id is "none" unless the
-// user gave one.)
+// Identifies the process that lives as long as torchrun's restarts: its agent, our parent. (Its --rdzv-id is "none"
+// unless the user gave one.)
 std::string agent_identity() {
   struct stat born {};
   stat(("/proc/" + std::to_string(getppid())).c_str(), &born);
@@ -71,7 +71,7 @@ Launch by_torchrun() {
   if (environment("TORCHELASTIC_RUN_ID")) l.id = "torchrun-" + (id == "none" ? agent_identity() : id);
   if (l.rank >= l.world_size || l.local_rank >= *l.ranks_here) {
     throw usage_error("rank " + std::to_string(l.rank) + " of " + std::to_string(l.world_size) + ", local rank " +
-                          std::to_string(l.local_rank) + " of " + std::to_string(*l.ranks_here) + " cannot be",
+                          std::to_string(l.local_rank) + " of " + std::to_string(*l.ranks_here) + " is impossible",
                       "environment: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE");
   }
   return l;
@@ -99,16 +99,16 @@ Launch by_flags(const LaunchFlags& f) {
   }
   if (f.standalone) return l;
   if (l.nodes > 1 && !f.node_rank) {
-    throw usage_error("which of the " + std::to_string(l.nodes) + " nodes is this?", "--node-rank",
+    throw usage_error("is required with " + std::to_string(l.nodes) + " nodes", "--node-rank",
                       "give --node-rank 0 on the first, 1 on the second, …");
   }
   if (!f.rdzv_endpoint.empty()) {
     if (!f.master_addr.empty()) {
-      throw usage_error("--rdzv-endpoint and --master-addr say the same", "--rdzv-endpoint", "give one of them");
+      throw usage_error("--rdzv-endpoint and --master-addr are the same", "--rdzv-endpoint", "give one of them");
     }
     const auto endpoint = parse_endpoint(f.rdzv_endpoint);
     if (!endpoint) {
-      throw usage_error("\"" + f.rdzv_endpoint + "\" is no host and port", "--rdzv-endpoint",
+      throw usage_error("\"" + f.rdzv_endpoint + "\" is not host:port", "--rdzv-endpoint",
                         "write it as 10.0.0.1:29500");
     }
     l.master_host = endpoint->host;
@@ -141,15 +141,15 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
     if (!endpoint) {
-      throw loaded.error("distributed.init_method", "is no host and port", "write it as \"tcp://10.0.0.1:29500\"");
+      throw loaded.error("distributed.init_method", "is not host:port", "write it as \"tcp://10.0.0.1:29500\"");
     }
     if (launch.master_host.empty()) {
       launch.master_host = endpoint->host;
       launch.master_port = endpoint->port;
     }
   } else if (method != "env://") {
-    throw loaded.error("distributed.init_method", "is no way to meet",
-                       "use \"env://\" (where the launcher says), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
+    throw loaded.error("distributed.init_method", "is unknown",
+                       "use \"env://\" (the launcher's address), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
   }
   if ((launch.nodes == 1 && !launch.one_rank()) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;
   throw usage_error("the nodes have no place to meet", launch.one_rank() ? "MASTER_ADDR" : "--master-addr",

@@ -8,57 +8,57 @@
 
 namespace ddp::launch {
 
-// The launch flags of `run` and `resume`: torchrun's, with its words.
+// The launch flags of `run` and `resume`, named as torchrun names them.
 struct LaunchFlags {
   std::optional<int> nnodes;
   std::optional<int> node_rank;
   std::optional<int> nproc_per_node;
   std::string master_addr;
   std::optional<std::uint16_t> master_port;
-  std::string rdzv_endpoint;  // "host:port": both of the above in one
-  bool standalone = false;    // one machine, whatever else is set
-  int max_restarts = 0;       // says nothing of who launches
+  std::string rdzv_endpoint;  // "host:port": the two above in one
+  bool standalone = false;    // one machine; overrides the other flags
+  int max_restarts = 0;       // does not say who launches
 
-  // Says one of them who launches?
+  // Returns whether a flag says who launches.
   bool given() const;
 };
 
-// Who starts the ranks, and what this process is.
+// How the ranks are started, and the role of this process.
 struct Launch {
   enum class By {
     itself,    // this process forks the ranks of its machine
-    torchrun,  // this process is one rank; the others are processes like it
+    torchrun,  // this process is one rank; the other ranks are processes of the same kind
     srun,
   };
   By by = By::itself;
 
   int nodes = 1;
   int node_rank = 0;
-  std::optional<int> ranks_here = {};  // processes a machine; not given: as many as device_pool has
+  std::optional<int> ranks_here = {};  // ranks per machine; not set: as many as device_pool has
   std::string master_host = {};        // empty: loopback
   std::uint16_t master_port = 0;       // 0: the kernel chooses (one machine only)
-  std::string meeting_file = {};       // a file that all see, in place of an address
-  int max_restarts = 0;                // how often ranks that this process forks are started again
+  std::string meeting_file = {};       // a file that all nodes see, in place of an address
+  int max_restarts = 0;                // maximum number of restarts of ranks that this process forks
 
-  // Of a rank that was launched:
+  // For a rank that a launcher started:
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;
   bool store_is_there = false;  // the launcher hosts the store at master_host:master_port
-  int attempt = 0;              // how often the launcher has started this group again
-  std::string id = {};          // names the launch over its attempts; empty: none does
+  int attempt = 0;              // number of times the launcher has restarted this group
+  std::string id = {};          // identifies the launch across its attempts; empty: unknown
 
   bool one_rank() const { return by != By::itself; }
-  // Is this the process of rank 0, which reads weights and writes results?
+  // Returns whether this process runs rank 0, which reads weights and writes results.
   bool leads() const { return node_rank == 0 && rank == 0; }
 };
 
-// The launch that flags or, without any, the environment asks for: flags; else torchrun's RANK and WORLD_SIZE; else a
-// Slurm step of several tasks; else this process alone. Throws ddp::Error (usage) where they do not go together.
+// Chooses the launch. Flags win; without flags, torchrun's RANK and WORLD_SIZE; then a Slurm step of several tasks;
+// then this process alone. Throws ddp::Error (usage) if the settings contradict each other.
 Launch choose_launch(const LaunchFlags& flags);
 
-// Where flags and environment do not say where ranks meet, `distributed.init_method` does: "tcp://host:port" or
-// "file:///path". Throws ddp::Error (usage) where it is neither, or where it is needed and does not say.
+// If neither flags nor environment say where ranks meet, applies `distributed.init_method`: "tcp://host:port" or
+// "file:///path". Throws ddp::Error (usage) if it is neither of the two, or if it is needed but gives no place.
 void apply_init_method(const config::Loaded& loaded, Launch& launch);
 
 }  // namespace ddp::launch

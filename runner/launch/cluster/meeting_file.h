@@ -6,8 +6,8 @@
 
 namespace ddp::launch {
 
-// A file that ranks or nodes meet in; it goes with this. c10d's FileStore (FileStore.cpp, ~FileStore) removes its own
-// too, but not where a rank was killed, nor where its last users leave at the same time.
+// A file through which ranks or nodes meet; the destructor removes it. c10d's FileStore (FileStore.cpp, ~FileStore)
+// also removes its own file, but not if a rank was killed, nor if its last users leave at the same time.
 class MeetingFile {
  public:
   MeetingFile() = default;  // none

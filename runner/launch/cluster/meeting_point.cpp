@@ -19,8 +19,8 @@ MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const st
   if (launch.nodes == 1 && !launch.meeting_file.empty()) {
     std::error_code ignored;
     if (std::filesystem::exists(launch.meeting_file, ignored)) {
-      throw usage_error("is there already: another run meets in it, or one that was killed left it",
-                        launch.meeting_file, "remove it, or give another file in distributed.init_method");
+      throw usage_error("exists already: another run uses it, or a killed run left it", launch.meeting_file,
+                        "remove it, or give another file in distributed.init_method");
     }
     point.file = MeetingFile(launch.meeting_file);
     return point;

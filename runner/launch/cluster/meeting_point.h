@@ -11,24 +11,24 @@
 
 namespace ddp::launch {
 
-// Where the ranks of a run meet: a socket that listens on one address alone, which rank 0 takes over for its store; or
-// a file.
+// The place where the ranks of a run meet: a socket that listens on one address alone, which rank 0 takes over for its
+// store; or a file.
 struct MeetingPoint {
   FileDescriptor listener;
   Address address;
   MeetingFile file;
 
-  // As a rank of this machine gets there.
+  // The place, for a rank of this machine.
   MeetingPlace place_for(int rank) const;
 };
 
-// On one machine a socket on loopback, on a port that the kernel chose, so that two runs never collide, unless the
-// launch names another address or a file; over several, one at `own_ip`. None where ranks share memory. Throws
-// ddp::Error (usage).
+// On one machine: a socket on loopback, on a port that the kernel chooses so that two runs never collide, unless the
+// launch names another address or a file. On several machines: a socket at `own_ip`. No socket if the ranks share
+// memory. Throws ddp::Error (usage).
 MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const std::string& own_ip);
 
-// Where the ranks that torchrun or srun started meet, as one of them gets there. Rank 0 hosts the store, unless the
-// launcher does; `listener` is its socket then. Throws ddp::Error (usage).
+// Returns the place where ranks started by torchrun or srun meet, for one of these ranks. Rank 0 hosts the store,
+// unless the launcher does; `listener` is then rank 0's socket. Throws ddp::Error (usage).
 MeetingPlace launched_meeting_place(const Launch& launch, FileDescriptor& listener);
 
 }  // namespace ddp::launch

@@ -13,12 +13,12 @@
 namespace ddp::launch {
 namespace {
 
-// The longest is an experiment. More than this comes from no one we know.
+// The longest message is an experiment. A longer line comes from an unknown program.
 constexpr std::size_t kLongestMessage = 16 << 20;
-// One who sends without end gets no more of a look's time, and no more memory, than this takes.
+// Limits one read: a sender that never stops gets no more time and no more memory.
 constexpr std::size_t kMostAtOnce = 1 << 20;
 
-// A message as it was sent; null where it is none.
+// Parses a message; null if the line is none.
 config::Value read_message(std::string_view line) {
   try {
     config::Value value = config::parse_value(line);
@@ -50,7 +50,7 @@ void NodeLink::flush() {
     const ssize_t size = ::send(socket_.get(), out_.data(), out_.size(), MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    // The end shows when reading, after what came before it.
+    // A read reports the closed connection, after the data that came before it.
     if (size < 0) return out_.clear();
     out_.erase(0, static_cast<std::size_t>(size));
   }
@@ -75,7 +75,7 @@ void NodeLink::read_all() {
   }
 }
 
-// Before `searched` there is no end of a line.
+// No line ends before `searched`.
 void NodeLink::take_lines(std::size_t searched) {
   std::size_t begin = 0;
   for (std::size_t end; !closed_ && (end = in_.find('\n', std::max(begin, searched))) != std::string::npos;) {

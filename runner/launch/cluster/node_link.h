@@ -12,8 +12,8 @@ namespace ddp::launch {
 // "1.5 s"
 std::string in_seconds(std::chrono::milliseconds time);
 
-// A connection between the parents of two nodes: one JSON object a line, each with a "type". Never blocks: what the
-// network does not take yet waits here.
+// A connection between the parents of two nodes: one JSON object per line, each with a "type". Never blocks: data that
+// the network does not accept yet waits here.
 class NodeLink {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,19 +21,19 @@ class NodeLink {
   explicit NodeLink(FileDescriptor socket);
 
   void send(const config::Value& message);
-  // Sends what waits; to be called now and then. On a link whose other end is gone it does nothing.
+  // Sends waiting data; call it regularly. Does nothing if the other end is closed.
   void flush();
 
-  // Nothing more will be sent: the other end sees that once it has read all.
+  // Closes the sending half: the other end sees the end once it has read all.
   void end_sending();
-  // Reads on until the other end is closed too, or until the deadline. A socket that is closed while something waits to
-  // be read is reset, and what was sent last may be lost on its way.
+  // Reads until the other end is closed, too, or until the deadline. If a socket is closed while unread data wait in
+  // it, the kernel resets the connection, and the last message sent may be lost.
   void wait_for_end(Clock::time_point deadline);
 
-  // The messages that have come whole. What is no such object, or is too long, closes the link.
+  // Returns the complete messages received. A line that is not such an object, or is too long, closes the link.
   std::vector<config::Value> receive();
 
-  // The next message, within that time; null where none came or the link is closed.
+  // Returns the next message within that time; null if none came or the link is closed.
   config::Value wait(std::chrono::milliseconds patience);
 
   bool closed() const { return closed_; }

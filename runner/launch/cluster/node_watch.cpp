@@ -10,13 +10,13 @@ namespace ddp::launch {
 using config::Value;
 using std::chrono::milliseconds;
 
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;  // one more is a number too
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;  // adding 1 does not overflow
 
 Heartbeat::Heartbeat(double timeout_seconds)
     : every(1000), limit(static_cast<std::int64_t>(std::clamp(timeout_seconds, 5.0, 30.0) * 1000)) {}
 
 std::string silent(const std::string& node, const NodeLink& link) {
-  return node + " has not been heard of for " +
+  return node + " has been silent for " +
          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(link.silence()).count()) +
          " s: is its machine, or the network, down?";
 }
@@ -36,7 +36,7 @@ void note_standing(const Value& ranks, record::ProgressPage& page, const Plan& o
     const Value& told = ranks[r];
     auto& rank = page.rank(r);
     const std::int64_t collectives = config::as_count(told.at(2));
-    // What is older than what is known came round by way of node 0.
+    // An older standing came back by way of node 0.
     if (own.is_here(r) || collectives < rank.collectives.load()) continue;
     rank.step = config::as_count(told.at(0), kMostSteps);
     rank.phase = static_cast<record::Phase>(config::as_count(told.at(1), INT32_MAX));
@@ -99,7 +99,7 @@ void NodeWatch::take(Node& node, const Value& message) {
   try {
     act_on(node, message);
   } catch (const std::exception& error) {
-    supervisor_.fail({.rank = -1, .what = node.name() + " says what cannot be understood: " + error.what(), .log = ""});
+    supervisor_.fail({.rank = -1, .what = node.name() + " sent a malformed message: " + error.what(), .log = ""});
   }
 }
 
@@ -132,7 +132,7 @@ bool NodeWatch::regroup(Outcome& outcome) {
   for (Node& node : nodes_.all()) node.link.send({{"type", "again"}});
   for (Node& node : nodes_.all()) {
     if (!wait_for_ended(node)) {
-      outcome.failure->what += "; and " + node.name() + " is gone, or does not answer";
+      outcome.failure->what += "; " + node.name() + " is gone or does not answer";
       return false;
     }
     node.done = false;
@@ -143,7 +143,7 @@ bool NodeWatch::regroup(Outcome& outcome) {
 
 bool NodeWatch::wait_for_ended(Node& node) {
   for (;;) {
-    // While it looks where a rank hangs, it still says that it lives.
+    // A node that looks for hung ranks still sends heartbeats.
     const Value message = node.link.wait(heartbeat_.limit);
     if (!message.is_object()) return false;
     if (message.value("type", "") == "ended") return true;

@@ -8,32 +8,32 @@
 
 namespace ddp::launch {
 
-// How often nodes tell each other that they live, and how their ranks stand; and how long a silent one is waited for:
-// no longer than a collective (distributed.timeout), within 5 to 30 s.
+// Nodes send each other a heartbeat, with the standing of their ranks, at this interval; a silent node is given up
+// after `limit`: distributed.timeout, within 5 to 30 s.
 struct Heartbeat {
   explicit Heartbeat(double timeout_seconds);
   std::chrono::milliseconds every;
   std::chrono::milliseconds limit;
-  // A node that is silent for that long is the likely cause of what else goes wrong.
+  // A node that is silent for this long is the likely cause of other failures.
   std::chrono::milliseconds worrying() const { return 5 * every / 2; }
 };
 
-// What a node that is silent for too long is told of.
+// The message about a node that is silent for too long.
 std::string silent(const std::string& node, const NodeLink& link);
 
-// How the ranks of a page stand, as an `alive` message tells it; and noted on another node's page, but for that node's
-// own ranks.
+// The standing of a page's ranks, as an `alive` message carries it; and its copy to another node's page, which skips
+// that node's own ranks.
 config::Value standing_of(record::ProgressPage& page);
 void note_standing(const config::Value& ranks, record::ProgressPage& page, const Plan& own);
 
-// Node 0's side of a run: hears the other nodes while its own ranks are watched. Keeps what their ranks put out, ends
-// the run when one of them fails or goes away, and passes a stop on.
+// Node 0's side of a run: receives messages from the other nodes while its own ranks are watched. Stores the output of
+// their ranks, ends the run if a rank fails or a node goes away, and forwards stops.
 class NodeWatch {
  public:
   NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, const Job& job);
 
-  // When the ranks of this node have ended: has the others end theirs, to be started again. False where that cannot be
-  // done, or a node was asked to stop in the meantime; where a node is gone, the failure says so.
+  // When the ranks of this node have ended: makes the other nodes end theirs, for a restart. Returns false if that is
+  // impossible, or if a node was asked to stop meanwhile; if a node is gone, the failure names it.
   bool regroup(Outcome& outcome);
 
  private:

@@ -18,24 +18,24 @@ using config::Value;
 using Clock = NodeLink::Clock;
 using std::chrono::milliseconds;
 
-// How long a connection may stay silent before it says hello: who scans ports says nothing.
+// Maximum silence of a connection before its hello. A port scanner sends nothing.
 constexpr milliseconds kHelloPatience{2000};
-// Those who have not said hello yet; further ones wait for their turn.
+// Maximum number of connections without a hello; further ones wait.
 constexpr std::size_t kMostCallers = 32;
 
-// For those who hear a last word to read it: the nodes of a run that ends, and one that is refused, which the others
-// do not wait for.
+// Time for the other end to read a last message: the nodes of a run that ends; and a refused node, while the others
+// wait.
 constexpr milliseconds kFarewell{2000};
 constexpr milliseconds kRefusal{200};
 
-// How often to look whose patience is over.
+// Interval for checking deadlines.
 constexpr milliseconds kLook{500};
 
 milliseconds left_until(Clock::time_point deadline) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(deadline - Clock::now()));
 }
 
-// Where node 0 listens, and how the others find it.
+// The address at which node 0 listens and other nodes find it.
 Address address_of(const Launch& launch) {
   if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
   return {.ip = outward_ip()};
@@ -81,7 +81,7 @@ void Nodes::gather(const Value& terms) {
       FileDescriptor socket = answer_call();
       if (socket) callers.push_back({.link = NodeLink(std::move(socket)), .until = Clock::now() + kHelloPatience});
     }
-    // One that has joined may have been stopped again while it waited.
+    // A joined node may have been stopped while it waited.
     std::erase_if(nodes_, [](Node& node) {
       node.link.receive();
       if (node.link.closed()) log::warn(node.name() + " has left again");
@@ -144,7 +144,7 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
   if (const auto differs = config::first_difference(terms, hello.at("terms"))) {
     const std::string what = differs->key + " is " + differs->second + " there, " + differs->first + " on node 0";
     refuse(newcomer.link, what);
-    throw usage_error("does not run what node 0 runs: " + what, newcomer.name(),
+    throw usage_error("differs from node 0: " + what, newcomer.name(),
                       "all nodes need the same command, experiment and build");
   }
   if (newcomer.rank >= launch_.nodes) {
@@ -157,7 +157,7 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
 void Nodes::refuse(NodeLink& link, const std::string& why) {
   log::warn("refused a node at " + link.peer() + ": " + why);
   link.send({{"type", "refused"}, {"why", why}});
-  // What it said may not be read yet, and a socket that is closed so is reset: it would not hear why.
+  // Unread input may be left, and closing the socket would then reset the connection: the node would not learn why.
   link.end_sending();
   link.wait_for_end(Clock::now() + kRefusal);
 }
@@ -166,7 +166,7 @@ void Nodes::welcome(const std::string& work) {
   for (Node& node : nodes_) node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}});
   for (Node& node : nodes_) {
     const Value answer = node.link.wait(patience_);
-    std::string why = "has gone, or does not answer";
+    std::string why = "is gone or does not answer";
     try {
       if (answer.is_object() && answer.at("type") == "ready") {
         node.devices = answer.at("devices").get<std::vector<std::string>>();
@@ -174,7 +174,7 @@ void Nodes::welcome(const std::string& work) {
       }
       if (answer.is_object() && answer.at("type") == "failed") why = answer.at("why").get<std::string>();
     } catch (const Value::exception&) {
-      why = "says what cannot be understood";
+      why = "sent a malformed message";
     }
     end(2, node.name() + ": " + why);
     throw usage_error("cannot take part:\n" + why, node.name());

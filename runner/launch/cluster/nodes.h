@@ -10,8 +10,8 @@
 
 namespace ddp::launch {
 
-// What nodes must agree on before anything starts: build, number of nodes and ranks, verb, and what it was asked for,
-// an object.
+// Returns the terms that nodes must agree on before anything starts: build, number of nodes and ranks, command, and
+// `asked`, an object of the command's own terms.
 config::Value terms_of(const Launch& launch, const std::string& verb, const config::Value& asked);
 
 // A node that has joined, as node 0 sees it.
@@ -19,55 +19,55 @@ struct Node {
   int rank = 0;  // among the nodes
   NodeLink link;
   std::vector<std::string> devices = {};  // of its ranks
-  bool done = false;                      // its ranks have ended well
+  bool done = false;                      // its ranks have ended successfully
 
   std::string name() const { return "node " + std::to_string(rank) + " (" + link.peer() + ")"; }
 };
 
-// The other nodes of a run, as node 0's parent meets them, before any of them has loaded torch. A run on one machine
-// has none, and nothing is done.
+// The other nodes of a run, as node 0's parent meets them before any node has loaded torch. A run on one machine has
+// none, and then every call does nothing.
 //
-// One JSON object a line: a node says `hello` with its terms; node 0 answers `refused`, or, once all are there,
-// `welcome` with the work as it resolved it (of a run, its experiment); the node tries that and says `ready` or
-// `failed`; when all are ready, `start`. While ranks run, both say `alive` and `stop`, a node `log`, `done` or
-// `failure`, and node 0 `end`; or `again`, upon which a node ends its ranks, says `ended`, and waits for another
-// `start`.
+// The protocol: one JSON object per line. A node sends `hello` with its terms. Node 0 answers `refused`; or, once all
+// nodes have joined, `welcome` with the work as it resolved it (for a run: its experiment). The node tries the work and
+// sends `ready` or `failed`. When all are ready, node 0 sends `start`. While ranks run, both sides send `alive` and
+// `stop`; a node sends `log`, `done` or `failure`; node 0 sends `end` or `again`. After `again` a node ends its ranks,
+// sends `ended`, and waits for another `start`.
 class Nodes {
  public:
-  // Listens at the launch's address and waits until all nodes have said a fitting hello, up to `patience`.
-  // Throws ddp::Error: (usage) where nodes do not agree, (training) where some do not come.
+  // Listens at the launch's address until all nodes have sent a matching hello, up to `patience`. Throws ddp::Error:
+  // (usage) if nodes do not agree, (training) if some do not come.
   Nodes(const Launch& launch, const config::Value& terms, std::chrono::milliseconds patience);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  // Sends the work, and waits until every node is ready for it. Throws ddp::Error (usage) where one cannot be.
+  // Sends the work, and waits until every node is ready for it. Throws ddp::Error (usage) if a node cannot do it.
   void welcome(const std::string& work);
 
-  // Tells all to fork their ranks, which meet at `store`.
+  // Makes all nodes fork their ranks, which meet at `store`.
   void start(const Address& store);
 
-  // The run ends, for this reason: all nodes are told, with the exit code.
+  // Ends the run: sends all nodes the exit code and the reason.
   void end(int exit_code, const std::string& why);
 
-  // Where nodes call that come too late, and the answer to one of them.
+  // The socket for nodes that come too late, and the answer to one of them.
   int listener() const { return listener_.get(); }
   void turn_away();
 
   std::vector<Node>& all() { return nodes_; }
-  // This node's address, as the others reach it.
+  // This node's address, as the other nodes reach it.
   const std::string& own_ip() const { return address_.ip; }
   // The devices of all ranks of the other nodes, in rank order.
   std::vector<std::string> devices() const;
 
  private:
-  // Who has called and not said hello yet.
+  // A connection that has not said hello yet.
   struct Caller {
     NodeLink link;
     NodeLink::Clock::time_point until;
   };
   void gather(const config::Value& terms);
-  // Has somebody called? Returns sooner when somebody says something.
+  // Returns whether somebody connects. Returns sooner when a message comes.
   bool wait_for_words(const std::vector<Caller>& callers, std::chrono::milliseconds longest);
   FileDescriptor answer_call();
   void refuse_late(NodeLink& link);
@@ -79,7 +79,7 @@ class Nodes {
   const std::chrono::milliseconds patience_;
   Address address_{.ip = "127.0.0.1"};
   FileDescriptor listener_;
-  std::vector<Node> nodes_;  // in the order of their ranks, once all are there
+  std::vector<Node> nodes_;  // sorted by rank once all have joined
   bool ended_ = false;
 };
 

@@ -22,7 +22,7 @@ config::Value ask_about_data(const RankLibrary& library, const Plan& plan, const
 }  // namespace
 
 config::Value describe_data(const RankLibrary& library, const Plan& plan, const HeldData& data) {
-  // The first batch of rank 0 depends on the number of ranks, of other machines too.
+  // The first batch of rank 0 depends on the world size, including ranks of other machines.
   const std::string key = probe_key(plan, {});
   const std::string entry = key.empty() ? "" : "data-" + key + "-" + std::to_string(plan.world_size());
   if (const auto known = find_reply(entry)) return *known;

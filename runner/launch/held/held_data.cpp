@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kLockEnding = ".lock";
 constexpr const char* kUnfinishedEnding = ".tmp";
 
-// Returns what the data are.
+// Returns the facts of the data.
 config::Value prepare_data(const RankLibrary& library, const Plan& plan, const DataUse& use, const fs::path& file,
                            std::vector<int> kept = {}) {
   rank::Task task;
@@ -38,8 +38,9 @@ config::Value prepare_data(const RankLibrary& library, const Plan& plan, const D
 
 enum class Holds { nothing, alone, shared };
 
-// Opens a lock and takes it: alone where nobody holds it, else shared as soon as nobody holds it alone. Nothing where
-// the file cannot be made. Whoever held the lock may have removed its file meanwhile: then it is another lock.
+// Opens a lock and takes it: exclusively if nobody holds it, else shared as soon as nobody holds it exclusively.
+// Returns nothing if the file cannot be created. Another process may have removed the file while it held the lock; then
+// this path is a new lock, and the loop tries again.
 std::pair<FileDescriptor, Holds> take_lock(const fs::path& path) {
   for (;;) {
     FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -56,10 +57,10 @@ std::pair<FileDescriptor, Holds> take_lock(const fs::path& path) {
 
 fs::path data_of(fs::path lock) { return lock.replace_extension(); }
 
-// The file beside the data that says what they are.
+// The file beside the data that describes them.
 fs::path facts_of(const fs::path& data) { return data.string() + ".json"; }
 
-// Removes a file and its lock, which this process holds, where no other process uses them.
+// Removes the data and their lock, which this process holds, if no other process uses them.
 void remove_unused(const FileDescriptor& lock, const fs::path& data) {
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
   std::error_code gone;
@@ -69,7 +70,7 @@ void remove_unused(const FileDescriptor& lock, const fs::path& data) {
   fs::remove(data.string() + kLockEnding, gone);
 }
 
-// Files of ranks that were killed.
+// Removes files of ranks that were killed.
 void remove_abandoned(const fs::path& folder) {
   for (const fs::path& entry : paths::entries(folder)) {
     if (entry.extension() != kLockEnding) continue;
@@ -84,7 +85,7 @@ std::string data_key(const Plan& plan) {
   const auto states = file_states(plan.experiment);
   if (!states) return "";
   config::Value experiment = config::write(plan.experiment);
-  // They say how the sets are used.
+  // These settings say how the sets are used, not what they hold.
   for (const char* section : {"validation", "test"}) {
     experiment[section].erase("batch_size");
     experiment[section].erase("every");
@@ -143,7 +144,7 @@ HeldData HeldData::in_cache(const RankLibrary& library, const Plan& plan) {
       record::write_atomically(facts_of(held.file_), prepare_data(library, plan, {}, unfinished).dump());
       paths::rename(unfinished, held.file_);
     }
-    // A rank that held the lock alone may have failed to prepare the data.
+    // A rank with the exclusive lock may have failed to prepare the data.
     if (how == Holds::shared && !there) continue;
     flock(held.lock_.get(), LOCK_SH);
     held.facts_ = config::Value::parse(record::read_text(facts_of(held.file_)));

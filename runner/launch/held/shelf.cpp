@@ -26,7 +26,7 @@ std::shared_ptr<const HeldData> DataShelf::hold(const RankLibrary& library, cons
 }
 
 void DataShelf::keep(const Plan& plan, std::shared_ptr<const HeldData> data) {
-  // Without facts nothing was prepared that could be shared.
+  // Without facts nothing was prepared that trials could share.
   if (data->facts().empty() || !wants(plan)) return;
   key_ = data_key(plan);
   kept_ = std::move(data);

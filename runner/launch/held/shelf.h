@@ -10,21 +10,21 @@
 
 namespace ddp::launch {
 
-// The data that several trials of a sweep train on, prepared once. It keeps those of one plan alone: the trials of
-// others prepare theirs, so that memory stays within one copy for each trial that runs, and one.
+// The data that several trials of a sweep train on, prepared once. The shelf keeps the data of one plan only; trials of
+// other plans prepare their own. Memory therefore holds at most one copy for each running trial, plus one.
 class DataShelf {
  public:
-  // Tells that a run of this plan is to come: what several of them share is worth keeping.
+  // Announces a trial of this plan: data that several trials share are worth keeping.
   void expect(const Plan& plan);
-  // Whether the data of this plan would be kept and are not there yet.
+  // Returns whether the shelf would keep the data of this plan and has none yet.
   bool wants(const Plan& plan) const;
 
-  // Returns the data of a plan, kept or prepared, and fills in sizes as hold_data does. Throws what it throws.
+  // Returns the data of a plan, kept or newly prepared, and fills in sizes. Throws as hold_data does.
   std::shared_ptr<const HeldData> hold(const RankLibrary& library, const config::Loaded& loaded, Plan& plan) const;
-  // Keeps what hold() returned for this plan, where wants() says so.
+  // Keeps the result of hold() for this plan if wants() says so.
   void keep(const Plan& plan, std::shared_ptr<const HeldData> data);
 
-  // The descriptors that have to stay open in a process that trains a trial.
+  // The descriptors that must stay open in a process that trains a trial.
   std::vector<int> descriptors() const;
 
  private:

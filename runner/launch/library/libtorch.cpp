@@ -18,7 +18,7 @@ bool holds_libtorch(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "torch/lib/libtorch_cpu.so", unreadable);
 }
 
-// The C++ interface of LibTorch differs between versions: another one would fail later, or compute something else.
+// The C++ interface of LibTorch differs between versions: another version would fail later, or compute other values.
 void require_version(const std::filesystem::path& folder) {
   std::ifstream stream(folder / "torch/version.py");
   const std::string text{std::istreambuf_iterator<char>(stream), {}};

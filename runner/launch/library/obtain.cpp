@@ -14,8 +14,7 @@
 namespace ddp::launch {
 namespace {
 
-// Starts the script with what it prints on stderr: stdout belongs to this program's results. Returns its status as
-// waitpid gives it.
+// Runs the script with its stdout on stderr: stdout belongs to this program's results. Returns its waitpid status.
 int run_set_up(const std::string& script, const OptionalLibrary& library) {
   const pid_t pid = spawn({script, "--obtain", library.name}, STDERR_FILENO, STDERR_FILENO);
   if (pid < 0) throw usage_error("cannot be started: " + errno_text(errno), script, library.remedy());
@@ -30,21 +29,21 @@ void obtain_one(const OptionalLibrary& library) {
   if (library.is_built() && complete) return;
   if (!in_checkout()) {
     if (library.is_built()) {
-      throw usage_error("is not installed, and it " + library.purpose, library.package, library.remedy());
+      throw usage_error("is not installed; it " + library.purpose, library.package, library.remedy());
     }
-    throw usage_error("this package of ddp-exp was made without it, and it " + library.purpose,
+    throw usage_error("this package of ddp-exp was made without it; it " + library.purpose,
                       library.file().filename().string(), library.remedy());
   }
-  // build/NAME/bin holds the program.
+  // The program is in build/NAME/bin.
   const std::filesystem::path checkout = program_folder().parent_path().parent_path().parent_path();
   const int status = run_set_up(checkout / "scripts/ddp-exp", library);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw usage_error("what " + library.purpose + " could not be fetched and built; the lines above say why", "",
+    throw usage_error("the library could not be fetched and built; the lines above say why", library.name,
                       library.remedy());
   }
   if (!library.is_built()) {
     throw usage_error(
-        "is in no build but build/release", library.file().string(),
+        "was built in build/release only", library.file().string(),
         "configure this one with " + library.cmake_option + library.needed_folder().parent_path().string());
   }
 }

@@ -5,10 +5,10 @@
 
 namespace ddp::launch {
 
-// Makes sure that optional libraries (base/optional_library.h), and what they need, are on this machine: for an
-// experiment whose components name them. In a checkout scripts/ddp-exp fetches and builds what is missing, which takes
-// about a minute once; its words go to stderr. Throws ddp::Error (usage) where that fails, and for an installed program
-// that has none.
+// Makes sure that this machine has the optional libraries that an experiment's components name
+// (base/optional_library.h), and everything they need. In a checkout scripts/ddp-exp fetches and builds missing ones,
+// which takes about a minute once; its output goes to stderr. Throws ddp::Error (usage) if that fails, or if an
+// installed program lacks a library.
 void obtain(const std::set<std::string>& libraries);
 
 }  // namespace ddp::launch

@@ -16,7 +16,7 @@ void* load(const std::filesystem::path& file, const std::string& remedy) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library != nullptr) return library;
   const std::string why = dlerror();
-  // A library that cannot be mapped is whole: the process lacks memory for it.
+  // "map" or "memory" in the text: the file is intact, but the process lacks memory for it.
   const bool lacks_memory = why.find("map") != std::string::npos || why.find("memory") != std::string::npos;
   const bool lacks_libtorch = why.find("libtorch_cpu.so: cannot open") != std::string::npos;
   throw usage_error("cannot be loaded: " + why, file.filename().string(),
@@ -25,7 +25,7 @@ void* load(const std::filesystem::path& file, const std::string& remedy) {
                                      : remedy);
 }
 
-// The loader takes a library that is loaded already for every later library that needs one of its name.
+// If a later library needs a library of the same name, the loader reuses the loaded one.
 void load_libtorch(bool gpus) {
   const std::filesystem::path folder = libtorch_folder();
   if (folder.empty()) return;
@@ -33,7 +33,7 @@ void load_libtorch(bool gpus) {
   if (gpus) load(folder / "torch/lib/libtorch_cuda.so", kLibTorchRemedy);
 }
 
-// Why a child refused a request, as it crosses the pipe.
+// A child's refusal of a request, as it crosses the pipe.
 struct Refusal {
   std::string what;
   std::string where;
@@ -53,11 +53,11 @@ constexpr const char* kRefused = "refused";
 
 RankLibrary::RankLibrary(bool gpus, const config::Plugin& plugin)
     : plugin_(plugin.exists() ? plugin.library() : std::filesystem::path()) {
-  paths::working_folder();  // without one LibTorch's MKL ends the process
+  paths::working_folder();  // without one, LibTorch's MKL ends the process
   load_libtorch(gpus);
   void* library = load(program_folder() / "libddp_rank.so", how_to_mend());
   void* entry = dlsym(library, "ddp_rank_serve");
-  if (entry == nullptr) throw usage_error("is of another build: it has no ddp_rank_serve", "libddp_rank.so");
+  if (entry == nullptr) throw usage_error("belongs to another build: it has no ddp_rank_serve", "libddp_rank.so");
   entry_ = reinterpret_cast<decltype(entry_)>(entry);
   if (gpus) load(program_folder() / "libddp_nccl.so", how_to_mend(true));
 }

@@ -11,13 +11,13 @@
 
 namespace ddp::launch {
 
-// libddp_rank.so, which needs LibTorch: loaded only when there is something to train, once, before the forks.
+// libddp_rank.so, which needs LibTorch. It is loaded only if something is to be trained, once, before the forks.
 class RankLibrary {
  public:
-  // `gpus`: also libddp_nccl.so, which brings libtorch_cuda. Throws ddp::Error (usage) where one cannot be
-  // loaded. Loading takes about 0.2 s each: LibTorch's static initialisers.
-  // `plugin`: of the experiment's `sources`. It is loaded by the processes that serve a request alone: its code is the
-  // user's, and may crash or start threads.
+  // `gpus`: also loads libddp_nccl.so, which brings libtorch_cuda. Throws ddp::Error (usage) if a library cannot be
+  // loaded. Loading takes about 0.2 s for each: LibTorch's static initialisers.
+  // `plugin`: from the experiment's `sources`. Only processes that serve a request load it: it is the user's code, and
+  // may crash or start threads.
   explicit RankLibrary(bool gpus, const config::Plugin& plugin = {});
 
   // Serves a request as one rank, in a forked child or in a process that a launcher started. Returns the process's exit
@@ -27,9 +27,9 @@ class RankLibrary {
     return call({.verb = Request::kVerb, .options = config::write(request), .task = task, .reply = reply});
   }
 
-  // Has a throw-away child serve a request that gets one reply. `act` says what for ("trying model and data"). `kept`
-  // are descriptors that stay open in it. Throws
-  // ddp::Error: (usage) where the request is refused, (training) where the child does not end well.
+  // Makes a throw-away child serve a request that has one reply. `act` says what for ("trying model and data"). The
+  // descriptors `kept` stay open in the child. Throws ddp::Error: (usage) if the request is refused, (training) if the
+  // child fails.
   template <class Request>
   typename Request::Reply ask(const std::string& act, const rank::Task& task, const Request& request,
                               std::vector<int> kept = {}) const {
@@ -37,11 +37,11 @@ class RankLibrary {
         ask(act, {.verb = Request::kVerb, .options = config::write(request), .task = task}, std::move(kept)));
   }
 
-  // The same for a request as it crosses to the library.
+  // The same for a request in the form that crosses into the library.
   config::Value ask(const std::string& act, const rank::Request& request, std::vector<int> kept) const;
 
-  // The two halves of `ask`, for a child that loads the library itself: serves a request in this process and writes the
-  // answer into a pipe; returns the reply that is in the answer, or throws the refusal.
+  // The two halves of `ask`, for a child that loads the library itself. answer() serves a request in this process and
+  // writes the answer into a pipe. reply_in() returns the answer's reply, or throws the refusal.
   void answer(rank::Request request, int pipe) const;
   static config::Value reply_in(const std::string& answer);
 
@@ -49,7 +49,7 @@ class RankLibrary {
   int call(rank::Request request) const;
 
   decltype(&rank::ddp_rank_serve) entry_;
-  std::filesystem::path plugin_;  // its library; empty: there is none
+  std::filesystem::path plugin_;  // its library; empty: none
 };
 
 }  // namespace ddp::launch

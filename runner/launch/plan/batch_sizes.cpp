@@ -8,13 +8,13 @@
 namespace ddp::launch {
 namespace {
 
-// The range of sizes that a model takes, and where one that does not fit is told.
+// The range of batch sizes that a model takes, and the errors for other sizes.
 class TakenSizes {
  public:
   TakenSizes(const config::Loaded& loaded, const rank::Probe& probe)
       : loaded_(loaded), least_(probe.least_batch), most_(probe.most_batch) {}
 
-  // `samples` come in batches of `size`. The last one may be short.
+  // `samples` come in batches of `size`; the last batch may be short.
   void require(const std::string& key, const std::string& of, std::int64_t samples, std::int64_t size,
                bool drops_short) const {
     if (samples == 0 || samples >= size) require_size(key, "its batches of " + of + " have ", size, kGiveSize);
@@ -38,7 +38,7 @@ class TakenSizes {
                               : most_ == INT64_MAX ? std::to_string(least_) + " or more"
                                                    : std::to_string(least_) + " to " + std::to_string(most_);
     throw loaded_.error(
-        key, what + std::to_string(size) + " samples, and the model was exported for batches of " + range, remedy);
+        key, what + std::to_string(size) + " samples, but the model was exported for batches of " + range, remedy);
   }
 
   const config::Loaded& loaded_;

@@ -19,11 +19,11 @@ constexpr const char* kFolder = "/tmp/ddp-exp.devices";
 
 FileDescriptor lock_device(const std::string& uuid) {
   const std::filesystem::path file = std::filesystem::path(kFolder) / (is_safe_name(uuid) ? uuid : "unnamed");
-  // As /tmp itself: everybody may make files, and nobody may remove another's.
+  // Like /tmp itself: everybody may create files, and nobody may remove another user's.
   if (mkdir(kFolder, 0777) == 0) chmod(kFolder, 01777);
   constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   FileDescriptor lock(open(file.c_str(), kHow));
-  // Only then: in such a folder, O_CREAT may not open what another user has made.
+  // Only if it does not exist: in such a folder, O_CREAT may not open another user's file.
   if (!lock && errno == ENOENT) lock = FileDescriptor(open(file.c_str(), kHow | O_CREAT, 0444));
   if (!lock && errno == EACCES) lock = FileDescriptor(open(file.c_str(), kHow));
   if (!lock) throw training_error("cannot lock a GPU: " + errno_text(errno), file.string());
@@ -40,7 +40,7 @@ std::vector<FileDescriptor> lock_devices(const Plan& plan) {
       if (lock) {
         locks.push_back(std::move(lock));
       } else {
-        log::warn("another ddp-exp command uses " + device + " too: both will be slower, or run out of its memory");
+        log::warn("another ddp-exp command uses " + device + ", too: both will be slower, or run out of its memory");
       }
     }
   }

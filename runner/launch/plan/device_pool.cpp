@@ -59,13 +59,13 @@ Groups listed(const config::Loaded& loaded, const Value& pool, std::size_t per_r
 
 void require_gpus(const config::Loaded& loaded, std::size_t needed, const std::vector<Gpu>& gpus) {
   if (needed <= gpus.size()) return;
-  throw loaded.error(
-      "device_pool", "needs " + count(needed, "device") + ", this machine has " + std::to_string(gpus.size()),
-      gpus.empty() ? "there is no visible GPU here; CPU ranks are written device_pool = [\"cpu\", \"cpu\"]"
-                   : "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
+  throw loaded.error("device_pool",
+                     "needs " + count(needed, "device") + ", this machine has " + std::to_string(gpus.size()),
+                     gpus.empty() ? "no GPU is visible here; for CPU ranks write device_pool = [\"cpu\", \"cpu\"]"
+                                  : "the GPUs here are 0 to " + std::to_string(gpus.size() - 1));
 }
 
-// A list names GPUs by index: the highest one must be there.
+// A list names GPUs by index: the highest one must exist.
 void require_listed(const config::Loaded& loaded, const Groups& groups, const std::vector<Gpu>& gpus) {
   std::size_t named = 0;
   std::size_t highest = 0;
@@ -96,7 +96,7 @@ Groups groups_of_pool(const config::Loaded& loaded, const std::vector<Gpu>& gpus
   if (e.device_pool.is_number()) {
     const auto ranks = e.device_pool.get<std::size_t>();
     if (ranks > kMostRanks) {
-      throw loaded.error("device_pool", "is more ranks than one machine runs",
+      throw loaded.error("device_pool", "is more ranks than one machine can run",
                          "give at most " + std::to_string(kMostRanks));
     }
     if (!gpus.empty()) require_gpus(loaded, ranks * per_rank, gpus);
@@ -108,7 +108,7 @@ Groups groups_of_pool(const config::Loaded& loaded, const std::vector<Gpu>& gpus
   return numbered(alone ? 1 : gpus.size() / per_rank, per_rank, true);
 }
 
-// One process has all devices of the pool.
+// One process gets all devices of the pool.
 Groups all_in_one(const config::Loaded& loaded, const Groups& groups) {
   Groups one(1);
   for (const auto& group : groups) one[0].insert(one[0].end(), group.begin(), group.end());
@@ -128,7 +128,7 @@ Groups all_in_one(const config::Loaded& loaded, const Groups& groups) {
   return one;
 }
 
-// --nproc-per-node against the pool.
+// Checks --nproc-per-node against the pool.
 Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, const std::vector<Gpu>& gpus) {
   const auto& pool = loaded.experiment.device_pool;
   const std::size_t per_rank = devices_per_rank(loaded);
@@ -156,7 +156,7 @@ Groups device_groups(const config::Loaded& loaded, const std::vector<Gpu>& gpus,
   if (loaded.strategy.one_process && groups.size() > 1) {
     throw loaded.error(
         "parallel",
-        loaded.experiment.parallel + " trains on one device, device_pool asks for " + count(groups.size(), "rank"),
+        loaded.experiment.parallel + " trains on one device, but device_pool gives " + count(groups.size(), "rank"),
         "use parallel = \"ddp\", or a device_pool of one entry");
   }
   return groups;

@@ -13,8 +13,8 @@
 namespace ddp::launch {
 namespace {
 
-// The few functions of the CUDA driver API that name devices, declared here so that the program builds and
-// runs where no CUDA is (https://docs.nvidia.com/cuda/cuda-driver-api).
+// The few functions of the CUDA driver API that name devices. They are declared here, so the program builds and runs
+// without CUDA (https://docs.nvidia.com/cuda/cuda-driver-api).
 class Driver {
  public:
   Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {}

@@ -30,7 +30,7 @@ void add_of_saves(const Experiment& e, std::int64_t steps, Ineffective& found) {
   const auto& each = e.checkpoint.save_every_steps;
   if (!each || *each <= steps) return;
   found.add("checkpoint.save_every_steps",
-            "is more than the " + std::to_string(steps) + " steps of the run: it saves at its end alone",
+            "is more than the " + std::to_string(steps) + " steps of the run: it saves only at its end",
             "use a smaller number");
 }
 
@@ -45,7 +45,7 @@ void add_of_held_out(const std::string& section, const config::HeldOut& h, Ineff
   if (!h.by.empty()) found.add(section + ".by", kNoShare, remedy);
 }
 
-// A run's config.toml gives every key. So a key counts only where its value is not the default.
+// A run's config.toml contains every key. A key therefore counts only if its value is not the default.
 void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const Experiment& e = loaded.experiment;
   const Experiment defaults;
@@ -65,7 +65,7 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const config::Period period = v.period();
   if (v.exists() && e.epochs && period.epochs > *e.epochs && *e.epochs > 1) {
     found.add("validation.every",
-              "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates at its end alone",
+              "is more than the " + std::to_string(*e.epochs) + " epochs of the run: it validates only at its end",
               "use a smaller number");
   }
   if (e.steps) add_of_saves(e, *e.steps, found);
@@ -91,7 +91,7 @@ void add_of_batches(const config::Loaded& loaded, const Plan& plan, const Worklo
   if (e.accumulate > w.length.micro_batches_per_epoch) {
     found.add("accumulate",
               "cannot be reached: an epoch has " + std::to_string(w.length.micro_batches_per_epoch) +
-                  " micro-batches a rank, and a step does not go on into the next epoch",
+                  " micro-batches a rank, and a step ends with its epoch",
               "use at most " + std::to_string(w.length.micro_batches_per_epoch));
   }
 }
@@ -109,7 +109,8 @@ bool schedule_acts(const Experiment& e, std::int64_t warmup, const config::Lengt
   return false;
 }
 
-// How often before its end a run knows a new value of a metric: at validations, or of train_loss at an epoch's end.
+// Returns how many new values of a metric a run has before its end: one for each validation, or for each epoch if it is
+// train_loss.
 std::int64_t judgements(const Experiment& e, const std::string& metric, const config::Length& run) {
   if (!metric.starts_with(config::kOfValidation)) return run.epochs - 1;
   const config::Period every = e.validation.period();
@@ -165,7 +166,7 @@ void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
   }
 }
 
-// tf32 is for GPUs alone. What no GPU has run yet is told.
+// tf32 applies to GPUs only. Settings that have not been tried on a GPU yet get a warning.
 void add_of_devices(const config::Loaded& loaded, const Plan& plan, Ineffective& found) {
   const Experiment& e = loaded.experiment;
   if (!plan.uses_gpus()) {
@@ -189,14 +190,14 @@ std::int64_t first_validation(const Experiment& e, const config::Length& run) {
   return std::min(step, run.steps);
 }
 
-// Before its first update the average has the weights that training begins with.
+// Before its first update the average holds the weights before training.
 void add_of_ema(const Experiment& e, const config::Length& run, Ineffective& found) {
   if (!e.ema.on()) return;
   const std::int64_t every = *e.ema.every;
   if (every > run.steps) {
     found.add("ema.every",
               "is more than the " + std::to_string(run.steps) +
-                  " steps of the run: the average stays at the weights before training, which are what is measured",
+                  " steps of the run: the average stays at the weights before training, and these are measured",
               "use a smaller number, or leave [ema] out");
   } else if (const std::int64_t step = first_validation(e, run); e.validation.exists() && every > step) {
     found.add("ema.every",
@@ -211,7 +212,7 @@ void add_of_steps(const Plan& plan, const Workload& w, Ineffective& found) {
   const std::int64_t steps = w.length.steps;
   if (e.log.every > steps) {
     found.add("log.every",
-              "is more than the " + std::to_string(steps) + " steps of the run: metrics.jsonl will have no step",
+              "is more than the " + std::to_string(steps) + " steps of the run: metrics.jsonl will contain no step",
               "use a smaller number");
   }
   if (!e.steps) add_of_saves(e, steps, found);

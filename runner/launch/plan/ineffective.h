@@ -7,11 +7,11 @@
 
 namespace ddp::launch {
 
-// Both return one line for each setting of an experiment that cannot take effect: the place of the setting, the reason,
-// and the remedy. This one uses the experiment file alone.
+// Both return one line for each setting of an experiment that cannot take effect: its place, the reason, and the
+// remedy. This function uses the experiment file alone.
 std::vector<std::string> without_effect(const config::Loaded& loaded);
 
-// This one also uses the numbers of ranks, samples and steps.
+// This function also uses the numbers of ranks, samples and steps.
 std::vector<std::string> without_effect(const config::Loaded& loaded, const Plan& plan, const Workload& workload);
 
 }  // namespace ddp::launch

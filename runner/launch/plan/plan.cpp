@@ -16,23 +16,23 @@ std::string resolve_backend(const config::Loaded& loaded, const Plan& plan, cons
   if (loaded.strategy.one_process) return asked;
   const bool all_gpus =
       std::all_of(plan.groups.begin(), plan.groups.end(), [](const auto& group) { return group.front() != "cpu"; });
-  // Ranks that this process forks can share memory that it maps.
+  // Only ranks that this process forks can share memory that it maps.
   const bool may_share = !launch.one_rank() && !plan.uses_gpus();
   if (asked == "auto") return all_gpus ? "nccl" : may_share && launch.nodes == 1 ? "shm" : "gloo";
   if (asked == "shm" && !may_share) {
     throw loaded.error("distributed.backend",
-                       std::string("shm is memory that the CPU ranks of one command share, and ") +
-                           (plan.uses_gpus() ? "device_pool has GPUs" : "each of these is started by itself"),
+                       std::string("shm is memory that the CPU ranks of one command share, but ") +
+                           (plan.uses_gpus() ? "device_pool has GPUs" : "each of these ranks is started separately"),
                        "use backend = \"auto\"");
   }
   if (asked == "nccl" && !all_gpus) {
-    throw loaded.error("distributed.backend", "nccl carries tensors between GPUs, and device_pool has CPU ranks",
+    throw loaded.error("distributed.backend", "nccl carries tensors between GPUs, but device_pool has CPU ranks",
                        "use backend = \"gloo\" (or \"auto\")");
   }
   return asked;
 }
 
-// `kept`: the samples of a step of a run that goes on.
+// `kept`: the samples of a step of a resumed run.
 std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, std::optional<std::int64_t> kept) {
   const auto& e = loaded.experiment;
   if (!kept && !e.global_batch_size) return e.batch_size.value_or(32);
@@ -45,11 +45,11 @@ std::int64_t resolve_batch_size(const config::Loaded& loaded, const Plan& plan, 
   if (kept) {
     throw loaded.error("device_pool", "a step of this run takes " + std::to_string(global) + " samples: " + cannot,
                        "use a number of ranks that divides them, or set accumulate so that they do; at an epoch's end "
-                       "batch_size may be set anew");
+                       "batch_size may change");
   }
   const std::int64_t below = global / parts * parts;
   const std::string nearest = (below > 0 ? std::to_string(below) + " and " : "") + std::to_string(below + parts);
-  throw loaded.error("global_batch_size", cannot, "the nearest that can: " + nearest);
+  throw loaded.error("global_batch_size", cannot, "the nearest divisible numbers: " + nearest);
 }
 
 config::Value pool_of(const Plan& plan) {
@@ -90,12 +90,12 @@ void refuse_what_cannot_be(const config::Loaded& loaded, const Plan& plan) {
   const auto& d = loaded.experiment.distributed;
   if (loaded.strategy.one_process && plan.world_size() > 1) {
     throw loaded.error("parallel",
-                       loaded.experiment.parallel + " trains in one process, and " + std::to_string(plan.world_size()) +
+                       loaded.experiment.parallel + " trains in one process, but " + std::to_string(plan.world_size()) +
                            " are launched",
                        "use parallel = \"ddp\"");
   }
   if (d.static_graph && loaded.experiment.accumulate > 1) {
-    // The first backward would be one without a sync, which the reducer's static graph does not know.
+    // The first backward would skip the sync, which the reducer's static graph does not support.
     throw loaded.error("distributed.static_graph", "DDP's static graph cannot accumulate",
                        "use accumulate = 1, or leave static_graph off");
   }
@@ -145,7 +145,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
   refuse_what_cannot_be(loaded, plan);
   auto& e = plan.experiment;
   e.device_pool = pool_of(plan);
-  e.devices_per_rank.reset();  // the pool says it now
+  e.devices_per_rank.reset();  // device_pool now contains it
   require_model_fits(loaded, plan);
   e.distributed.backend = resolve_backend(loaded, plan, launch);
   e.batch_size = resolve_batch_size(loaded, plan, global_batch_size);
@@ -159,7 +159,7 @@ Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch
 
 namespace {
 
-// Throws where a share of the samples is none. `samples`: all that there are; 0: they are drawn without end.
+// Throws if a held-out set is empty. `samples`: all samples of the dataset; 0: it draws them without end.
 void require_held_out(const config::Loaded& loaded, const std::string& section, const config::HeldOut& options,
                       std::int64_t held_out, std::int64_t samples) {
   if (!options.exists() || held_out > 0) return;

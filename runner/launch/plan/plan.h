@@ -13,11 +13,11 @@
 
 namespace ddp::launch {
 
-// Who runs where: the experiment with everything resolved, and each rank's devices.
+// The experiment with everything resolved, and the devices of each rank.
 struct Plan {
   config::Experiment experiment;  // backend, threads, batch_size and device_pool are set
   config::Strategy strategy;
-  std::set<std::string> libraries;               // those that datasets need (base/optional_library.h)
+  std::set<std::string> libraries;               // that datasets need (base/optional_library.h)
   bool holds_data = false;                       // the dataset keeps tensors in memory that ranks can share
   std::vector<std::vector<std::string>> groups;  // by rank of this machine: "cpu" or "cuda:3", the first one leads
   std::vector<Gpu> gpus;                         // of this machine
@@ -28,21 +28,22 @@ struct Plan {
   int ranks_here() const { return static_cast<int>(groups.size()); }
   bool is_here(int rank) const { return rank >= first_rank && rank < first_rank + ranks_here(); }
   bool uses_gpus() const;
-  // The ranks of this machine are forked by this process, and talk through memory that it maps before.
+  // Returns whether this process forks the ranks of this machine, which communicate through memory that it maps first.
   bool shares_memory() const { return experiment.distributed.backend == "shm"; }
-  // The devices of a rank of this machine for people: "cuda:3 NVIDIA H100 (0000:65:00.0, GPU-…)"; and of all of them.
+  // The devices of one rank of this machine, and of all of them, for people: "cuda:3 NVIDIA H100 (0000:65:00.0,
+  // GPU-…)".
   std::string device_name(int local_rank) const;
   std::vector<std::string> device_names() const;
   std::string config_hash() const;
 };
 
-// Resolves what the file leaves open. Throws ddp::Error (usage) with the file's place where this machine
-// cannot do what it asks. `global_batch_size`: the samples of a step of a run that goes on, which stay whatever the
-// number of ranks and micro-batches is now; not given: the file says.
+// Resolves everything that the file leaves open. Throws ddp::Error (usage) with the file's place if this machine cannot
+// do what it requires. `global_batch_size`: the samples of a step of a resumed run, which stay constant for any number
+// of ranks and micro-batches; not given: from the file.
 Plan make_plan(const config::Loaded& loaded, std::vector<Gpu> gpus, const Launch& launch = {},
                std::optional<std::int64_t> global_batch_size = {});
 
-// What follows from the number of samples: steps and their like.
+// The quantities that follow from the number of samples: steps, epochs, micro-batches.
 struct Workload {
   std::int64_t train_samples = 0;  // 0: endless
   std::int64_t validation_samples = 0;
@@ -50,7 +51,7 @@ struct Workload {
   config::Length length;
 };
 
-// Throws ddp::Error (usage) where too few samples are left to train on.
+// Throws ddp::Error (usage) if too few samples are left to train on.
 Workload workload_of(const config::Loaded& loaded, const Plan& plan, const rank::Probe& probe);
 
 }  // namespace ddp::launch

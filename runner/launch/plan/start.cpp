@@ -12,7 +12,7 @@ constexpr const char* kKey = "init_from.path";
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kAveraged = "ema.safetensors";
 
-// The averaged weights are the result of a run that has them.
+// If a run has averaged weights, they are its result.
 fs::path weights_in(const fs::path& checkpoint) {
   std::error_code unreadable;
   return checkpoint / (fs::exists(checkpoint / kAveraged, unreadable) ? kAveraged : kWeights);
@@ -28,7 +28,7 @@ fs::path weights_of_run(const config::Loaded& loaded, const record::RunDirectory
   throw loaded.error(kKey, "this run has no checkpoint yet: " + run.path().string(), "name a run that has saved");
 }
 
-// The run that the experiment names, as every command takes it.
+// Returns the run that the experiment names. All commands accept the same names.
 record::RunDirectory run_named(const config::Loaded& loaded, const fs::path& results, const std::string& name) try {
   return record::RunDirectory::find(results, name);
 } catch (const Error& error) {
@@ -54,7 +54,7 @@ fs::path weights_of(const config::Loaded& loaded) {
   const fs::path file = loaded.experiment.init_from.path;
   std::error_code unreadable;
   if (file.empty() || fs::is_regular_file(file, unreadable)) return file;
-  throw loaded.error(kKey, "there are no weights: " + file.string(), "give a checkpoint, a run or a .safetensors file");
+  throw loaded.error(kKey, "has no weights: " + file.string(), "give a checkpoint, a run or a .safetensors file");
 }
 
 }  // namespace ddp::launch

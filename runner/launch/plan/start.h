@@ -6,18 +6,18 @@
 
 namespace ddp::launch {
 
-// The source of a run's weights; both empty: its seed.
+// The source of a run's weights; both paths empty: random weights from the seed.
 struct Start {
-  std::filesystem::path resume_from;  // a complete checkpoint, to go on from
-  std::filesystem::path init_from;    // a .safetensors file, for the weights alone
+  std::filesystem::path resume_from;  // a complete checkpoint to resume from
+  std::filesystem::path init_from;    // a .safetensors file: the weights only
 };
 
-// Puts the file of weights in place of what init_from.path names: a checkpoint, or a run under the results root, by its
-// folder or its name, which stands for its latest checkpoint. Throws ddp::Error (usage) where there is none.
+// Replaces init_from.path by the weights file of its target: a checkpoint, or a run under the results root, by folder
+// or name, which stands for its latest checkpoint. Throws ddp::Error (usage) if the target does not exist.
 void find_weights(config::Loaded& loaded, const std::filesystem::path& results);
 
-// The file that find_weights found, or that the experiment names itself; empty: none. Throws ddp::Error (usage) where
-// it is not there.
+// Returns the file that find_weights found, or that the experiment names itself; empty: none. Throws ddp::Error (usage)
+// if it does not exist.
 std::filesystem::path weights_of(const config::Loaded& loaded);
 
 }  // namespace ddp::launch

@@ -23,13 +23,13 @@ constexpr const char* kTemporary = ".tmp";
 fs::path lock_of(const fs::path& entry) { return entry.string() + kLock; }
 fs::path unfinished(const fs::path& entry) { return entry.string() + kTemporary; }
 
-// Opens the file of an entry's lock, made where it is not there.
+// Opens the lock file of an entry, and creates it if it does not exist.
 FileDescriptor open_lock(const fs::path& file) {
   return FileDescriptor(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-// Tells whether a lock is that of the file which has this name now: remove_unfinished may have removed the one that was
-// opened, and other processes lock another one.
+// Returns whether the lock is still the file with this name: remove_unfinished may have removed the opened file, and
+// then other processes lock a new one.
 bool is_current(const FileDescriptor& lock, const fs::path& file) {
   struct stat own {};
   struct stat named {};
@@ -37,7 +37,7 @@ bool is_current(const FileDescriptor& lock, const fs::path& file) {
          own.st_ino == named.st_ino;
 }
 
-// The entry that a file of its own belongs to: NAME of NAME.lock and NAME.headers.tmp.
+// The entry that a file belongs to: NAME for NAME.lock and NAME.headers.tmp.
 fs::path owner_of(const fs::path& file) {
   const std::string name = file.filename().string();
   return file.parent_path() / name.substr(0, name.find('.'));
@@ -48,7 +48,7 @@ fs::path owner_of(const fs::path& file) {
 fs::path plugin_cache() {
   const fs::path cache = cache_folder() / "plugins";
   constexpr const char* kRemedy = "set XDG_CACHE_HOME to a folder that can be written";
-  if (cache.is_relative()) throw usage_error("there is no home folder to keep compiled sources in", "HOME", kRemedy);
+  if (cache.is_relative()) throw usage_error("no home folder for compiled sources", "HOME", kRemedy);
   try {
     paths::make_folders(cache);
   } catch (const Error& error) {

@@ -5,19 +5,19 @@
 
 #include "base/file_descriptor.h"
 
-// The folder "plugins" of the cache folder: what compilers made, and locks, so that of several processes one compiles.
+// The folder "plugins" of the cache folder: compiled files, and locks that let only one of several processes compile.
 namespace ddp::launch {
 
-// Makes the folder. Throws ddp::Error (usage) where it cannot be written.
+// Creates the folder. Throws ddp::Error (usage) if it is not writable.
 std::filesystem::path plugin_cache();
 
-// Returns the lock of an entry of the cache, NAME.lock, once no other process has it. Throws ddp::Error (usage).
+// Takes the lock of a cache entry, NAME.lock; waits while another process holds it. Throws ddp::Error (usage).
 FileDescriptor lock_entry(const std::filesystem::path& entry);
 
-// Removes what killed processes left: each NAME.lock that nobody has, with NAME.tmp and NAME.headers.tmp.
+// Removes the remains of killed processes: each NAME.lock that nobody holds, with NAME.tmp and NAME.headers.tmp.
 void remove_unfinished(const std::filesystem::path& cache);
 
-// The folder of an entry while it is filled, under the entry's lock: NAME.tmp. It goes with this, unless it was
+// The folder of an entry while it is filled, under the entry's lock: NAME.tmp. The destructor removes it unless it was
 // renamed.
 class UnfinishedFolder {
  public:
@@ -32,9 +32,9 @@ class UnfinishedFolder {
   const std::filesystem::path path_;
 };
 
-// Notes that an entry is used now: those that are used least go first.
+// Marks an entry as used now: the least recently used entries are removed first.
 void note_use(const std::filesystem::path& entry);
-// Removes the entries whose names begin and end so but for the newest.
+// Removes the entries with this prefix and extension, except for the `kept` newest.
 void remove_oldest(const std::filesystem::path& cache, const std::string& prefix, const std::string& extension,
                    std::size_t kept);
 

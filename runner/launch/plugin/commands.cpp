@@ -19,7 +19,7 @@
 namespace ddp::launch {
 namespace {
 
-// Becomes the program; returns only where that fails.
+// Replaces this process by the program; returns only if that fails.
 int become(const std::vector<std::string>& command, const std::filesystem::path& temporary) {
   sigset_t none;
   sigemptyset(&none);
@@ -41,7 +41,7 @@ std::string text_in(int file) {
   return text;
 }
 
-// The commands that run. Each is the head of a group of processes, which goes with this.
+// The running commands. Each leads a process group, which the destructor kills.
 class Running {
  public:
   Running(const std::vector<std::vector<std::string>>& commands, const std::filesystem::path& temporary)
@@ -49,7 +49,7 @@ class Running {
   ~Running() {
     for (const One& one : running_) {
       kill(-one.child.pid, SIGKILL);
-      kill(one.child.pid, SIGKILL);  // it may not head its group yet
+      kill(one.child.pid, SIGKILL);  // it may not lead its group yet
       waitpid(one.child.pid, nullptr, 0);
     }
   }
@@ -61,7 +61,7 @@ class Running {
   void start_some() {
     while (next_ < commands_.size() && static_cast<int>(running_.size()) < usable_cores()) {
       One one{.number = next_, .output = FileDescriptor(memfd_create("said", MFD_CLOEXEC)), .child = {}};
-      if (!one.output) throw training_error("cannot keep what a compiler says: " + errno_text(errno));
+      if (!one.output) throw training_error("cannot keep a compiler's output: " + errno_text(errno));
       const auto& command = commands_[next_++];
       one.child = fork_child({.descriptors = {}, .output = one.output.get(), .supervises = true},
                              [&] { return become(command, temporary_); });
@@ -69,7 +69,7 @@ class Running {
     }
   }
 
-  // Waits until one ends, or until there is something to read from `signals`.
+  // Waits until a command ends, or until `signals` is readable.
   void wait(int signals) {
     std::vector<pollfd> watched{{.fd = signals, .events = POLLIN, .revents = 0}};
     for (const One& one : running_) watched.push_back({.fd = one.child.pidfd.get(), .events = POLLIN, .revents = 0});

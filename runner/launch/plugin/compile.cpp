@@ -27,7 +27,7 @@ std::vector<std::string> command_for(const Sdk& sdk, const fs::path& header, con
   return command;
 }
 
-// As the compiler wrote it, where it is an error or where warnings are wanted.
+// Prints the compiler's output unchanged, unless the command succeeded under --quiet.
 void show(const Ended& ended) {
   if (ended.code == 0 && log::verbosity() == log::Verbosity::quiet) return;
   std::fwrite(ended.output.data(), 1, ended.output.size(), stderr);

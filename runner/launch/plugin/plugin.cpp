@@ -27,9 +27,9 @@ constexpr const char* kPrefix = "plugin-";
 constexpr const char* kHeaders = ".headers";
 constexpr std::size_t kMostKept = 100;
 
-// plugin.json, beside the library: it is read before any code of the library runs.
+// plugin.json, beside the library; read before any code of the library runs.
 struct PluginFile {
-  std::string build;    // of the program that it was compiled for
+  std::string build;    // of the program for which it was compiled
   std::string library;  // the hash of its bytes
   std::vector<std::string> sources;
   std::vector<std::string> files;
@@ -44,15 +44,15 @@ struct PluginFile {
   }
 };
 
-// All that decides what the sources become but for their headers.
+// A key of everything that decides the compiled result, except for the headers.
 std::string key_of_sources(const Sdk& sdk, const SourceTexts& texts) {
   std::string all = build_id() + '\n' + kLibTorchVersion + '\n' + sdk.identity + '\n' + texts.hash_of_sources() + '\n';
   for (const std::string& word : sdk.command()) all += word + '\n';
   return record::hash_hex(all);
 }
 
-// The headers that the compiler found when it compiled these sources last. With the same sources and headers it finds
-// the same ones again.
+// The headers that the compiler found at the last compilation of these sources. The same sources and headers give the
+// same list.
 fs::path headers_file(const fs::path& cache, const std::string& key) { return cache / (key + kHeaders); }
 
 std::vector<HeaderPlace> read_headers(const fs::path& file) {
@@ -73,7 +73,7 @@ config::Components merged(const fs::path& folder, const PluginFile& file) {
   return components;
 }
 
-// Nothing where there is none, or one that is damaged or of another build: it is compiled anew.
+// Returns nothing if no library exists, or if it is damaged or from another build: it is then compiled again.
 std::optional<config::Components> find_compiled(const fs::path& cache, const std::string& key,
                                                 const std::vector<fs::path>& sources) try {
   SourceTexts texts(sources);
@@ -90,7 +90,7 @@ std::optional<config::Components> find_compiled(const fs::path& cache, const std
   return {};
 }
 
-// Compiles the sources into a folder of the cache that is there as a whole or not at all. The caller holds the lock.
+// Compiles the sources into a cache folder, which appears complete or not at all. The caller holds the lock.
 config::Components compile_into(const fs::path& cache, const std::string& key, const Sdk& sdk, SourceTexts texts) {
   const UnfinishedFolder made(cache / key);
   const auto begun = fs::file_time_type::clock::now();
@@ -110,7 +110,7 @@ config::Components compile_into(const fs::path& cache, const std::string& key, c
   texts.write(config::Plugin{.folder = made.path()}.texts());
   record::write_atomically(made.path() / "plugin.json", config::write(file).dump());
   const fs::path folder = folder_of(cache, key, texts);
-  paths::remove_all(folder);  // a damaged one
+  paths::remove_all(folder);  // it may be damaged
   paths::rename(made.path(), folder);
   record::write_atomically(headers_file(cache, key), Value(headers).dump());
   remove_oldest(cache, kPrefix, "", kMostKept);

@@ -7,11 +7,11 @@
 
 namespace ddp::launch {
 
-// Returns what can be named where the files of `sources` are loaded: the installed components, and those that the files
-// register. Without files, the installed ones alone. The files are compiled into one library where they, or headers
-// that they include from their own folders, have changed; it is kept in the cache folder. This process never loads it:
-// a throw-away child tells what it registers. What the compiler prints goes to stderr. Throws ddp::Error (usage) where
-// a file does not compile or cannot be loaded, and Stopped.
+// Returns the components that an experiment can name: the installed ones, and those registered by the files of
+// `sources`. The files are compiled into one library if they, or headers that they include from their own folders, have
+// changed; it is kept in the cache folder. This process never loads the library: a throw-away child reports its
+// components. The compiler's output goes to stderr. Throws ddp::Error (usage) if a file does not compile or cannot be
+// loaded, and Stopped.
 config::Components components_with(const std::vector<std::filesystem::path>& sources);
 
 }  // namespace ddp::launch

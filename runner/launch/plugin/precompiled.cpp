@@ -29,7 +29,7 @@ std::string key_of(const Sdk& sdk) {
   return record::hash_hex(all);
 }
 
-// Is it there? Then it is used now.
+// Returns whether the header exists, and marks it as used.
 bool was_made(const fs::path& folder) {
   std::error_code none;
   if (!fs::exists(folder / kHeader, none)) return false;
@@ -41,13 +41,13 @@ bool was_made(const fs::path& folder) {
 
 fs::path precompiled_header(const Sdk& sdk, const fs::path& cache) {
   if (!sdk.precompiled.empty()) return sdk.precompiled;
-  // Clang keeps the path of what it precompiles: a folder that is renamed afterwards has nothing for it.
+  // Clang stores the path of a precompiled header, so it would not work after the folder is renamed.
   if (sdk.precompile.empty() || sdk.identity.find("clang") != std::string::npos) return {};
   const fs::path folder = cache / (kHeadersPrefix + key_of(sdk));
   if (was_made(folder)) return folder / kHeader;
   const FileDescriptor lock = lock_entry(folder);
   if (was_made(folder)) return folder / kHeader;
-  log::info("compiling the headers of ddp-exp, once for this build of it");
+  log::info("compiling the headers of ddp-exp, once for this build");
   const UnfinishedFolder made(folder);
   record::write_atomically(made.path() / kHeader, text_of_header(sdk));
   std::vector<std::string> command = sdk.command();

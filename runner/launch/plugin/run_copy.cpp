@@ -36,21 +36,21 @@ void write_changed(const fs::path& file, const std::string& text) {
   record::write_atomically(file, text);
 }
 
-// Writes the texts into the folder of a run's sources. `sources`: the files that were compiled.
+// Writes the texts into the sources folder of a run. `sources`: the compiled files.
 void keep(const config::Plugin& plugin, const std::vector<std::string>& sources, const fs::path& folder) {
   for (const std::string& file : plugin.files) {
     write_changed(folder / file, record::read_text(plugin.texts() / file));
   }
   Value origins = Value::object();
   for (std::size_t i = 0; i < std::min(sources.size(), plugin.sources.size()); ++i) {
-    // A run that goes on was given its own copies.
+    // A resumed run uses its own copies.
     if (paths::absolute(sources[i]) == paths::absolute(folder / plugin.sources[i])) return;
     origins[plugin.sources[i]] = sources[i];
   }
   write_changed(folder / kOriginsFile, as_text(origins, 1) + "\n");
 }
 
-// The hashes of sources_mark; {}: there are none.
+// Parses the hashes of sources_mark; {} if the line is none.
 Value told_hashes(const std::string& told) {
   if (!told.starts_with(kSourcesMark)) return Value::object();
   const std::size_t begin = std::string(kSourcesMark).size();
@@ -98,8 +98,8 @@ void tell_changed_sources(const config::Experiment& now, const record::RunDirect
     changed += (changed.empty() ? "" : ", ") + file.string();
   }
   if (changed.empty()) return;
-  log::warn(changed + " has changed since this run began, which goes on with its own copy in " + folder.string() +
-            "\n  to take what is there now: --set " + shell_word("sources=[" + sources + "]"));
+  log::warn(changed + " has changed since this run began; the run uses its own copy in " + folder.string() +
+            "\n  to use the changed files: --set " + shell_word("sources=[" + sources + "]"));
 }
 
 std::string sources_mark(const config::Experiment& experiment) {
@@ -111,7 +111,7 @@ void require_sources_of(const std::string& told, const config::Experiment& exper
   const auto differs = config::first_difference(told_hashes(told), record::hashes_of_texts(experiment));
   if (!differs) return;
   throw usage_error("differs on this machine from the one on node 0", differs->key,
-                    "give all machines the same files, as in a folder that all of them see");
+                    "give all machines the same files, for example in a shared folder");
 }
 
 }  // namespace ddp::launch

@@ -15,8 +15,7 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kCompilerRemedy =
-    "install a compiler of C++20 (of Debian and Ubuntu: the package g++), or name one: CXX=…";
+constexpr const char* kCompilerRemedy = "install a C++20 compiler (Debian and Ubuntu: package g++), or name one: CXX=…";
 
 // sdk.json.
 struct SdkFile {
@@ -44,7 +43,7 @@ SdkFile read_file(const fs::path& file) try {
 } catch (const config::Value::exception&) {
   throw usage_error("is damaged", file.string(), how_to_mend());
 } catch (const Error& error) {
-  throw usage_error(error.summary() + ": it says how to compile the files of `sources`", file.string(), how_to_mend());
+  throw usage_error(error.summary() + ": it tells how to compile the files of `sources`", file.string(), how_to_mend());
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -54,7 +53,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// The file of a program: the name itself where it has a "/", else the first one in PATH; "": there is none.
+// Returns the path of a program: the name itself if it contains a "/", else the first match in PATH; "" if none exists.
 std::string file_of(const std::string& program) {
   if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : "";
   const char* path = std::getenv("PATH");
@@ -66,7 +65,7 @@ std::string file_of(const std::string& program) {
   return "";
 }
 
-// A newer compiler of the same name is another one.
+// A newer compiler of the same name gets another identity.
 std::string identity_of(const std::string& file) {
   struct stat s {};
   stat(file.c_str(), &s);
@@ -100,14 +99,14 @@ Sdk read_sdk() {
   sdk.compiler = is_chosen ? words_of(chosen) : std::vector{written.compiler};
   std::string compiler = sdk.compiler.empty() ? "" : file_of(sdk.compiler.front());
   if (compiler.empty() && !is_chosen) {
-    // The machine that built the program may have had it elsewhere.
+    // The compiler may be in another folder than on the build machine.
     sdk.compiler = {fs::path(written.compiler).filename().string()};
     compiler = file_of(sdk.compiler.front());
     if (compiler.empty()) sdk.compiler = {"g++"};
     if (compiler.empty()) compiler = file_of("g++");
   }
   if (compiler.empty()) {
-    throw usage_error("there is no such compiler, which the files of `sources` need",
+    throw usage_error("this compiler, which the files of `sources` need, does not exist",
                       is_chosen ? std::string("CXX=") + chosen : written.compiler, kCompilerRemedy);
   }
   sdk.identity = identity_of(compiler);

@@ -11,9 +11,9 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uint64_t kMostSourceBytes = 16 << 20;  // of a file that a person wrote
+constexpr std::uint64_t kMostSourceBytes = 16 << 20;  // limit for a hand-written file
 
-// The files that a rule of make names behind its colon.
+// Returns the files after the colon of a make rule.
 std::vector<std::string> prerequisites(const std::string& rule) {
   std::vector<std::string> words(1);
   for (std::size_t i = 0; i < rule.size(); ++i) {

@@ -13,7 +13,7 @@ using config::Value;
 
 constexpr int kMostFiles = 1000;
 
-// The state of files, by which a change of their content shows.
+// The state of files; a changed content changes it.
 class FileStates {
  public:
   void add(const fs::path& path) {

@@ -9,8 +9,8 @@
 
 namespace ddp::launch {
 
-// Returns the state (size, times and inode) of all files that an experiment reads, and of `more`, by which a change of
-// their content shows. Nothing where a folder holds too many files.
+// Returns the state (size, times and inode) of all files that an experiment reads, and of `more`: a changed content
+// changes the state. Returns nothing if a folder holds too many files.
 std::optional<config::Value> file_states(const config::Experiment& experiment,
                                          const std::vector<std::filesystem::path>& more = {});
 

@@ -5,7 +5,7 @@
 namespace ddp::launch {
 
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data, bool timed) {
-  // Files are looked at before they are tried: one that changes meanwhile is tried again.
+  // The key is computed before the try: a file that changes meanwhile is tried again.
   const std::string key = timed ? "" : probe_key(plan, start);
   if (const auto known = find_probe(key)) return *known;
   rank::Task task;

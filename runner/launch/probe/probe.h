@@ -8,9 +8,9 @@
 
 namespace ddp::launch {
 
-// Returns the facts about an experiment, and its start, that only tensors can tell. A throw-away child finds them, or
-// the cache has them from an earlier try. `timed`: also about how long a step
-// takes, which is measured each time. Throws ddp::Error (usage) where the experiment cannot be trained.
+// Returns facts about an experiment and its start that only tensors can tell, from a throw-away child or from the cache
+// of an earlier try. `timed`: also measures the time of a step, each time. Throws ddp::Error (usage) if the experiment
+// cannot be trained.
 rank::Probe probe(const RankLibrary& library, const Plan& plan, const Start& start, const HeldData& data,
                   bool timed = false);
 

@@ -29,7 +29,7 @@ std::uint64_t memory_limit() {
 
 std::string text_of(const Value& value) { return value.dump(-1, ' ', false, Value::error_handler_t::replace); }
 
-// Without a home the cache folder is a relative path: nothing is kept in the working folder.
+// Without HOME the cache folder is a relative path, and nothing may be kept in the working folder.
 fs::path entry_of(const std::string& key) {
   const fs::path cache = cache_folder();
   return key.empty() || cache.is_relative() ? fs::path() : cache / "probes" / key;

@@ -35,7 +35,7 @@ void close_all_but(std::vector<int> kept) {
 void redirect(const ChildSetup& setup) {
   const int in = open("/dev/null", O_RDONLY);
   const char* file = setup.log.empty() ? "/dev/null" : setup.log.c_str();
-  // Who opens a pipe waits, but for O_NONBLOCK, which a file does not mind.
+  // Opening a FIFO would block without O_NONBLOCK, which has no effect on a regular file.
   int out = setup.log.empty() && setup.output >= 0 ? setup.output
                                                    : open(file, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0644);
   if (out < 0) out = STDERR_FILENO;  // stdout is for results
@@ -44,13 +44,13 @@ void redirect(const ChildSetup& setup) {
   dup2(out, STDERR_FILENO);
 }
 
-// In the child: what it must be before anything of the rank runs.
+// Sets up the child before any code of the rank runs.
 void become_child(const ChildSetup& setup, pid_t parent) {
   redirect(setup);
   close_all_but(setup.descriptors);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // the parent went before it could take us along
-  prctl(PR_SET_PTRACER, parent);      // its gdb may look where this hangs
+  if (getppid() != parent) _exit(1);  // the parent ended before PR_SET_PDEATHSIG was set
+  prctl(PR_SET_PTRACER, parent);      // its gdb may read this process's stacks if it hangs
   if (setup.supervises) {
     setpgid(0, 0);
     return;
@@ -68,7 +68,7 @@ void require_one_thread() {
   }
 }
 
-// The end of what is in a file.
+// Returns the end of a file's text.
 std::string last_words(int file) {
   char text[1024];
   const off_t size = lseek(file, 0, SEEK_END);
@@ -76,7 +76,7 @@ std::string last_words(int file) {
   std::string words(text, static_cast<std::size_t>(std::max<ssize_t>(0, taken)));
   words.erase(0, words.find_first_not_of('\n'));
   while (words.ends_with('\n')) words.pop_back();
-  return words.empty() ? "it did not say why" : words;
+  return words.empty() ? "it gave no reason" : words;
 }
 
 }  // namespace
@@ -88,7 +88,8 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
   if (pid < 0) throw training_error("cannot start a process: " + errno_text(errno));
   if (pid == 0) {
     become_child(setup, parent);
-    // Not exit(): destructors and atexit handlers belong to the parent's state. Nor may an exception reach its frames.
+    // _exit, not exit: destructors and atexit handlers belong to the parent's state. No exception may reach its frames,
+    // either.
     int code = 1;
     try {
       code = body();
@@ -109,7 +110,7 @@ Child fork_child(const ChildSetup& setup, const std::function<int()>& body) {
 
 std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body) {
   Pipe pipe = make_pipe();
-  // What it says, to be told only where it fails.
+  // The child's output, which matters only if the child fails.
   const FileDescriptor said(memfd_create("said", MFD_CLOEXEC));
   kept.push_back(pipe.to.get());
   const Child child = fork_child({.descriptors = std::move(kept), .output = said.get()}, [&] {

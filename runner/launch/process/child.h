@@ -16,24 +16,23 @@ struct Child {
   FileDescriptor pidfd;
 };
 
-// What a child keeps of its parent.
+// The parts of its parent that a child keeps.
 struct ChildSetup {
   std::vector<int> descriptors;  // stay open beside 0, 1 and 2; all others are closed
-  std::string log = {};          // the file that 1 and 2 go to; empty: to `output`
-  int output = -1;               // the descriptor that they go to; none: to /dev/null
-  bool supervises = false;  // has children of its own: stop signals wait until it listens, and those that a terminal
-                            // sends do not reach it
+  std::string log = {};          // file for 1 and 2; empty: they go to `output`
+  int output = -1;               // descriptor for 1 and 2; none: /dev/null
+  bool supervises = false;  // has children of its own. It starts with stop signals blocked, and leads a process group
+                            // of its own, so a terminal's signals do not reach it
 };
 
-// Forks a child that runs `body` and exits with what it returns. The child dies with this process, hears no
-// INT, TERM or USR2 (its parent alone does) unless it supervises, reads nothing, and holds no descriptors but those
-// given. This process must have one thread: a fork copies locks that other threads hold, locked for ever. Throws
+// Forks a child that runs `body` and exits with its result. The child dies with this process, ignores INT, TERM and
+// USR2 (only its parent receives them) unless it supervises, has an empty stdin, and keeps only the given descriptors.
+// This process must have one thread: a fork copies locks that other threads hold, and nobody would unlock them. Throws
 // ddp::Error (training).
 Child fork_child(const ChildSetup& setup, const std::function<int()>& body);
 
-// Runs `body` in a throw-away child, in which the descriptors `kept` stay open, and returns what it wrote to the
-// descriptor it was given. Throws
-// ddp::Error (training) where the child does not end with 0; `what` says what it was for.
+// Runs `body` in a throw-away child that keeps the descriptors `kept`, and returns what it wrote to the pipe. Throws
+// ddp::Error (training) if the child does not exit with 0; `what` names its purpose.
 std::string ask_child(const std::string& what, std::vector<int> kept, const std::function<void(int pipe)>& body);
 
 }  // namespace ddp::launch

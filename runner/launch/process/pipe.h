@@ -4,13 +4,13 @@
 
 namespace ddp::launch {
 
-// A pipe within this process; no program that is started inherits an end of it.
+// A pipe within this process; started programs do not inherit its ends.
 struct Pipe {
   FileDescriptor from;
   FileDescriptor to;
 };
 
-// `reads_wait`: who reads waits until there is something; else it is told EAGAIN. Throws ddp::Error (training).
+// `reads_wait`: a read blocks until data come; otherwise it fails with EAGAIN. Throws ddp::Error (training).
 Pipe make_pipe(bool reads_wait = true);
 
 }  // namespace ddp::launch

@@ -10,7 +10,7 @@ ProcessState state_of(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;
   std::getline(in, stat);
-  // proc(5): state, and eleven fields later user and system time, follow the name in brackets.
+  // proc(5): after the name in parentheses come the state and, eleven fields later, user and system time.
   const auto end = stat.rfind(')');
   if (end == std::string::npos) return {};
   std::istringstream fields(stat.substr(end + 1));

@@ -4,13 +4,13 @@
 
 namespace ddp::launch {
 
-// A process as /proc tells it.
+// The state of a process, from /proc.
 struct ProcessState {
   bool stopped = false;     // by SIGSTOP or a debugger
-  long processor_time = 0;  // that it has used, all threads, in clock ticks
+  long processor_time = 0;  // used by all threads, in clock ticks
 };
 
-// Of one that is gone: as it is made.
+// Returns a default state if the process is gone.
 ProcessState state_of(pid_t pid);
 
 }  // namespace ddp::launch

@@ -27,7 +27,7 @@ pid_t spawn(const std::vector<std::string>& command, int out, int err) {
   std::vector<char*> words;
   for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  // This process blocks the signals that it hears by other means; the program must not.
+  // This process blocks the signals that it receives by other means; the program must not inherit that.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -61,7 +61,7 @@ bool Program::read() {
     text_.append(piece, static_cast<std::size_t>(size));
     return true;
   }
-  // It has ended: while a run goes on for hours, it must not stay as a zombie.
+  // The program has ended. A run may take hours, so its zombie must not stay.
   if (pid_ > 0) waitpid(std::exchange(pid_, -1), nullptr, 0);
   return false;
 }

@@ -9,27 +9,26 @@
 
 namespace ddp::launch {
 
-// Starts a program that reads nothing, hears all signals, and writes to these descriptors; `err` -1: what it says there
-// is lost. Returns its process; -1 where it cannot be started, with errno.
+// Starts a program with an empty stdin, no blocked signals, and its output in these descriptors. `err` -1: its stderr
+// is discarded. Returns its process; -1 with errno if it cannot be started.
 pid_t spawn(const std::vector<std::string>& command, int out, int err);
 
-// A program that is asked something while ranks train: what it prints is read as it comes, and it is ended with this.
+// A program that answers a question while ranks train. Its output is read as it comes; the destructor ends the program.
 class Program {
  public:
-  // Starts it, where there is one of that name. What it says on stderr is lost. Throws ddp::Error (training) where no
-  // descriptor is left.
+  // Starts the program if it exists. Its stderr is discarded. Throws ddp::Error (training) if no descriptor is left.
   explicit Program(const std::vector<std::string>& command);
   ~Program() { end(); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Where its answer comes from. When there is some to read, read() takes it, and returns whether there is more to
-  // come: who watches it leaves no zombie.
+  // The program's stdout. When it is readable, read() takes some data and returns whether more may come. The call that
+  // finds the end also reaps the process, so no zombie stays.
   int output() const { return output_.get(); }
   bool read();
-  // Ends it now, if it has not ended.
+  // Kills the program if it has not ended.
   void end();
-  // What came so far.
+  // The output so far.
   const std::string& text() const { return text_; }
 
  private:

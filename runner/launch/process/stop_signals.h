@@ -6,7 +6,7 @@
 
 namespace ddp::launch {
 
-// What asks a run to stop.
+// The signals that stop a run.
 inline constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGUSR2};
 
 inline sigset_t stop_signal_set() {
@@ -16,7 +16,8 @@ inline sigset_t stop_signal_set() {
   return set;
 }
 
-// While it lives, this process does not hear them but by a signalfd; what came in between is there for the next one.
+// While it exists, this process receives these signals through a signalfd only; signals that arrive in between stay
+// pending for the next one.
 class BlockedStopSignals {
  public:
   BlockedStopSignals() {
@@ -31,12 +32,12 @@ class BlockedStopSignals {
   sigset_t before_;
 };
 
-// Tells a second request to stop, which ends a run at once and without saving, from the echo of the first. Slurm sends
-// TERM to every process of a job, and srun passes on what it hears: one process may hear of one stop several times. So
-// INT, which people send, counts whenever it comes again, other signals only when they come later.
+// Distinguishes a second stop request, which ends a run at once and without saving, from an echo of the first. Slurm
+// sends TERM to every process of a job, and srun forwards signals: one stop may reach a process several times. INT,
+// which people send, therefore counts at any time; other signals count only after a few seconds.
 class StopSignals {
  public:
-  // To be called for each signal heard: does it end the run at once? May be called in a signal handler.
+  // Call it for each signal received. Returns whether the signal ends the run at once. Async-signal-safe.
   bool at_once(int signal) {
     constexpr std::time_t kEchoSeconds = 3;
     timespec now{};

@@ -4,10 +4,10 @@
 
 namespace ddp::launch {
 
-// Is stderr a terminal that can show lines that change? Not with NO_COLOR set, nor with --quiet.
+// Returns whether stderr is a terminal that can redraw lines. Not with NO_COLOR or --quiet.
 bool wants_live_line();
 
-// Columns of stderr's terminal; 80 where it does not say.
+// The width of stderr's terminal in columns; 80 if unknown.
 std::size_t terminal_width();
 
 }  // namespace ddp::launch

@@ -12,12 +12,12 @@ namespace ddp::launch {
 // The ranks of a plan on this machine, for a request that they answer together.
 class AskedRanks {
  public:
-  // `task`: what is the same for all ranks. All that is given outlives this.
+  // `task`: the part that is the same on every rank. All arguments must outlive this object.
   AskedRanks(const Plan& plan, const RankLibrary& library, const HeldData& data, rank::Task task)
       : plan_(plan), library_(library), data_(data), task_(std::move(task)) {}
 
-  // Forks the ranks, watches them to their end, and returns rank 0's replies. Throws ddp::Error where a rank fails, of
-  // the kind usage where it refuses what it was given, and Stopped where a signal stops them.
+  // Forks the ranks, watches them to their end, and returns rank 0's replies. Throws ddp::Error if a rank fails (usage
+  // if it refuses its input), and Stopped if a signal stops the ranks.
   template <class Request>
   std::vector<typename Request::Reply> ask(const Request& request) const {
     std::vector<typename Request::Reply> replies;
@@ -25,7 +25,7 @@ class AskedRanks {
     return replies;
   }
 
-  // The same, but hands over each reply as it comes.
+  // The same, but passes on each reply when it comes.
   template <class Request>
   void ask(const Request& request, const std::function<void(const typename Request::Reply&)>& take) const {
     ask([&](const rank::Task& task, const rank::TakeReply& reply) { return library_.serve(task, request, reply); },

@@ -10,17 +10,17 @@
 
 namespace ddp::launch {
 
-// The begin of a run that goes on from a checkpoint of another run.
+// The start of a run that continues from another run's checkpoint.
 struct Fork {
   record::Origin origin;
   std::filesystem::path checkpoint;  // of the origin
-  record::Position position;         // there
-  std::string changes;               // of the experiment, as rank::TrainRequest tells them
-  std::string launch_id = {};        // as record::Summary has it
+  record::Position position;         // of the checkpoint
+  std::string changes;               // to the experiment, as in rank::TrainRequest
+  std::string launch_id = {};        // as in record::Summary
 };
 
-// Writes into a new run's directory, before the run has begun, what makes it a fork: the copied checkpoint, the first
-// line of metrics.jsonl, and summary.json. A kill at any later time leaves a run that goes on from there. Returns the
+// Prepares a new run's directory as a fork, before the run begins: writes the copied checkpoint, the first line of
+// metrics.jsonl, and summary.json. If the command is killed later, the run can be resumed from there. Returns the
 // copied checkpoint. Throws ddp::Error (usage).
 std::filesystem::path write_fork(const Fork& fork, const Plan& plan, const record::RunDirectory& directory);
 

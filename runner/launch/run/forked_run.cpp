@@ -13,9 +13,9 @@
 namespace ddp::launch {
 namespace {
 
-// A rank's output is its log.
+// A rank's output goes to its log.
 Job job_of(const ForkedRun& f, bool resumed) {
-  // The lock is kept on purpose: it frees when the last writer of the run is dead.
+  // The ranks keep the lock: it is released when the last writer of the run ends.
   std::vector<int> kept = f.training.data.kept();
   kept.push_back(f.run.lock.get());
   for (const FileDescriptor& lock : f.device_locks) kept.push_back(lock.get());
@@ -37,7 +37,7 @@ Job job_of(const ForkedRun& f, bool resumed) {
               }};
 }
 
-// Groups of ranks, one after the other, until one has ended well or is not to be started again.
+// Starts groups of ranks, one after another, until a group succeeds or must not be restarted.
 class RankGroups {
  public:
   RankGroups(ForkedRun& forked, record::Summary& summary)
@@ -45,7 +45,7 @@ class RankGroups {
 
   Ending to_its_end() {
     for (;;) {
-      // Afresh for each group.
+      // New for each group.
       record::ProgressPage page(t_.plan.world_size());
       show_start(page.run());
       Outcome outcome;
@@ -65,7 +65,7 @@ class RankGroups {
     run.seconds = from.seconds;
   }
 
-  // From the forks to the last rank's end. Returns whether the ranks are to be started again.
+  // Runs a group from the forks to the last rank's end. Returns whether the ranks are to be restarted.
   bool run_group(record::ProgressPage& page, Outcome& outcome) {
     f_.nodes.start(f_.meeting.address);
     const Job job = job_of(f_, /*resumed=*/f_.run.resumed && restarts_.used() == 0);
@@ -79,7 +79,7 @@ class RankGroups {
     return restarts_.wanted(outcome, page) && nodes.regroup(outcome);
   }
 
-  // A signal that comes between two groups is for the second to hear.
+  // A signal between two groups must reach the second group.
   const BlockedStopSignals signals_;
   ForkedRun& f_;
   const Training& t_;
@@ -88,7 +88,7 @@ class RankGroups {
   std::optional<GitState> git_;
 };
 
-// Gathers what the run needs, in an order in which nothing is written before all nodes are ready.
+// Prepares the run in an order that writes nothing before all nodes are ready.
 ForkedRun open_run(Training& t, const Launch& launch, Nodes& nodes) {
   nodes.welcome(sources_mark(t.plan.experiment) + config::to_toml(t.plan.experiment));
   MeetingPoint meeting = make_meeting_point(t.plan, launch, nodes.own_ip());

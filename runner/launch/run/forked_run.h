@@ -12,8 +12,8 @@ struct ForkedRun {
   const Training& training;
   const Launch& launch;
   Nodes& nodes;
-  MeetingPoint meeting;  // of the ranks that are started next
-  OpenRun run;           // begins anew after a restart
+  MeetingPoint meeting;  // of the next ranks
+  OpenRun run;           // replaced by a new start after a restart
   std::vector<FileDescriptor> device_locks;
 };
 

@@ -5,12 +5,12 @@
 namespace ddp::launch {
 namespace {
 
-// A run that is done does not wait longer for a git that is slow.
+// A finished run waits no longer than this for a slow git.
 constexpr int kLongestWaitMilliseconds = 1000;
 
 }  // namespace
 
-// "# branch.oid <commit>" first, then a line for each change; new files that git does not know do not count.
+// "# branch.oid <commit>" first, then a line for each change; untracked files do not count.
 GitState::GitState(const std::filesystem::path& folder)
     : git_({"git", "--no-optional-locks", "-C", folder.empty() ? "." : folder.string(), "status", "--porcelain=v2",
             "--branch", "--untracked-files=no"}) {}

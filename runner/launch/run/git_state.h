@@ -8,16 +8,16 @@
 
 namespace ddp::launch {
 
-// {"commit": "…", "dirty": false} of the git checkout that the folder is in; null where it is in none, or
-// where there is no git. It is asked for while the run trains: git may take longer than a run takes to start.
+// {"commit": "…", "dirty": false} of the git checkout that contains the folder; null if it is in no checkout, or git is
+// not installed. The answer is read while the run trains, because git may take longer than the start of a run.
 class GitState {
  public:
-  // Starts git, where there is one. Throws ddp::Error (training) where no descriptor is left.
+  // Starts git, if it is installed. Throws ddp::Error (training) if no descriptor is left.
   explicit GitState(const std::filesystem::path& folder);
 
   int output() const { return git_.output(); }
   bool read() { return git_.read(); }
-  // Waits a moment for the rest of git's answer; null where it does not come.
+  // Waits briefly for the rest of git's answer; null if it does not come.
   config::Value result();
 
  private:

@@ -11,25 +11,25 @@
 
 namespace ddp::launch {
 
-// What the ranks of a plan do together: they train, or measure the network.
+// The common work of a plan's ranks: training, or measuring the network.
 struct Job {
   const Plan& plan;
-  std::function<int(const rank::Task&)> as_rank;  // in a process of its own; returns that process's exit code
-  bool saves = true;                              // a first request to stop is for the ranks to hear
-  rank::Task task = {};                           // what is the same for all ranks of this machine
+  std::function<int(const rank::Task&)> as_rank;  // in a process of its own; returns its exit code
+  bool saves = true;                              // the ranks handle a first stop signal themselves, by saving
+  rank::Task task = {};                           // the part that is the same on every rank of this machine
   std::vector<int> kept = {};                     // descriptors that stay open in every rank of this machine
 
   // For node 0:
-  std::function<RankOutput(int rank)> output = {};  // of any rank, also of another node's
+  std::function<RankOutput(int rank)> output = {};  // of any rank, including other nodes' ranks
 };
 
-// The task of a rank of this machine, as `same` for all ranks. How it meets the others is left open.
+// Returns the task of a rank of this machine: `same`, with the rank's own members set. The meeting place stays unset.
 rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page, rank::Task same = {});
 
-// What the ranks of this machine share; for one group, and gone from here when the last of them is forked.
+// Memory that the ranks of this machine share, for one group. The caller drops it once the last rank is forked.
 GroupMemory memory_for(const Plan& plan);
 
-// Forks the ranks of this machine, which is node 0. `together`: there are no others.
+// Forks the ranks of this machine, which is node 0. `together`: all ranks are on this machine.
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
                  record::ProgressPage& page);
 

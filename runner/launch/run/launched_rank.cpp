@@ -18,7 +18,7 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// The variables that a signal handler reaches: the page's flag, and which signal it was.
+// The variables that a signal handler can reach: the page's flag, and the signal received.
 std::atomic<bool>* stop_flag = nullptr;
 volatile std::sig_atomic_t heard_signal = 0;
 StopSignals stop_signals;
@@ -35,7 +35,7 @@ void hear(int signal) {
 }
 
 void end_after_grace(int) {
-  constexpr char kWord[] = "error: not saved and ended within the time that `grace` gives: ending at once\n";
+  constexpr char kWord[] = "error: the rank did not save and end within `grace` seconds: ending at once\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
   _exit(exit_code_of(heard_signal));
 }
@@ -50,7 +50,7 @@ void hear_signals(record::ProgressPage& page, double seconds_to_end) {
   for (const int signal : kStopSignals) sigaction(signal, &action, nullptr);
 }
 
-// The run directory that rank 0 writes, and its summary.
+// The run directory that rank 0 writes, with its summary.
 struct WrittenRun {
   OpenRun run;
   record::Summary summary;
@@ -76,7 +76,7 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
 int end_run(WrittenRun& w, const Plan& plan, record::ProgressPage& page, int code) {
   w.summary.git = w.git->result();
   add_progress(w.summary, page.run(), plan.experiment);
-  // Where this rank has heard no signal, and the run has ended early, another one has.
+  // If the run stopped early and this rank received no signal, another rank did.
   const int signal = heard_signal != 0 ? heard_signal : SIGTERM;
   return conclude(w.run.directory, w.summary, page.run(), failure_of(w, page.rank(0), code), signal).exit_code;
 }

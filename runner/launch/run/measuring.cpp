@@ -13,7 +13,7 @@ namespace {
 using config::Value;
 using rank::CommRow;
 
-// What the ranks were at, so many rows being done.
+// Describes the measurement that was running when `done` rows were complete.
 std::string row_in_words(const rank::CommRequest& o, std::size_t done) {
   if (done >= o.ops.size() * o.sizes.size()) return "";
   return "\n  measurement " + std::to_string(done + 1) + " is " + o.ops[done / o.sizes.size()] + " of " +
@@ -38,7 +38,7 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
     if (task.rank == 0) reply = [&](const Value& row) { pipe.write(row); };
     return m.library.serve(task, m.request, reply);
   };
-  // What ranks say, as NCCL_DEBUG=INFO makes them, is for the person who measures.
+  // The ranks' output, such as NCCL_DEBUG=INFO, is for the person who measures.
   const Job job{.plan = m.plan,
                 .as_rank = as_rank,
                 .saves = false,

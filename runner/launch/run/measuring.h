@@ -11,7 +11,7 @@
 
 namespace ddp::launch {
 
-// What is measured, where, and who is told of each row when it is there.
+// A measurement of the network: its ranks, its request, and a callback for each row.
 struct Measuring {
   const Plan& plan;
   const RankLibrary& library;
@@ -19,16 +19,17 @@ struct Measuring {
   std::function<void(const rank::CommRow&)> take_row;
 };
 
-// How it ended: with this exit code, and of a failure, its text.
+// The result: the exit code and, for a failure, its text.
 struct Measured {
   int exit_code = 0;
   std::string failure = {};
 };
 
-// As node 0, or the only one: forks the ranks, and watches them to their end. Wrong values are no failure of theirs.
+// Measures as node 0, or as the only node: forks the ranks and watches them to their end. Wrong values do not fail a
+// rank.
 Measured measure(const Measuring& measuring, Nodes& nodes, const MeetingPoint& meeting);
 
-// As one rank that torchrun or srun started. Rank 0's rows are taken.
+// Measures as one rank that torchrun or srun started. Only rank 0 passes on rows.
 Measured measure_launched(const Measuring& measuring, const Launch& launch);
 
 }  // namespace ddp::launch

@@ -19,7 +19,7 @@
 namespace ddp::launch {
 namespace {
 
-// The way of blocks: from the dealer to each rank, and from each rank to the process that writes.
+// The pipes of the blocks: from the dealer to each rank, and from each rank to the collector.
 struct Pipes {
   std::vector<Pipe> to_ranks;
   std::vector<Pipe> from_ranks;
@@ -39,7 +39,7 @@ class Processes {
   Processes(const Predicting& p, int out)
       : p_(p),
         ranks_(p.plan.ranks_here()),
-        out_(fcntl(out, F_DUPFD_CLOEXEC, 3)),  // a process's own output goes elsewhere
+        out_(fcntl(out, F_DUPFD_CLOEXEC, 3)),  // each process redirects its own stdout
         pipes_(ranks_),
         page_(ranks_ + 2),
         supervisor_(page_, p.plan.experiment, /*saves=*/false) {}
@@ -48,11 +48,11 @@ class Processes {
     start_dealer();
     for (int r = 0; r < ranks_; ++r) start_rank(r);
     start_collector();
-    pipes_ = Pipes(0);  // whoever waits for a process that has gone sees the end of its pipe
+    pipes_ = Pipes(0);  // close our ends, or a pipe would outlive its process
     return supervisor_.watch();
   }
 
-  // Was the input refused, or something else that the person gave?
+  // Returns whether the process refused the input or another argument of the user.
   bool refused(int process) { return process >= 0 && page_.rank(process).hopeless; }
   bool writes_output(int process) const { return process > ranks_; }
   std::string name_of(int process) const {
@@ -113,7 +113,7 @@ class Processes {
   Supervisor supervisor_;
 };
 
-// Has the reader of a pipe gone?
+// Returns whether the reader of a pipe has closed it.
 bool is_unread(int out) {
   pollfd state{.fd = out, .events = 0, .revents = 0};
   return poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
@@ -126,7 +126,7 @@ void predict(const Predicting& p, int out) {
   const Outcome outcome = processes.run();
   if (outcome.failure) {
     const record::Failure& failure = *outcome.failure;
-    // As a program that had written there itself: where the signal is ignored, the failure is told.
+    // Acts as a program that wrote there itself: SIGPIPE. If the signal is ignored, the failure is reported below.
     if (processes.writes_output(failure.rank) && is_unread(out)) std::raise(SIGPIPE);
     if (processes.refused(failure.rank)) throw usage_error(failure.what);
     throw training_error(failure.what, processes.name_of(failure.rank));

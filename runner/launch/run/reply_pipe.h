@@ -8,15 +8,14 @@
 
 namespace ddp::launch {
 
-// The way of rank 0's replies to this process: a line of JSON each.
+// The pipe of rank 0's replies to this process: one line of JSON each.
 class ReplyPipe {
  public:
   int descriptor() const { return pipe_.from.get(); }
   int end_of_rank() const { return pipe_.to.get(); }
-  // In the rank.
+  // Called in the rank.
   void write(const config::Value& reply) const;
-  // In this process, once the ranks are forked: calls `take` for each reply that has come. Returns false when no more
-  // can come.
+  // Called in this process after the ranks are forked: calls `take` for each reply received. Returns false at the end.
   bool read(const std::function<void(const config::Value&)>& take);
 
  private:

@@ -21,7 +21,7 @@ Restarts::Restarts(ForkedRun& forked, record::Summary& summary)
     : forked_(forked), summary_(summary), most_(forked.launch.max_restarts), weights_(forked.run.start.init_from) {}
 
 bool Restarts::wanted(Outcome& outcome, record::ProgressPage& page) const {
-  // Without a rank to blame it was a machine, or the network between them.
+  // If no rank is to blame, a machine or the network between machines failed.
   if (!outcome.failure || outcome.failure->rank < 0 || outcome.stop_signal != 0 || most_ == 0) return false;
   for (int r = 0; r < page.ranks(); ++r) {
     if (page.rank(r).hopeless) return false;
@@ -38,12 +38,12 @@ bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
   point_.finished = (run.steps_in_all > 0 && point_.position.step >= run.steps_in_all) ||
                     has_ended(forked_.training.plan.experiment, point_.position);
   if (point_.checkpoint.empty() && !opened.start.resume_from.empty()) {
-    throw training_error("the checkpoints that it went on from are gone", opened.directory.checkpoints().string());
+    throw training_error("the checkpoints that it resumed from are gone", opened.directory.checkpoints().string());
   }
   require_same_data();
   record::go_back(opened.directory, point_);
   opened.start = {.resume_from = point_.checkpoint, .init_from = point_.checkpoint.empty() ? weights_ : fs::path()};
-  // The old place goes first: the new one may be the same.
+  // The old meeting point is released first: the new one may have the same address.
   forked_.meeting = {};
   forked_.meeting = make_meeting_point(forked_.training.plan, forked_.launch, forked_.nodes.own_ip());
   note(*outcome.failure);
@@ -53,14 +53,14 @@ bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
   return false;
 }
 
-// Data that were read into memory before the first start are still there, whatever has become of their files.
+// Data that were read into memory before the first start stay valid even if their files change.
 void Restarts::require_same_data() const {
   const Training& t = forked_.training;
   if (t.plan.holds_data || point_.checkpoint.empty()) return;
   const auto changed = record::data_difference(t.data.files(), record::data_files(t.plan.experiment));
   if (changed.path.empty()) return;
   throw training_error(changed.what, changed.path,
-                       "put the data back that the run was trained on, or go on with these: " +
+                       "restore the data that the run was trained on, or continue with these: " +
                            own_command("resume " + path_word(forked_.run.directory.path()) + " --data-changed"));
 }
 
@@ -75,7 +75,7 @@ void Restarts::note(const record::Failure& failure) {
                                       .rank = failure.rank,
                                       .cause = failure.what,
                                       .checkpoint = point_.checkpoint};
-  // The ranks that write metrics.jsonl have ended.
+  // The ranks that wrote metrics.jsonl have ended.
   record::append_line(forked_.run.directory.metrics(), record::to_line(restart, at.seconds));
   const std::string from = point_.checkpoint.empty() ? "the start: nothing is saved yet"
                                                      : "after step " + std::to_string(at.step) + ", from " +

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kLastLines = 8;
 
-// The lines of a log without those at its end that say what is told anyway.
+// Returns the lines of a log, without its last lines if they repeat `told`.
 std::deque<std::string> lines_before(std::deque<std::string> lines, const std::string& told) {
   std::istringstream in(told);
   std::vector<std::string> of_told;
@@ -68,7 +68,7 @@ void remember_epochs(record::RunProgress& run, const record::RunDirectory& direc
   for (const auto& [name, value] : history.metrics) run.metrics.set(name, value);
   run.best = history.best;
   run.best_step = history.best_step;
-  // A fork has no lines of the epochs before the checkpoint that it began with.
+  // A fork has no lines for epochs before its first checkpoint.
   const auto saved = record::best_saved(directory.checkpoints(), e.best_metric());
   if (!saved || !e.best_metric().is_better(saved->value, run.best)) return;
   run.best = saved->value;
@@ -111,7 +111,7 @@ record::Summary begin_run(const Plan& plan, const record::RunDirectory& director
 
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& s) {
   if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
-  // A rank of another machine is named by its number; what it logged came here.
+  // A rank of another machine has no log name yet; its log is here.
   if (failure.log.empty()) failure.log = directory.log(failure.rank).string();
   std::string text = "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what;
   const auto before = lines_before(last_lines(failure.log, kLastLines), failure.what);
@@ -138,15 +138,15 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   s.best = {{"metric", e.best_metric().name}, {"value", run.best.load()}, {"step", run.best_step.load()}};
 }
 
-// USR2 is how a scheduler asks for what TERM does.
+// A scheduler sends USR2 with the meaning of TERM.
 int exit_code_of(int stop_signal) { return 128 + (stop_signal == SIGUSR2 ? SIGTERM : stop_signal); }
 
 Ending conclude(const record::RunDirectory& directory, record::Summary& s, const record::RunProgress& run,
                 const std::optional<record::Failure>& failure, int stop_signal) {
-  // A run that could not save when it was stopped has failed: nobody must take it for one that can go on from there.
+  // A stopped run that could not save has failed: nobody may believe that it can be resumed from there.
   s.status = failure ? "failed" : run.ended ? "completed" : "interrupted";
   s.error = failure;
-  // A rank of another machine is named by its number; what it logged came here.
+  // A rank of another machine has no log name yet; its log is here.
   if (failure && failure->rank >= 0 && failure->log.empty()) s.error->log = directory.log(failure->rank).string();
   record::write_summary(directory, s);
   if (s.status == "interrupted" && stop_signal != 0) {
@@ -155,9 +155,9 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
         last.empty() ? "nothing is saved yet" : "saved after step " + std::to_string(record::step_of(last));
     if (!last.empty() && run.step > record::step_of(last)) {
       saved +=
-          " (" + last.filename().string() + "), the steps since then, to " + std::to_string(run.step) + ", are not";
+          " (" + last.filename().string() + "), later steps, up to " + std::to_string(run.step) + ", are not saved";
     }
-    log::info("stopped; " + saved + "; go on: " + own_command("resume " + path_word(directory.path())));
+    log::info("stopped; " + saved + "; to continue: " + own_command("resume " + path_word(directory.path())));
     return {.exit_code = exit_code_of(stop_signal)};
   }
   if (!failure) return {};

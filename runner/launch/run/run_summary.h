@@ -11,40 +11,40 @@
 
 namespace ddp::launch {
 
-// The last lines of a file, so many at most.
+// Returns the last lines of a file, at most `most`.
 std::deque<std::string> last_lines(const std::filesystem::path& file, std::size_t most);
 
-// The summary of a run as it starts. `devices_elsewhere`: of the ranks of other machines.
+// Makes the summary of a starting run. `devices_elsewhere`: devices of ranks on other machines.
 record::Summary summary_of(const Plan& plan, const std::vector<std::string>& devices_elsewhere);
 
-// A run that goes on has the epochs behind it too, and a fork the checkpoint that it began with.
+// Restores the best value and the last metrics from earlier epochs of a resumed run, or from a fork's first checkpoint.
 void remember_epochs(record::RunProgress& run, const record::RunDirectory& directory, const config::Experiment& e);
 
-// Takes over, from the summary.json of a run that goes on, the time when it began, the number of restarts, and the
-// origin of a fork.
+// Copies from a resumed run's summary.json its start time, the number of restarts, the parameter counts, and a fork's
+// origin.
 void keep_history(record::Summary& summary, const record::RunDirectory& directory);
 
-// Writes what a run has from its begin: the texts of its sources, summary.json and, last, config.toml. Returns the
-// summary. Throws ddp::Error where one cannot be written; of a new run nothing stays then. `launch_id`: of the ranks
-// that a launcher started.
+// Writes the files of a beginning run: the texts of its sources, summary.json and, last, config.toml. Returns the
+// summary. Throws ddp::Error if a file cannot be written; a new run then leaves no files. `launch_id`: for ranks that a
+// launcher started.
 record::Summary begin_run(const Plan& plan, const record::RunDirectory& directory,
                           const std::vector<std::string>& devices_elsewhere = {}, const std::string& launch_id = "");
 
-// "rank 3 (cpu): what, its last lines, its log", or what failed that was no rank.
+// Describes a failure: "rank 3 (cpu): what, its last lines, its log"; without a rank, only what failed.
 std::string in_words(record::Failure failure, const record::RunDirectory& directory, const record::Summary& summary);
 
-// How far it came.
+// Adds the run's progress.
 void add_progress(record::Summary& summary, const record::RunProgress& run, const config::Experiment& e);
 
-// The program's exit code and, of a failure, its text.
+// The program's exit code and, for a failure, its text.
 struct Ending {
   int exit_code = 0;
   std::string why = {};
 };
 int exit_code_of(int stop_signal);
 
-// How it ended: decides the status from the failure and the signal that asked for a stop (0: none), writes
-// summary.json, and tells a person.
+// Ends a run: decides its status from the failure and the stop signal (0: none), writes summary.json, and prints the
+// result.
 Ending conclude(const record::RunDirectory& directory, record::Summary& summary, const record::RunProgress& run,
                 const std::optional<record::Failure>& failure, int stop_signal);
 

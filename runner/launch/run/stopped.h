@@ -6,10 +6,10 @@
 
 namespace ddp::launch {
 
-// A signal asked a command to stop that leaves nothing behind then.
+// A command that leaves no files was stopped by a signal.
 class Stopped : public Error {
  public:
-  // `code`: the exit code, see exit_code_of. `what`: what to say of it.
+  // `code`: the exit code, see exit_code_of; `what`: the message.
   explicit Stopped(int code, const std::string& what = "stopped by a signal; no file was written")
       : Error(Fault::training, what), code_(code) {}
 

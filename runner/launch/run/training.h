@@ -17,52 +17,53 @@
 
 namespace ddp::launch {
 
-// The part of this process in a launch: node 0, whose ranks it forks, or one rank that torchrun or srun started. Other
-// nodes do what node 0 says (launch/cluster/guest.h).
+// The role of this process in a launch: node 0, which forks its ranks, or one rank that torchrun or srun started. Other
+// nodes follow node 0 (launch/cluster/guest.h).
 struct Part {
   const Launch& launch;
-  Nodes* nodes = nullptr;  // the other nodes, as node 0 has them; null: this process is one rank
+  Nodes* nodes = nullptr;  // the other nodes, for node 0; null: this process is one rank
 };
 
-// The directory of a run that is about to train, locked, and where the run begins.
+// The locked directory of a run that is about to train, and the run's start.
 struct OpenRun {
   record::RunDirectory directory;
   FileDescriptor lock;
   Start start;
-  bool resumed = false;      // goes on in a directory that was there
-  std::string changes = {};  // of the experiment since then, as rank::TrainRequest tells them
+  bool resumed = false;      // continues in an existing directory
+  std::string changes = {};  // to the experiment since then, as in rank::TrainRequest
 };
 
-// A run to start: what to train, from where, into which directory. The one way to start one, for every verb.
+// A run to start: what to train, from where, and into which directory. Every verb starts its runs with it.
 struct Training {
   const Plan& plan;
   const RankLibrary& library;
   const HeldData& data;
-  // Opens the directory. Is called once, in the process that writes the run, as soon as all nodes are ready; until then
-  // nothing is written.
+  // Opens the directory. Called once, in the process that writes the run, when all nodes are ready; nothing is written
+  // before.
   std::function<OpenRun()> open;
-  std::filesystem::path experiment_folder = {};  // whose git state is recorded
-  // Is called once, as soon as the directory holds config.toml and summary.json.
+  std::filesystem::path experiment_folder = {};  // the folder whose git state is recorded
+  // Called once, when the directory contains config.toml and summary.json.
   std::function<void(const record::RunDirectory&)> begun = {};
-  std::int64_t until_epoch = 0;  // it stops there, to go on later; 0: at its end
+  std::int64_t until_epoch = 0;  // pauses there, to continue later; 0: trains to the end
   // The locks of its GPUs, which the ranks keep open; not given: node 0 takes them.
   std::optional<std::vector<FileDescriptor>> device_locks = {};
-  std::optional<config::Value> git = {};                       // the state of the checkout, where it is known already
-  std::function<void(const record::RunProgress&)> watch = {};  // is told a few times a second how far it is
+  std::optional<config::Value> git = {};                       // the checkout's state, if already known
+  std::function<void(const record::RunProgress&)> watch = {};  // receives the progress a few times a second
 };
 
-// Trains as this part of the launch, and writes config.toml and summary.json. Node 0 forks its ranks, watches all of
-// them to their end, and starts them again where one fails and the launch says so. Returns the program's exit code: 0
-// done, 1 failed, 130 or 143 stopped by a signal after saving.
+// Trains in this role, and writes config.toml and summary.json. Node 0 forks its ranks, watches all ranks to their end,
+// and restarts them after a failure if the launch allows it. Returns the program's exit code: 0 done, 1 failed, 130 or
+// 143 stopped by a signal after saving.
 int train(Training training, const Part& part);
 
-// Has a run that stands there ended? One that did all of its steps goes on where its settings now give it more.
+// Returns whether a run at this position has ended. A run that did all of its steps continues if its settings now give
+// it more.
 bool has_ended(const config::Experiment& experiment, const record::Position& position);
-// Has it done its last step?
+// Returns whether a run at this position has done its last step.
 bool has_done_all_steps(const config::Experiment& experiment, const record::Position& position);
 
-// Writes summary.json of a run that ended there, at its end or before, where a kill came between its last checkpoint
-// and that.
+// Writes summary.json of a run that ended or stopped at this position, if it was killed between its last checkpoint and
+// the summary.
 void settle(const Plan& plan, const record::RunDirectory& directory, const record::Position& done);
 
 }  // namespace ddp::launch

@@ -13,7 +13,7 @@ constexpr std::int64_t kMinute = 60;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kDay = 24 * kHour;
 
-// The numbers between the colons; nothing where there are none, or something else.
+// Returns the numbers between the colons; nothing if the text contains anything else.
 std::optional<std::vector<std::int64_t>> numbers_in(const std::string& text) {
   std::vector<std::int64_t> numbers;
   const char* at = text.data();
@@ -48,11 +48,10 @@ std::string requests(const SlurmJob& job) {
          array(job) + request("nodes", job.nodes) + "#SBATCH --ntasks-per-node=1  # the parent of a node's ranks\n" +
          request("gpus-per-node", job.gpus_per_node) + request("cpus-per-task", job.cpus_per_task) +
          request("time", job.time) + (job.exclusive ? "#SBATCH --exclusive\n" : "") +
-         "# So many seconds before the time is up it saves and goes back to the queue; likewise when it is "
-         "preempted.\n" +
+         "# This many seconds before its time limit the job saves and returns to the queue; also on preemption.\n" +
          request("signal", "B:USR2@" + std::to_string(job.signal_before)) +
          "#SBATCH --requeue\n"
-         "#SBATCH --open-mode=append  # slurm-<job>.out goes on too\n";
+         "#SBATCH --open-mode=append  # also continues slurm-<job>.out\n";
 }
 
 std::string modules(const SlurmJob& job) {
@@ -62,7 +61,7 @@ std::string modules(const SlurmJob& job) {
   return line + " || exit\n\n";
 }
 
-// A port of the job's own where nodes are shared: another job may meet on the same node.
+// A port of the job's own, because nodes may be shared: another job may meet on the same node.
 std::string port(const SlurmJob& job) {
   if (job.port) return "port=" + std::to_string(*job.port) + "\n";
   return "port=$((20000 + SLURM_JOB_ID % 10000))\n";
@@ -104,7 +103,7 @@ std::string launches(const SlurmJob& job) {
   if (job.nproc_per_node) flags += " --nproc-per-node " + std::to_string(*job.nproc_per_node);
   std::string options = "    --results \"$results\" --run-id \"slurm-$SLURM_JOB_ID\"";
   options += settings(job);
-  return "# The nodes meet on the first, at the address that Slurm itself reaches it by.\n"
+  return "# The nodes meet on the first one, at the address that Slurm itself uses.\n"
          "mapfile -t nodes < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
          "master=$(scontrol show node --oneliner \"${nodes[0]}\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p')\n" +
          port(job) +
@@ -118,23 +117,23 @@ std::string launches(const SlurmJob& job) {
 }
 
 constexpr const char* kTraps =
-    R"(# Told to stop: the launches are told once. After a second signal ddp-exp would end at once, without saving.
+    R"(# A stop is forwarded to the launches once: after a second signal ddp-exp would end at once, without saving.
 stopping=0
 launches=()
 stop() {
   trap : USR2 TERM
   stopping=1
-  echo "job $SLURM_JOB_ID is told to stop"
+  echo "job $SLURM_JOB_ID received a stop signal"
   if ((${#launches[@]} > 0)); then kill -USR2 "${launches[@]}" 2>/dev/null; fi
 }
 trap stop USR2 TERM
 
 )";
 
-constexpr const char* kWatch = R"(# The first launch that fails ends the others, and the job with its exit code.
+constexpr const char* kWatch = R"(# If a launch fails, the others are ended, and the job exits with its exit code.
 code=0
 while ((${#launches[@]} > 0)); do
-  wait -n # until one has ended, or a signal came
+  wait -n # until one ends, or a signal comes
   for i in "${!launches[@]}"; do
     if kill -0 "${launches[i]}" 2>/dev/null; then continue; fi
     wait "${launches[i]}"
@@ -143,15 +142,15 @@ while ((${#launches[@]} > 0)); do
     if ((status == 0 || code != 0)); then continue; fi
     code=$status
     echo "job $SLURM_JOB_ID: the launch on ${nodes[i]} ended with exit code $code"
-    # 130 and 143: they have agreed to stop; the others have not finished saving.
+    # 130 and 143: all launches stop together; the others are still saving.
     if ((!stopping && code != 130 && code != 143 && ${#launches[@]} > 0)); then
       kill -TERM "${launches[@]}" 2>/dev/null
     fi
   done
 done
 
-# 143: it was stopped and has saved; 140: it was stopped before it had begun. Then it goes back to the queue, unless
-# somebody cancelled the job, or its time is up.
+# 143: stopped and saved; 140: stopped before it began. In both cases the job returns to the queue, unless it was
+# cancelled or its time is up.
 if ((code == 143 || code == 140)) && [[ $(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T) == RUNNING ]]; then
   scontrol requeue "$SLURM_JOB_ID"
 fi
@@ -167,7 +166,7 @@ std::optional<std::int64_t> slurm_seconds(const std::string& time) {
   const auto days = with_days ? numbers_in(time.substr(0, dash)) : std::vector<std::int64_t>{0};
   const auto rest = numbers_in(time.substr(with_days ? dash + 1 : 0));
   if (!days || days->size() != 1 || !rest || rest->size() > 3) return {};
-  // Hours come first after days; else minutes, but before two others.
+  // After days, hours come first; otherwise minutes, unless two other numbers follow.
   std::int64_t unit = with_days || rest->size() == 3 ? kHour : kMinute;
   std::int64_t seconds = days->front() * kDay;
   for (const std::int64_t number : *rest) {
@@ -179,9 +178,9 @@ std::optional<std::int64_t> slurm_seconds(const std::string& time) {
 
 std::string slurm_script(const SlurmJob& job) {
   const std::string what = job.trials
-                               ? "Trains the trials of a sweep with ddp-exp, one a job of this array. Written by "
+                               ? "Trains the trials of a sweep with ddp-exp, one per job of this array. Written by "
                                  "\"ddp-exp sweep --array\""
-                               : "Trains an experiment with ddp-exp, with one launch a node. Written by "
+                               : "Trains an experiment with ddp-exp, with one launch per node. Written by "
                                  "\"ddp-exp slurm\"";
   return "#!/bin/bash\n# " + what + ", yours to change.\n" + requests(job) + "\n" + modules(job) + places(job) +
          kTraps + (job.trials ? trial(job) : launches(job)) + kWatch;

@@ -33,7 +33,7 @@ std::string first_host_of(const std::string& list) {
   const auto end = list.find_first_of("-,]", bracket);
   const auto close = list.find(']', bracket);
   if (end == std::string::npos || close == std::string::npos) return list.substr(0, bracket);
-  // A name may go on behind its brackets, up to the next host.
+  // A name may continue after its brackets, up to the next host.
   return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1) +
          list.substr(close + 1, list.find(',', close) - close - 1);
 }

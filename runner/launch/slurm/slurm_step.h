@@ -6,24 +6,24 @@
 
 namespace ddp::launch {
 
-// A task of a Slurm job step, as srun tells it by the environment.
+// A task of a Slurm job step, from srun's environment.
 struct SlurmStep {
   int task = 0;  // among all tasks of the step
   int tasks = 1;
-  int local_task = 0;  // among those of this node
+  int local_task = 0;  // among this node's tasks
   int tasks_here = 1;
   std::string first_host;
-  std::uint16_t port = 0;  // the same on every task; of another step of the cluster, most likely another
+  std::uint16_t port = 0;  // the same on every task; most likely different for other steps of the cluster
 };
 
-// Nothing outside a step. A batch script is no step, though it inherits some of the variables.
-// Throws ddp::Error (usage) where the environment contradicts itself.
+// Returns nothing outside a step. A batch script is no step, although it inherits some of the variables. Throws
+// ddp::Error (usage) if the environment contradicts itself.
 std::optional<SlurmStep> slurm_step();
 
-// The first host of a Slurm host list: "gpu[07-09,12],login" is gpu07.
+// Returns the first host of a Slurm host list: "gpu[07-09,12],login" is gpu07.
 std::string first_host_of(const std::string& host_list);
 
-// What a node's entry of SLURM_STEP_TASKS_PER_NODE says: of "2(x3),1", nodes 0 to 2 have 2. 0: it does not say.
+// Returns a node's number of tasks from SLURM_STEP_TASKS_PER_NODE: with "2(x3),1", nodes 0 to 2 have 2. 0: not given.
 int tasks_of_node(const std::string& tasks_per_node, int node);
 
 }  // namespace ddp::launch

@@ -26,7 +26,7 @@ std::vector<std::string> HungStacks::keep(const std::function<void(const std::st
     const std::string frames = stack->main_thread();
     if (frames.empty()) continue;
     all.push_back("rank " + std::to_string(rank) + " is in" + (log.empty() ? "" : " (all threads: its log)") + frames);
-    // Where its log is on another machine, that may have ended by now.
+    // Without a log here, the log is on another machine, which may have ended by now.
     if (log.empty()) {
       print(all.back());
       continue;

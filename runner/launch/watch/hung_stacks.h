@@ -9,19 +9,19 @@
 
 namespace ddp::launch {
 
-// Asks gdb where ranks hang, before they are ended.
+// Asks gdb where ranks hang, before they are killed.
 class HungStacks {
  public:
-  // Begins to ask; of the first few only, since gdb takes much memory and time. `log`: the rank's, where it is a file
-  // of this machine. Returns what is to be read while it answers; null where it is not asked.
+  // Starts gdb, for the first few ranks only, since gdb takes much memory and time. `log`: the rank's, if it is a file
+  // of this machine. Returns the stack to read while gdb answers; null if gdb is not asked.
   std::shared_ptr<NativeStack> ask(int rank, pid_t pid, const std::string& log);
 
-  // Is an answer still to come?
+  // Returns whether an answer is pending.
   bool waiting() const;
-  // Each stack whole goes to its rank's log; returns what to say, an item a rank: "rank 1 is in (…)". Where there is no
-  // log, that may be all that is ever seen of it: it goes to `print` too.
+  // Writes each complete stack to its rank's log. Returns one summary for each rank: "rank 1 is in (…)". A rank without
+  // a log has its summary also sent to `print`, because it may not be visible anywhere else.
   std::vector<std::string> keep(const std::function<void(const std::string&)>& print);
-  // No answer is waited for any more. A rank that gdb holds cannot be ended.
+  // Waits for no more answers. A rank that gdb holds cannot be killed.
   void drop();
 
  private:

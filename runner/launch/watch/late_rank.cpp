@@ -18,7 +18,7 @@ std::string stopped_in_words(const record::RankProgress& rank) {
   return rank.stopped ? ", and its process is stopped (SIGSTOP?)" : "";
 }
 
-// What it did last.
+// Describes the rank's last action.
 std::string place_in_words(const record::RankProgress& rank) {
   const std::string collective = rank.collective == record::Collective::none
                                      ? ""
@@ -26,7 +26,7 @@ std::string place_in_words(const record::RankProgress& rank) {
   return record::standing(rank) + collective + stopped_in_words(rank);
 }
 
-// Who of them holds up the rest, which may wait for it: those that are stopped, or else those furthest behind.
+// Returns the ranks that hold up the others: the stopped ones, or else the ones furthest behind.
 std::vector<int> culprits_of(record::ProgressPage& page, const std::vector<int>& ranks) {
   std::vector<int> stopped;
   std::vector<int> behind;
@@ -59,7 +59,7 @@ LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout)
     away += "; rank " + std::to_string(r) + " stays away: it is " + record::standing(rank) + stopped_in_words(rank);
   }
   if (late.empty())
-    return {.rank = waiting, .what = wait + ", though every rank is there: is the network between them whole?"};
+    return {.rank = waiting, .what = wait + ", although every rank joined: is the network between them broken?"};
   return {.rank = late.front(), .what = wait + away, .away = late};
 }
 

@@ -7,20 +7,22 @@
 
 namespace ddp::launch {
 
-// Who kept a rank waiting in a collective until it gave up, as the page tells it.
+// The rank that made another rank time out in a collective, according to the page.
 struct LateRank {
-  int rank = -1;  // the first that stays away; where all are there, the one that waited
+  int rank = -1;  // the first absent rank; if none is absent, the rank that waited
   std::string what;
-  std::vector<int> away = {};  // all that stay away
+  std::vector<int> away = {};  // all absent ranks
 };
 
 // `waiting`: the rank that gave up, after `timeout` seconds.
 LateRank find_late_rank(record::ProgressPage& page, int waiting, double timeout);
 
-// Has no rank that runs begun a collective that another has not? Then none waits, and will tell.
+// Returns whether no running rank has begun a collective that another rank has not begun. Then none waits, and none
+// will report a timeout.
 bool none_waits(record::ProgressPage& page);
 
-// Who keeps a group from going on of which no rank does anything: one that is stopped, or is behind, or the first.
+// Finds the rank that blocks a group in which no rank makes progress: a stopped rank, else one that is behind, else the
+// first.
 LateRank find_hung_rank(record::ProgressPage& page, const std::vector<int>& ranks, double timeout);
 
 }  // namespace ddp::launch

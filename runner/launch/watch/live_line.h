@@ -7,8 +7,8 @@
 
 namespace ddp::launch {
 
-// The line at the bottom of a terminal: epoch, step, loss, samples/s and time left. On anything but a terminal,
-// or with NO_COLOR set, there is none, and lines are plain.
+// The line at the bottom of a terminal: epoch, step, loss, samples/s and time left. Without a terminal, or with
+// NO_COLOR set, it is not shown, and lines are plain.
 class LiveLine {
  public:
   explicit LiveLine(record::ProgressPage& page);
@@ -16,7 +16,7 @@ class LiveLine {
 
   bool shown() const { return terminal_; }
   void refresh();
-  // Prints a whole line above it.
+  // Prints a whole line above the live line.
   void print(const std::string& line);
   void clear();
 
@@ -27,10 +27,10 @@ class LiveLine {
   record::ProgressPage& page_;
   const bool terminal_;
   bool drawn_ = false;
-  // Where the run stood when first seen: the time left follows from the steps since.
+  // The run's position when first seen: the time left follows from the steps since then.
   double first_seconds_ = -1;
   std::int64_t first_step_ = 0;
-  // The rate over the last second or so; that of a single step jumps.
+  // The rate over the last second or so; a single step's rate fluctuates too much.
   double rate_ = 0;
   double rate_seconds_ = 0;
   std::int64_t rate_samples_ = 0;

@@ -5,7 +5,7 @@
 namespace ddp::launch {
 namespace {
 
-// To read LibTorch's symbols alone takes gdb some 5 s.
+// Reading LibTorch's symbols alone takes gdb about 5 s.
 constexpr std::chrono::seconds kPatience{30};
 constexpr int kFrames = 8;
 constexpr std::size_t kLongestFrame = 160;

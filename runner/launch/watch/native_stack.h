@@ -7,22 +7,22 @@
 
 namespace ddp::launch {
 
-// Where a process hangs: the stacks of its threads, as gdb tells them, if there is one and it may look. That takes
-// seconds; the process must live so long.
+// The stacks of a hanging process's threads, from gdb, if it is installed and permitted. That takes seconds; the
+// process must live that long.
 class NativeStack {
  public:
   explicit NativeStack(pid_t pid);
 
-  // As Program's.
+  // As for Program.
   int output() const { return gdb_.output(); }
   bool read();
 
-  // Ends gdb, which lets go of the process.
+  // Ends gdb, which releases the process.
   void end() { gdb_.end(); }
 
-  // Is gdb done, or has it had time enough?
+  // Returns whether gdb is done, or has had enough time.
   bool over() const;
-  // All that gdb said; and the first frames of the main thread, a line each, or "".
+  // gdb's whole output; and the first frames of the main thread, one line each, or "".
   const std::string& text() const { return gdb_.text(); }
   std::string main_thread() const;
 

@@ -20,7 +20,7 @@ std::optional<std::int64_t> oom_kills(const fs::path& file) {
   return {};
 }
 
-// The file that counts for this process. In a container its cgroup may be mounted as if it were the root.
+// The counter's file for this process. In a container the cgroup may be mounted as if it were the root.
 fs::path counting_file() {
   std::ifstream in("/proc/self/cgroup");
   // "4:memory:/job/7" of v1, "0::/job/7" of v2.
@@ -50,7 +50,7 @@ OomKills::OomKills() : file_(counting_file()) {
 }
 
 std::string OomKills::verdict() const {
-  if (file_.empty()) return "; by the kernel's OOM killer? (no cgroup here tells)";
+  if (file_.empty()) return "; by the kernel's OOM killer? (no cgroup counts them here)";
   const std::int64_t now = oom_kills(file_).value_or(before_);
   const std::string counter = "cgroup " + file_.filename().string() + ": oom_kill ";
   if (now == before_)

@@ -7,17 +7,18 @@
 
 namespace ddp::launch {
 
-// How many processes of this process's cgroup the kernel has killed because memory ran out.
+// Counts the processes of this process's cgroup that the kernel killed because memory ran out.
 class OomKills {
  public:
-  // Looks now, before ranks are forked.
+  // Reads the counter; construct it before ranks are forked.
   OomKills();
 
-  // Of a rank that SIGKILL has ended since: was it the kernel? In words, with what tells it, or that nothing does.
+  // For a rank that SIGKILL has ended since then: describes whether the kernel killed it, with the evidence, or without
+  // any.
   std::string verdict() const;
 
  private:
-  std::filesystem::path file_;  // empty: there is none that tells it
+  std::filesystem::path file_;  // empty: no file counts them
   std::int64_t before_ = 0;
 };
 

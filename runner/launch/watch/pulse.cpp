@@ -7,7 +7,7 @@
 namespace ddp::launch {
 namespace {
 
-// It is asked a few times a second.
+// silence() is called a few times a second. A longer gap means that this process itself did not run.
 constexpr std::chrono::seconds kAbsence{2};
 
 }  // namespace
@@ -17,11 +17,11 @@ Pulse::Clock::duration Pulse::silence(const std::map<int, pid_t>& ranks) {
   for (const auto& [rank, pid] : ranks) {
     const auto& progress = page_.rank(rank);
     signs += progress.activity + progress.collectives;
-    // To build a dataset may take long, and has no steps.
+    // Building a dataset may take long, and has no steps.
     if (progress.phase == record::Phase::starting) signs += state_of(pid).processor_time;
   }
   const auto now = Clock::now();
-  // Who was stopped itself (^Z), most likely together with the ranks, knows nothing of that time.
+  // If this process was stopped (^Z), most likely together with the ranks, that time does not count.
   const bool absent = now - std::exchange(asked_, now) > kAbsence;
   if (signs != std::exchange(signs_, signs) || absent) last_ = now;
   return now - last_;

@@ -9,16 +9,16 @@
 
 namespace ddp::launch {
 
-// Tells for how long ranks have done nothing, also where no collective waits for them: the only rank of a run, or all
-// of them stuck in something else.
+// Measures for how long ranks have shown no activity, even if no collective waits for them: a run with one rank, or a
+// run whose ranks all hang elsewhere.
 class Pulse {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Pulse(record::ProgressPage& page) : page_(page) {}
 
-  // Since when none of these ranks has shown a sign of life: a phase, a batch or a collective that it began, a piece
-  // that it saved; while it starts, any use of the processor. To be asked now and then.
+  // Returns the time since the last activity of these ranks: a phase, a batch or a collective that began, or a piece
+  // that was saved; while a rank starts, any processor time. Call it regularly.
   Clock::duration silence(const std::map<int, pid_t>& ranks);
 
  private:

@@ -82,7 +82,7 @@ void Supervisor::wait_for_events(bool live) {
   }
   poll(watched.data(), watched.size(), live ? kRefreshMilliseconds : tick_ || saves_ ? kTickMilliseconds : -1);
   if (watched[0].revents != 0) handle_signal();
-  // A closed pipe (all ranks gone) would be ready for ever; the ranks' ends are told by their pidfds.
+  // After all ranks have ended, their closed pipe would always be ready; pidfds report the ranks' ends.
   if (watched[1].revents & POLLIN) show_console();
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     if (watched[2 + i].revents != 0 && !sources_[i].readable()) sources_[i].descriptor = -1;
@@ -110,7 +110,7 @@ void Supervisor::stop(int signal, bool at_once) {
   page_.stop_requested() = true;
   end_of_grace_ =
       std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(grace_);
-  print_("stopping after this step, then saving (once more: at once, without saving)");
+  print_("stopping after this step, then saving (again: at once, without saving)");
 }
 
 void Supervisor::fail(const record::Failure& failure) {
@@ -139,7 +139,7 @@ void Supervisor::reap() {
 
 void Supervisor::end_all() {
   stacks_.drop();
-  // SIGKILL: a rank may be stuck in a collective that waits for one that is gone.
+  // SIGKILL: a rank may be stuck in a collective that waits for an ended rank.
   for (const auto& rank : ranks_) {
     if (rank.process.pid > 0) kill(rank.process.pid, SIGKILL);
   }
@@ -168,7 +168,7 @@ void Supervisor::end_after_grace() {
   end_all();
 }
 
-// Before those that hang are ended, they are asked where.
+// Asks gdb where the hanging ranks are, before they are killed.
 void Supervisor::blame(const Verdict::Blame& found) {
   outcome_.failure = found.failure;
   bool asked = false;

@@ -17,61 +17,61 @@
 
 namespace ddp::launch {
 
-// How a group of ranks ended.
+// The end of a group of ranks.
 struct Outcome {
-  std::optional<record::Failure> failure;  // the rank that went first, and why
-  int stop_signal = 0;                     // the signal that asked for a stop; 0: none did
+  std::optional<record::Failure> failure;  // the first rank that failed, and why
+  int stop_signal = 0;                     // the signal that stopped the ranks; 0: none
 };
 
-// Where a rank's output goes: a log file, or a descriptor. And its name, for those who look for it.
+// The destination of a rank's output: a log file or a descriptor; and its name for messages.
 struct RankOutput {
   std::string log = {};
   int descriptor = -1;
   std::string name = {};
 };
 
-// Starts the ranks of this machine and watches them until all have ended: shows what they say, asks for an agreed
-// stop at the first INT, TERM or USR2 and ends them at the second, and ends all when one fails.
+// Starts the ranks of this machine and watches them until all have ended. It shows their messages, requests an agreed
+// stop at the first INT, TERM or USR2, kills them at the second, and kills all if one fails.
 class Supervisor {
  public:
-  // `saves`: the ranks train and have something to save; else the first signal ends them at once.
+  // `saves`: the ranks train and have something to save; otherwise the first signal kills them at once.
   Supervisor(record::ProgressPage& page, const config::Experiment& experiment, bool saves);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Forks one rank. `kept`: descriptors that stay open in it; `body` gets the pipe to speak through.
+  // Forks one rank. `kept`: descriptors that stay open in it. `body` receives the pipe for its messages.
   void start(int rank, const RankOutput& output, std::vector<int> kept, const std::function<int(int console)>& body);
 
-  // While the ranks are watched, calls `readable` whenever that descriptor is, until it returns false.
+  // While the ranks are watched, calls `readable` whenever the descriptor is readable, until it returns false.
   void watch_also(int descriptor, std::function<bool()> readable);
-  // Also calls this a few times a second. It may call fail() and stop().
+  // Also calls this a few times a second. The callback may call fail() and stop().
   void watch_over(std::function<void()> tick) { tick_ = std::move(tick); }
-  // Goes on watching while this is true, also when the ranks of this machine have ended well.
+  // Keeps watching while this returns true, even if the ranks of this machine have ended successfully.
   void wait_for(std::function<bool()> others) { others_ = std::move(others); }
-  // Is told of each signal that is heard here; `at_once`: it is the second.
+  // Receives each signal that this process receives; `at_once`: it is the second.
   void tell_stop(std::function<void(int signal, bool at_once)> told) { told_stop_ = std::move(told); }
 
-  // Before a rank is blamed that only stayed away: names what may have kept it, such as a node that is not heard of.
+  // Called before an absent rank is blamed: names another possible cause, such as a node that is silent.
   void suspect(std::function<std::optional<std::string>()> suspicion) { verdict_.suspect(std::move(suspicion)); }
   // Notes on the page which ranks of this machine are stopped.
   void note_stopped() { launch::note_stopped(page_, running()); }
 
-  // Something outside of these ranks failed: they are ended.
+  // Something outside these ranks failed: they are killed.
   void fail(const record::Failure& failure);
-  // As if that signal were heard here.
+  // Acts as if this process had received the signal.
   void stop(int signal, bool at_once);
 
-  // Returns when every rank has ended; none is left, and none is a zombie.
+  // Returns when every rank has ended; none is left, not even as a zombie.
   Outcome watch();
-  // What it has returned, and what was heard since.
+  // The result of watch(), plus anything received since.
   const Outcome& outcome() const { return outcome_; }
 
  private:
   struct Rank {
     int rank;
-    std::string log;   // for those who look for it
-    std::string file;  // the same, where it is a file of this machine
+    std::string log;   // name for messages
+    std::string file;  // the same log, if it is a file of this machine
     Child process;
   };
   struct Source {
@@ -97,15 +97,15 @@ class Supervisor {
   FileDescriptor signals_;
   StopSignals stop_signals_;
   Pipe console_;
-  std::string console_text_;  // what came so far of a line
+  std::string console_text_;  // the incomplete line received so far
   std::vector<Rank> ranks_;
-  std::vector<EndedRank> ended_;  // in the order in which they were found, until the others were killed
+  std::vector<EndedRank> ended_;  // in the order of their detection, up to the failure
   std::vector<Source> sources_;
   std::function<void()> tick_;
   std::function<bool()> others_;
   std::function<void(int, bool)> told_stop_;
   std::function<void(const std::string&)> print_;
-  std::optional<std::chrono::steady_clock::time_point> end_of_grace_;  // once a stop was asked for
+  std::optional<std::chrono::steady_clock::time_point> end_of_grace_;  // set when a stop is requested
   Outcome outcome_;
 };
 

@@ -10,7 +10,8 @@
 namespace ddp::launch {
 namespace {
 
-// A collective that times out tells more, a moment later, than that nothing happens; so does one that should have.
+// Seconds after distributed.timeout. A collective that times out reports more than silence does, a moment later. If a
+// rank waits in a collective, its report is awaited for longer.
 constexpr double kAfterCollective = 0.5;
 constexpr double kLongAfterCollective = 10;
 
@@ -21,7 +22,7 @@ void note_stopped(record::ProgressPage& page, const RunningRanks& running) {
 }
 
 Verdict::Blame Verdict::of_ended(const std::vector<EndedRank>& ended, const RunningRanks& running) {
-  // Ranks that only saw another one go are effects; the cause was killed, or failed by itself.
+  // A rank that only lost another rank is an effect; the cause was killed, or failed by itself.
   const auto is_late = [&](const EndedRank& e) { return page_.rank(e.rank).peer_late.load(); };
   const auto is_cause = [&](const EndedRank& e) { return !page_.rank(e.rank).peer_lost && !is_late(e); };
   const auto cause = std::find_if(ended.begin(), ended.end(), is_cause);

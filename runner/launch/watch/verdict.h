@@ -16,37 +16,37 @@
 
 namespace ddp::launch {
 
-// A rank that has ended, not well.
+// A rank that has ended with a failure.
 struct EndedRank {
   int rank;
-  std::string log;  // for those who look for it
-  int status;       // as waitpid tells it
+  std::string log;  // name for messages
+  int status;       // from waitpid
 };
 
-// Those of this machine that run.
+// The running ranks of this machine.
 using RunningRanks = std::map<int, pid_t>;
 
-// Notes on the page which of them are stopped.
+// Notes on the page which of these ranks are stopped.
 void note_stopped(record::ProgressPage& page, const RunningRanks& running);
 
-// Finds who is to blame where a group of ranks fails: from how ranks have ended, and from what the page tells of those
+// Finds the rank to blame if a group of ranks fails: from how ranks ended, and from the page's entries for the ranks
 // that still run.
 class Verdict {
  public:
-  // `timeout`: how many seconds a rank waits for another in a collective. To be made before the ranks are.
+  // `timeout`: the seconds that a rank waits for another one in a collective. Construct it before the ranks are forked.
   Verdict(record::ProgressPage& page, double timeout) : page_(page), timeout_(timeout), pulse_(page) {}
 
-  // Before a rank is blamed that only stayed away: names what may have kept it, such as a node that is not heard of.
+  // Called before an absent rank is blamed: names another possible cause, such as a node that is silent.
   void suspect(std::function<std::optional<std::string>()> suspicion) { suspicion_ = std::move(suspicion); }
 
   struct Blame {
     record::Failure failure;
-    std::vector<int> hanging = {};  // the ranks that keep the others waiting
+    std::vector<int> hanging = {};  // the ranks that the others wait for
   };
-  // `ended`: in the order in which they were found.
+  // `ended`: in the order of their detection.
   Blame of_ended(const std::vector<EndedRank>& ended, const RunningRanks& running);
-  // Of ranks that do nothing; nothing while they do something, or may yet tell more themselves. To be asked now and
-  // then.
+  // Returns the rank to blame for ranks that show no activity; nothing while they are active, or may still report more
+  // themselves. Call it regularly.
   std::optional<Blame> of_silence(const RunningRanks& running);
 
  private:

@@ -32,8 +32,8 @@ void write_atomically(const fs::path& file, const std::string& text) {
 
 void link_atomically(const fs::path& link, const std::string& target) {
   const fs::path folder = link.has_parent_path() ? link.parent_path() : ".";
-  // One temporary name, so that what a killed process leaves is taken over by the next one. Runs that start at the same
-  // moment link the same name: they wait for each other, where the file system has locks.
+  // A fixed temporary name: the next process replaces the file that a killed process left. Runs that start at the same
+  // moment link the same name; they wait for each other if the file system has locks.
   FileDescriptor turn(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!turn) throw training_error("cannot link: " + errno_text(errno), link.string());
   while (flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {

@@ -16,7 +16,7 @@ std::string GrowingFile::append(std::string& text) {
   try {
     write_all(file_.get(), text.data(), text.size(), name_);
   } catch (const Error& error) {
-    // The part of a piece that found room would be met by the same piece again.
+    // The whole piece is written again later, behind its first part.
     if (before >= 0 && ftruncate(file_.get(), before) != 0) log::error("cannot cut off a part of " + name_);
     if (!std::exchange(failing_, true)) {
       console_.line(std::string("warning: ") + error.what() + "; its " + what_ + " are kept and written later");
@@ -24,7 +24,7 @@ std::string GrowingFile::append(std::string& text) {
     return error.what();
   }
   text.clear();
-  if (std::exchange(failing_, false)) console_.line(name_ + ": can be written again, and is whole");
+  if (std::exchange(failing_, false)) console_.line(name_ + ": can be written again, and is complete");
   return "";
 }
 

@@ -7,14 +7,14 @@
 
 namespace ddp::record {
 
-// A file that whole pieces are appended to. A piece that finds no room leaves no part of itself behind, and its writer
-// keeps it: a full disk is told once, and that it is over.
+// A file to which whole pieces are appended. If a piece does not fit on the disk, no part of it stays in the file, and
+// the caller keeps the piece. A full disk is reported once, and once more when there is room again.
 class GrowingFile {
  public:
-  // What goes wrong is told on `console`, with the words `what` for the pieces: "lines".
+  // Reports errors on `console`; `what` names the pieces in them: "lines".
   GrowingFile(FileDescriptor file, std::string name, const Console& console, std::string what);
 
-  // Writes `text` and empties it. Returns why it could not; empty: it could.
+  // Writes `text` and empties it. Returns the reason if the write fails, else "".
   std::string append(std::string& text);
 
  private:

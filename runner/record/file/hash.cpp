@@ -13,6 +13,8 @@ namespace ddp::record {
 
 namespace {
 
+constexpr std::uint64_t kPiece = 1 << 20;
+
 std::string digits_of(XXH64_hash_t hash) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
@@ -29,7 +31,7 @@ std::string hash_hex_of(const std::filesystem::path& file) {
   const InputFile in(file);
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
-  std::vector<char> piece(1 << 20);
+  std::vector<char> piece(std::min<std::uint64_t>(kPiece, in.size()));
   for (std::uint64_t done = 0; done < in.size(); done += piece.size()) {
     piece.resize(std::min<std::uint64_t>(piece.size(), in.size() - done));
     in.read(done, piece.data(), piece.size());

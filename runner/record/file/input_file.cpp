@@ -10,7 +10,7 @@
 namespace ddp::record {
 namespace {
 
-// Some file systems let a signal interrupt it.
+// On some file systems a signal interrupts open().
 int open_to_read(const std::filesystem::path& file) {
   for (;;) {
     const int opened = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -8,17 +8,18 @@
 
 namespace ddp::record {
 
-// A regular file to read from. Others are refused: who opens a pipe waits, and a device may have no end.
+// A regular file, open for reading. Other kinds are refused: open() of a pipe waits for a writer, and a device may have
+// no end.
 class InputFile {
  public:
-  // Throws ddp::Error (training) where it cannot be opened.
+  // Throws ddp::Error (training) if the file cannot be opened.
   explicit InputFile(const std::filesystem::path& file);
 
-  // As it was when it was opened.
+  // The size when the file was opened.
   std::uint64_t size() const { return size_; }
-  // It stays open for as long as this lives.
+  // The file descriptor; this object closes it.
   int descriptor() const { return file_.get(); }
-  // These bytes of it. Throws ddp::Error (training) where they cannot be had.
+  // Reads `size` bytes from `offset`. Throws ddp::Error (training) if they cannot be read.
   void read(std::uint64_t offset, void* data, std::size_t size) const;
 
  private:

@@ -14,7 +14,7 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const config::M
   try {
     EventReader events(metrics, {EventKind::epoch, EventKind::validation});
     while (const Event* event = events.next()) {
-      // Validation may be rarer than epochs: its last values stay.
+      // Not every epoch has a validation: the last values stay.
       for (const auto& [name, value] : event->numbers) {
         if (is_metric_name(name)) set_value(history.metrics, std::string(name), value);
       }
@@ -24,7 +24,7 @@ EpochHistory epoch_history(const std::filesystem::path& metrics, const config::M
       history.best_step = event->step;
     }
   } catch (const Error&) {
-    // The run's later lines about epochs do not need the earlier ones.
+    // The run's later epoch lines do not need the earlier ones.
   }
   return history;
 }

@@ -52,7 +52,7 @@ void take_place(Event& event) {
   event.epoch = epoch == none ? 0 : config::as_count(*epoch);
   event.step = step == none ? 0 : config::as_count(*step);
   event.has_place = epoch != none && step != none;
-  // Another type than a number counts as 0.
+  // A value of another type counts as 0.
   event.seconds = seconds != none && seconds->is_number() ? seconds->get<double>() : 0;
 }
 
@@ -110,7 +110,7 @@ bool read_event(std::string_view line, Event& event) try {
 std::optional<EventKind> kind_in_front(std::string_view line) {
   if (!line.starts_with(kFront)) return {};
   line.remove_prefix(kFront.size());
-  // Nearly all lines.
+  // Nearly all lines are steps.
   if (line.starts_with(kStepEnd)) return EventKind::step;
   const std::string_view name = line.substr(0, line.find('"'));
   if (name.size() == line.size() || name.find('\\') != std::string_view::npos) return {};

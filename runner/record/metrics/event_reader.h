@@ -15,58 +15,59 @@ namespace ddp::record {
 
 enum class EventKind { step, epoch, validation, checkpoint, resume, restart, test, unknown };
 
-// A line of metrics.jsonl. An event of an unknown kind may be a later version's.
+// A line of metrics.jsonl. An event of an unknown kind may come from a later version.
 struct Event {
-  // A number that was measured; NaN: it is not finite.
+  // A measured number; NaN: not finite.
   struct Number {
     std::string_view name;
     double value = 0;
   };
 
   EventKind kind = EventKind::unknown;
-  // The place in the run. Of a test, and of an unknown event, the line may say none.
+  // The place in the run. The line of a test or of an unknown event may lack it.
   bool has_place = false;
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   double seconds = 0;
-  // Of a step, an epoch's end, a validation and a test: all numbers but the place and the count of samples, in the
-  // line's order.
+  // For a step, the end of an epoch, a validation and a test: all numbers except the place and the count of samples, in
+  // the line's order.
   std::vector<Number> numbers;
-  // The whole line; null for a step in the order of the writer.
+  // The whole line as JSON; null for a step whose keys are in the writer's order.
   config::Value members;
 
-  // The number under that name; NaN where there is none.
+  // Returns the number with this name, or NaN.
   double number(std::string_view name) const;
-  // The text under a key; empty where there is none.
+  // Returns the text of this key, or "".
   std::string text(const char* key) const;
 };
 
-// Reads a line, without its newline: keys in any order, and keys of other versions. A step in the order of the writer
-// takes a twentieth of the time of another line. False: the line is damaged; the event is then of no use. The event's
-// names point into the event and into the line's members: it must not be copied.
+// Reads a line without its newline. Keys may be in any order; keys of other versions are accepted. A step in the
+// writer's order takes a twentieth of the time of another line. Returns false if the line is damaged; the event must
+// then not be used. The event's names point into the event and into the line's members: do not copy the event.
 bool read_event(std::string_view line, Event& event);
 
-// The kind of a line that begins as the writer begins it, by a look at its front; nothing for another line.
+// Returns the kind of a line that begins as the writer begins it; looks at its front only. Returns nothing for any
+// other line.
 std::optional<EventKind> kind_in_front(std::string_view line);
 
-// The one reader of metrics.jsonl: its events, one after the other, in bounded memory.
+// The only reader of metrics.jsonl: returns its events one by one, in bounded memory.
 class EventReader {
  public:
-  // `wanted`: the kinds that next() returns; none given: all. Most lines of other kinds are passed by without being
-  // read. Throws ddp::Error (training) where the file cannot be opened; next(), where it cannot be read on.
+  // `wanted`: the kinds that next() returns; empty: all. Most lines of other kinds are skipped unparsed. Throws
+  // ddp::Error (training) if the file cannot be opened; next() throws it if a read fails.
   explicit EventReader(const std::filesystem::path& metrics, std::initializer_list<EventKind> wanted = {},
                        std::size_t longest_line = Lines::kLongest)
       : wanted_(wanted), lines_(metrics, longest_line) {}
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
 
-  // The next event, good until the next call; null at the end.
+  // Returns the next event, valid until the next call; null at the end.
   const Event* next();
-  // After the last one: the event in a line that has no newline; null where there is none that is whole.
+  // After the last event: returns the event of a last line that lacks its newline; null if no such line is whole.
   const Event* unfinished();
-  // The line of the event that was returned last, without its newline.
+  // The line of the last returned event, without its newline.
   std::string_view line() const { return line_; }
-  // Damaged lines so far.
+  // The number of damaged lines so far.
   std::int64_t damaged() const { return damaged_ + lines_.passed_over(); }
 
  private:

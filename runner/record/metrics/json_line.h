@@ -6,18 +6,18 @@
 
 namespace ddp::record {
 
-// Builds one object of metrics.jsonl without a document tree: a step of a small model takes less time than
-// one would. Numbers are printed so that they read back the same.
+// Builds one JSON object of metrics.jsonl without a document tree: for a small model, building the tree takes longer
+// than a step. Numbers read back exactly as they were.
 class JsonLine {
  public:
   explicit JsonLine(std::string_view event);
   JsonLine& add(std::string_view key, std::int64_t value);
   JsonLine& add(std::string_view key, std::string_view value);
-  // A value that is JSON already.
+  // Adds a value that is already JSON.
   JsonLine& add_json(std::string_view key, std::string_view value);
-  // Not finite: null, and the line says "finite":false once.
+  // A value that is not finite becomes null, and the line gets "finite":false once.
   JsonLine& add(std::string_view key, double value);
-  // The line with its newline.
+  // Returns the line with its newline.
   std::string finish();
 
  private:

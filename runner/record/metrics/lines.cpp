@@ -23,7 +23,7 @@ std::optional<std::string_view> Lines::next() {
   }
 }
 
-// Reads the next block behind what is left of this one. False: there is none.
+// Reads the next block behind the rest of this one. Returns false at the end of the file.
 bool Lines::fill() {
   block_.erase(0, begin_);
   begin_ = 0;

@@ -14,7 +14,7 @@ config::Value read_matrices(const RunDirectory& run) {
   try {
     config::Value kept = config::Value::parse(read_text(run.matrices()));
     if (kept.is_object()) return kept;
-  } catch (const std::exception&) {  // damaged: the next measurement writes it anew
+  } catch (const std::exception&) {  // damaged: the next measurement writes a new file
   }
   return config::Value::object();
 }

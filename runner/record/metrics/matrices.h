@@ -8,12 +8,12 @@
 
 namespace ddp::record {
 
-// The matrices that rank 0 measured last, such as val_confusion; a file of the run keeps them until its summary is
-// written, since they are in no event. Adds those, by the names that they have in the summary, or puts them in the
-// place of older ones. `step`: of the run, then. Throws ddp::Error (training).
+// Keeps matrices that rank 0 measured, such as val_confusion, in a file of the run until its summary is written: no
+// event contains them. Adds the matrices, by their names in the summary, or replaces older ones. `step`: the run's step
+// at the measurement. Throws ddp::Error (training).
 void keep_matrices(const RunDirectory& run, const config::Value& by_name, std::int64_t step);
 
-// Those that were measured after this step or before it, by name; an object. What cannot be read is left out.
+// Returns the matrices that were measured at this step or before it, as an object by name. Leaves out unreadable ones.
 config::Value kept_matrices(const RunDirectory& run, std::int64_t step);
 
 }  // namespace ddp::record

@@ -7,18 +7,18 @@
 
 namespace ddp::record {
 
-// A metric by its name in events, such as train_loss or val_accuracy, and its value.
+// A metric's name in events, such as train_loss or val_accuracy, and its value.
 struct MetricValue {
   std::string name;
   double value = std::numeric_limits<double>::quiet_NaN();
 };
 using MetricValues = std::vector<MetricValue>;
 
-// The value under a name; NaN where there is none.
+// Returns the value with this name, or NaN.
 double value_of(const MetricValues& metrics, const std::string& name);
 void set_value(MetricValues& metrics, const std::string& name, double value);
 
-// Is it the name of a metric: train_…, val_… or test_…?
+// Does the name begin with train_, val_ or test_?
 bool is_metric_name(std::string_view name);
 
 // The order in which metrics are shown: train_loss, val_loss, then the others by name.

@@ -9,7 +9,7 @@
 namespace ddp::record {
 namespace {
 
-// More lines than this are not kept in memory for a disk that takes none.
+// Most bytes of lines that wait in memory while the disk takes none.
 constexpr std::size_t kMostWaiting = 256u << 20;
 
 FileDescriptor open_to_append(const std::filesystem::path& file) {
@@ -48,7 +48,7 @@ std::string MetricsLog::write_waiting() {
   const std::lock_guard order(writing_);
   {
     const std::lock_guard lock(mutex_);
-    // While it fails, lines wait where append() counts them.
+    // While writes fail, new lines wait in waiting_, where append() counts them.
     if (unwritten_.empty()) unwritten_.swap(waiting_);
   }
   while (!unwritten_.empty()) {
@@ -61,7 +61,8 @@ std::string MetricsLog::write_waiting() {
 
 void MetricsLog::write_in_background() {
   std::unique_lock lock(mutex_);
-  // At least once: what came between the last look and the end must not stay, also where there was no first look.
+  // At least once: lines that were appended after the last look must be written, even if the thread never looked
+  // before.
   for (bool last = false; !last;) {
     wake_.wait_for(lock, std::chrono::milliseconds(400), [this] { return closing_; });
     last = closing_;

@@ -11,25 +11,25 @@
 
 namespace ddp::record {
 
-// One optimizer step, as metrics.jsonl tells it.
+// One optimizer step, as metrics.jsonl records it.
 struct StepRecord {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   double loss = 0;
   double lr = 0;
   std::int64_t samples = 0;              // of all ranks
-  bool nothing_counts = false;           // the loss ignores every target of the step: it has no mean
-  bool ends_run = false;                 // the run fails here, and says so itself
-  std::optional<double> grad_norm = {};  // before clipping; nothing: the norm is not clipped
-  bool skipped = false;                  // its gradients were not finite, and no parameter changed
+  bool nothing_counts = false;           // the loss ignores every target of the step: there is no mean
+  bool ends_run = false;                 // the run fails at this step and reports the loss itself
+  std::optional<double> grad_norm = {};  // before clipping; nothing: gradients are not clipped
+  bool skipped = false;                  // the gradients were not finite, and no parameter changed
 };
 
-// An epoch's end.
+// The end of an epoch.
 struct EpochRecord {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   std::int64_t samples = 0;  // of the whole epoch, all ranks
-  MetricValues metrics;      // what was measured: train_loss first
+  MetricValues metrics;      // train_loss first
 };
 
 // A validation inside an epoch.
@@ -39,38 +39,38 @@ struct ValidationRecord {
   MetricValues metrics;  // val_loss first
 };
 
-// The test at the end of a run, with the weights of this step.
+// The test at the end of a run, with the weights of `step`.
 struct TestRecord {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   MetricValues metrics;  // test_loss first
 };
 
-// A checkpoint that is there.
+// A complete checkpoint.
 struct SaveRecord {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   std::filesystem::path folder = {};
-  double stall = 0;  // seconds that training waited for it
+  double stall = 0;  // seconds that training waited for the save
   SaveReason reason = SaveReason::regular;
 };
 
-// From where a run goes on, and with what.
+// The point from which a run resumes, and the changes of its experiment.
 struct ResumeRecord {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   std::filesystem::path checkpoint = {};  // empty: from the start
   int world_size = 1;
-  std::string changes = {};           // of the experiment, a JSON object; empty: none
-  std::optional<Origin> origin = {};  // of a fork's begin
+  std::string changes = {};           // of the experiment, as a JSON object; empty: none
+  std::optional<Origin> origin = {};  // for the start of a fork
 };
 
 // The ranks of a run start again after one of them failed.
 struct RestartRecord {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
-  int restart = 1;  // which one of the run
-  int rank = -1;    // that failed
+  int restart = 1;  // number of this restart in the run, from 1
+  int rank = -1;    // the rank that failed
   std::string cause = {};
   std::filesystem::path checkpoint = {};  // empty: from the start
 };

@@ -9,10 +9,10 @@
 namespace ddp::record {
 namespace {
 
-// Lines that are longer than this are damaged: the longest are those of a resume that changed many keys.
+// Longer lines are damaged: the longest valid lines belong to a resume that changed many keys.
 constexpr std::size_t kLongestKept = 16 << 20;
 
-// Does it belong to what a run has done up to there? A run that goes on is tested again.
+// Does the event belong to the run up to this point? A test does not: a resumed run is tested again.
 bool belongs(const Event& event, std::int64_t step, std::int64_t epoch) {
   if (event.kind == EventKind::test) return false;
   return event.step <= step && (event.kind != EventKind::epoch || event.epoch < epoch);
@@ -25,7 +25,7 @@ std::string lines_up_to(const std::filesystem::path& file, std::int64_t step, st
     if (belongs(event, step, epoch)) kept.append(events.line()).append("\n");
   };
   while (const Event* event = events.next()) keep(*event);
-  // A line whose newline is missing may be whole.
+  // A last line without its newline may be whole.
   if (const Event* event = events.unfinished()) keep(*event);
   return kept;
 } catch (const Error& error) {

@@ -11,7 +11,7 @@ namespace ddp::record {
 namespace {
 
 std::string labelled(const std::string& label, double value) {
-  if (std::isnan(value)) return " | " + label + " nan";  // printf writes -nan too
+  if (std::isnan(value)) return " | " + label + " nan";  // printf may write -nan
   char number[32];
   std::snprintf(number, sizeof number, " %.6g", value);
   return " | " + label + number;
@@ -49,7 +49,7 @@ void RunRecorder::step(const StepRecord& r) {
   run.seconds.store(now, std::memory_order_relaxed);
   if (!std::isfinite(r.loss) && !r.nothing_counts && !r.ends_run && !std::exchange(warned_, true)) {
     console_.line("warning: the loss of step " + std::to_string(r.step) +
-                  " is not finite; later ones are told in metrics.jsonl");
+                  " is not finite; metrics.jsonl has any later ones");
   }
   if (!writes(r.step)) return;
   const double per_second = rate(samples_since_, now - last_line_);
@@ -123,13 +123,13 @@ void RunRecorder::checkpoint(const SaveRecord& r) {
 }
 
 void RunRecorder::not_saved(std::int64_t step, const std::string& why) {
-  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training goes on");
+  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training continues");
 }
 
 void RunRecorder::resumed(const ResumeRecord& r) {
   const std::string from = name_in_run(r.checkpoint);
   log_.append(to_line(r, seconds()));
-  console_.line("going on after step " + std::to_string(r.step) + (from.empty() ? "" : ", from " + from));
+  console_.line("resuming after step " + std::to_string(r.step) + (from.empty() ? "" : ", from " + from));
 }
 
 }  // namespace ddp::record

@@ -14,8 +14,8 @@
 
 namespace ddp::record {
 
-// Keeps the events of metrics.jsonl in another form. The first three calls are made on the training path:
-// they must not write.
+// Writes the events of metrics.jsonl in another format too. The training path makes the first three calls: they must
+// not write to disk.
 class MetricsFollower {
  public:
   virtual ~MetricsFollower() = default;
@@ -23,40 +23,40 @@ class MetricsFollower {
   virtual void step(const StepRecord& record, double samples_per_second, double seconds) = 0;
   virtual void epoch(const EpochRecord& record, double seconds) = 0;
   virtual void validation(const ValidationRecord& record, double seconds) = 0;
-  // Returns once all of it is in its file, or cannot be written. Any thread.
+  // Returns once all events are in the file or cannot be written. Any thread may call it.
   virtual void flush() = 0;
 };
 
-// Rank 0's hand: metrics.jsonl, the progress page's part about the whole run, and lines for the terminal.
+// Rank 0's recorder: writes metrics.jsonl, the run's part of the progress page, and lines for the terminal.
 class RunRecorder {
  public:
-  // `seconds`: training time before this process, of a run that goes on. A line is written every `every` steps.
-  // `follower` may be null.
+  // `seconds`: training time before this process, for a resumed run. A line is written every `every` steps. `follower`
+  // may be null.
   RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
               double seconds, MetricsFollower* follower);
 
   void step(const StepRecord& record);
-  // Tells whether step() writes a line of this step.
+  // Does step() write a line for this step?
   bool writes(std::int64_t step) const { return step % every_ == 0; }
   // `judged_by`: the metric whose best value is kept.
   void epoch(const EpochRecord& record, const config::Metric& judged_by);
   void validation(const ValidationRecord& record, const config::Metric& judged_by);
-  // Matrices by name, for the summary; of the weights of that step.
+  // Keeps matrices by name for the summary; `step`: the step of the measured weights.
   void matrices(const config::Value& by_name, std::int64_t step);
   void test(const TestRecord& record);
-  // A save gets on: its rank, which may have nothing else to do, does not hang.
+  // Notes progress of a save: the parent must not take rank 0 for hung while it does nothing else.
   void saving() { page_.rank(0).note_activity(); }
-  // A save has ended. These three and flush() may be called from another thread.
+  // Notes the end of a save. Another thread may call these three functions and flush().
   void checkpoint(const SaveRecord& record);
   void not_saved(std::int64_t step, const std::string& why);
   void resumed(const ResumeRecord& record);
-  // Returns once all lines so far are in the file. Throws ddp::Error (training) where one could not be written.
+  // Returns once all lines so far are in the file. Throws ddp::Error (training) if a line cannot be written.
   void flush();
   // Training time of the run so far.
   double seconds() const;
 
  private:
-  // Puts the metrics on the page; returns them in words.
+  // Puts the metrics on the progress page; returns them as text.
   std::string note(const MetricValues& metrics);
   void keep_best(const config::Metric& metric, double value, std::int64_t step);
 
@@ -71,10 +71,10 @@ class RunRecorder {
   const double seconds_before_;
   const Clock::time_point started_ = Clock::now();
   double last_line_;                // seconds() at the last line
-  std::int64_t samples_since_ = 0;  // samples of all ranks since then
+  std::int64_t samples_since_ = 0;  // samples of all ranks since the last line
   double epoch_started_;
   std::int64_t epoch_samples_ = 0;
-  bool warned_ = false;  // of a loss that is not finite
+  bool warned_ = false;  // about a loss that is not finite
 };
 
 }  // namespace ddp::record

@@ -8,7 +8,7 @@
 namespace ddp::record {
 namespace {
 
-// Takes what stands at the front of a line; once something else stands there, nothing more is taken.
+// Consumes expected text from the front of a line. After the first mismatch it consumes nothing more.
 class Front {
  public:
   explicit Front(std::string_view line) : rest_(line) {}
@@ -25,7 +25,7 @@ class Front {
     return *this;
   }
 
-  // null: not finite
+  // Takes null as NaN: not finite.
   Front& number(double& value) {
     if (good_ && rest_.starts_with("null")) {
       value = std::numeric_limits<double>::quiet_NaN();
@@ -36,7 +36,7 @@ class Front {
     return *this;
   }
 
-  // The text, where it stands here; then it is taken.
+  // Consumes the text if the line continues with it.
   bool found(std::string_view text) {
     const bool here = good_ && rest_.starts_with(text);
     if (here) rest_.remove_prefix(text.size());

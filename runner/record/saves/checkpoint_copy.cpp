@@ -17,7 +17,7 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 namespace {
 
-// Two files, one copy of the bytes until either is changed: Btrfs, XFS and others can.
+// Makes a second file that shares the bytes until one of the two changes; Btrfs, XFS and others support this.
 bool clone_file(const fs::path& from, const fs::path& to) {
   const FileDescriptor in(open(from.c_str(), O_RDONLY | O_CLOEXEC));
   const FileDescriptor out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -34,7 +34,7 @@ void copy_bytes(const fs::path& from, const fs::path& to) {
   if (!copy || fsync(copy.get()) != 0) throw usage_error("cannot be written: " + errno_text(errno), to.string());
 }
 
-// A file of a checkpoint is never written again, so that a second name is as good as a copy.
+// A checkpoint's files never change, so a hard link is as good as a copy.
 void copy_or_share(const fs::path& from, const fs::path& to) {
   if (clone_file(from, to) || link(from.c_str(), to.c_str()) == 0) return;
   copy_bytes(from, to);
@@ -51,9 +51,9 @@ void copy_files(const fs::path& checkpoint, const fs::path& to) {
   }
   if (error) throw usage_error("cannot be read: " + error.message(), checkpoint.string());
   sync_folder(to);
-  // A run that trains on removes old checkpoints, perhaps this one just now.
+  // The source run may still train and remove old checkpoints, perhaps this one during the copy.
   if (const std::string damage = damage_of(to); !damage.empty()) {
-    throw usage_error("its copy is not whole: " + damage, checkpoint.string(),
+    throw usage_error("its copy is damaged: " + damage, checkpoint.string(),
                       "try again, or take another checkpoint with --from");
   }
 }

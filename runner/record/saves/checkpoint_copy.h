@@ -4,9 +4,9 @@
 
 namespace ddp::record {
 
-// Puts a copy of a complete checkpoint among the checkpoints of another run, as the latest of that run. On disk the
-// copy shares the bytes of the first one, where the file system can do that. The copy is checked as a load would check
-// it, and is there whole or not at all. Returns its folder. Throws ddp::Error (usage) where it cannot be made.
+// Copies a complete checkpoint into the checkpoints of another run, as its latest. The copy shares the bytes on disk
+// with the source if the file system can do that. The copy is checked as a load would check it, and appears whole or
+// not at all. Returns the copy's folder. Throws ddp::Error (usage) if the copy fails.
 std::filesystem::path copy_checkpoint(const std::filesystem::path& checkpoint,
                                       const std::filesystem::path& checkpoints);
 

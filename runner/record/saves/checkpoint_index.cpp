@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::uint64_t kLargestComplete = 64;
 
-// What is wrong with one of a checkpoint's files; "" where it is what state.json says.
+// Returns the damage of one of a checkpoint's files; "" if the file matches state.json.
 std::string damage_of_file(const fs::path& folder, const std::string& name, const nlohmann::json& digest) {
-  if (!is_safe_name(name)) return "it names " + config::in_quotes(name) + ", which is no name of a file in it";
+  if (!is_safe_name(name)) return "it names " + config::in_quotes(name) + ", which is not a plain file name";
   const auto bytes = static_cast<std::uint64_t>(config::count_member(digest, "bytes"));
   const std::string hash = config::text_member(digest, "xxh3");
   std::error_code missing;
@@ -33,7 +33,7 @@ std::string damage_of_file(const fs::path& folder, const std::string& name, cons
       return name + " is damaged: " + std::to_string(found) + " bytes, not " + std::to_string(bytes);
     }
     if (hash_hex_of(folder / name) != hash) {
-      return name + " is damaged: its checksum is not what state.json says";
+      return name + " is damaged: its checksum differs from state.json";
     }
   } catch (const Error& error) {
     return name + " " + error.summary();
@@ -61,7 +61,7 @@ SaveReason reason_member(const nlohmann::json& state) {
   for (const SaveReason reason : {SaveReason::best, SaveReason::time}) {
     if (text == to_string(reason)) return reason;
   }
-  throw std::runtime_error(config::in_quotes(text) + " is no reason to save");
+  throw std::runtime_error(config::in_quotes(text) + " is not a reason to save");
 }
 
 config::Metric metric_member(const nlohmann::json& state) {
@@ -79,7 +79,7 @@ bool is_complete(const fs::path& folder) {
   try {
     return read_text(folder / kComplete, kLargestComplete) == hash_hex_of(folder / "state.json") + "\n";
   } catch (const Error&) {
-    return false;  // what cannot be read is not there
+    return false;  // unreadable counts as missing
   }
 }
 
@@ -88,7 +88,7 @@ std::string damage_of(const fs::path& folder) {
   try {
     const auto state = config::parse_json(read_text(folder / "state.json"));
     const auto& files = config::member(state, "files");
-    if (!files.is_object()) return "state.json is damaged: \"files\" is no object";
+    if (!files.is_object()) return "state.json is damaged: \"files\" is not an object";
     for (const char* needed : {"model.safetensors", "optimizer.safetensors"}) {
       if (!files.contains(needed)) return std::string("state.json is damaged: it does not name ") + needed;
     }
@@ -110,7 +110,7 @@ std::vector<fs::path> checkpoint_folders(const fs::path& checkpoints) {
     if (!path.filename().string().starts_with("step-") || entry->is_symlink(ignored)) continue;
     if (entry->is_directory(ignored)) list.push_back(path);
   }
-  // A folder that cannot be read is not one without checkpoints: the run would start over.
+  // An unreadable folder is an error: taken for an empty one, it would make the run start over.
   if (error && error != std::errc::no_such_file_or_directory) {
     throw training_error("cannot be read: " + error.message(), checkpoints.string());
   }
@@ -136,7 +136,7 @@ std::vector<fs::path> up_to_latest(const fs::path& checkpoints) {
   if (no_link) return all;
   std::vector<fs::path> list = all;
   std::erase_if(list, [&](const fs::path& folder) { return step_of(folder) > step_of(named); });
-  // Not a link of ours: from the start without a word, the run would lose what it has saved.
+  // The link is not ours. Without this fallback the run would silently start over and lose its saves.
   if (list.empty() && !all.empty()) {
     log::warn((checkpoints / "latest").string() + " names no checkpoint: " + config::in_quotes(named.string()));
     return all;

@@ -13,83 +13,84 @@
 
 namespace ddp::record {
 
-// Why a checkpoint was saved: the experiment file asks for it at that step, or the run ended there (regular); the
-// metric was the best so far; or save_every_minutes had passed. Where several hold, the first of them counts.
+// The reason for a checkpoint: the experiment file requires it at that step, or the run ended there (regular); the
+// metric was the best so far; or save_every_minutes had passed. If several hold, the first of them counts.
 enum class SaveReason { regular, best, time };
 const char* to_string(SaveReason reason);
-// The member "reason" of a state.json; regular where there is none. Throws std::runtime_error where it is no reason.
+// Returns the member "reason" of a state.json; regular if it is missing. Throws std::runtime_error if it is invalid.
 SaveReason reason_member(const nlohmann::json& state);
 
-// The metric that the member "metric" of a state.json names. Where it tells no direction, a version wrote it whose
-// metrics were losses and val_accuracy. Throws std::runtime_error where it is damaged.
+// Returns the metric that the member "metric" of a state.json names. A metric without a direction comes from a version
+// that had only losses and val_accuracy. Throws std::runtime_error if the member is damaged.
 config::Metric metric_member(const nlohmann::json& state);
 
-// What can be told of checkpoints without torch: the parent picks the one that a run goes on from.
+// Functions on checkpoints that need no torch: the parent picks the checkpoint from which a run resumes.
 
-// The file whose presence says that all others are there, whole.
+// The file whose presence says that all other files are there and complete.
 inline constexpr const char* kComplete = "COMPLETE";
 
-// Is the checkpoint there whole: COMPLETE, and state.json as COMPLETE says it was?
+// Does the folder have COMPLETE, and a state.json that matches it?
 bool is_complete(const std::filesystem::path& folder);
 
-// What is wrong with a checkpoint: "it is not complete", or which of its files is not what state.json says, by size and
-// checksum; "" where it is whole. Reads all of it.
+// Returns the damage of a checkpoint: "it is not complete", or the first file whose size or checksum differs from
+// state.json; "" if the checkpoint is whole. Reads all files.
 std::string damage_of(const std::filesystem::path& folder);
 
-// The folders of checkpoints, whole or not, newest first.
+// Returns the folders of all checkpoints, whole or not, newest first.
 std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::path& checkpoints);
 
-// The complete checkpoints of a run, newest first.
+// Returns the complete checkpoints of a run, newest first.
 std::vector<std::filesystem::path> complete_checkpoints(const std::filesystem::path& checkpoints);
 
-// The step in a checkpoint's name.
+// Returns the step in a checkpoint's name.
 std::int64_t step_of(const std::filesystem::path& folder);
 
-// Those that a run may go on from, newest first: not after the one that the link `latest` names. (Those after it were
-// given up by a run that went back, and was stopped before it saved.)
+// Returns the checkpoints from which a run may resume, newest first: all up to the one that the link `latest` names.
+// (Later checkpoints belong to a run that went back and was stopped before it saved again.)
 std::vector<std::filesystem::path> up_to_latest(const std::filesystem::path& checkpoints);
 
-// The newest of them that is complete; empty where there is none.
+// Returns the newest complete one of them, or an empty path.
 std::filesystem::path latest_checkpoint(const std::filesystem::path& checkpoints);
 
-// A run has ended because it has done all of its steps. Another word names the rule that ended it before.
+// The value of `ended_by` if the run has done all of its steps. Any other value names the rule that ended the run
+// earlier.
 inline constexpr const char* kAllSteps = "steps";
 
-// Where a run stood at a checkpoint.
+// A run's state at a checkpoint.
 struct Position {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
-  std::int64_t position = 0;  // micro-batches of that epoch that are done,
-  std::int64_t offset = 0;    // after so many samples, done by other ranks or in other micro-batches
+  std::int64_t position = 0;  // finished micro-batches of that epoch, behind `offset`
+  std::int64_t offset = 0;    // samples of that epoch done earlier, by other ranks or in other micro-batches
   int world_size = 1;
   std::int64_t global_batch_size = 0;  // samples of a step
   double seconds = 0;
   config::Metric judged_by = {};
   std::optional<double> metric;
   SaveReason reason = SaveReason::regular;
-  std::string ended_by = {};  // why the run had ended; empty: it had not
-  config::Value stop = {};    // the numbers of its rule "stop" (train/rules/patience.h); null: it has none
+  std::string ended_by = {};  // why the run ended; empty: it had not ended
+  config::Value stop = {};    // the numbers of its rule "stop" (train/rules/patience.h); null: no such rule
 
   bool inside_epoch() const { return position > 0 || offset > 0; }
 };
-// Throws ddp::Error (usage) where its state.json is damaged.
+// Throws ddp::Error (usage) if the checkpoint's state.json is damaged.
 Position position_of(const std::filesystem::path& checkpoint);
 
-// A checkpoint with a value of a metric.
+// A checkpoint with its value of a metric.
 struct Ranked {
   std::filesystem::path folder;
   double value = 0;
   std::int64_t step = 0;
 };
 
-// Returns the checkpoints that have a value of this metric, best first; of equals, the newer first. Checkpoints that
-// were saved because of the time do not count: when they are saved changes nothing.
+// Returns the checkpoints that have a value of this metric, best first; among equals, the newer first. Checkpoints that
+// were saved because of the time do not count: the time of a save must not change the result.
 std::vector<Ranked> by_metric(const std::vector<std::filesystem::path>& newest_first, const config::Metric& metric);
 
-// The same, by the metric of the newest of these checkpoints.
+// The same for the metric of the newest of these checkpoints.
 std::vector<std::filesystem::path> by_metric(const std::vector<std::filesystem::path>& newest_first);
 
-// The best of the complete checkpoints that a run may go on from.
+// Returns the best complete checkpoint from which the run may resume.
 std::optional<Ranked> best_saved(const std::filesystem::path& checkpoints, const config::Metric& metric);
 
 }  // namespace ddp::record

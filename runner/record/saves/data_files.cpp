@@ -24,7 +24,7 @@ constexpr const char* kAccepted = "accepted-data.json";
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr int kMostDifferences = 20;
 
-// A name of a file may be no UTF-8, which JSON cannot hold.
+// JSON holds UTF-8 only; a file's name may be other bytes.
 std::string in_utf8(const std::string& name) {
   return config::Value::parse(config::Value(name).dump(-1, ' ', false, config::Value::error_handler_t::replace));
 }
@@ -38,7 +38,7 @@ void add_file(std::vector<DataFile>& files, const std::string& key, const fs::pa
                    .modified = s.st_mtim.tv_sec * kNanoseconds + s.st_mtim.tv_nsec});
 }
 
-// One state for each folder that these files are in, in the place of theirs.
+// Replaces the states of files by one state for each of their folders.
 std::vector<DataFile> by_folder(const std::vector<DataFile>& files) {
   std::map<std::string, DataFile> folders;
   std::map<std::string, std::string> texts;
@@ -60,7 +60,7 @@ std::vector<DataFile> by_folder(const std::vector<DataFile>& files) {
   return states;
 }
 
-// The files of a folder, sorted by name, and of the folders that links in it lead to, each once.
+// Returns the files of a folder, sorted by name. Follows links to folders, each folder once.
 std::vector<fs::path> files_below(const fs::path& folder) {
   constexpr auto kHow = fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
   std::vector<fs::path> found;
@@ -83,7 +83,7 @@ bool names_data(const std::string& key) {
 
 std::int64_t whole_member(const nlohmann::json& object, const std::string& key) {
   const auto& value = config::member(object, key);
-  if (!value.is_number_integer()) throw std::runtime_error("\"" + key + "\" is no whole number");
+  if (!value.is_number_integer()) throw std::runtime_error("\"" + key + "\" is not a whole number");
   return value.get<std::int64_t>();
 }
 
@@ -97,25 +97,25 @@ std::string moment(std::int64_t nanoseconds) {
   return text;
 }
 
-// "" where the files of a folder are the same.
+// Returns "" if the files of a folder are the same.
 std::string change_of_folder(const DataFile& then, const DataFile& now) {
   if (now.files != then.files) {
-    return "has " + std::to_string(now.files) + " files, and had " + std::to_string(then.files) +
+    return "has " + std::to_string(now.files) + " files, but had " + std::to_string(then.files) +
            " when the checkpoint was trained";
   }
   if (now.bytes == then.bytes && now.modified == then.modified && now.hash == then.hash) return "";
-  return "some of its files have another name, size or time than when the checkpoint was trained";
+  return "has files whose name, size or time changed since the checkpoint was trained";
 }
 
-// "" where the file is the same.
+// Returns "" if the file is the same.
 std::string change_of(const DataFile& then, const DataFile& now) {
   if (then.files > 0 || now.files > 0) return change_of_folder(then, now);
   if (now.bytes != then.bytes) {
-    return "has " + std::to_string(now.bytes) + " bytes, and had " + std::to_string(then.bytes) +
+    return "has " + std::to_string(now.bytes) + " bytes, but had " + std::to_string(then.bytes) +
            " when the checkpoint was trained";
   }
   if (now.modified == then.modified) return "";
-  return "was modified at " + moment(now.modified) + ", and at " + moment(then.modified) +
+  return "was modified at " + moment(now.modified) + ", but at " + moment(then.modified) +
          " when the checkpoint was trained";
 }
 
@@ -145,7 +145,7 @@ std::optional<std::vector<DataFile>> data_of(const fs::path& file, const nlohman
 
 fs::path accepted_file(const fs::path& checkpoint) { return checkpoint.parent_path() / kAccepted; }
 
-// Where a run has gone on from this checkpoint with other data than its own: those.
+// Returns the other data with which a run resumed from this checkpoint, if any.
 std::optional<std::vector<DataFile>> accepted_data(const fs::path& checkpoint) {
   const fs::path file = accepted_file(checkpoint);
   std::error_code unreadable;
@@ -187,7 +187,7 @@ config::Value to_value(const std::vector<DataFile>& files) {
 std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state) {
   if (!state.contains("data")) return {};
   const auto& list = config::member(state, "data");
-  if (!list.is_array()) throw std::runtime_error("\"data\" is no list");
+  if (!list.is_array()) throw std::runtime_error("\"data\" is not a list");
   std::vector<DataFile> files;
   for (const auto& file : list) {
     files.push_back({.key = config::text_member(file, "key"),
@@ -198,7 +198,7 @@ std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state) {
       files.back().files = whole_member(file, "files");
       files.back().hash = config::text_member(file, "hash");
     }
-    if (files.back().bytes < 0) throw std::runtime_error("a file of the data has less than 0 bytes");
+    if (files.back().bytes < 0) throw std::runtime_error("a data file has less than 0 bytes");
   }
   return files;
 }
@@ -218,7 +218,7 @@ DataDifference data_difference(const std::vector<DataFile>& then, const std::vec
   const auto new_files = by_path(now);
   for (const auto& [path, file] : old_files) {
     const auto found = new_files.find(path);
-    add(path, found == new_files.end() ? "is gone" : change_of(*file, *found->second));
+    add(path, found == new_files.end() ? "is missing" : change_of(*file, *found->second));
   }
   for (const auto& [path, file] : new_files) {
     if (!old_files.contains(path)) add(path, "is new: the checkpoint was trained without it");
@@ -238,7 +238,7 @@ void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& 
   const auto accepted = accepted_data(checkpoint);
   if (accepted && data_difference(without(*accepted, set_keys), compared).path.empty()) return;
   throw usage_error(difference.what, difference.path,
-                    "put the data back that the checkpoint was trained on, or go on with these: " + command);
+                    "restore the checkpoint's data, or accept the changed data: " + command);
 }
 
 config::Value fitted_to_data(const fs::path& checkpoint) {

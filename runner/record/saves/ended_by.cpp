@@ -5,7 +5,7 @@
 namespace ddp::record {
 namespace {
 
-// With another metric or min_delta patience begins anew.
+// With another metric or min_delta, patience starts again from zero.
 bool patience_has_ended(const config::Experiment& e, const config::Value& stop) {
   const config::Value terms = {{"metric", e.metric_named(e.stop.metric).name}, {"min_delta", e.stop.min_delta}};
   if (e.stop.patience == 0 || !stop.is_object()) return false;

@@ -11,9 +11,9 @@ namespace ddp::record {
 inline constexpr const char* kPatience = "patience";
 inline constexpr const char* kMaxTime = "max_time";
 
-// Has a run that the rule `ended_by` ended still ended by this experiment file, whose [stop] may have other values than
-// it had? `stop`: the numbers of the rule "stop" at that end. `seconds`: its training time. After all of its steps
-// (kAllSteps) patience may have ended it too: then more steps do not let it go on.
+// Does a run that the rule `ended_by` ended stay ended under this experiment file? Its [stop] may have new values.
+// `stop`: the numbers of the rule "stop" at the end of the run. `seconds`: its training time. Patience may also have
+// been exhausted when the run ended after all steps (kAllSteps): then more steps do not let it continue.
 bool still_ended(const config::Experiment& experiment, const std::string& ended_by, const config::Value& stop,
                  double seconds);
 

@@ -13,12 +13,12 @@ namespace ddp::record {
 namespace fs = std::filesystem;
 
 void remove_checkpoint(const fs::path& folder) {
-  // Renamed first: what a kill leaves of it is no checkpoint, and is found.
+  // Renamed first: if a kill interrupts the removal, the rest is not taken for a checkpoint, and is found.
   const fs::path doomed = folder.parent_path() / ("." + folder.filename().string() + ".removed" + kUnfinished);
   std::error_code error;
   fs::rename(folder, doomed, error);
   if (!error) fs::remove_all(doomed, error);
-  if (error) log::warn("an old checkpoint stays: " + folder.string() + ": " + error.message());
+  if (error) log::warn("cannot remove an old checkpoint: " + folder.string() + ": " + error.message());
 }
 
 void remove_unfinished(const fs::path& checkpoints) {

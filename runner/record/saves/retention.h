@@ -5,23 +5,24 @@
 
 namespace ddp::record {
 
-// Which checkpoints stay, and how the others go. None of these throws because something cannot be removed: it stays,
-// with a warning. What a kill leaves half-removed has lost its name before.
+// Selects the checkpoints to keep and removes the others. None of these functions throws if a removal fails: the
+// checkpoint stays, with a warning. A checkpoint loses its name before its removal begins, so a kill leaves no damaged
+// one.
 
-// What is being made or removed has this ending; nobody takes it for a checkpoint.
+// The ending of a folder that is being written or removed; it does not count as a checkpoint.
 inline constexpr const char* kUnfinished = ".tmp";
 
 void remove_checkpoint(const std::filesystem::path& folder);
 
-// Removes what was being made or removed when a process was killed.
+// Removes folders whose writing or removal a kill interrupted.
 void remove_unfinished(const std::filesystem::path& checkpoints);
 
-// A run that went back to step `from`, and has saved step `kept` since, has given up the others that came after.
+// After a run went back to step `from` and saved step `kept`: removes the other checkpoints after `from`.
 void give_up_after(const std::filesystem::path& checkpoints, std::int64_t from, std::int64_t kept);
 
-// Of those up to `latest`, removes every complete checkpoint but these: the newest one, the newest keep_last regular
-// ones, the best keep_best by their metric, and the newest one that was saved because of the time. Throws ddp::Error
-// where one cannot be read.
+// Removes complete checkpoints up to `latest`, except the newest one, the newest keep_last regular ones, the best
+// keep_best by their metric, and the newest one that was saved because of the time. Throws ddp::Error if one cannot be
+// read.
 void retain(const std::filesystem::path& checkpoints, std::int64_t keep_last, std::int64_t keep_best);
 
 }  // namespace ddp::record

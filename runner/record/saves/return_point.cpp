@@ -13,12 +13,12 @@ fs::path newest_whole(const fs::path& checkpoints) {
   for (const auto& folder : up_to_latest(checkpoints)) {
     const std::string damage = damage_of(folder);
     if (damage.empty()) return folder;
-    log::warn(folder.string() + " is passed over: " + damage);
+    log::warn(folder.string() + " is skipped: " + damage);
     damaged = damaged || is_complete(folder);
   }
-  // From the start without a word, the run would lose what a person may still save.
+  // Without this error the run would silently start over and lose checkpoints that a person may still repair.
   if (damaged) {
-    throw usage_error("no checkpoint of this run is whole", checkpoints.string(),
+    throw usage_error("this run has no undamaged checkpoint", checkpoints.string(),
                       "remove them to start the run over, or start a new one");
   }
   return {};

@@ -7,19 +7,19 @@
 
 namespace ddp::record {
 
-// Where a run goes on from.
+// The point from which a run resumes.
 struct ReturnPoint {
-  std::filesystem::path checkpoint = {};  // empty: there is none, and it starts over
+  std::filesystem::path checkpoint = {};  // empty: no checkpoint, the run starts over
   Position position = {};
-  bool finished = false;  // all steps were done there: it is the end also of an epoch that they cut short
+  bool finished = false;  // all steps were done: an epoch that they cut short has ended too
 };
 
-// The newest checkpoint that is whole; those before it that are not are told. Empty: there is none yet. Throws
-// ddp::Error (usage) where there are some, and none is whole.
+// Returns the newest whole checkpoint; warns about newer ones that are damaged. Returns an empty path if the run has no
+// complete checkpoint yet. Throws ddp::Error (usage) if it has some and all of them are damaged.
 std::filesystem::path newest_whole(const std::filesystem::path& checkpoints);
 
-// From now on its checkpoint is the newest, also for a resume after a kill before the first new one; and metrics.jsonl
-// ends there.
+// Makes the point's checkpoint the latest one, also for a resume after a kill before the next save, and cuts
+// metrics.jsonl back to it.
 void go_back(const RunDirectory& directory, const ReturnPoint& point);
 
 }  // namespace ddp::record

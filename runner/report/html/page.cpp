@@ -19,7 +19,7 @@ std::string_view page_file(std::string_view name) {
   return std::find_if(kPageFiles.begin(), kPageFiles.end(), is_it)->text;
 }
 
-// The scripts only define things, but for main.js, which comes last.
+// All scripts contain only definitions, except main.js, which comes last.
 std::string all_scripts() {
   std::string script;
   for (const EmbeddedFile& file : kPageFiles) {
@@ -28,8 +28,8 @@ std::string all_scripts() {
   return script.append(page_file("main.js"));
 }
 
-// JSON inside <script type="application/json">: there "<" could begin "</script>" or "<!--". The other two end a line
-// for JavaScript's older readers.
+// Escapes JSON for <script type="application/json">: "<" could begin "</script>" or "<!--" there; older JavaScript
+// takes U+2028 and U+2029 for line ends.
 std::string escaped(const config::Value& data) {
   const std::string json = data.dump(-1, ' ', false, config::Value::error_handler_t::replace);
   std::string text;
@@ -56,7 +56,7 @@ std::string all_styles() {
   return style;
 }
 
-// What nobody who wrote the data could know: only style and script that bear it count.
+// Returns a random nonce: the page runs only the style and script that carry it, and the data's author cannot know it.
 std::string new_nonce() {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::random_device entropy;
@@ -76,7 +76,7 @@ std::string page(const config::Value& data) {
       {{"@nonce@", nonce}, {"@style@", style}, {"@data@", json}, {"@script@", script}}};
   std::string text;
   text.reserve(json.size() + style.size() + script.size() + 4096);
-  // Once through the page: what was put in is not looked at again.
+  // One pass over the page: inserted text is not scanned again.
   for (std::string_view rest = page_file("report.html"); !rest.empty();) {
     const auto* part = parts.begin();
     while (part != parts.end() && !rest.starts_with(part->first)) ++part;

@@ -6,9 +6,9 @@
 
 namespace ddp::report {
 
-// The data of report/html/page_data.h, or those of `plan --preview` (commands/look/preview), as one HTML file that
-// needs nothing else: style and script are in it, nothing is loaded, and its Content-Security-Policy lets nothing else
-// run. No text of the data can end the element that it is in.
+// Returns the data of report/html/page_data.h or of `plan --preview` (commands/look/preview) as one self-contained HTML
+// file: style and script are inside, nothing is loaded, and its Content-Security-Policy blocks everything else. No text
+// of the data can end its element.
 std::string page(const config::Value& data);
 
 }  // namespace ddp::report

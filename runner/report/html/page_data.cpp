@@ -23,7 +23,7 @@ using config::Value;
 constexpr std::size_t kMostRuns = 64;
 constexpr std::size_t kMostTrials = 200;
 
-// So that the page stays below 2 MB, also of 200 trials.
+// Keeps the page below 2 MB, even with 200 trials.
 std::size_t points_for(std::size_t runs) {
   return std::clamp<std::size_t>(10000 / std::max<std::size_t>(1, runs), 50, 1200);
 }
@@ -82,7 +82,7 @@ Value run_summary(const RunView& run) {
   return json;
 }
 
-// A run whose summary is damaged still has curves.
+// A run with a damaged summary still has curves.
 Value run_summary(Value& data, const fs::path& folder) try {
   return run_summary(read_run(folder));
 } catch (const Error& error) {
@@ -101,7 +101,7 @@ void add_history(Value& json, const History& history) {
   json["events_in_all"] = history.goings_on.in_all;
 }
 
-// The shortest that tells the runs apart.
+// Labels each run with the shortest text that distinguishes the runs.
 void add_labels(Value& runs) {
   std::set<std::string> names, ids, both;
   for (const Value& run : runs) {
@@ -122,7 +122,7 @@ Value begin(const char* kind) {
       {"version", 1}, {"kind", kind}, {"written", record::timestamp(std::time(nullptr))}, {"problems", Value::array()}};
 }
 
-// A trial that runs, of a sweep that does not, was killed with it.
+// If a trial runs but its sweep does not, both were killed.
 std::string status_of(const TrialView& trial, const SweepView& sweep) {
   return trial.status == "running" && sweep.status != "running" ? "interrupted" : trial.status;
 }
@@ -155,7 +155,7 @@ Value sweep_json(Value& data, const SweepView& sweep) {
 Value runs_data(const std::vector<fs::path>& folders) {
   if (folders.size() > kMostRuns) {
     throw usage_error(std::to_string(folders.size()) + " runs are too many for one page", "",
-                      "name no more than " + std::to_string(kMostRuns));
+                      "name at most " + std::to_string(kMostRuns));
   }
   Value data = begin("runs");
   data["runs"] = Value::array();

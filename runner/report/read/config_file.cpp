@@ -13,7 +13,7 @@ namespace ddp::report {
 namespace {
 
 constexpr std::uint64_t kLargestConfig = 1 << 20;
-constexpr std::size_t kMostKeys = 1000;  // of one table: finding one takes a look at all
+constexpr std::size_t kMostKeys = 1000;  // in one table: a lookup scans all of them
 
 void require_few_keys(const config::Node& node) {
   if (node.entries.size() > kMostKeys) throw std::runtime_error("it has too many keys");
@@ -21,7 +21,7 @@ void require_few_keys(const config::Node& node) {
   for (const auto& [name, entry] : node.entries) require_few_keys(entry);
 }
 
-// `loss = "mse"` says what a table says whose name is that.
+// Replaces `loss = "mse"` by a table with that name.
 void write_out_short_forms(config::Value& config) {
   for (const char* kind : {"model", "dataset", "loss", "optimizer", "scheduler"}) {
     const auto section = config.find(kind);

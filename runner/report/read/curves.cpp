@@ -12,7 +12,7 @@ config::Value rounded(double value) {
   const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr;
   double result = 0;
   std::from_chars(text, end, result);
-  // 64, not 64.0, which takes more room.
+  // 64 is shorter than 64.0.
   if (std::abs(result) < 1e6 && result == std::trunc(result)) return static_cast<std::int64_t>(result);
   return std::isfinite(result) ? config::Value(result) : config::Value(nullptr);
 }
@@ -23,7 +23,7 @@ void Curves::Cell::take(const Cell& other) {
   min = finite == 0 ? other.min : std::min(min, other.min);
   max = finite == 0 ? other.max : std::max(max, other.max);
   finite += other.finite;
-  // In two parts, which do not overflow where the numbers themselves do not.
+  // Two separate terms do not overflow if the numbers themselves do not.
   const double share = static_cast<double>(other.finite) / static_cast<double>(finite);
   mean = mean * (1 - share) + other.mean * share;
 }

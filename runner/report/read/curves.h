@@ -10,35 +10,35 @@
 
 namespace ddp::report {
 
-// Where on the way of a run something was measured.
+// The place of a measurement in a run.
 struct Place {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   double seconds = 0;
 };
 
-// Numbers measured along a run, one column each, for a picture: in bounded memory, however many rows there are. Once
-// there are more than `most` points, each two neighbours become one, which keeps the mean and, so that no spike gets
-// lost, the smallest and the largest.
+// Numbers measured during a run, one column each, for a picture, in bounded memory for any number of rows. If the
+// number of points exceeds `most`, each two neighbours become one point, which keeps the mean, and the smallest and
+// largest value so that no spike is lost.
 class Curves {
  public:
   static constexpr std::size_t kMostColumns = 16;
 
   explicit Curves(std::size_t most) : most_(most) {}
 
-  // A row: a number for each column by its name. NaN: it was measured, and is not finite. Columns beyond kMostColumns
-  // are passed over.
+  // Adds a row: a number for each column by its name. NaN: measured, but not finite. Columns beyond kMostColumns are
+  // skipped.
   void add(const Place& place, std::span<const record::Event::Number> numbers);
 
   std::int64_t rows() const { return rows_; }
-  // The last place of all; nothing was measured before the first.
+  // The place of the last row; a default Place before the first row.
   const Place& last() const { return last_; }
 
   // {"rows": 640, "rows_per_point": 1, "epoch": [...], "step": [...], "seconds": [...], "columns": {"loss":
   //   {"mean": [...], "min": [...], "max": [...], "not_finite": [[7, 1], ...]}, ...}}
-  // A point's place is that of its last row. Where it has no finite number of a column there is null; min and max are
-  // there where a point is of several rows; not_finite: [index of the point, how many of its rows].
-  // Six digits, which is more than a picture shows.
+  // A point has the place of its last row. A column without a finite number at a point has null there. A point of
+  // several rows also has min and max. not_finite: [index of the point, number of its rows that are not finite].
+  // Numbers have six digits, more than a picture shows.
   config::Value to_json() const;
 
  private:
@@ -54,7 +54,7 @@ class Curves {
   struct Point {
     Place place;
     std::int64_t rows = 0;
-    std::vector<Cell> cells;  // those of columns that came later may be missing
+    std::vector<Cell> cells;  // cells of columns that were added later may be missing
 
     void take(const Point& other);
   };
@@ -71,7 +71,7 @@ class Curves {
   Place last_;
 };
 
-// A number with six digits; null where it is not finite.
+// Returns a number with six digits; null if it is not finite.
 config::Value rounded(double value);
 
 }  // namespace ddp::report

@@ -16,7 +16,7 @@ using record::EventKind;
 
 Place place_of(const Event& event) { return {.epoch = event.epoch, .step = event.step, .seconds = event.seconds}; }
 
-// The members of these names and kinds, and none else.
+// Copies only the members with these names and types.
 Value happening(const Event& event) {
   const Value& line = event.members;
   Value kept = {{"event", line["event"]}, {"epoch", event.epoch}, {"step", event.step}, {"seconds", event.seconds}};
@@ -33,12 +33,12 @@ Value happening(const Event& event) {
   return kept;
 }
 
-// Takes events in the order of the file.
+// Collects events in the order of the file.
 class Collector {
  public:
   explicit Collector(History& history) : history_(history) {}
 
-  // False: the event is none of this run's.
+  // Returns false if the event does not belong to this run.
   bool take(const Event& event) {
     switch (event.kind) {
       case EventKind::step:
@@ -58,7 +58,7 @@ class Collector {
   }
 
  private:
-  // Each step and each epoch is there once, in their order: what is not is somebody else's.
+  // Each step and each epoch occurs once, in order; any other line is foreign.
   static bool is_next(const Curves& curves, const Event& event) {
     return curves.rows() == 0 || event.step > curves.last().step;
   }

@@ -9,7 +9,7 @@
 
 namespace ddp::report {
 
-// The newest of many.
+// The newest events of possibly many.
 struct Happenings {
   static constexpr std::size_t kMost = 200;
   std::vector<config::Value> newest;
@@ -18,18 +18,18 @@ struct Happenings {
   void add(config::Value happening);
 };
 
-// What a run's metrics.jsonl tells, for a picture: memory is bounded, however long or damaged the file is.
+// The content of a run's metrics.jsonl, for a picture, in bounded memory even for a long or damaged file.
 struct History {
   explicit History(std::size_t most_points) : steps(most_points), epochs(most_points) {}
 
   Curves steps;                  // loss, lr, samples_per_second
-  Curves epochs;                 // every number of an epoch's line, and of a validation's inside an epoch
-  Happenings goings_on;          // restart, resume, test, and those that this version does not know
+  Curves epochs;                 // every number of an epoch's line, and of the line of a validation inside an epoch
+  Happenings goings_on;          // restart, resume, test, and events unknown to this version
   Happenings checkpoints;        // checkpoint
-  std::int64_t passed_over = 0;  // lines that are none of ours
+  std::int64_t passed_over = 0;  // foreign lines
 };
 
-// A file that is not there is an empty one: the run has not done a step yet. Throws ddp::Error where it cannot be read.
+// A missing file counts as empty: the run has done no step yet. Throws ddp::Error if the file cannot be read.
 History read_history(const std::filesystem::path& metrics, std::size_t most_points);
 
 }  // namespace ddp::report

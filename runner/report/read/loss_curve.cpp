@@ -12,8 +12,8 @@
 namespace ddp::report {
 namespace {
 
-constexpr std::uint64_t kPiece = 4096;  // what is read of one part, at most: some twenty lines
-constexpr std::uint64_t kLine = 1024;   // longer than a step's line
+constexpr std::uint64_t kPiece = 4096;  // most bytes read of one part: about twenty lines
+constexpr std::uint64_t kLine = 1024;   // longer than any step's line
 
 struct Mean {
   double step = 0;
@@ -33,9 +33,9 @@ struct Mean {
   }
 };
 
-// Of the lines that begin between two places of the file.
+// Returns the mean of the lines that begin between two offsets of the file.
 Mean mean_between(const record::InputFile& file, std::uint64_t begin, std::uint64_t end) {
-  // One byte before it tells whether a line begins there.
+  // The byte before it shows whether a line begins there.
   const std::uint64_t from = begin == 0 ? 0 : begin - 1;
   const std::uint64_t to = std::min(file.size(), std::min(end, begin + kPiece) + kLine);
   std::string text(to - from, '\0');
@@ -66,7 +66,7 @@ std::vector<CurvePoint> loss_curve(const std::filesystem::path& metrics, std::si
     if (mean.lines > 0) points.push_back({.step = mean.step / mean.lines, .loss = mean.loss / mean.lines});
   }
   return points;
-} catch (const Error&) {  // it is not there, or became shorter
+} catch (const Error&) {  // the file is missing, or became shorter
   return {};
 }
 

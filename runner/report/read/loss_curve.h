@@ -11,9 +11,9 @@ struct CurvePoint {
   double loss = 0;
 };
 
-// The losses of a run's steps in no more than that many points, each the mean of the steps of its part of
-// metrics.jsonl. Of a large file only the beginning of each part is read, so that it takes no longer than a small one.
-// What is no step's line, or has no finite loss, is passed over; where there is no such file, there are no points.
+// Returns the losses of a run's steps as at most `most_points` points; each is the mean of the steps in its part of
+// metrics.jsonl. Reads only the beginning of each part: a large file takes no longer than a small one. Skips lines that
+// are not a step or have no finite loss. Returns no points if the file is missing.
 std::vector<CurvePoint> loss_curve(const std::filesystem::path& metrics, std::size_t most_points);
 
 }  // namespace ddp::report

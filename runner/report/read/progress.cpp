@@ -16,7 +16,7 @@ namespace {
 
 using record::EventKind;
 
-constexpr std::uint64_t kEnd = 256 << 10;  // what is looked at: more than a thousand lines
+constexpr std::uint64_t kEnd = 256 << 10;  // bytes read from the end of the file: more than a thousand lines
 
 void take(RunView& run, const record::Event& event) {
   if (!event.has_place) return;
@@ -37,7 +37,7 @@ bool tells_progress(EventKind kind) {
          kind == EventKind::test;
 }
 
-// Lines that begin as others do are passed by without being read.
+// Skips lines of other kinds unparsed.
 void take(RunView& run, std::string_view line, record::Event& event) {
   const auto kind = record::kind_in_front(line);
   if (kind && !tells_progress(*kind)) return;
@@ -50,7 +50,7 @@ void add_progress(RunView& run) try {
   const record::InputFile file(record::RunDirectory(run.folder).metrics());
   std::string text(std::min(kEnd, file.size()), '\0');
   file.read(file.size() - text.size(), text.data(), text.size());
-  // The first line may be cut off, and the last one not whole yet.
+  // The first line may be cut off, and the last one incomplete.
   std::size_t begin = text.size() < file.size() ? text.find('\n') : 0;
   if (begin == std::string::npos) return;
   record::Event event;
@@ -58,7 +58,7 @@ void add_progress(RunView& run) try {
     take(run, std::string_view(text).substr(begin, end - begin), event);
     begin = end + 1;
   }
-} catch (const Error&) {  // there is none yet
+} catch (const Error&) {  // no file yet
 }
 
 }  // namespace ddp::report

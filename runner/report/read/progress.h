@@ -4,8 +4,8 @@
 
 namespace ddp::report {
 
-// summary.json is written when a run begins and when it ends. What one that is running, or was killed, has come to
-// stands at the end of its metrics.jsonl: epochs, steps, seconds and the metrics of its last epoch.
+// Reads the progress of a run that is running or was killed from the end of its metrics.jsonl: epochs, steps, seconds
+// and the metrics of its last epoch. summary.json is written only when a run begins and ends.
 void add_progress(RunView& run);
 
 }  // namespace ddp::report

@@ -23,9 +23,9 @@ namespace {
 using config::Value;
 
 constexpr std::uint64_t kLargestSummary = 16 << 20;
-constexpr std::int64_t kMostOfAnything = 1'000'000'000'000'000;  // so that a sum of some is no overflow
+constexpr std::int64_t kMostOfAnything = 1'000'000'000'000'000;  // a sum of several does not overflow
 
-// What an object has under a key; null where it has none.
+// Returns the member with this key; null if it is missing.
 const Value& member(const Value& object, const char* key) {
   static const Value kNone;
   if (!object.is_object()) return kNone;
@@ -37,7 +37,7 @@ std::string to_text(const Value& value) {
   return value.is_string() ? config::printable(value.get_ref<const std::string&>()) : "";
 }
 
-// A text of several lines.
+// Returns a text of several lines.
 std::string to_lines(const Value& value) {
   if (!value.is_string()) return "";
   std::istringstream in(value.get_ref<const std::string&>());
@@ -76,7 +76,7 @@ bool known(const std::string& status) {
   return status == "running" || status == "completed" || status == "failed" || status == "interrupted";
 }
 
-// The object in summary.json; an empty one where there is no such file.
+// Returns the object in summary.json; an empty one if the file is missing.
 Value summary_of(const fs::path& file) {
   struct stat status {};
   if (lstat(file.c_str(), &status) != 0 && errno == ENOENT) return Value::object();
@@ -91,14 +91,14 @@ Value summary_of(const fs::path& file) {
   }
 }
 
-// Runs of versions that did not write down when they began tell it by the age of their first file.
+// Runs of older versions did not record their start: the age of their first file gives it.
 std::time_t age_of(const record::RunDirectory& directory) {
   struct stat status {};
   const fs::path first = directory.is_sweep() ? directory.sweep() : directory.config();
   return stat(first.c_str(), &status) == 0 ? status.st_mtime : 0;
 }
 
-// As far as the file knows: who is killed does not write down that it has ended.
+// As the file says: a killed run does not record its end.
 bool has_ended(const Value& summary) {
   const std::string status = text(summary, "status");
   return !status.empty() && status != "running";
@@ -110,7 +110,7 @@ void read_view(View& view, const Value& json, const fs::path& folder) {
   view.name = text(json, "name");
   view.run_id = config::printable(folder.filename().string());
   view.status = text(json, "status");
-  // Most have ended: those are not asked whether they are locked.
+  // Most runs have ended: their locks are not checked.
   if (!has_ended(json)) view.status = directory.is_locked() ? "running" : "interrupted";
   const auto started = moment(json, "started");
   view.started = started ? *started : age_of(directory);
@@ -123,7 +123,7 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
   trial.trial = count_of(json, "trial");
   trial.metric = to_number(member(json, "metric"));
   if (trial.metric) trial.place = to_count(member(json, "place"));
-  // Not where the file says: that could be anywhere.
+  // Not from the file: its path could lead anywhere.
   std::string number = std::to_string(trial.trial);
   if (number.size() < 3) number.insert(0, 3 - number.size(), '0');
   trial.folder = record::RunDirectory(sweep).trials() / number;
@@ -215,7 +215,7 @@ SweepView read_sweep(const fs::path& folder) {
     for (const Value& trial : ranking) sweep.ranking.push_back(read_trial(trial, folder));
   }
   if (sweep.status == "interrupted") {
-    // Killed with it, so that nobody could write it down.
+    // The trial was killed with its sweep, and nothing could record that.
     for (TrialView& trial : sweep.ranking) {
       if (trial.status == "running") trial.status = sweep.status;
     }

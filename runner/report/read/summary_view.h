@@ -14,8 +14,8 @@
 
 namespace ddp::report {
 
-// What summary.json says of both runs and sweeps. What a file does not say, or says in another type than is due, is
-// left empty, so that files of older versions can be read too; texts are fit for a terminal.
+// The members of summary.json that runs and sweeps share. A member that is missing or has an unexpected type stays
+// empty, so files of older versions can be read too. Texts are safe for a terminal.
 struct View {
   std::filesystem::path folder;
   std::string name;  // of the experiment
@@ -33,34 +33,34 @@ struct Best {
 };
 
 struct RunView : View {
-  std::string of_trial;    // the status in words, where it is a trial whose sweep knows more than the run; else empty
-  std::string stopped_by;  // the rule that ended it before its last step: patience, max_time; empty: none did
+  std::string of_trial;    // the status in words of a trial whose sweep knows more than its run; else empty
+  std::string stopped_by;  // the rule that ended the run before its last step: patience, max_time; empty: none did
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
-  std::map<std::string, double, record::MetricOrder> final_metrics;  // those there are
+  std::map<std::string, double, record::MetricOrder> final_metrics;
   std::optional<Best> best;
-  std::int64_t parameters = 0;  // 0: not told
+  std::int64_t parameters = 0;  // 0: unknown
   std::int64_t frozen_parameters = 0;
   std::int64_t world_size = 0;
   std::vector<std::string> devices;
   std::string backend;
   std::map<std::string, std::string> versions;
-  std::string commit;  // of the experiment's git checkout; empty where it was in none
-  bool dirty = false;  // files differed from it
+  std::string commit;  // commit of the experiment's git checkout; empty outside a checkout
+  bool dirty = false;  // files differed from the commit
   std::int64_t restarts = 0;
   std::optional<record::Origin> origin;  // of a fork
   std::optional<record::Failure> error;
 };
 
-// "completed (patience)" of a run that a rule ended; else its status, of a trial as its sweep says it.
+// Returns "completed (patience)" for a run that a rule ended; otherwise the status, for a trial as its sweep knows it.
 std::string status_in_words(const RunView& run);
 
 struct TrialView {
   std::int64_t trial = 0;
-  std::optional<std::int64_t> place;  // 1 is the best; none without a metric
+  std::optional<std::int64_t> place;  // 1 is the best; nothing without a metric
   std::filesystem::path folder;
   std::string status;                // also: stopped (at a rung), waiting
-  std::optional<std::int64_t> rung;  // the one, from 1, that it is at or went on from
+  std::optional<std::int64_t> rung;  // from 1: the trial's rung, or the rung that it left
   std::optional<double> metric;
   std::int64_t epochs = 0;
   double seconds = 0;
@@ -68,7 +68,7 @@ struct TrialView {
   std::string error;
 };
 
-// "at rung 1" of a trial that may go on later, "promoted from rung 1" of one that does; else its status.
+// Returns "at rung 1" for a trial that may continue later, "promoted from rung 1" for one that does; else its status.
 std::string status_in_words(const TrialView& trial);
 
 struct SweepView : View {
@@ -81,18 +81,18 @@ struct SweepView : View {
   std::int64_t stopped = 0;
   std::int64_t failed = 0;
   std::int64_t waiting = 0;
-  std::vector<TrialView> ranking;  // best first; those without a metric last
-  std::string repeat;              // the command that trains the best one alone
+  std::vector<TrialView> ranking;  // best first; trials without a metric last
+  std::string repeat;              // command that trains the best trial alone
 
   const TrialView* best() const { return ranking.empty() || !ranking.front().place ? nullptr : &ranking.front(); }
 };
 
-// Reads a run's or a sweep's summary.json. One that began and has none yet is read as empty: running while it is
-// locked, else interrupted. Throws ddp::Error where the file is damaged.
+// Reads the summary.json of a run or a sweep. If it has begun but has no summary.json yet, the result has only a
+// status: running while it is locked, else interrupted. Throws ddp::Error if the file is damaged.
 RunView read_run(const std::filesystem::path& folder);
 SweepView read_sweep(const std::filesystem::path& folder);
 
-// Adds what the sweep says of its trials to their runs.
+// Adds the status that the sweep knows of a trial to the trial's run.
 void add_trial_status(const SweepView& sweep, RunView& run);
 
 }  // namespace ddp::report

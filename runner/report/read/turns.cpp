@@ -16,7 +16,7 @@ Turn turn_of(const record::Event& event) {
   Turn turn;
   turn.event = event.text("event");
   turn.step = event.step;
-  // Of many lines, the first says what, the others where.
+  // If the cause has several lines, the first has the error and the others its place.
   const std::string cause = event.text("cause");
   turn.cause = config::printable(cause.substr(0, cause.find('\n')));
   const config::Value& line = event.members;
@@ -39,7 +39,7 @@ std::vector<Turn> turns_of(const std::filesystem::path& metrics) {
   std::error_code none;
   if (!std::filesystem::exists(metrics, none)) return turns;
   const std::uintmax_t size = std::filesystem::file_size(metrics, none);
-  if (!none && size > kLargestMetrics) throw usage_error("is too large to look through for restarts", metrics.string());
+  if (!none && size > kLargestMetrics) throw usage_error("is too large to search for restarts", metrics.string());
   record::EventReader events(metrics, {record::EventKind::restart, record::EventKind::resume});
   while (const record::Event* event = events.next()) {
     if (turns.size() < kMost) turns.push_back(turn_of(*event));

@@ -9,17 +9,17 @@
 
 namespace ddp::report {
 
-// A point at which a run went on: its ranks were started again, a person resumed it, or it began as a fork.
+// A point at which a run continued: a restart of its ranks, a resume by a person, or its start as a fork.
 struct Turn {
   std::string event;  // "restart" or "resume"
   std::int64_t step = 0;
-  std::string cause;                                // of a restart
-  std::string origin;                               // of a resume that is a fork's begin: the other run
-  config::Value changes = config::Value::object();  // of a resume: {"epochs": [3, 5]}
+  std::string cause;                                // for a restart
+  std::string origin;                               // for a resume that starts a fork: the other run
+  config::Value changes = config::Value::object();  // for a resume: {"epochs": [3, 5]}
 };
 
-// Of a run, from metrics.jsonl; steps are passed by without being read. Throws ddp::Error where the file is too large
-// to look through.
+// Returns the turns of a run from metrics.jsonl; skips steps unparsed. Throws ddp::Error if the file is too large to
+// search.
 std::vector<Turn> turns_of(const std::filesystem::path& metrics);
 
 // "after step 32: rank 1: killed by SIGKILL", "after step 40, epochs 5 for 3", "after step 40 of basic/a".

@@ -12,7 +12,7 @@ void note(Catalog& catalog, const std::string& where, const std::string& what) {
   catalog.problems.push_back(config::printable(where + ": " + what));
 }
 
-// The run or sweep in a folder, where it holds one.
+// Adds the run or sweep in a folder, if it has one.
 void add(Catalog& catalog, const fs::path& folder) try {
   const record::RunDirectory directory(folder);
   if (directory.begun()) {
@@ -24,7 +24,7 @@ void add(Catalog& catalog, const fs::path& folder) try {
   note(catalog, error.where(), error.summary());
 }
 
-// The folders in a folder, but for links (`latest`) and hidden ones.
+// Returns the folders in a folder, without links (`latest`) and hidden folders.
 std::vector<fs::path> folders_in(Catalog& catalog, const fs::path& folder) {
   std::vector<fs::path> all;
   std::error_code error;

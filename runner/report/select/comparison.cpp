@@ -16,7 +16,7 @@ bool all_equal(const std::vector<Value>& values) {
   return std::all_of(values.begin(), values.end(), [&](const Value& value) { return value == values.front(); });
 }
 
-// One value of each run.
+// Returns one value per run.
 template <class Function>
 std::vector<Value> of_each(const std::vector<Row>& runs, const Function& value) {
   std::vector<Value> values;
@@ -27,7 +27,7 @@ std::vector<Value> of_each(const std::vector<Row>& runs, const Function& value) 
 std::vector<Line> config_lines(const std::vector<Row>& runs) {
   std::vector<Value> configs;
   for (const Row& run : runs) configs.push_back(read_config(record::RunDirectory(run.view().folder).config()));
-  // Each against the first: what it shares with that one is not among their differences.
+  // Compares each run with the first one and collects the differences.
   std::vector<Line> lines;
   for (std::size_t i = 1; i < configs.size(); ++i) {
     const Value differences = config::differences(configs.front(), configs[i]);

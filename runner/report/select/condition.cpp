@@ -38,7 +38,7 @@ std::optional<double> number_in(std::string_view word) {
   return number;
 }
 
-// The comparison that a mistyped one is likely to mean.
+// Suggests the comparison that a mistyped one probably means.
 std::string meant_by(std::string_view comparison) {
   if (comparison == "=<") return "write <=";
   if (comparison == "=>") return "write >=";
@@ -78,7 +78,7 @@ class ConditionReader {
       fail(begin, "a comparison is missing", "give a key, one of < <= > >= = !=, and a value: --where 'val_loss<0.3'");
     }
     if (std::find(kComparisons.begin(), kComparisons.end(), found) == kComparisons.end()) {
-      fail(begin, config::in_quotes(found) + " is no comparison", meant_by(found));
+      fail(begin, config::in_quotes(found) + " is not a comparison", meant_by(found));
     }
     return found == "==" ? "=" : found;
   }
@@ -90,7 +90,7 @@ class ConditionReader {
     const std::string value = quoted ? read_quoted() : read_word();
     const auto number = quoted ? std::nullopt : number_in(value);
     if (is_number_key(key) && !number) {
-      fail(begin, config::in_quotes(key) + " is a number, and " + config::in_quotes(value) + " is none",
+      fail(begin, config::in_quotes(key) + " is a number, but " + config::in_quotes(value) + " is not",
            "compare it with a number, without quotes");
     }
     return number && !is_text_key(key) ? config::Value(*number) : config::Value(value);
@@ -102,7 +102,7 @@ class ConditionReader {
     if (end == std::string::npos) fail(begin, "the text in quotes does not end", "close it with the same quote");
     at_ = end + 1;
     if (at_ < text_.size() && kBlanks.find(text_[at_]) == kBlanks.npos) {
-      fail(at_, "something follows the quote", "put a blank and \"and\" between two conditions");
+      fail(at_, "something follows the quote", "put \" and \" between two conditions");
     }
     return text_.substr(begin + 1, end - begin - 1);
   }
@@ -118,14 +118,14 @@ class ConditionReader {
     return word;
   }
 
-  // Whether another condition follows.
+  // Does another condition follow?
   bool take_and() {
     skip_blanks();
     if (at_ == text_.size()) return false;
     const std::size_t begin = at_;
     const std::string word(take_until(kBlanks));
     if (word == "and") return true;
-    fail(begin, "\"and\" or the end is expected, not " + config::in_quotes(word),
+    fail(begin, "expected \"and\" or the end, not " + config::in_quotes(word),
          "join conditions with \"and\"; put quotes around a value of several words");
   }
 
@@ -137,10 +137,10 @@ class ConditionReader {
   }
 
   [[noreturn]] void fail(std::size_t at, const std::string& what, const std::string& remedy) const {
-    // Bytes that continue a character do not count.
+    // Continuation bytes of a character do not count.
     const auto characters = std::count_if(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at),
                                           [](unsigned char c) { return (c & 0xC0) != 0x80; });
-    throw usage_error(config::in_quotes(text_) + " is no condition: " + what,
+    throw usage_error(config::in_quotes(text_) + " is not a condition: " + what,
                       "--where, character " + std::to_string(characters + 1), remedy);
   }
 

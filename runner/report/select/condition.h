@@ -13,13 +13,13 @@ struct Condition {
   std::string comparison;
   config::Value value;
 
-  // Does it ask for an order: is it none of = and != ?
+  // Does it need ordered values, that is, is it neither = nor != ?
   bool orders() const { return comparison != "=" && comparison != "!="; }
 };
 
-// Reads `condition (and condition)*`. A condition is a key, a comparison and a value: a number, one bare word, or a
-// text in single or double quotes. Throws ddp::Error (usage) with the place where the text breaks this rule, and where
-// a key that is always a number is compared with a text.
+// Parses `condition (and condition)*`. A condition is a key, a comparison and a value: a number, one bare word, or a
+// text in single or double quotes. Throws ddp::Error (usage) with the place of a syntax error, or if a key that is
+// always a number is compared with a text.
 std::vector<Condition> parse_conditions(const std::string& text);
 
 }  // namespace ddp::report

@@ -22,7 +22,7 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
 
 std::string as_text(const Value& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// Less than 0 where the first is less; numbers as numbers, all else as text.
+// Returns less than 0 if the first is less; compares numbers as numbers and all else as text.
 int compare(const Value& first, const Value& second) {
   if (first.is_number() && second.is_number()) {
     const auto a = first.get<double>();
@@ -41,7 +41,7 @@ bool holds(const Condition& condition, const Row& row) {
   const Value value = value_of(row, condition.key);
   if (value.is_null()) return false;
   const std::string& how = condition.comparison;
-  // No number is less than a text.
+  // A number is never less than a text.
   if (condition.orders() && !same_kind(value, condition.value)) return false;
   const int order = compare(value, condition.value);
   if (how == "=") return order == 0;
@@ -51,17 +51,17 @@ bool holds(const Condition& condition, const Row& row) {
   return how == ">" ? order > 0 : order >= 0;
 }
 
-// "optimizer.lr" and all others, of tables in tables.
+// Adds "optimizer.lr" and all other keys of nested tables.
 void add_keys(const Value& table, const std::string& above, std::set<std::string>& keys) {
   for (const auto& [name, value] : table.items()) {
     const std::string key = above.empty() ? name : above + "." + name;
     if (value.is_object()) add_keys(value, key, keys);
-    // A component stands for its name.
+    // A component has its name as value.
     if (!value.is_object() || value.contains("name")) keys.insert(key);
   }
 }
 
-// Reads these keys of the rows' configurations. Throws where no configuration has one of them.
+// Reads these keys of the rows' configurations. Throws if no configuration has one of them.
 void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, const std::vector<std::string>& of_rows,
                   std::vector<std::string>& problems) {
   std::set<std::string> known;
@@ -80,14 +80,14 @@ void read_configs(std::vector<Row>& rows, const std::set<std::string>& wanted, c
   for (const std::string& key : wanted) {
     if (known.contains(key)) continue;
     const std::string near = config::nearest(key, {known.begin(), known.end()});
-    throw usage_error("nothing here has the key " + config::in_quotes(key), "",
-                      near.empty() ? config::suggestion(key, of_rows, "keys") + ", and those of config.toml"
+    throw usage_error("no result has the key " + config::in_quotes(key), "",
+                      near.empty() ? config::suggestion(key, of_rows, "keys") + ", and the keys of config.toml"
                                    : "did you mean \"" + near + "\"?");
   }
 }
 
-// A number has no order among texts, nor a text among numbers: such a condition would hold for no row, whatever it
-// says.
+// Throws if a number would be compared with texts or a text with numbers: neither has an order, and the condition would
+// hold for no row.
 void require_order(const std::vector<Row>& rows, const Condition& condition) {
   if (!condition.orders()) return;
   bool any = false;
@@ -112,7 +112,7 @@ std::set<std::string> keys_of_config(const Query& query, const std::string& sort
   return keys;
 }
 
-// The keys that are no keys of config.toml.
+// Returns the keys that are not keys of config.toml.
 std::vector<std::string> keys_of(const std::vector<Row>& rows, const Query& query) {
   std::set<std::string, record::MetricOrder> metrics(query.metrics.begin(), query.metrics.end());
   for (std::string& name : metrics_of(rows)) metrics.insert(std::move(name));
@@ -126,7 +126,7 @@ void sort(std::vector<Row>& rows, const std::string& key, bool greatest_first) {
     if (a.first.is_null() != b.first.is_null()) return b.first.is_null();
     const int way = a.first.is_null() ? 0 : compare(a.first, b.first);
     if (way != 0) return greatest_first ? way > 0 : way < 0;
-    // Of equals, as they are named: run ids begin with the time.
+    // Equal rows are sorted by name: run ids begin with the time.
     const int by_name = rows[a.second].run.compare(rows[b.second].run);
     return greatest_first ? by_name > 0 : by_name < 0;
   });
@@ -161,7 +161,7 @@ std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<s
       std::erase_if(rows, [&](const Row& row) { return !holds(condition, row); });
     }
   };
-  // What the summaries tell first: it takes ten times longer to read a configuration.
+  // Conditions on summaries come first: reading a configuration takes ten times longer.
   keep(/*of_config=*/false);
   if (const auto wanted = keys_of_config(query, sort_key, of_rows); !wanted.empty() && !rows.empty()) {
     read_configs(rows, wanted, of_rows, problems);

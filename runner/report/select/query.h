@@ -9,19 +9,19 @@
 
 namespace ddp::report {
 
-// Which rows are wanted, and in what order.
+// The selected rows and their order.
 struct Query {
   std::string status = {};            // "": any
-  std::string name = {};              // the experiment's, * and ? as in a shell; "": any
-  std::vector<Condition> where = {};  // all of them hold; a row that has no such value is not wanted
-  std::string sort_by = "-started";   // a key; with "-", the greatest first. Rows that have none come last.
-  std::size_t limit = 0;              // 0: all
-  std::vector<std::string> metrics = {"train_loss", "val_loss"};  // to be asked for also where no row has them
+  std::string name = {};              // the experiment's name; * and ? as in a shell; "": any
+  std::vector<Condition> where = {};  // all must hold; a row without the key is left out
+  std::string sort_by = "-started";   // a key; with "-", greatest first; rows without the key come last
+  std::size_t limit = 0;              // 0: no limit
+  std::vector<std::string> metrics = {"train_loss", "val_loss"};  // accepted even if no row has them
 };
 
-// The rows that are wanted. A key that is none of row_keys() of the rows' metrics and those
-// of the query is one of config.toml, which is read only then. Throws
-// ddp::Error (usage) where a key is known to none of the rows; what could not be read is added to `problems`.
+// Returns the selected rows. A key outside row_keys() of the rows' metrics and `query.metrics` is a key of config.toml,
+// which is read only for such keys. Throws ddp::Error (usage) if no row has a key. Adds a line to `problems` for
+// everything that cannot be read.
 std::vector<Row> select(std::vector<Row> rows, const Query& query, std::vector<std::string>& problems);
 
 }  // namespace ddp::report

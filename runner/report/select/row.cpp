@@ -13,7 +13,7 @@ using config::Value;
 
 Value or_null(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
-// The path without symbolic links, as far as the system can tell.
+// Returns the path without symbolic links, as far as the system can resolve it.
 fs::path followed(const fs::path& path) {
   std::error_code error;
   const fs::path found = fs::weakly_canonical(path, error);
@@ -22,7 +22,7 @@ fs::path followed(const fs::path& path) {
 
 bool is_below(const fs::path& relative) { return !relative.empty() && *relative.begin() != ".."; }
 
-// Of both.
+// Adds the members that runs and sweeps share.
 void add_view(Value& json, const View& view) {
   json["directory"] = config::printable(view.folder.string());
   json["name"] = view.name;
@@ -49,7 +49,7 @@ Value to_json(const TrialView& trial) {
 }  // namespace
 
 std::string name_of(const fs::path& folder, const fs::path& results) {
-  // The paths as they are written tell it for most, without a look at the disk.
+  // In most cases the written paths suffice, without disk access.
   fs::path below = folder.lexically_relative(results);
   if (!is_below(below) && !results.empty()) below = followed(folder).lexically_relative(followed(results));
   return config::printable((is_below(below) ? below : folder).string());

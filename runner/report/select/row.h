@@ -10,11 +10,11 @@
 
 namespace ddp::report {
 
-// A run or a sweep among others.
+// A run or a sweep in a list.
 struct Row {
-  std::string run;  // as a command names it: "name/run-id" under the results root, else its folder
+  std::string run;  // the name for commands: "name/run-id" under the results root, else the folder
   std::variant<RunView, SweepView> what;
-  std::map<std::string, config::Value> config = {};  // what was asked for of its config.toml
+  std::map<std::string, config::Value> config = {};  // the requested keys of its config.toml
 
   const View& view() const {
     return std::visit([](const View& of) -> const View& { return of; }, what);
@@ -23,28 +23,28 @@ struct Row {
   const SweepView* as_sweep() const { return std::get_if<SweepView>(&what); }
 };
 
-// How a command names a folder of results: "name/run-id" where it is below the results root, else its path. An empty
-// root is below nothing.
+// Returns the name of a results folder for commands: "name/run-id" below the results root, else its path. Nothing is
+// below an empty root.
 std::string name_of(const std::filesystem::path& folder, const std::filesystem::path& results);
 
 std::vector<Row> rows_of(Catalog catalog, const std::filesystem::path& results);
 
-// A metric as it was at the end; of a sweep, its metric as its best trial has it.
+// Returns a metric at the end of a run; for a sweep, its metric in the best trial.
 std::optional<double> metric_of(const Row& row, const std::string& name);
 
-// The metrics that some of the rows have, in the order in which they are shown.
+// Returns the metrics that some of the rows have, in display order.
 std::vector<std::string> metrics_of(const std::vector<Row>& rows);
 
-// The keys that filters and sorting accept beside those of config.toml: these metrics among them.
+// Returns the keys for filters and sorting besides the keys of config.toml, including these metrics.
 std::vector<std::string> row_keys(const std::vector<std::string>& metrics);
-// One of these, or of config.toml as far as `config` has it; null where the row has none.
+// Returns the value of such a key, or of a config.toml key in `config`; null if the row has none.
 config::Value value_of(const Row& row, const std::string& key);
 
-// What a run came to, and with what; what a sweep searched for, and how many of its trials ended how.
+// Adds a run's results and settings; or a sweep's search, and the number of its trials by result.
 void add_facts(config::Value& json, const RunView& run);
 void add_facts(config::Value& json, const SweepView& sweep);
 
-// All that is known of a row, for other programs.
+// Returns everything known about a row, for other programs.
 config::Value to_json(const Row& row);
 config::Value to_json(const RunView& run);
 config::Value to_json(const SweepView& sweep);

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t kRows = 12;
 constexpr std::size_t kWidest = 100;
-constexpr std::size_t kLabel = 10;   // columns of the numbers at the left
-constexpr double kLogarithmic = 50;  // times the least loss is the greatest
+constexpr std::size_t kLabel = 10;   // columns of the numbers on the left
+constexpr double kLogarithmic = 50;  // a logarithmic axis is used if the greatest loss exceeds the least one times this
 
-// Eight that can be told apart on a light and a dark ground.
+// Eight colours that are distinct on light and dark backgrounds.
 constexpr const char* kColours[] = {"34", "31", "32", "35", "36", "33", "94", "91"};
 
 std::size_t columns_of(const Terminal& terminal) {
@@ -24,7 +24,7 @@ std::size_t columns_of(const Terminal& terminal) {
                                std::min(terminal.width, kWidest) - std::min<std::size_t>(kLabel + 2, terminal.width));
 }
 
-// From a loss to its height on the axis and back.
+// Converts a loss to its height on the axis and back.
 struct Axis {
   bool logarithmic = false;
   double low = 0;
@@ -58,7 +58,7 @@ Frame frame_of(const std::vector<Curve>& curves) {
   return frame;
 }
 
-// A cell: the dots of a braille character (or whether there is any), and whose they are.
+// A cell: the dots of a braille character (or whether it has any), and their curve.
 struct Cell {
   std::uint8_t dots = 0;
   std::size_t curve = 0;
@@ -90,19 +90,19 @@ class Canvas {
   const Cell& at(std::size_t row, std::size_t column) const { return cells_[row * columns_ + column]; }
 
  private:
-  // Halves, so that the difference of two huge losses is no infinity.
+  // Halves: the difference of two huge losses would be infinite.
   static double place(double value, double low, double high, std::size_t dots) {
     const double range = high / 2 - low / 2;
     return range > 0 ? (value / 2 - low / 2) / range * static_cast<double>(dots - 1) : 0;
   }
 
   void dot(double x, double y, std::size_t curve) {
-    // The dots of U+2800, left column from above, then the right one.
+    // The dots of U+2800: the left column from the top, then the right one.
     static constexpr std::uint8_t kDots[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
     const auto column = static_cast<std::size_t>(std::lround(x));
     const auto row = static_cast<std::size_t>(std::lround(y));
     Cell& cell = cells_[row / down_ * columns_ + column / across_];
-    // Where curves meet, the one that came first is in front.
+    // The first curve of a cell stays in front of later ones.
     if (cell.dots == 0) cell.curve = curve;
     if (cell.curve == curve) cell.dots |= kDots[column % across_][row % down_];
   }
@@ -119,7 +119,7 @@ std::string braille(std::uint8_t dots) {
 
 std::string right(const std::string& text) { return std::string(kLabel - std::min(kLabel, text.size()), ' ') + text; }
 
-// The greatest loss stands at the top, the middle of the axis at its middle, the least at the bottom.
+// Labels the top with the greatest loss, the middle with the middle of the axis, the bottom with the least loss.
 std::string label(std::size_t row, const Axis& axis) {
   if (row == 0) return right(in_words(axis.loss(axis.high)));
   if (row == kRows - 1) return right(in_words(axis.loss(axis.low)));
@@ -134,7 +134,7 @@ std::string drawn(const Cell& cell, const std::vector<Curve>& curves, bool in_do
   return std::string("\x1b[") + kColours[cell.curve % std::size(kColours)] + "m" + mark + "\x1b[0m";
 }
 
-// Which colour is whose.
+// Prints the colour of each curve.
 void print_legend(const std::vector<Curve>& curves, std::ostream& out) {
   out << right("") << "  ";
   for (std::size_t i = 0; i < curves.size(); ++i) {

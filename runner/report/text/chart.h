@@ -14,12 +14,12 @@ struct Curve {
   std::vector<CurvePoint> points;
 };
 
-// How many points of a curve a chart shows: fewer than it has columns, so that the losses of single steps do not hide
-// which curve is below which.
+// Returns the number of points per curve in a chart: fewer than its columns, so that the losses of single steps do not
+// hide which curve is lower.
 std::size_t chart_points(const Terminal& terminal);
 
-// A chart of curves over steps. In braille dots where they can be told apart, by colour or because there is one;
-// otherwise each curve is drawn with the letter that names it. Losses of very different sizes get a logarithmic axis.
+// Prints a chart of curves over steps. Uses braille dots if the curves are distinct, by colour or because there is only
+// one; otherwise each curve is drawn with its letter. Losses of very different sizes get a logarithmic axis.
 void print_chart(const std::vector<Curve>& curves, std::ostream& out, const Terminal& terminal);
 
 }  // namespace ddp::report

@@ -14,10 +14,10 @@ namespace {
 
 using config::Value;
 
-// More would not be told apart.
+// The colours distinguish no more curves.
 constexpr std::size_t kMostCurves = 8;
 
-// Of a longer value the beginning tells what it is; --json has all of it.
+// A longer value is cut to its beginning; --json has all of it.
 constexpr std::size_t kLongest = 40;
 
 std::string cell(const std::string& key, const Value& value) {
@@ -27,7 +27,7 @@ std::string cell(const std::string& key, const Value& value) {
   return clipped(in_words(value), kLongest, "...");
 }
 
-// How much more the second number is.
+// Returns the difference of the second number to the first.
 std::string change(const std::string& key, const Value& first, const Value& second) {
   if (!first.is_number() || !second.is_number()) return "";
   const double more = second.get<double>() - first.get<double>();
@@ -42,7 +42,7 @@ void print_names(const Comparison& c, std::ostream& out, const Terminal& termina
   names.print(out, terminal);
 }
 
-// A line for each key, a column for each run.
+// One line per key, one column per run.
 Table by_key(const std::vector<Line>& lines, std::size_t runs) {
   std::vector<Column> columns(1);
   for (std::size_t i = 0; i < runs; ++i) columns.push_back({.header = letter(i), .right = true});
@@ -55,7 +55,7 @@ Table by_key(const std::vector<Line>& lines, std::size_t runs) {
   return table;
 }
 
-// A line for each run.
+// One line per run.
 Table by_run(const std::vector<Line>& lines, std::size_t runs) {
   std::vector<Column> columns(1);
   for (const auto& [key, values] : lines) columns.push_back({.header = key, .right = true});
@@ -68,7 +68,7 @@ Table by_run(const std::vector<Line>& lines, std::size_t runs) {
   return table;
 }
 
-// Upright where that is the narrower one and the other does not fit.
+// Prints one line per key; but one line per run if that is narrower and one line per key does not fit.
 void print_lines(const char* title, const std::vector<Line>& lines, std::size_t runs, std::ostream& out,
                  const Terminal& terminal) {
   if (lines.empty()) return;
@@ -108,13 +108,13 @@ void print_json(const Value& json, std::ostream& out) {
   out << json.dump(2, ' ', false, Value::error_handler_t::replace) << "\n";
 }
 
-// Those whose two values are not the same.
+// Returns the lines whose two values differ.
 std::vector<Line> differing(std::vector<Line> lines) {
   std::erase_if(lines, [](const Line& line) { return line.second[0] == line.second[1]; });
   return lines;
 }
 
-// A third column: how much more the second has.
+// Adds a third column: the second value minus the first.
 Table with_change(const std::vector<Line>& lines) {
   Table table({{}, {.header = "A", .right = true}, {.header = "B", .right = true}, {.header = "B - A", .right = true}});
   for (const auto& [key, values] : lines) {

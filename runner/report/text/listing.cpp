@@ -13,7 +13,7 @@ namespace ddp::report {
 namespace {
 
 constexpr std::size_t kNarrowCurve = 12;
-// Curves are for those that one looks at; each takes a look at a file.
+// Each curve reads a file; longer lists show none.
 constexpr std::size_t kRowsWithCurve = 200;
 
 std::string curve_of(const Row& row) {
@@ -21,7 +21,7 @@ std::string curve_of(const Row& row) {
   return sparkline(loss_curve(record::RunDirectory(row.view().folder).metrics(), kNarrowCurve));
 }
 
-// How far it came: epochs, or trials that are done.
+// Returns the progress: finished epochs, or finished trials.
 std::string progress_of(const Row& row) {
   if (const RunView* run = row.as_run()) return std::to_string(run->epochs);
   const SweepView& sweep = *row.as_sweep();
@@ -29,7 +29,7 @@ std::string progress_of(const Row& row) {
   return "sweep " + std::to_string(done) + "/" + std::to_string(sweep.trials);
 }
 
-// The sweep whose trials all of these are: "name/run-id"; "" where they are not.
+// Returns the sweep to which all of these trials belong, "name/run-id"; "" if there is no such sweep.
 std::string sweep_of(const std::vector<Row>& rows) {
   static const std::string kTrials = "/trials/";
   const std::size_t end = rows.empty() ? std::string::npos : rows.front().run.rfind(kTrials);
@@ -41,7 +41,7 @@ std::string sweep_of(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), is_other) ? "" : begin.substr(0, end);
 }
 
-// "completed (patience)" of a run that a rule ended.
+// Returns "completed (patience)" for a run that a rule ended.
 std::string status_of(const Row& row) {
   const RunView* run = row.as_run();
   return run ? status_in_words(*run) : row.view().status;
@@ -80,7 +80,7 @@ void print_list_as_json(const std::vector<Row>& rows, std::ostream& out) {
   config::Value runs = config::Value::array();
   for (const Row& row : rows) {
     runs.push_back(to_json(row));
-    // `show` has it.
+    // `show` prints the ranking.
     runs.back().erase("ranking");
   }
   const config::Value all = {{"version", 1}, {"runs", std::move(runs)}};

@@ -8,7 +8,7 @@
 
 namespace ddp::report {
 
-// What `list` prints: a table of runs and sweeps, as they are ordered.
+// Prints the output of `list`: a table of runs and sweeps in the given order.
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal);
 void print_list_as_json(const std::vector<Row>& rows, std::ostream& out);
 

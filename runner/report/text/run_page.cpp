@@ -29,10 +29,10 @@ struct Saved {
   bool whole = false;
   bool best = false;
   bool latest = false;
-  std::optional<record::SaveReason> reason = {};  // of a whole one
+  std::optional<record::SaveReason> reason = {};  // for a complete one
 };
 
-// Newest first.
+// Returns the checkpoints, newest first.
 std::vector<Saved> checkpoints_of(const record::RunDirectory& directory) try {
   std::vector<Saved> all;
   const auto whole = record::complete_checkpoints(directory.checkpoints());
@@ -48,7 +48,7 @@ std::vector<Saved> checkpoints_of(const record::RunDirectory& directory) try {
     if (all.back().whole) all.back().reason = record::position_of(folder).reason;
   }
   return all;
-} catch (const Error&) {  // a damaged one is for `resume` to judge
+} catch (const Error&) {  // a damaged checkpoint: `resume` reports it
   return {};
 }
 
@@ -63,7 +63,7 @@ std::vector<fs::path> logs_of(const record::RunDirectory& directory) {
   return logs;
 }
 
-// What a page says, each under its name; a second line of the same stands under the first.
+// The labelled facts of a page; further lines of a fact stand under its first line.
 class Facts {
  public:
   void add(const std::string& name, const std::string& text) {
@@ -71,7 +71,7 @@ class Facts {
     bool first = true;
     for (std::string line; std::getline(in, line); first = false) table_.row({first ? name : "", line});
   }
-  // Whole: who wants to copy a folder's name wants all of it.
+  // Lines are not cut: a person copies a folder's name as a whole.
   void print(std::ostream& out) const { table_.print(out, {}); }
 
  private:
@@ -108,7 +108,7 @@ std::string versions(const RunView& run) {
   return text;
 }
 
-// "best 0.0459 after step 414". Without validation, or with keep_best = 0, the best step may not be one that was saved.
+// "best 0.0459 after step 414". Without validation, or with keep_best = 0, the best step may not have been saved.
 std::string best_in_words(const Best& best, const std::vector<Saved>& checkpoints) {
   const bool saved = std::any_of(checkpoints.begin(), checkpoints.end(),
                                  [&](const Saved& c) { return c.whole && c.step == best.step; });
@@ -133,7 +133,7 @@ void add_history(Facts& facts, const RunView& run, const fs::path& metrics) {
   }
 }
 
-// "latest, best": what it is among the others, and why it was saved.
+// "latest, best": the checkpoint's rank among the others, and the reason for it.
 std::string notes_on(const Saved& saved) {
   if (!saved.whole) return saved.latest ? "latest, not complete" : "not complete";
   std::string notes;
@@ -153,18 +153,18 @@ void add_checkpoints(Facts& facts, const std::vector<Saved>& checkpoints) {
   }
 }
 
-// What a run that goes on must be given so that it does not fail again.
+// Returns the options that a resume needs so that the run does not fail again.
 std::string needed_change(const RunView& run) {
   const bool not_finite = run.error && run.error->what.find(record::kLossNotFinite) != std::string::npos;
-  return not_finite ? " --set optimizer.lr=…\nwith a smaller lr, or with --set on_nan=skip; as it is it fails again"
+  return not_finite ? " --set optimizer.lr=…\nwith a smaller lr, or with --set on_nan=skip; unchanged it fails again"
                     : "";
 }
 
 void add_way_on(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
   if (run.status != "interrupted" && run.status != "failed") return;
   const bool any = std::any_of(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
-  facts.add("go on", own_command("resume " + path_word(config::printable(run.folder.string()))) + needed_change(run) +
-                         (any ? "" : "\nno checkpoint yet: resume starts over"));
+  facts.add("resume", own_command("resume " + path_word(config::printable(run.folder.string()))) + needed_change(run) +
+                          (any ? "" : "\nno checkpoint yet: resume starts over"));
 }
 
 void print_run(const std::string& name, const RunView& run, std::ostream& out, const Terminal& terminal) {

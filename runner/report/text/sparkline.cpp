@@ -9,7 +9,7 @@ std::string sparkline(const std::vector<CurvePoint>& points) {
   if (points.size() < 2) return "";
   const auto [low, high] =
       std::minmax_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.loss < b.loss; });
-  // Halves, so that the difference of two huge losses is no infinity.
+  // Halves: the difference of two huge losses would be infinite.
   const double range = high->loss / 2 - low->loss / 2;
   std::string line;
   for (const CurvePoint& point : points) {

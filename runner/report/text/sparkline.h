@@ -7,7 +7,7 @@
 
 namespace ddp::report {
 
-// A curve in one line of text, a character a point: "█▆▄▃▂▂▁▁". Empty for fewer than two points.
+// Returns a curve as one line of text, one character per point: "█▆▄▃▂▂▁▁". Empty for fewer than two points.
 std::string sparkline(const std::vector<CurvePoint>& points);
 
 }  // namespace ddp::report

@@ -37,10 +37,10 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-// What follows `text` on its first line.
+// Returns the first line of `text`.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// `name`: of the sweep, as commands take it.
+// `name`: the sweep's name, as commands take it.
 void print_ranking(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
   std::vector<Column> columns{{.header = "place", .right = true},
                               {.header = "trial"},
@@ -78,14 +78,14 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
   facts.row({"sweep", name});
   facts.row({"status", sweep.status});
   facts.row({"method", sweep.method + " over " + joined(sweep.parameters)});
-  facts.row({"metric", sweep.metric + (sweep.goal == "max" ? ", the greatest is best" : ", the least is best")});
+  facts.row({"metric", sweep.metric + (sweep.goal == "max" ? ", greatest is best" : ", least is best")});
   facts.row({"started", local_time(sweep.started) + ", " + age(sweep.started, std::time(nullptr)) + " ago"});
   facts.row({"time", duration(sweep.seconds)});
   facts.row({"trials", trials_in_words(sweep)});
-  if (!sweep.repeat.empty()) facts.row({"best alone", sweep.repeat});
+  if (!sweep.repeat.empty()) facts.row({"train best", sweep.repeat});
   facts.row({"folder", config::printable(sweep.folder.string())});
   if (sweep.status == "interrupted")
-    facts.row({"go on", own_command("resume " + path_word(config::printable(sweep.folder.string())))});
+    facts.row({"resume", own_command("resume " + path_word(config::printable(sweep.folder.string())))});
   facts.print(out, {});
   if (sweep.ranking.empty()) return;
   out << "\n";

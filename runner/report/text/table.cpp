@@ -10,7 +10,7 @@ namespace ddp::report {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 6;  // a column is not made narrower than this to fit
+constexpr std::size_t kNarrowest = 6;  // columns are not cut to less than this
 
 std::size_t line_width(const std::vector<std::size_t>& widths) {
   std::size_t all = 0;
@@ -42,7 +42,7 @@ std::vector<std::size_t> Table::widths() const {
 
 std::size_t Table::width() const { return line_width(widths()); }
 
-// First what can be spared goes, then the widest columns are cut.
+// Drops columns that can be spared first, then cuts the widest columns.
 std::vector<std::size_t> Table::fitting_widths(const Terminal& terminal, std::size_t room) const {
   std::vector<std::size_t> fitting = widths();
   if (!terminal.cuts) return fitting;
@@ -66,7 +66,7 @@ std::vector<std::size_t> Table::fitting_widths(const Terminal& terminal, std::si
 void Table::print_row(std::ostream& out, const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
                       const Terminal& terminal, const std::string& indent, bool is_header) const {
   std::string line = indent;
-  std::size_t spaces = 0;  // not written before there is something behind them
+  std::size_t spaces = 0;  // written only before more text
   bool first = true;
   for (std::size_t i = 0; i < widths.size(); ++i) {
     if (widths[i] == 0) continue;

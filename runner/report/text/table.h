@@ -10,26 +10,26 @@ namespace ddp::report {
 
 struct Column {
   std::string header = {};
-  bool right = false;  // numbers stand at the right
-  // Where the terminal is too narrow, the columns with the greatest number go first; those with 0 stay.
+  bool right = false;  // aligned to the right, for numbers
+  // If the terminal is too narrow, columns with the greatest number are dropped first; columns with 0 stay.
   int spare = 0;
   // The SGR code of a cell's colour, or "".
   const char* (*colour)(const std::string& cell) = nullptr;
 };
 
-// Columns that are as wide as their widest cell. Those in which nothing stands are left out.
+// A table whose columns are as wide as their widest cell. Empty columns are left out.
 class Table {
  public:
-  // Without headers, as many columns as the rows have.
+  // Without headers, the table has as many columns as its rows.
   Table() = default;
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  // Of its lines, where nothing is cut off.
+  // The width of the lines if nothing is cut.
   std::size_t width() const;
 
-  // Where `terminal` cuts, no line is longer than it is wide.
+  // If `terminal` cuts, no line is longer than its width.
   void print(std::ostream& out, const Terminal& terminal, const std::string& indent = "") const;
 
  private:

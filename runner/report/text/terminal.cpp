@@ -15,8 +15,8 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What the locale's variables say, in the order in which they count. A locale that is named but not installed would be
-// taken for C's by setlocale, while the terminal is what it is.
+// Reads the locale's variables in their order of precedence. setlocale would take a locale that is named but not
+// installed for "C", which tells nothing about the terminal.
 bool has_utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string value = environment(name);

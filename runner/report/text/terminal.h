@@ -7,7 +7,7 @@ namespace ddp::report {
 // The abilities of the terminal behind stdout or stderr.
 struct Terminal {
   std::size_t width = 80;  // in columns
-  bool cuts = false;       // a line that is longer would be wrapped; what is no terminal takes lines of any length
+  bool cuts = false;       // cut longer lines, which would be wrapped; false if the output is not a terminal
   bool utf8 = true;
   bool colour = false;
 };

@@ -7,7 +7,7 @@
 namespace ddp::report {
 namespace {
 
-// The widths of libc's UTF-8 locale, whatever locale the program has, while this lives.
+// Uses the character widths of libc's UTF-8 locale while it lives, whatever the program's locale.
 class Utf8Locale {
  public:
   Utf8Locale() : before_(uselocale(utf8())) {}
@@ -18,7 +18,7 @@ class Utf8Locale {
  private:
   static locale_t utf8() {
     static const locale_t kLocale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-    return kLocale;  // null where there is none: the one in use stays
+    return kLocale;  // null if there is none: the current locale stays
   }
   const locale_t before_;
 };
@@ -27,7 +27,7 @@ bool is_ascii(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](unsigned char byte) { return byte >= 0x80; });
 }
 
-// The character at the front of a text: its bytes and columns.
+// The first character of a text: its bytes and columns.
 struct Character {
   std::size_t bytes = 1;
   std::size_t columns = 1;
@@ -36,7 +36,7 @@ Character first_of(std::string_view text) {
   wchar_t character = 0;
   mbstate_t state{};
   const std::size_t bytes = mbrtowc(&character, text.data(), text.size(), &state);
-  if (bytes == 0 || bytes > text.size()) return {};  // no character: shown as one
+  if (bytes == 0 || bytes > text.size()) return {};  // invalid: shown as one character
   return {.bytes = bytes, .columns = static_cast<std::size_t>(std::max(0, wcwidth(character)))};
 }
 

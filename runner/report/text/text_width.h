@@ -6,11 +6,10 @@
 
 namespace ddp::report {
 
-// How many columns of a terminal a UTF-8 text takes: two for a wide character, none for one that is put on the one
-// before it.
+// Returns the columns that a UTF-8 text takes in a terminal: two for a wide character, none for a combining one.
 std::size_t text_width(std::string_view text);
 
-// The text, cut off where it takes more columns than that; `mark` stands at the end of one that was.
+// Returns the text, cut to this number of columns; `mark` ends a text that was cut.
 std::string clipped(std::string_view text, std::size_t width, std::string_view mark);
 
 }  // namespace ddp::report

@@ -30,7 +30,7 @@ std::string duration(double seconds) {
   if (seconds < 0.0995) return format("%.2g ms", seconds * 1000);
   if (seconds < 10) return format("%.2f s", seconds);
   if (seconds < 60) return format("%.1f s", seconds);
-  // Far beyond what a run takes, it is only kept from overflowing.
+  // Far beyond any run: only avoids an overflow.
   const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e15));
   if (whole < 3600) return format("%dm %02ds", static_cast<int>(whole / 60), static_cast<int>(whole % 60));
   if (whole < 86400) return format("%dh %02dm", static_cast<int>(whole / 3600), static_cast<int>(whole / 60 % 60));

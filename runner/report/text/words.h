@@ -8,19 +8,19 @@
 
 namespace ddp::report {
 
-// Values as people read them.
+// Values in a form for people.
 
-// Four digits of it: "0.04211", "1.5e-05".
+// A number with four digits: "0.04211", "1.5e-05".
 std::string in_words(double number);
-std::string in_words(const std::optional<double>& number);  // "" where there is none
-// A value of an experiment file on one line; a text without quotes.
+std::string in_words(const std::optional<double>& number);  // "" for no number
+// A value of an experiment file on one line; a text has no quotes.
 std::string in_words(const config::Value& value);
 
 // "4.5 ms", "0.31 s", "12.5 s", "2m 05s", "3h 12m", "4d 7h".
 std::string duration(double seconds);
-// How long ago: "12s", "5m", "3h", "9d".
+// The age of a moment: "12s", "5m", "3h", "9d".
 std::string age(std::time_t moment, std::time_t now);
-// The same moment here: "2026-11-21 21:04:05".
+// A moment in local time: "2026-11-21 21:04:05".
 std::string local_time(std::time_t moment);
 
 // "1 epoch", "3 epochs".

@@ -36,7 +36,7 @@ at::Tensor l1(const at::Tensor& output, const at::Tensor& target) {
 const bool l1_registered = losses().add<L1Options>("l1", "mean absolute error",
                                                    [](const L1Options&) { return Loss(l1); }, {{"outputs", "numbers"}});
 
-// torch.nn.SmoothL1Loss: beta 0 is L1Loss, in other bits than its limit (torch/nn/functional.py).
+// torch.nn.SmoothL1Loss. For beta 0 torch calls L1Loss, with other bits than the formula (torch/nn/functional.py).
 const bool smooth_l1_registered = losses().add<SmoothL1Options>(
     "smooth_l1", "mean error: squared below beta, absolute above",
     [](const SmoothL1Options& o) -> Loss {

@@ -9,7 +9,7 @@ namespace ddp::train {
 namespace {
 
 struct BceOptions {
-  config::Value pos_weight;  // a number, or one for each label; null: 1
+  config::Value pos_weight;  // one number, or one for each label; null: 1
   void fields(config::Fields& f) {
     f({.name = "pos_weight",
        .doc = "weight of the labels that are 1: a number, or a list with one for each label",

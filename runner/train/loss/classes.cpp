@@ -19,8 +19,8 @@ void check_indices(const at::Tensor& target, std::int64_t classes, std::int64_t 
   throw usage_error("a target is class " + wrong + ", and the model gives " + std::to_string(classes) +
                         (classes == 1 ? " class" : " classes"),
                     "loss",
-                    "classes are counted from 0: give the model as many outputs as there are classes, or set "
-                    "loss.ignore_index of cross_entropy where such targets are not to count");
+                    "classes are counted from 0: give the model one output for each class, or set "
+                    "loss.ignore_index of cross_entropy to ignore such targets");
 }
 
 void refuse_shapes(const at::Tensor& output, const at::Tensor& target, const std::string& needs) {

@@ -8,7 +8,7 @@
 
 namespace ddp::train {
 
-// Torch's default: targets that are this do not count.
+// Torch's default ignore_index.
 constexpr std::int64_t kIgnoredByDefault = -100;
 
 // Outputs for classes, and class indices or probabilities.
@@ -17,8 +17,8 @@ struct ByClass {
   at::Tensor target;
 };
 
-// Returns outputs [n, t, classes] with class indices [n, t], which are those of texts, as [n * t, classes] with [n *
-// t]. Others stay as they are: torch has classes in the second dimension, [n, classes, …] with [n, …].
+// Reshapes the outputs and class indices of text: [n, t, classes] with [n, t] becomes [n * t, classes] with [n * t].
+// Other shapes stay the same: torch has classes in the second dimension, [n, classes, …] with [n, …].
 inline ByClass by_class(const at::Tensor& output, const at::Tensor& target) {
   const bool of_text = !target.is_floating_point() && output.dim() == 3 && target.dim() == 2 &&
                        output.size(0) == target.size(0) && output.size(1) == target.size(1);
@@ -26,10 +26,10 @@ inline ByClass by_class(const at::Tensor& output, const at::Tensor& target) {
   return {.output = output.flatten(0, 1), .target = target.flatten()};
 }
 
-// Throws ddp::Error (usage) where a class index is none of `classes`, unless it is `ignored`.
+// Throws ddp::Error (usage) if a class index other than `ignored` is not in [0, classes).
 void check_indices(const at::Tensor& target, std::int64_t classes, std::int64_t ignored);
 
-// The error of outputs and targets whose shapes do not fit; `needs` says what the loss takes.
+// Throws the error for outputs and targets whose shapes do not match. `needs`: the shapes that the loss accepts.
 [[noreturn]] void refuse_shapes(const at::Tensor& output, const at::Tensor& target, const std::string& needs);
 
 }  // namespace ddp::train

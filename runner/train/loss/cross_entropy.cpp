@@ -16,7 +16,7 @@ struct CrossEntropyOptions {
     f({.name = "label_smoothing", .doc = "share of the target spread over all classes", .range = config::between(0, 1)},
       label_smoothing);
     f({.name = "ignore_index",
-       .doc = "a class that does not count; the loss of a step is then the mean over all targets that count"},
+       .doc = "class that does not count; the loss of a step is then the mean over all other targets"},
       ignore_index);
     f({.name = "weight", .doc = "weights of the classes, one each", .range = config::at_least(0)}, weight);
   }
@@ -42,9 +42,9 @@ class CrossEntropy {
     if (!target.is_floating_point()) check_indices(target, output.size(1), ignored_);
   }
 
-  // How much the targets count in torch's mean.
+  // Returns the divisor of torch's mean for these targets.
   double count(const at::Tensor& target) const {
-    // Torch divides by the number of targets where they are probabilities.
+    // If targets are probabilities, torch divides by their number.
     if (target.is_floating_point()) return static_cast<double>(target.numel());
     if (!weight_) return target.ne(ignored_).sum().item<double>();
     check_indices(target, weight_->numel(), ignored_);
@@ -76,7 +76,7 @@ class CrossEntropy {
     return by;
   }
 
-  // Outputs in half precision meet float32 weights under autocast alone, which casts both.
+  // Half-precision outputs occur only under autocast, which casts both them and the float32 weights.
   std::optional<at::Tensor> weight_for(const at::Tensor& output) const {
     if (!weight_) return {};
     return weight_->to(output.device(), output.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);

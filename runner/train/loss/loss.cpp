@@ -15,7 +15,7 @@ LossSum Loss::measure(const at::Tensor& output, const at::Tensor& target, std::i
   }
   const double mean = (*this)(output, target).item<double>();
   const auto all = static_cast<double>(samples);
-  // 1 where every target counts 1, so that such a batch weighs as much as it has samples, to the last bit.
+  // Exactly 1 if every target weighs 1: the weight of such a batch is then exactly its number of samples.
   const double share = p_.count && target.numel() > 0 ? count(target) / static_cast<double>(target.numel()) : 1;
   if (share == 0) return {.sum = 0, .weight = 0, .samples = samples};
   return {.sum = mean * (all * share), .weight = all * share, .samples = samples};

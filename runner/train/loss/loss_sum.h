@@ -6,11 +6,11 @@
 
 namespace ddp::train {
 
-// A loss summed over what counts, such as samples or the targets that are not ignored.
+// A loss summed over all that counts, such as samples, or targets that are not ignored.
 struct LossSum {
   double sum = 0;
-  double weight = 0;         // how much counts: samples, or targets by their weights
-  std::int64_t samples = 0;  // samples that it is of, counted or not
+  double weight = 0;         // number of samples, or weight of the targets
+  std::int64_t samples = 0;  // all samples, counted or not
 
   // Adds a mean over `count` samples.
   void add(double mean, std::int64_t count) {
@@ -22,7 +22,7 @@ struct LossSum {
     samples += other.samples;
   }
   bool finite() const { return std::isfinite(sum); }
-  // NaN where nothing counts.
+  // NaN if nothing counts.
   double mean() const { return weight > 0 ? sum / weight : std::numeric_limits<double>::quiet_NaN(); }
 };
 

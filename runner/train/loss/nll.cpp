@@ -14,20 +14,20 @@ struct NllOptions {
 ByClass nll_inputs(const at::Tensor& outputs, const at::Tensor& targets) {
   ByClass by = by_class(outputs, targets);
   if (by.target.is_floating_point()) {
-    throw usage_error("nll needs class indices; this dataset has targets that are numbers", "loss",
+    throw usage_error("nll needs class indices; the targets of this dataset are numbers", "loss",
                       "use loss = \"cross_entropy\" for probabilities, or \"mse\"");
   }
   if (by.output.dim() < 2 || by.target.dim() != by.output.dim() - 1) {
     refuse_shapes(by.output, by.target,
                   "nll needs outputs [n, classes] with class indices [n], or outputs [n, t, classes] with class "
-                  "indices [n, t]; the outputs are logarithms of probabilities");
+                  "indices [n, t]; outputs are log-probabilities");
   }
   return by;
 }
 
-// torch.nn.NLLLoss: of outputs that a LogSoftmax gives.
+// torch.nn.NLLLoss, for the outputs of a LogSoftmax.
 const bool nll_registered = losses().add<NllOptions>(
-    "nll", "negative log-likelihood of class indices, of outputs that are logarithms of probabilities",
+    "nll", "negative log-likelihood of class indices; outputs are log-probabilities",
     [](const NllOptions&) {
       return Loss(LossParts{
           .mean =

@@ -7,7 +7,7 @@ struct AccuracyOptions {
   void fields(config::Fields&) {}
 };
 
-// sklearn.metrics.accuracy_score of classes; of labels, the share of labels that are right. Counts: right ones, all.
+// For classes sklearn.metrics.accuracy_score; for labels the share of right labels. Counts: right ones, all.
 class Accuracy final : public Metric {
  public:
   void add(const Scores& batch, Statistics& statistics) const override {
@@ -40,10 +40,9 @@ class Accuracy final : public Metric {
   }
 };
 
-const bool accuracy_registered =
-    metrics().add<AccuracyOptions>("accuracy", "the share of right classes, or labels",
-                                   [](const AccuracyOptions&) { return std::make_unique<Accuracy>(); },
-                                   {{"direction", "greater"}, {"of", {"classes", "labels"}}});
+const bool accuracy_registered = metrics().add<AccuracyOptions>(
+    "accuracy", "share of right classes or labels", [](const AccuracyOptions&) { return std::make_unique<Accuracy>(); },
+    {{"direction", "greater"}, {"of", {"classes", "labels"}}});
 
 }  // namespace
 }  // namespace ddp::train

@@ -10,10 +10,10 @@ struct AurocOptions {
   void fields(config::Fields&) {}
 };
 
-// roc_auc_score of scikit-learn: of two classes, by the probability of the second one; of more, each class against the
-// others, and the mean over classes; of labels, the mean over labels. No value where a class has no sample, or has all.
-// The area is the share of pairs of a positive and a negative sample in which the positive one has the higher
-// probability, ties counted half. Counts: probabilities that are NaN.
+// roc_auc_score of scikit-learn. For two classes it uses the probability of the second one; for more classes it is the
+// mean over classes, each against the others; for labels it is the mean over labels. It has no value if a class has no
+// sample or all samples. The area is the share of pairs of a positive and a negative sample in which the positive one
+// has the higher probability; a tie counts half. Counts: probabilities that are NaN.
 class Auroc final : public Metric {
  public:
   std::string refusal(const Scores& batch) const override {
@@ -50,7 +50,7 @@ class Auroc final : public Metric {
 };
 
 const bool auroc_registered = metrics().add<AurocOptions>(
-    "auroc", "area under the ROC curve; of more than two classes the mean of each against the others",
+    "auroc", "area under the ROC curve; for more than two classes the mean of each against the others",
     [](const AurocOptions&) { return std::make_unique<Auroc>(); },
     {{"direction", "greater"}, {"of", {"classes", "labels"}}});
 

@@ -9,10 +9,10 @@ struct ConfusionOptions {
   void fields(config::Fields&) {}
 };
 
-// So that summary.json stays a file that can be looked at.
+// Keeps summary.json small enough to read.
 constexpr std::int64_t kMostClasses = 1000;
 
-// confusion_matrix of scikit-learn: counts[right class][predicted class]. One label has the classes 0 and 1.
+// confusion_matrix of scikit-learn: counts[right class][predicted class]. A single label has the classes 0 and 1.
 class Confusion final : public Metric {
  public:
   std::string refusal(const Scores& batch) const override {
@@ -36,10 +36,10 @@ class Confusion final : public Metric {
   double value(const Statistics&) const override { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-const bool confusion_registered = metrics().add<ConfusionOptions>(
-    "confusion", "how often each class was taken for each other, in summary.json: a row for each right class",
-    [](const ConfusionOptions&) { return std::make_unique<Confusion>(); },
-    {{"direction", "greater"}, {"of", {"classes", "labels"}}, {"matrix", true}});
+const bool confusion_registered =
+    metrics().add<ConfusionOptions>("confusion", "confusion matrix, in summary.json: one row for each right class",
+                                    [](const ConfusionOptions&) { return std::make_unique<Confusion>(); },
+                                    {{"direction", "greater"}, {"of", {"classes", "labels"}}, {"matrix", true}});
 
 }  // namespace
 }  // namespace ddp::train

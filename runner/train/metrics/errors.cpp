@@ -12,8 +12,8 @@ struct ErrorsOptions {
 double absolute_error(double error) { return std::abs(error); }
 double squared_error(double error) { return error * error; }
 
-// mean_absolute_error and mean_squared_error of scikit-learn over all targets. A part: how many targets, then the sum
-// of their errors.
+// mean_absolute_error and mean_squared_error of scikit-learn over all targets. A part: the number of targets, then the
+// sum of their errors.
 class MeanError final : public Metric {
  public:
   using Measure = double (*)(double error);
@@ -40,8 +40,8 @@ class MeanError final : public Metric {
   const Measure measure_;
 };
 
-// root_mean_squared_error of scikit-learn, averaged over the targets of a row. A part: how many rows, then of each
-// target the sum of squared errors.
+// root_mean_squared_error of scikit-learn, averaged over the targets of a row. A part: the number of rows, then the sum
+// of squared errors of each target.
 class RootError final : public Metric {
  public:
   void add(const Scores& batch, Statistics& statistics) const override {
@@ -78,7 +78,7 @@ bool add_mean(const char* name, const char* doc, MeanError::Measure measure) {
 const bool mae_metric_registered = add_mean("mae", "mean absolute error", absolute_error);
 const bool mse_metric_registered = add_mean("mse", "mean squared error", squared_error);
 const bool rmse_metric_registered = metrics().add<ErrorsOptions>(
-    "rmse", "root of the mean squared error, of each target",
+    "rmse", "root of the mean squared error of each target, averaged over targets",
     [](const ErrorsOptions&) { return std::make_unique<RootError>(); }, {{"direction", "less"}, {"of", {"numbers"}}});
 
 }  // namespace

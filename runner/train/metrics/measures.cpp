@@ -33,7 +33,7 @@ bool measures(const Measures::Named& one, Meaning meaning) {
   return one.of.empty() || std::find(one.of.begin(), one.of.end(), to_string(meaning)) != one.of.end();
 }
 
-// Why the metric cannot be measured; empty: it can be.
+// Returns why the metric cannot be measured; empty: it can be.
 std::string refusal_of(const Measures::Named& one, const Scores& scores) {
   if (measures(one, scores.meaning())) return one.metric->refusal(scores);
   std::string kinds;
@@ -67,7 +67,7 @@ Measures::Measures(const config::Experiment& experiment) : given_(!experiment.me
 
 Error Measures::cannot(const Named& one, const std::string& why, const Scores& scores) const {
   return usage_error("the metric \"" + one.name + "\" cannot be measured: " + why, "metrics",
-                     "what can be measured here: " + that_fit(scores));
+                     "metrics for these targets: " + that_fit(scores));
 }
 
 void Measures::require(const at::Tensor& output, const at::Tensor& target) const {

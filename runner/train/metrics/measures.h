@@ -9,7 +9,7 @@
 
 namespace ddp::train {
 
-// The metrics that an experiment measures, beside the loss: those of its key `metrics`; without the key accuracy, where
+// The metrics that an experiment measures beside the loss, from its key `metrics`. Without the key: accuracy, if
 // targets are classes or labels.
 class Measures {
  public:
@@ -17,21 +17,21 @@ class Measures {
   struct Named {
     std::string name;
     std::unique_ptr<Metric> metric;
-    std::vector<std::string> of;  // the kinds of targets that it measures; empty: all
+    std::vector<std::string> of;  // kinds of targets that the metric measures; empty: all
     bool matrix = false;
   };
 
-  // Throws ddp::Error (usage) where there is no such metric.
+  // Throws ddp::Error (usage) if a metric is not registered.
   explicit Measures(const config::Experiment& experiment);
 
-  // Throws ddp::Error (usage) where a metric of the key cannot be measured of such outputs and targets.
+  // Throws ddp::Error (usage) if a metric of the key cannot be measured for these outputs and targets.
   void require(const at::Tensor& output, const at::Tensor& target) const;
-  // Adds a batch to the statistics, of which there is one for each metric. Throws as require(). A metric that nobody
-  // asked for is left out of the whole evaluation where a batch of any rank does not fit: no value says too much.
+  // Adds a batch to the statistics, one for each metric. Throws as require(). A default metric is left out of the whole
+  // evaluation if it cannot measure one batch of any rank, because its value would cover only a part of the data.
   void add(const at::Tensor& output, const at::Tensor& target, std::vector<Statistics>& statistics) const;
 
   const std::vector<Named>& metrics() const { return metrics_; }
-  // Were they asked for? Else those that do not fit are left out.
+  // Tells whether the experiment has the key. If not, metrics that cannot be measured are left out.
   bool given() const { return given_; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -13,7 +14,7 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-// The numbers of every rank, as many on each.
+// Gathers the numbers of every rank. All ranks have the same count.
 std::vector<at::Tensor> numbers_of_ranks(const dist::Group& group, const Counts& mine) {
   const at::Tensor sent = at::empty({static_cast<std::int64_t>(mine.size())}, at::kLong);
   if (!mine.empty()) std::memcpy(sent.mutable_data_ptr(), mine.data(), mine.size() * sizeof(std::int64_t));
@@ -30,7 +31,7 @@ Counts sums_of(const dist::Group& group, const Counts& mine) {
   return sums;
 }
 
-// The greatest of each number over all ranks. A rank without a batch has not seen how many classes there are.
+// The maximum of each number over all ranks. A rank without a batch does not know the number of classes.
 Counts greatest_of(const dist::Group& group, const Counts& mine) {
   if (mine.empty()) return {};
   Counts greatest(mine.size(), 0);
@@ -41,14 +42,27 @@ Counts greatest_of(const dist::Group& group, const Counts& mine) {
   return greatest;
 }
 
-// How many keys of a class each rank has; `of_ranks` has the sizes of all classes, of each rank.
+// The number of keys of a class on each rank; `of_ranks`: for each rank the sizes of all classes.
 Counts sizes_of_class(const std::vector<at::Tensor>& of_ranks, std::size_t at) {
   Counts sizes;
   for (const at::Tensor& one : of_ranks) sizes.push_back(one.const_data_ptr<std::int64_t>()[at]);
   return sizes;
 }
 
-// All ranks' keys, where this rank is the one to rank them; the memory of what was received is free then.
+// Merges sorted runs of keys, which follow each other, into one. `ends`: the end of each run.
+void merge_runs(std::vector<std::uint64_t>& keys, const Counts& ends) {
+  for (std::size_t width = 1; width < ends.size(); width *= 2) {
+    for (std::size_t first = 0; first + width < ends.size(); first += 2 * width) {
+      const std::int64_t begin = first == 0 ? 0 : ends[first - 1];
+      const std::int64_t middle = ends[first + width - 1];
+      const std::int64_t end = ends[std::min(first + 2 * width, ends.size()) - 1];
+      std::inplace_merge(keys.begin() + begin, keys.begin() + middle, keys.begin() + end);
+    }
+  }
+}
+
+// Returns the sorted keys of all ranks if this rank counts them (`wanted`), else none. `mine`: sorted. Frees the
+// received tensors.
 std::vector<std::uint64_t> keys_of_all(const dist::Group& group, const std::vector<std::uint64_t>& mine,
                                        const Counts& sizes, bool wanted) {
   const std::int64_t longest = std::max<std::int64_t>(1, *std::max_element(sizes.begin(), sizes.end()));
@@ -57,13 +71,14 @@ std::vector<std::uint64_t> keys_of_all(const dist::Group& group, const std::vect
   const std::vector<at::Tensor> received = dist::all_gather(group, sent);
   std::vector<std::uint64_t> keys;
   if (!wanted) return keys;
-  std::int64_t all = 0;
-  for (const std::int64_t size : sizes) all += size;
-  keys.reserve(static_cast<std::size_t>(all));
+  Counts ends(sizes.size());
+  std::partial_sum(sizes.begin(), sizes.end(), ends.begin());
+  keys.reserve(static_cast<std::size_t>(ends.back()));
   for (std::size_t r = 0; r < received.size(); ++r) {
     const auto* const begin = static_cast<const std::uint64_t*>(received[r].const_data_ptr());
     keys.insert(keys.end(), begin, begin + sizes[r]);
   }
+  merge_runs(keys, ends);
   return keys;
 }
 
@@ -106,7 +121,7 @@ void Merge::pairs(std::vector<Statistics>& of_metrics) const {
 
 void Merge::pairs(Statistics& one, std::size_t classes) const {
   one.keys_.resize(classes);
-  Counts mine_of;  // a class may have more scores than another
+  Counts mine_of;  // the number of scores differs between classes
   for (const auto& keys : one.keys_) mine_of.push_back(static_cast<std::int64_t>(keys.size()));
   const std::vector<at::Tensor> sizes = numbers_of_ranks(group_, mine_of);
   const std::size_t ranks = sizes.size();
@@ -114,6 +129,7 @@ void Merge::pairs(Statistics& one, std::size_t classes) const {
   Counts found(classes * 3, 0);
   for (std::size_t at = 0; at < classes; ++at) {
     const bool mine = at % ranks == rank;
+    sort_keys(one.keys_[at]);
     std::vector<std::uint64_t> keys =
         ranks == 1 ? std::move(one.keys_[at]) : keys_of_all(group_, one.keys_[at], sizes_of_class(sizes, at), mine);
     std::vector<std::uint64_t>().swap(one.keys_[at]);

@@ -8,25 +8,26 @@
 
 namespace ddp::train {
 
-// Puts together what the ranks counted. Each call is a collective; the result is the same on every rank.
+// Merges the statistics of all ranks. Each call is a collective; the result is the same on every rank.
 class Merge {
  public:
   explicit Merge(dist::Group group) : group_(std::move(group)) {}
 
-  // Empties the statistics that any rank left out. Comes before counts() and pairs().
+  // Empties the statistics that any rank left out. Call before counts() and pairs().
   void left_out(std::vector<Statistics>& of_metrics) const;
-  // Adds the counts of all ranks, of each metric.
+  // Sums the counts of all ranks, for each metric.
   void counts(std::vector<Statistics>& of_metrics) const;
-  // Counts the pairs of scores of all ranks, of each metric, class by class. A class's scores are gathered, and one
-  // rank ranks them: that takes 8 bytes a score of all ranks, and as much again for the ranking.
+  // Counts the pairs of scores of all ranks, for each metric, class by class. Each rank sorts its own scores of a
+  // class; one rank merges the scores of all ranks, which takes 16 bytes for each of them.
   void pairs(std::vector<Statistics>& of_metrics) const;
 
-  // What a batch's parts add, apart from counts and scores: moves them from `one` into a row of numbers, and back.
+  // take_parts() moves the parts of a batch from `one` into a row of numbers; give_parts() moves them back. Counts and
+  // scores stay.
   static void take_parts(Statistics& one, std::vector<double>& row);
   static void give_parts(const double*& next, Statistics& one);
-  // Joins the parts that are there, in the order of batches, if the metric does so.
+  // Joins the parts in the order of batches, if the metric supports it.
   static void join_parts(const Metric& metric, Statistics& one);
-  // Moves the parts of `from` to `to`, which has none.
+  // Moves the parts of `from` to `to`, which must have none.
   static void move_parts(Statistics& from, Statistics& to) { to.parts_ = std::move(from.parts_); }
 
  private:

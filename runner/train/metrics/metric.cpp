@@ -11,8 +11,8 @@ MetricRegistry& metrics() {
 
 void require_as_many_targets(const std::string& metric, std::size_t first, std::size_t second) {
   if (first == second) return;
-  throw usage_error("the metric \"" + metric + "\" cannot be measured: batches differ in how many targets a sample has",
-                    "metrics", "mae and mse take such targets");
+  throw usage_error("the metric \"" + metric + "\" cannot be measured: the number of targets of a sample varies",
+                    "metrics", "use mae or mse for such targets");
 }
 
 }  // namespace ddp::train

@@ -7,9 +7,9 @@ struct PerClassOptions {
   void fields(config::Fields&) {}
 };
 
-// What is counted of a class, or of a label.
+// The counts of a class or label.
 struct Outcomes {
-  std::int64_t both;  // predicted, and right
+  std::int64_t both;  // predicted and right
   std::int64_t predicted;
   std::int64_t there;
 };
@@ -22,13 +22,13 @@ double precision(const Outcomes& o) { return share(o.both, o.predicted); }
 double recall(const Outcomes& o) { return share(o.both, o.there); }
 double f1(const Outcomes& o) { return share(2 * o.both, o.predicted + o.there); }
 
-// precision_score, recall_score and f1_score of scikit-learn with zero_division=0 and all classes that the model knows.
-// Of several labels a label takes the place of a class; one label alone has the classes 0 and 1, as there.
-// Counts: the Outcomes of each class.
+// precision_score, recall_score and f1_score of scikit-learn with zero_division=0 and all classes of the model. With
+// several labels, each label is a class; a single label has the classes 0 and 1, as in scikit-learn. Counts: the
+// Outcomes of each class.
 class PerClass final : public Metric {
  public:
   using Measure = double (*)(const Outcomes&);
-  // `together`: measured once, of the sums over all classes (micro); else the mean of the classes' values (macro).
+  // `together`: measures once from the sums over all classes (micro); else averages the values of the classes (macro).
   PerClass(Measure measure, bool together) : measure_(measure), together_(together) {}
 
   void add(const Scores& batch, Statistics& statistics) const override {
@@ -93,10 +93,10 @@ bool add_per_class(const char* name, const char* doc, PerClass::Measure measure,
       {{"direction", "greater"}, {"of", {"classes", "labels"}}});
 }
 
-const bool precision_macro_registered = add_per_class("precision_macro", "precision, the mean over classes", precision);
-const bool recall_macro_registered = add_per_class("recall_macro", "recall, the mean over classes", recall);
-const bool f1_macro_registered = add_per_class("f1_macro", "F1, the mean over classes", f1);
-const bool f1_micro_registered = add_per_class("f1_micro", "F1 of the counts of all classes together", f1, true);
+const bool precision_macro_registered = add_per_class("precision_macro", "mean precision of the classes", precision);
+const bool recall_macro_registered = add_per_class("recall_macro", "mean recall of the classes", recall);
+const bool f1_macro_registered = add_per_class("f1_macro", "mean F1 of the classes", f1);
+const bool f1_micro_registered = add_per_class("f1_micro", "F1 of the summed counts of all classes", f1, true);
 
 }  // namespace
 }  // namespace ddp::train

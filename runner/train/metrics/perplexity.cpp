@@ -9,8 +9,8 @@ struct PerplexityOptions {
   void fields(config::Fields&) {}
 };
 
-// exp of the mean negative log-likelihood of the right classes, without weights or smoothing. A part: how many rows,
-// and the sum of their log-likelihoods.
+// exp of the mean negative log-likelihood of the right classes, without weights or smoothing. A part: the number of
+// rows and the sum of their log-likelihoods.
 class Perplexity final : public Metric {
  public:
   void add(const Scores& batch, Statistics& statistics) const override {

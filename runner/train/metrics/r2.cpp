@@ -9,14 +9,14 @@ struct R2Options {
   void fields(config::Fields&) {}
 };
 
-// Targets of some rows: how many, their mean, and the sum of squares around it; and the sum of squared errors.
+// Targets of some rows: their number, mean, sum of squares around the mean, and sum of squared errors.
 struct Spread {
   double count = 0;
   double mean = 0;
   double squares = 0;
   double errors = 0;
 
-  // Chan, Golub and LeVeque 1979: no large squares are subtracted from each other.
+  // Chan, Golub and LeVeque 1979: avoids subtracting large squares from each other.
   void add(const Spread& other) {
     const double both = count + other.count;
     if (other.count == 0) return;
@@ -32,7 +32,7 @@ Spread spread_of(const Scores& batch, std::int64_t column) {
   Spread spread{.count = static_cast<double>(batch.rows())};
   const std::int64_t columns = batch.columns();
   const std::int64_t end = batch.rows() * columns;
-  // Around the first target, so that the sum of large targets loses nothing.
+  // Sums around the first target, to keep precision if targets are large.
   const double first = batch.rows() == 0 ? 0 : batch.targets()[column];
   double sum = 0;
   for (std::int64_t i = column; i < end; i += columns) sum += batch.targets()[i] - first;
@@ -46,8 +46,8 @@ Spread spread_of(const Scores& batch, std::int64_t column) {
   return spread;
 }
 
-// r2_score of scikit-learn: the mean over the targets of a row; of a constant target 1 where all is right, else 0; no
-// value of fewer than two rows. A part: the Spread of each target.
+// r2_score of scikit-learn: the mean over the targets of a row. A constant target gives 1 if every output is right,
+// else 0. Fewer than two rows give no value. A part: the Spread of each target.
 class R2 final : public Metric {
  public:
   void add(const Scores& batch, Statistics& statistics) const override {
@@ -89,7 +89,7 @@ class R2 final : public Metric {
   }
 };
 
-const bool r2_registered = metrics().add<R2Options>("r2", "the share of the targets' variance that is explained",
+const bool r2_registered = metrics().add<R2Options>("r2", "share of the targets' variance that the outputs explain",
                                                     [](const R2Options&) { return std::make_unique<R2>(); },
                                                     {{"direction", "greater"}, {"of", {"numbers"}}});
 

@@ -7,10 +7,10 @@
 namespace ddp::train {
 namespace {
 
-// Beyond it, exp of a float64 comes near to what has fewer digits, or is 0 or infinite.
+// For values beyond this, exp of a float64 is close to subnormal numbers, 0 or infinity.
 constexpr double kFar = 600;
 
-// The first true of each row, which has one.
+// Returns the first true column of each row; each row has one.
 at::Tensor first_in(const at::Tensor& rows) { return rows.to(at::kByte).argmax(1); }
 
 }  // namespace

@@ -4,18 +4,17 @@
 
 namespace ddp::train {
 
-// Probabilities of outputs that are closer than this to each other may be equal.
+// Two outputs closer than this may have equal probabilities.
 constexpr double kClose = 1e-12;
 
-// The order of the classes of each row of float64 [rows, columns], found with tensors on the device where the rows are.
+// The order of the classes of each row of float64 [rows, columns], computed on the rows' device.
 struct RowOrder {
-  at::Tensor value;  // int64 [rows]
-  at::Tensor
-      unsure;  // bool [rows]: only the probabilities tell, since some are so close that they may be equal, or NaN
+  at::Tensor value;   // int64 [rows]
+  at::Tensor unsure;  // bool [rows]: the order needs the probabilities, because outputs are close, far apart, or NaN
 };
-// The most probable class; of equals, the lowest.
+// Finds the most probable class; among equals, the lowest.
 RowOrder most_probable(const at::Tensor& rows);
-// How many classes come before the target: more probable, or as probable and lower. `targets`: int64 [rows].
+// Counts the classes before the target: more probable, or equally probable with a lower index. `targets`: int64 [rows].
 RowOrder classes_before(const at::Tensor& rows, const at::Tensor& targets);
 
 }  // namespace ddp::train

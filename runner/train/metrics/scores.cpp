@@ -37,7 +37,7 @@ Meaning meaning_of(const at::Tensor& output, const at::Tensor& target, OutputKin
   return index ? Meaning::classes : !integers && alike ? Meaning::numbers : Meaning::other;
 }
 
-// [n, columns, …] as [rows, columns] with a row for each position; [n] as [n, 1].
+// Reshapes [n, columns, …] to [rows, columns] with one row for each position, and [n] to [n, 1].
 at::Tensor by_rows(const at::Tensor& tensor) {
   if (tensor.dim() == 1) return tensor.unsqueeze(1);
   return tensor.dim() == 2 ? tensor : tensor.movedim(1, -1).flatten(0, -2);
@@ -51,7 +51,7 @@ std::vector<std::int64_t> integers_in(const at::Tensor& tensor) {
   return {begin, begin + here.numel()};
 }
 
-// Puts values in the places of the rows, int64 [n].
+// Writes the values at the indices `rows`, int64 [n].
 void put_in(std::vector<std::int64_t>& all, const at::Tensor& rows, const std::vector<std::int64_t>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) all[rows.const_data_ptr<std::int64_t>()[i]] = values[i];
 }
@@ -101,6 +101,7 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
     rows = rows.index_select(0, kept.to(rows.device()));
     targets_ = targets_.index_select(0, kept);
   }
+  classes_ = targets_.const_data_ptr<std::int64_t>();
   rows_of_outputs_ = rows;
   rows_ = rows.size(0);
   columns_ = rows.size(1);
@@ -114,7 +115,7 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
   rows_ = columns_ = 0;
 }
 
-// A label is a column, with a row for each position. A row of numbers has all that belong to a sample.
+// For labels, a column is a label and a row is a position. For numbers, a row has all numbers of a sample.
 void Scores::take_columns(const at::Tensor& output, const at::Tensor& target) {
   const auto arranged = [this](const at::Tensor& tensor) {
     const bool many = meaning_ == Meaning::numbers && tensor.dim() > 2;
@@ -122,6 +123,7 @@ void Scores::take_columns(const at::Tensor& output, const at::Tensor& target) {
   };
   rows_of_outputs_ = arranged(output);
   targets_ = arranged(target);
+  target_numbers_ = targets_.const_data_ptr<double>();
   rows_ = targets_.size(0);
   columns_ = targets_.size(1);
 }
@@ -143,13 +145,16 @@ const double* Scores::probabilities() const {
   return probabilities_.const_data_ptr<double>();
 }
 
-// The outputs tell which probability is the greatest. Where another one before it is so close that the two
-// probabilities may be equal, the probabilities do.
+// The greatest output has the greatest probability. If an earlier output is so close that the two probabilities may be
+// equal, the probabilities decide.
 std::vector<std::int64_t> Scores::predicted_of(const at::Tensor& outputs) const {
+  const std::int64_t rows = outputs.size(0);
+  const double* const data = outputs.const_data_ptr<double>();
   std::vector<std::int64_t> predicted;
+  predicted.reserve(static_cast<std::size_t>(rows));
   at::Tensor probabilities;
-  for (std::int64_t row = 0; row < outputs.size(0); ++row) {
-    const double* values = outputs.const_data_ptr<double>() + row * columns_;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const double* values = data + row * columns_;
     const double* greatest = std::max_element(values, values + columns_);
     const auto close = [&](double value) { return *greatest - value < kClose; };
     if (std::find_if(values, greatest, close) != greatest) {

@@ -6,12 +6,12 @@ namespace {
 struct TopOptions {
   std::int64_t n = 5;
   void fields(config::Fields& f) {
-    f({.name = "n", .doc = "how many of the most probable classes count", .range = config::at_least(1)}, n);
+    f({.name = "n", .doc = "number of most probable classes that count", .range = config::at_least(1)}, n);
   }
 };
 
-// The share of rows whose class is among the n most probable ones: fewer than n classes come before it, which have a
-// higher probability, or an equal one and a lower index. Counts: right ones, all.
+// The share of rows whose class is among the n most probable ones. Fewer than n classes then have a higher probability,
+// or an equal one and a lower index. Counts: right ones, all.
 class Top final : public Metric {
  public:
   explicit Top(std::int64_t n) : n_(n) {}
@@ -37,7 +37,7 @@ class Top final : public Metric {
 };
 
 const bool top_registered =
-    metrics().add<TopOptions>("topN", "the share of rows whose class is among the N most probable ones: top5",
+    metrics().add<TopOptions>("topN", "share of rows whose class is among the N most probable ones: top5",
                               [](const TopOptions& o) { return std::make_unique<Top>(o.n); },
                               {{"direction", "greater"}, {"of", {"classes"}}, {"number", "n"}});
 

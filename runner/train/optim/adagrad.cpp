@@ -25,7 +25,7 @@ struct AdagradOptions {
        .range = config::at_least(0)},
       initial_accumulator_value);
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
-    f({.name = "fused", .doc = "one kernel for all parameters, as Python's fused=True; on a GPU there is none"}, fused);
+    f({.name = "fused", .doc = "one kernel for all parameters, as Python's fused=True; only on a CPU"}, fused);
   }
 };
 
@@ -42,7 +42,7 @@ class Adagrad : public Optimizer {
  private:
   std::vector<std::string> kept() const override { return {"step", "sum"}; }
 
-  // Torch's fused kernel is for the CPU. Elsewhere the loop runs, which keeps the count on the CPU.
+  // Torch has a fused kernel only for the CPU. On other devices the loop runs, which keeps the step count on the CPU.
   c10::Device device_of(const std::string& what, const Slot& slot) const override {
     return what == "step" ? c10::Device(c10::kCPU) : slot.parameter.device();
   }

@@ -28,8 +28,8 @@ struct AdamOptions {
        .length = 2},
       betas);
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
-    f({.name = "weight_decay", .doc = "of the weights", .range = config::at_least(0)}, weight_decay);
-    f({.name = "amsgrad", .doc = "the AMSGrad variant"}, amsgrad);
+    f({.name = "weight_decay", .doc = "weight decay", .range = config::at_least(0)}, weight_decay);
+    f({.name = "amsgrad", .doc = "use the AMSGrad variant"}, amsgrad);
     f({.name = "fused", .doc = "one kernel for all parameters, as Python's fused=True"}, fused);
   }
 };
@@ -38,8 +38,8 @@ struct AdamWOptions : AdamOptions {
   AdamWOptions() { weight_decay = 0.01; }
 };
 
-// torch/optim/adam.py: _fused_adam and _single_tensor_adam. LibTorch's own Adam blends by mul and add where
-// Python uses lerp, which gives other bits.
+// torch/optim/adam.py: _fused_adam and _single_tensor_adam. LibTorch's Adam uses mul and add where Python uses lerp,
+// which gives other bits.
 class Adam : public Optimizer {
  public:
   Adam(const AdamOptions& o, bool decoupled, const NamedTensors& named)
@@ -52,7 +52,7 @@ class Adam : public Optimizer {
     return names;
   }
 
-  // Python keeps the count on the device only for the fused kernel.
+  // Python keeps the step count on the device only for the fused kernel.
   c10::Device device_of(const std::string& what, const Slot& slot) const override {
     return what == "step" && !o_.fused ? c10::Device(c10::kCPU) : slot.parameter.device();
   }

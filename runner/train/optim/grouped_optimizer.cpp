@@ -16,7 +16,7 @@ bool matches_group(const std::string& pattern, const std::string& name, const at
   return model::matches_name(pattern, name);
 }
 
-// The group that takes each parameter. Tied parameters are one.
+// Assigns each parameter to a group. Tied parameters count as one.
 class Deal {
  public:
   explicit Deal(const NamedTensors& all_names) : all_names_(all_names) {}
@@ -38,7 +38,7 @@ class Deal {
       throw usage_error("every parameter that \"" + pattern +
                             "\" matches belongs to an earlier group already, such as groups[" + std::to_string(before) +
                             "]",
-                        key, "the first group that matches takes a parameter: move this one up, or narrow the others");
+                        key, "a parameter belongs to its first match: move this group up, or narrow the others");
     }
   }
 
@@ -54,7 +54,7 @@ class Deal {
     for (const auto& [name, tensor] : all_names_) names.push_back(name);
     const std::string near = config::nearest(pattern, names);
     if (!near.empty()) return "did you mean \"" + near + "\"? * stands for any characters";
-    return "take the names of state_dict(), such as \"" + names.front() + "\"; * stands for any characters";
+    return "use the names of state_dict(), such as \"" + names.front() + "\"; * stands for any characters";
   }
 
   const NamedTensors& all_names_;
@@ -111,7 +111,7 @@ void GroupedOptimizer::load(const NamedTensors& state) {
     const std::size_t dot = key.rfind('.');
     const bool names_parameter = key.starts_with(kPrefix) && dot >= kPrefix.size();
     const auto owner = group_of_.find(names_parameter ? key.substr(kPrefix.size(), dot - kPrefix.size()) : "");
-    // A key that is of no parameter is refused by the optimizer that gets it.
+    // An optimizer rejects a key that belongs to no parameter.
     of_groups[owner == group_of_.end() ? groups_.size() - 1 : owner->second].push_back(entry);
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].optimizer->load(of_groups[i]);

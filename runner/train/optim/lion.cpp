@@ -16,12 +16,12 @@ struct LionOptions {
        .range = config::from_below(0, 1),
        .length = 2},
       betas);
-    f({.name = "weight_decay", .doc = "of the weights", .range = config::at_least(0)}, weight_decay);
+    f({.name = "weight_decay", .doc = "weight decay", .range = config::at_least(0)}, weight_decay);
   }
 };
 
-// Chen and others 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2: the step is the sign of a blend
-// of the gradient with its average, beside decoupled weight decay.
+// Chen and others 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2: the step is the sign of an
+// interpolation between the gradient and its average, with decoupled weight decay.
 class Lion : public Optimizer {
  public:
   Lion(const LionOptions& o, const NamedTensors& named) : Optimizer(named, o.lr), o_(o) {}

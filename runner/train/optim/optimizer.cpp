@@ -72,7 +72,7 @@ int Optimizer::copies() const {
 
 c10::Device Optimizer::device_of(const std::string&, const Slot& slot) const { return slot.parameter.device(); }
 
-// Kernels of optimizers walk through memory: what they keep lies as the parameter does.
+// State tensors get the memory layout of the parameter, because optimizer kernels process memory linearly.
 at::Tensor Optimizer::placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const {
   const c10::Device device = device_of(what, slot);
   if (what == "step") return saved.to(device, /*non_blocking=*/false, /*copy=*/true);
@@ -91,14 +91,14 @@ void Optimizer::load(const NamedTensors& state) {
     const bool known = slot != slots_.end() && std::find(names.begin(), names.end(), what) != names.end();
     if (!known || !fits(tensor, what, slot->parameter)) {
       throw training_error("has \"" + key + "\", which this optimizer does not keep for this model", "checkpoint",
-                           "go on with the optimizer and model that it was saved with");
+                           "use the optimizer and model that it was saved with");
     }
     slot->state[what] = placed(tensor, what, *slot);
   }
   for (const auto& slot : slots_) {
     if (slot.state.empty() || slot.state.size() == names.size()) continue;
     throw training_error("lacks some of this optimizer's state of \"" + slot.name + "\"", "checkpoint",
-                         "go on with the optimizer that it was saved with");
+                         "use the optimizer that it was saved with");
   }
 }
 

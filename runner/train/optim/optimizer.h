@@ -14,11 +14,11 @@
 
 namespace ddp::train {
 
-// Changes parameters by their gradients: torch.optim's optimizers with one parameter group, bit for bit. Several groups
-// are GroupedOptimizer's work.
+// Updates parameters from their gradients, as torch.optim's optimizers with one parameter group, bit for bit.
+// GroupedOptimizer handles several groups.
 class Optimizer {
  public:
-  // One parameter and what the optimizer keeps for it, by the names of Python's optimizer state.
+  // One parameter and its optimizer state, under the names of Python's optimizer state.
   struct Slot {
     std::string name;
     at::Tensor parameter;
@@ -28,29 +28,30 @@ class Optimizer {
   Optimizer(const NamedTensors& parameters, double lr);
   virtual ~Optimizer() = default;
 
-  // Changes every parameter that has a gradient.
+  // Updates every parameter that has a gradient.
   void step(double lr);
-  // The lr that schedulers start from.
+  // The base learning rate of schedulers.
   double lr() const { return lr_; }
 
-  // How many tensors of a parameter's size it keeps for each parameter.
+  // Returns the number of state tensors of a parameter's size for each parameter.
   int copies() const;
 
-  // The state as a checkpoint keeps it: "state.<parameter>.<what>", as PyTorch's distributed checkpoints do.
+  // Returns the state for a checkpoint, as "state.<parameter>.<what>", the keys of PyTorch's distributed checkpoints.
   NamedTensors state() const;
-  // Takes it back. The state of a parameter that is frozen now is dropped; one that was frozen then begins anew. Throws
-  // ddp::Error (training) where it does not fit the parameters.
+  // Loads the result of state(). Drops the state of a parameter that is frozen now; a parameter that was frozen at the
+  // save starts without state. Throws ddp::Error (training) if the state does not fit the parameters.
   void load(const NamedTensors& state);
 
  protected:
-  // The names of what it keeps for a parameter that had a gradient; "step" is a count, others have its shape.
+  // The names of the state tensors of a parameter that had a gradient. "step" is a count; the others have the
+  // parameter's shape.
   virtual std::vector<std::string> kept() const = 0;
-  // Where it keeps that.
+  // The device of a state tensor.
   virtual c10::Device device_of(const std::string& what, const Slot& slot) const;
-  // The slots given have gradients; they are of one device and dtype.
+  // Updates slots that have gradients and share one device and dtype.
   virtual void update(const std::vector<Slot*>& slots, double lr) = 0;
 
-  // The parameters with a gradient, for an optimizer whose state begins with it.
+  // The trained parameters, for an optimizer that creates its state in the constructor.
   std::vector<Slot>& slots() { return slots_; }
 
   static std::vector<at::Tensor> parameters(const std::vector<Slot*>& slots);
@@ -61,8 +62,8 @@ class Optimizer {
   at::Tensor placed(const at::Tensor& saved, const std::string& what, const Slot& slot) const;
 
   std::vector<Slot> slots_;
-  std::set<std::string> frozen_;           // names of the parameters without gradient
-  std::vector<std::vector<Slot*>> alike_;  // by device and dtype, in the parameters' order
+  std::set<std::string> frozen_;           // keys of the frozen parameters
+  std::vector<std::vector<Slot*>> alike_;  // grouped by device and dtype, in the parameters' order
   double lr_;
 };
 

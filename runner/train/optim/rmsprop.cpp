@@ -19,7 +19,7 @@ struct RmspropOptions {
     f({.name = "eps", .doc = "added to the denominator", .range = config::at_least(0)}, eps);
     f({.name = "weight_decay", .doc = "L2 penalty", .range = config::at_least(0)}, weight_decay);
     f({.name = "momentum", .doc = "momentum factor", .range = config::at_least(0)}, momentum);
-    f({.name = "centered", .doc = "the gradient is divided by an estimate of its deviation"}, centered);
+    f({.name = "centered", .doc = "divide the gradient by an estimate of its deviation"}, centered);
   }
 };
 
@@ -36,7 +36,7 @@ class Rmsprop : public Optimizer {
     return names;
   }
 
-  // Python keeps the count on the CPU.
+  // Python keeps the step count on the CPU.
   c10::Device device_of(const std::string& what, const Slot& slot) const override {
     return what == "step" ? c10::Device(c10::kCPU) : slot.parameter.device();
   }

@@ -46,7 +46,7 @@ class Sgd : public Optimizer {
       for (Slot* slot : slots) update_one(*slot, lr);
       return;
     }
-    // The first gradient of a parameter becomes its momentum as it is; later ones are blended in.
+    // The first gradient of a parameter initializes its momentum; later gradients are averaged into it.
     std::vector<Slot*> first;
     std::vector<Slot*> later;
     for (Slot* slot : slots) {
@@ -84,7 +84,7 @@ class Sgd : public Optimizer {
 };
 
 const bool sgd_registered =
-    optimizers().add<SgdOptions>("sgd", "stochastic gradient descent, with momentum where > 0",
+    optimizers().add<SgdOptions>("sgd", "stochastic gradient descent, with optional momentum",
                                  [](const SgdOptions& o, const NamedTensors& named) -> std::unique_ptr<Optimizer> {
                                    return std::make_unique<Sgd>(o, named);
                                  });

@@ -9,20 +9,20 @@
 
 namespace ddp::train {
 
-// Counts the validations without an improvement of a metric by more than stop.min_delta. record::still_ended() reads
-// its numbers in state.json.
+// Counts the validations in a row that did not improve a metric by more than stop.min_delta. record::still_ended()
+// reads the state from state.json.
 class Patience : public Rule {
  public:
   Patience(const config::Stop& stop, config::Metric metric);
 
-  // Takes the metric's value at a validation. NaN is no improvement.
+  // Takes the metric's value at a validation. NaN is not an improvement.
   void judge(double value);
-  // Have there been so many that the run ends?
+  // Tells whether the count has reached stop.patience, which ends the run.
   bool is_over() const { return waited_ >= patience_; }
   const config::Metric& metric() const { return metric_; }
 
   config::Value state() const override;
-  // With another metric or min_delta patience begins anew.
+  // Ignores the state if the metric or min_delta has changed: counting starts again.
   void restore(const config::Value& state) override;
 
  private:

@@ -59,7 +59,7 @@ config::Value Plateau::state() const {
 void Plateau::restore(const config::Value& state) {
   const double base = config::number_member(state, "base_lr");
   const double lr = config::number_member(state, "lr");
-  if (base < 0 || lr < 0 || lr > base) throw std::runtime_error("its lr is not between 0 and that of the optimizer");
+  if (base < 0 || lr < 0 || lr > base) throw std::runtime_error("\"lr\" is not between 0 and \"base_lr\"");
   lr_ = base == p_.lr ? lr : base == 0 ? p_.lr : lr * (p_.lr / base);
   cooling_ = config::count_member(state, "cooling");
   if (config::text_member(state, "metric") != p_.metric.name) return;

@@ -8,29 +8,29 @@
 
 namespace ddp::train {
 
-// The parts of a plateau's schedule.
+// The parts of a plateau schedule.
 struct PlateauParts {
   schedule::PlateauOptions options;
-  config::Metric metric;  // which it follows
-  double lr = 0;          // the optimizer's
+  config::Metric metric;  // the metric that the schedule follows
+  double lr = 0;          // base learning rate of the optimizer
   std::int64_t warmup_steps = 0;
 };
 
-// Lowers lr where a metric stops to improve: torch.optim.lr_scheduler.ReduceLROnPlateau, stepped at validations, whose
-// lr a warm-up multiplies by (t + 1) / w.
+// Lowers the learning rate when a metric stops improving: torch.optim.lr_scheduler.ReduceLROnPlateau, stepped at
+// validations. In a warm-up of w steps, step t multiplies the learning rate by (t + 1) / w.
 class Plateau : public Rule {
  public:
   explicit Plateau(PlateauParts parts);
 
-  // Takes the metric's value at a validation. NaN is no improvement.
+  // Takes the metric's value at a validation. NaN is not an improvement.
   void judge(double value);
-  // The lr of step t, counted from 0.
+  // The learning rate of a step, counted from 0.
   double lr(std::int64_t step) const;
   const config::Metric& metric() const { return p_.metric; }
 
   config::Value state() const override;
-  // The optimizer's lr may have changed since: what was lowered stays lowered by the same factor. Where the metric is
-  // another one, its best value is yet to be found.
+  // If the optimizer's lr has changed since the save, keeps the factor by which the schedule had lowered it. If the
+  // metric has changed, drops the best value.
   void restore(const config::Value& state) override;
 
  private:

@@ -7,15 +7,15 @@
 
 namespace ddp::train {
 
-// The rules of a run under their names in state.json: "stop", "scheduler", "scaler", "ema".
+// The rules of a run, by their names in state.json: "stop", "scheduler", "scaler", "ema".
 class Rules {
  public:
-  // `rule` outlives this.
+  // `rule` outlives this object.
   void add(const std::string& name, Rule& rule) { rules_[name] = &rule; }
-  // Gives each rule its saved numbers. A rule without any begins anew; the numbers of a rule that the run no longer has
-  // are dropped. Throws ddp::Error (training) that names state.json and the rule whose numbers are damaged.
+  // Restores each rule. A rule without saved state starts fresh; the state of a rule that the run no longer has is
+  // dropped. If a rule's state is damaged, throws ddp::Error (training) that names state.json and the rule.
   void restore(const std::map<std::string, config::Value>& saved);
-  // Returns the numbers of each rule, for state.json.
+  // Returns the state of each rule, for state.json.
   std::map<std::string, config::Value> state() const;
 
  private:

@@ -26,19 +26,20 @@ void Scaler::restore(const config::Value& state) {
   const nlohmann::json numbers = state;
   const auto scale = static_cast<float>(config::number_member(numbers, "scale"));
   const std::int64_t steps = config::count_member(numbers, "growth_tracker");
-  if (!std::isfinite(scale) || scale < 0) throw std::runtime_error("\"scale\" is no positive number");
+  if (!std::isfinite(scale) || scale < 0) throw std::runtime_error("\"scale\" is not a positive number");
   scale_ = scale;
   finite_steps_ = steps;
 }
 
-// A tensor, as GradScaler has it: a loss in fp16 becomes float32, since no scale fits into fp16.
+// The scale is a float32 tensor, as in GradScaler: a loss in fp16 becomes float32, because the scale does not fit into
+// fp16.
 at::Tensor Scaler::scaled(const at::Tensor& loss) const {
   return loss * at::full({}, scale_, at::TensorOptions().dtype(at::kFloat).device(loss.device()));
 }
 
 bool Scaler::unscale(const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
-  // As GradScaler computes it.
+  // Computed as in GradScaler.
   const auto inverse = static_cast<float>(1.0 / static_cast<double>(scale_));
   bool finite = true;
   for (const std::vector<at::Tensor>& group : by_device_and_type(gradients)) {

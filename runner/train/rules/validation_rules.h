@@ -11,27 +11,27 @@
 
 namespace ddp::train {
 
-// The rules that decide something when a run has measured its metrics: a plateau's lr, and whether the run ends. Every
-// rank has the same values, and so decides the same.
+// The rules that act on the metrics of a validation: the plateau schedule, and the patience that ends the run. Every
+// rank has the same values and makes the same decisions.
 class ValidationRules {
  public:
-  // `lr`: the optimizer's. `run`: how long the whole run is.
+  // `lr`: the learning rate of the optimizer. `run`: the length of the whole run.
   ValidationRules(const config::Experiment& experiment, double lr, const config::Length& run);
   ValidationRules(const ValidationRules&) = delete;
   ValidationRules& operator=(const ValidationRules&) = delete;
 
-  // Adds those that the run has to its rules.
+  // Adds the configured rules to the run's rules.
   void add_to(Rules& rules);
 
-  // The run has validated at its regular time, at the end of an epoch or inside one. What it measures in between, at
-  // its end, decides nothing: a run that goes on after that has the same bits as one that was longer from the start.
+  // Judges a regular validation, at the end of an epoch or inside one. The extra validation at the end of a run is not
+  // judged. A run that is resumed and extended then has the same bits as a run that was longer from the start.
   void judge_validation(const record::MetricValues& metrics) { judge(metrics, /*of_validation=*/true); }
-  // A whole epoch has ended with this train_loss.
+  // Judges the train_loss of a complete epoch.
   void judge_epoch(double train_loss) { judge({{"train_loss", train_loss}}, /*of_validation=*/false); }
-  // Does a rule need the train_loss?
+  // Tells whether a rule needs the train_loss.
   bool follow_train_loss() const;
 
-  // The lr of the step, if a rule gives it.
+  // Returns the learning rate of the step, if a rule determines it.
   std::optional<double> lr(std::int64_t step) const;
   bool patience_is_over() const { return patience_ && patience_->is_over(); }
 

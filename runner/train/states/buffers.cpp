@@ -8,8 +8,8 @@ namespace {
 
 std::string own_prefix(int rank) { return "rank." + std::to_string(rank) + "."; }
 
-// The buffers of each rank, where broadcast_buffers is off and ranks keep buffers of their own: "rank.1.running_mean",
-// and those of the averaged weights: "rank.1.ema.running_mean".
+// The buffers of each rank, if broadcast_buffers is off and ranks have their own buffers: "rank.1.running_mean". The
+// buffers of the averaged weights are "rank.1.ema.running_mean".
 class OwnBuffers : public SavedState {
  public:
   explicit OwnBuffers(const StateParts& parts) : p_(parts) {}
@@ -30,7 +30,7 @@ class OwnBuffers : public SavedState {
 
   checkpoint::StateTensors tensors() const override { return {.steady = {}, .changing = collected_}; }
 
-  // A run that goes on with more ranks begins again with those of the first ones.
+  // If a run resumes with more ranks, the additional ranks get the buffers of the first ones.
   void restore(const NamedTensors& tensors, const checkpoint::State& saved) override {
     const std::string prefix = own_prefix(p_.rank % saved.world_size);
     for (const auto& [name, own] : all_own()) {
@@ -53,7 +53,7 @@ class OwnBuffers : public SavedState {
 };
 
 const bool own_buffers_registered = saved_states().add<NoStateOptions>(
-    "buffers", "the buffers of each rank, where ranks keep buffers of their own",
+    "buffers", "buffers of each rank, if ranks have their own",
     [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
       return std::make_unique<OwnBuffers>(parts);
     });

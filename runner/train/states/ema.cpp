@@ -6,7 +6,7 @@
 namespace ddp::train {
 namespace {
 
-// The average of the weights, with the buffers, under the names of Python's state_dict(): what evaluation uses.
+// The averaged weights and the buffers, which evaluation uses, under the names of Python's state_dict().
 class EmaState : public SavedState {
  public:
   explicit EmaState(const StateParts& parts) : p_(parts) {}
@@ -14,7 +14,7 @@ class EmaState : public SavedState {
   bool exists() const override { return p_.ema != nullptr; }
   void collect() override { p_.ema->gather(); }
 
-  // Nothing changes the averages before the optimizer's next step; the next forward changes buffers.
+  // Averages change only after the optimizer's next step; buffers change in the next forward.
   checkpoint::StateTensors tensors() const override {
     const NamedTensors weights = p_.ema->weights();
     const auto buffers = weights.begin() + static_cast<std::ptrdiff_t>(p_.model.parameters_by_all_names().size());
@@ -24,7 +24,7 @@ class EmaState : public SavedState {
   void restore(const NamedTensors& tensors, const checkpoint::State& saved) override {
     const std::string where = "ema.safetensors of step " + std::to_string(saved.step);
     if (!tensors.empty()) return p_.ema->load(tensors, where);
-    // One that was saved without [ema] has none: the average begins with the next update.
+    // A checkpoint saved without [ema] has no average: it starts with the next update.
     if (saved.rules.contains(checkpoint::kEma)) throw training_error("is missing", where);
   }
 
@@ -33,7 +33,7 @@ class EmaState : public SavedState {
 };
 
 const bool ema_state_registered = saved_states().add<NoStateOptions>(
-    checkpoint::kEma, "the exponential average of the weights, with the buffers",
+    checkpoint::kEma, "exponential average of the weights, with the buffers",
     [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
       return std::make_unique<EmaState>(parts);
     });

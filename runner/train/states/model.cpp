@@ -11,7 +11,7 @@ class ModelState : public SavedState {
   checkpoint::StateTensors tensors() const override {
     return {.steady = model_.parameters_by_all_names(), .changing = model_.buffers()};
   }
-  // The weights went into the model before the ranks started: they have to be there when rank 0 shares them.
+  // build_parallel() has already loaded the weights, because rank 0 broadcasts them when the strategy starts.
   void restore(const NamedTensors&, const checkpoint::State&) override {}
 
  private:

@@ -15,7 +15,7 @@ class OptimizerState : public SavedState {
 };
 
 const bool optimizer_state_registered = saved_states().add<NoStateOptions>(
-    checkpoint::kOptimizer, "the optimizer's state of each parameter",
+    checkpoint::kOptimizer, "optimizer state of each parameter",
     [](const NoStateOptions&, const StateParts& parts) -> std::unique_ptr<SavedState> {
       return std::make_unique<OptimizerState>(parts);
     });

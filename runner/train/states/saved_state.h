@@ -13,7 +13,7 @@ namespace ddp::train {
 
 class Ema;
 
-// The parts of a rank that states are made of.
+// The parts of a rank from which states are built.
 struct StateParts {
   const config::Experiment& experiment;
   int rank = 0;
@@ -23,21 +23,21 @@ struct StateParts {
   Ema* ema = nullptr;  // null: the weights are not averaged
 };
 
-// A part of a run's state that a checkpoint keeps in a file of its own, under the name that it is registered with. A
-// state is one file in this folder, which registers itself.
+// A part of a run's state that a checkpoint keeps in its own file, named by the registered name. Each state is one
+// source file in this folder, which registers itself.
 class SavedState {
  public:
   virtual ~SavedState() = default;
 
-  // Returns whether this run has such a state.
+  // Tells whether this run has the state.
   virtual bool exists() const { return true; }
-  // Brings to rank 0 what only other ranks know, before a save. Collective.
+  // Gathers on rank 0 the data that only other ranks have, before a save. Collective.
   virtual void collect() {}
-  // Returns the tensors to save. On rank 0, after collect(). `steady` ones stay as they are until the optimizer's next
-  // step.
+  // Returns the tensors to save. Rank 0 only, after collect(). `steady` tensors do not change until the optimizer's
+  // next step.
   virtual checkpoint::StateTensors tensors() const = 0;
-  // Takes back the tensors of a checkpoint; none where the checkpoint has no such state. `saved` is all of the
-  // state.json. Throws ddp::Error (training) where they do not fit.
+  // Restores the tensors of a checkpoint; empty if the checkpoint does not have this state. `saved`: the contents of
+  // state.json. Throws ddp::Error (training) if the tensors do not fit.
   virtual void restore(const NamedTensors& tensors, const checkpoint::State& saved) = 0;
 };
 

@@ -1,4 +1,4 @@
-"""Writes the archive: one folder, ddp-exp-V, as cmake installed it, with a README.md."""
+"""Writes the archive: one folder, ddp-exp-V, with the files that cmake installed and a README.md."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ def add_link(packed, name, target):
 
 
 def write(stage, folder, version, torch):
-    """From a folder that cmake installed into. Returns the archive's path."""
+    """Packs `stage`, a folder that cmake installed into. Returns the archive's path."""
     top = f"ddp-exp-{version}"
     target = folder / f"{top}-linux-x86_64.tar.gz"
     with open(target, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=entries.seconds()) as zipped:

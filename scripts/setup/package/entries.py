@@ -1,11 +1,11 @@
-"""The files of a package, in one order and with one time."""
+"""The files of a package, in a fixed order and with a fixed time."""
 
 import os
 import time
 
 
 def seconds():
-    """The time that all entries carry, since 1970. Zip files know none before 1980."""
+    """The time of all entries, in seconds since 1970. Zip files have no times before 1980."""
     return max(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), 315532800)
 
 

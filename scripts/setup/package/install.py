@@ -1,9 +1,9 @@
 """Installs a built program into a prefix: scripts/ddp-exp --install.
 
-    install.py BUILD PREFIX [LIBTORCH]     LIBTORCH, a folder that holds torch/ and nvidia/: with that, too
+    install.py BUILD PREFIX [LIBTORCH]     LIBTORCH: a folder with torch/ and nvidia/, which is then installed too
 
-Each file takes its place by a rename, so that a program that runs from there keeps its own. lib/ddp-exp/files.txt lists
-what was installed: what an earlier installation left and this one has not is removed, and nothing else.
+A rename puts each file in place, so a program that runs from there keeps its old file. lib/ddp-exp/files.txt lists the
+installed files. Files of an earlier installation that this one does not have are removed, and nothing else.
 """
 
 import fcntl
@@ -34,7 +34,7 @@ def stage_into(build, stage):
     try:
         staging.add_licenses(stage)
     except (LookupError, FileNotFoundError) as error:
-        # Only a package must carry them: this machine has these libraries from elsewhere.
+        # Only a package must contain the licenses: this machine got these libraries from elsewhere.
         print(f"ddp-exp: without the licenses of the system's libraries: {error}", file=sys.stderr)
 
 
@@ -52,7 +52,7 @@ def write_list(prefix, names):
 
 
 def remove(prefix, name):
-    """With the folders that it leaves empty."""
+    """Removes a file, and the folders that become empty."""
     file = prefix / name
     file.unlink(missing_ok=True)
     for folder in file.parents:
@@ -62,16 +62,16 @@ def remove(prefix, name):
 
 
 def place(stage, prefix, with_libtorch):
-    """Moves what is staged into the prefix."""
+    """Moves the staged files into the prefix."""
     files = dict(entries.files(stage))
     before = read_list(prefix)
-    # Both, until all is in place: the next installation knows of what a killed one has left.
+    # The list has old and new files until all are in place, so the next installation can clean up after a killed one.
     write_list(prefix, before | set(files))
     for name, file in files.items():
         target = prefix / name
         target.parent.mkdir(parents=True, exist_ok=True)
         file.replace(target)
-    # LibTorch stays where it was installed once, and is not replaced now.
+    # An installed LibTorch stays if this installation does not replace it.
     kept = {name for name in before if name.startswith(libtorch.PLACES)} if not with_libtorch else set()
     for name in before - set(files) - kept:
         remove(prefix, name)

@@ -1,5 +1,5 @@
-"""Lays LibTorch out where an installed program finds it: in lib/ of its prefix. As links to the same files where that can
-be done and others may read them, else as copies."""
+"""Puts LibTorch into lib/ of a prefix, where the installed program finds it: as hard links if the file system allows
+them and other users may read the files, else as copies."""
 
 import errno
 import os
@@ -19,14 +19,14 @@ def link_or_copy(file, target):
             os.link(file, target)
             return
         except OSError as error:
-            # Another file system, or one without such links. Over a link nothing is ever copied.
+            # Another file system, or a file system without hard links. The copy below never writes through a link.
             if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP):
                 raise
     shutil.copyfile(file, target)
 
 
 def lay_out(folder, stage):
-    """From a folder that holds torch/ and nvidia/, with their licenses."""
+    """Links or copies torch/ and nvidia/ of a folder, and their licenses, into the stage."""
     for pattern in PATTERNS:
         for file in filter(pathlib.Path.is_file, folder.glob(pattern)):
             link_or_copy(file.resolve(), stage / "lib" / file.relative_to(folder))

@@ -1,6 +1,6 @@
 """Packs a built program as a wheel and as an archive.
 
-    package.py BUILD FOLDER     BUILD is a folder that cmake and ninja built; prints the two files made in FOLDER
+    package.py BUILD FOLDER     BUILD: a folder that cmake and ninja built; prints the paths of the two files in FOLDER
 
 The same build gives the same bytes: names are sorted, and all times are SOURCE_DATE_EPOCH, or 1980.
 """
@@ -39,7 +39,8 @@ def pinned_version(package, layer):
 
 
 def platform_tag():
-    """The C library of this machine: pip installs the wheel where it is at least as new, as is then libstdc++."""
+    """The tag for this machine's C library. pip installs the wheel only with a C library that is at least as new;
+    libstdc++ is then new enough, too."""
     name, version = platform.libc_ver()
     if name != "glibc" or platform.machine() != "x86_64":
         fail(f"a package is for glibc on x86-64; this is {name or 'another C library'} on {platform.machine()}")

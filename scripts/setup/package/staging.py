@@ -1,4 +1,4 @@
-"""Lays the files of a built program out in an empty folder, as a prefix or a package holds them."""
+"""Puts the files of a built program into an empty folder, with the layout of a prefix or a package."""
 
 import subprocess
 
@@ -6,7 +6,7 @@ import licenses
 
 
 class StagingError(Exception):
-    """Says what cmake said, or what a package lacks."""
+    """An error of cmake --install, with its output."""
 
 
 def install(build, stage):
@@ -19,7 +19,8 @@ def install(build, stage):
 
 
 def replace_links(folder):
-    """A library comes as libx.so.1 -> libx.so.1.2.3. Only the first name is asked for, and a wheel holds no links."""
+    """Replaces a link such as libx.so.1 -> libx.so.1.2.3 by the file: only the link's name is needed, and a wheel
+    cannot contain links."""
     targets = {link: link.resolve() for link in folder.iterdir() if link.is_symlink()}
     for link, target in targets.items():
         content = target.read_bytes()
@@ -31,11 +32,11 @@ def replace_links(folder):
 
 
 def lay_out(build, stage):
-    """All but the licenses of others. Throws StagingError."""
+    """Stages everything except the licenses of other projects. Raises StagingError."""
     install(build, stage)
     replace_links(stage / "lib/ddp-exp")
 
 
 def add_licenses(stage):
-    """Of the libraries and headers in it. Throws LookupError where one is missing."""
+    """Adds the licenses of the staged libraries and headers. Raises LookupError if one is missing."""
     licenses.collect(stage / "lib/ddp-exp", stage / "share/doc/ddp-exp/licenses")

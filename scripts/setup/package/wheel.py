@@ -1,7 +1,7 @@
-"""Writes the wheel. Its parts, and where pip puts them:
+"""Writes the wheel. The parts of the wheel, and the folders into which pip puts them:
 
     ddp_exp/                          site-packages, beside torch/: the program, its libraries and sdk.json
-    ddp_exp/include/, ddp_exp/cmake/  headers, and what find_package(ddp-exp) reads
+    ddp_exp/include/, ddp_exp/cmake/  headers, and the files of find_package(ddp-exp)
     ddp_exp-V.data/scripts/ddp-exp    bin/: a launcher, which starts the program
     ddp_exp-V.data/data/share/        share/ of the environment: experiments, their schema, licenses, manual, completion
 """
@@ -15,7 +15,7 @@ import entries
 
 LAUNCHER = pathlib.Path(__file__).with_name("launcher.sh")
 README = pathlib.Path(__file__).with_name("wheel.md")
-# Files that a prefix holds elsewhere lie below the package, and find each other.
+# Folders of the wheel's package -> their places in a prefix. Relative paths between them work in both.
 PLACES = {"include": "include/ddp-exp", "cmake": "lib/cmake/ddp-exp"}
 
 
@@ -42,13 +42,13 @@ def record_line(path, content):
 
 
 def sdk_of_a_package(stage):
-    """sdk.json with the places that headers have in a wheel."""
+    """Returns sdk.json with the wheel's paths of the headers."""
     text = (stage / "lib/ddp-exp/sdk.json").read_text()
     return text.replace('"../../include/ddp-exp', '"include')
 
 
 def write(stage, folder, version, torch, arrow, platform_tag):
-    """From a folder that cmake installed into. Returns the wheel's path."""
+    """Packs `stage`, a folder that cmake installed into. Returns the wheel's path."""
     tag = f"py3-none-{platform_tag}"
     info, data = f"ddp_exp-{version}.dist-info", f"ddp_exp-{version}.data"
     contents = {f"ddp_exp/{path}": (file.read_bytes(), file.stat().st_mode & 0o777)
@@ -65,7 +65,7 @@ def write(stage, folder, version, torch, arrow, platform_tag):
     record = "".join(record_line(path, content) for path, (content, _) in sorted(contents.items()))
     target = folder / f"ddp_exp-{version}-{tag}.whl"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        # RECORD is the last entry by the format's recommendation.
+        # RECORD is the last entry, as the format recommends.
         for path, (content, mode) in [*sorted(contents.items()),
                                       (f"{info}/RECORD", ((record + f"{info}/RECORD,,\n").encode(), 0o644))]:
             entry = zipfile.ZipInfo(path, entries.zip_date())

@@ -1,4 +1,4 @@
-"""The samples of datasets that draw them. Run by tests/parity/test_kept_values.py, which says how."""
+"""The samples of datasets that draw them. tests/parity/test_kept_values.py runs this file and says how."""
 
 import torch
 from components import DATASETS
@@ -16,7 +16,7 @@ def pairs(indices, **options):
 
 
 def drawn(batches, batch_size, **options):
-    """The last of so many batches."""
+    """The last of this many batches."""
     torch.manual_seed(SEED)
     dataset = DATASETS["random_batch"](**options)
     for _ in range(batches):

@@ -1,13 +1,13 @@
-// Preloaded into ddp-exp, a machine that fails at one moment: the nth call on files below a folder kills the process,
-// or fails, or writes only a part. What is said by the environment:
+// Preloaded into ddp-exp: simulates a machine that fails at one moment. The nth call on files below a folder kills the
+// process, fails, or writes only a part. The environment has the settings:
 //
-//   DDP_FAULT_ROOT   the folder, an absolute path; without it nothing is done
-//   DDP_FAULT_ROLE   whose calls count: "parent", or "rank-0", …: the fork that opens logs/rank-0.log
-//   DDP_FAULT_CALLS  which count: "change" (those that change files, or could), or "all" (those that look at them, too)
-//   DDP_FAULT_AT     the number of the first call that is struck, from 1; 0 strikes none
-//   DDP_FAULT_TIMES  how many are struck from there on (1)
-//   DDP_FAULT_DO     "kill", "short" (half of a write), or the number of an error
-//   DDP_FAULT_LOG    where each counted call is written down: "open checkpoints/.step-00000002.tmp/state.json"
+//   DDP_FAULT_ROOT   the folder, an absolute path; without it the library does nothing
+//   DDP_FAULT_ROLE   the process whose calls count: "parent", or "rank-0", …: the fork that opens logs/rank-0.log
+//   DDP_FAULT_CALLS  the counted calls: "change" (calls that change files, or could), or "all" (also calls that read)
+//   DDP_FAULT_AT     the number of the first call that gets the fault, from 1; 0: none
+//   DDP_FAULT_TIMES  the number of calls that get the fault from there on (1)
+//   DDP_FAULT_DO     "kill", "short" (half of a write), or an errno
+//   DDP_FAULT_LOG    a file that lists each counted call: "open checkpoints/.step-00000002.tmp/state.json"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -42,9 +42,9 @@ struct Settings {
   long times = 1;
 };
 
-// What is made before this library's turn comes calls too; then there are none yet.
+// Null while constructors that run before this library's constructor make calls.
 const Settings* settings = nullptr;
-std::string* role = nullptr;  // of this process
+std::string* role = nullptr;  // the role of this process
 std::atomic<long> counted{0};
 
 std::string of_environment(const char* name) {
@@ -96,7 +96,7 @@ void write_down(const char* call, const std::string& path) {
   syscall(SYS_close, out);
 }
 
-// Is it a call of the process that is meant, on a file below the folder?
+// Returns true for a call of the chosen process on a file below the folder.
 bool counts(const std::string& path, Kind kind) {
   if (path.compare(0, settings->root.size(), settings->root) != 0) return false;
   if (*role == "child") {
@@ -108,7 +108,7 @@ bool counts(const std::string& path, Kind kind) {
   return !settings->part || kind == Kind::write;
 }
 
-// Counts a call. True: it is struck, and errno is set.
+// Counts a call. Returns true if the call gets the fault; errno is set then.
 bool struck(const char* call, const std::string& path, Kind kind) {
   if (!counts(path, kind)) return false;
   const int before = errno;
@@ -132,7 +132,7 @@ bool struck(const char* call, int descriptor, Kind kind) {
   return settings != nullptr && struck(call, path_of(descriptor), kind);
 }
 
-// How much of a write is done. What goes around the page cache goes in whole blocks.
+// The size of a partial write. Direct I/O writes whole blocks.
 std::size_t part_of(int descriptor, std::size_t size) {
   const bool direct = (fcntl(descriptor, F_GETFL) & O_DIRECT) != 0;
   const std::size_t half = direct ? size / 2 / 4096 * 4096 : size / 2;
@@ -157,7 +157,7 @@ int open_as(const char* name, int folder, const char* path, int flags, mode_t mo
   return next(folder, path, flags, mode);
 }
 
-// The rest of a call's arguments as they came: what is struck is decided before.
+// Passes on the remaining arguments unchanged: the decision about the fault comes before.
 #define DDP_ON_PATH(result, name, failed, kind, folder, path, parameters, arguments) \
   extern "C" result name parameters {                                                \
     static auto* const next = real<result parameters>(#name);                        \
@@ -211,7 +211,7 @@ extern "C" int openat64(int folder, const char* path, int flags, ...) {
   return open_as("openat", folder, path, flags, mode);
 }
 
-// A descriptor is closed even where close fails.
+// A descriptor is closed even if close fails.
 extern "C" int close(int fd) {
   static auto* const next = real<int(int)>("close");
   const bool fails = struck("close", fd, Kind::change);
@@ -221,7 +221,7 @@ extern "C" int close(int fd) {
   return fails ? -1 : result;
 }
 
-// What it would have told next is not told, as where a disk cannot be read.
+// On a fault it ends the listing early, as on a disk that cannot be read.
 extern "C" dirent* readdir(DIR* folder) {
   static auto* const next = real<dirent*(DIR*)>("readdir");
   return struck("readdir", dirfd(folder), Kind::look) ? nullptr : next(folder);

@@ -1,6 +1,6 @@
 // Decodes images for a test in another language. Reads lines "TOP LEFT HEIGHT WIDTH FILE"; a height of 0 means the
-// whole image. Answers each with a line, "HEIGHT WIDTH" of the image or "error TEXT", and after the former the part's
-// pixels.
+// whole image. Answers each line with "HEIGHT WIDTH" of the image and then the pixels of the part, or with "error
+// TEXT".
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -1,4 +1,4 @@
-"""Initial values and outputs of models and layers. Run by tests/parity/test_kept_values.py, which says how."""
+"""Initial values and outputs of models and layers. tests/parity/test_kept_values.py runs this file and says how."""
 
 import torch
 from components import MODELS, named
@@ -8,7 +8,7 @@ SEED = 3
 
 
 def model(input_shape, **options):
-    """The model after its construction, its output while it trains, and then as it is evaluated."""
+    """The model after its construction, its output in training, and its output in evaluation."""
     torch.manual_seed(SEED)
     built = named(MODELS, options)
     case = {"options": options, "input": input_shape, "parameters": kept_all(built.named_parameters()),

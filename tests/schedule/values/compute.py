@@ -1,4 +1,4 @@
-"""The lr of each step as torch.optim.lr_scheduler gives it. Run by tests/parity/test_kept_values.py, which says how."""
+"""The lr of each step from torch.optim.lr_scheduler. tests/parity/test_kept_values.py runs this file and says how."""
 
 import math
 import random
@@ -12,7 +12,7 @@ LR = 0.01
 STEPS = 40
 PER_EPOCH = 8
 
-# "steps" is the length of the run, where it is not STEPS.
+# "steps" is the length of the run, if it is not STEPS.
 SCHEDULERS = [
     {"name": "constant"},
     {"name": "constant", "warmup_steps": 5},
@@ -85,7 +85,7 @@ SCHEDULERS = [
 
 
 def steps_of(part, steps):
-    """A number of steps, "N steps", "N epochs" or "N%"."""
+    """Parses a number of steps, "N steps", "N epochs" or "N%"."""
     if isinstance(part, int):
         return part
     number, unit = (part[:-1], "%") if part.endswith("%") else part.split()
@@ -135,7 +135,7 @@ def onecycle(o, optimizer, steps):
 
 
 def make_scheduler(o, optimizer, steps):
-    """torch's scheduler for a schedule of ddp-exp."""
+    """torch's scheduler for a scheduler of ddp-exp."""
     if o["name"] == "onecycle":
         return onecycle(o, optimizer, steps)
     scheduler = after_warmup(o, optimizer, steps)

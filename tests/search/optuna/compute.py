@@ -1,9 +1,9 @@
-"""The medians that test_tpe.cpp compares with, in medians.json: of the best value after 60 trials, over 50 seeds, that
-Optuna's TPESampler finds for the functions of functions.h, one trial after the other.
+"""Computes medians.json, the medians that test_tpe.cpp compares with: the best value after 60 trials, over 50 seeds,
+that Optuna's TPESampler finds for the functions of functions.h, one trial after the other.
 
     pip install optuna==5.0.0 && python3 compute.py > medians.json
 
-"default" has the sampler's defaults, "independent" chooses each parameter by itself, as older versions did.
+"default" uses the sampler's defaults; "independent" chooses each parameter by itself, as older versions did.
 """
 
 import json

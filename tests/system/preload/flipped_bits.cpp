@@ -1,5 +1,5 @@
-// Preloaded into ddp-exp, a network that changes what it carries: in each large message one bit, in the middle. Gloo
-// writes to its sockets by writev.
+// Preloaded into ddp-exp: simulates a network that flips one bit, in the middle of each large message. Gloo writes to
+// its sockets with writev.
 
 #include <dlfcn.h>
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-// Preloaded into ddp-exp, a kernel that has no process left.
+// Preloaded into ddp-exp: simulates a kernel without free processes.
 
 #include <sys/types.h>
 #include <cerrno>

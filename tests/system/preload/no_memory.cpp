@@ -1,5 +1,5 @@
-// Preloaded into ddp-exp, a kernel that has no large piece of memory: of the calls that ask it for one, the first
-// DDP_NO_MEMORY_TIMES fail. What malloc() asks for does not come by here.
+// Preloaded into ddp-exp: simulates a kernel without large free memory. The first DDP_NO_MEMORY_TIMES calls for large
+// memory fail. Requests of malloc() do not pass through here.
 
 #include <dlfcn.h>
 #include <sys/mman.h>

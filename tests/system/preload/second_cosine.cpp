@@ -1,4 +1,4 @@
-// Loaded with ddp-exp, a file that registers a scheduler by a name that is taken.
+// Loaded with ddp-exp: registers a scheduler under a name that is taken.
 
 #include "schedule/scheduler.h"
 

@@ -1,4 +1,5 @@
-// Preloaded into ddp-exp, a memory that is slow for all threads but the first: each large copy of theirs takes 20 ms more.
+// Preloaded into ddp-exp: simulates slow memory for all threads but the first. Each of their large copies takes 20 ms
+// more.
 
 #include <dlfcn.h>
 #include <unistd.h>

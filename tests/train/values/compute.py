@@ -1,4 +1,4 @@
-"""The results of PyTorch's optimizers and losses. Run by tests/parity/test_kept_values.py, which says how."""
+"""The results of PyTorch's optimizers and losses. tests/parity/test_kept_values.py runs this file and says how."""
 
 import torch
 from components import LOSSES, make_optimizer
@@ -47,7 +47,7 @@ STEPS = 6
 def optimizer_case(options):
     """Six steps with a falling lr; "late" has no gradient in the first two."""
     parameters = {name: torch.nn.Parameter(ramp(*shape, shift=2)) for name, shape in SHAPES.items()}
-    # In groups of their own: Python's fused SGD takes no parameter without a momentum beside one that has it.
+    # In separate groups: Python's fused SGD does not accept a parameter without momentum beside one that has it.
     optimizer = make_optimizer(options, [{"params": [parameter]} for parameter in parameters.values()])
     for step in range(STEPS):
         for name, parameter in parameters.items():

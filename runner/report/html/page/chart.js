@@ -1,17 +1,17 @@
-// A chart of curves over steps, epochs or time. It draws itself again when it gets wider or the reader chooses.
+// A chart of curves over steps, epochs or time. It redraws itself when its width or the reader's choices change.
 
 const MARGIN = {left: 52, right: 14, top: 12, bottom: 34};
-// The outline of an event's mark at x, above the top of the plot.
+// Outlines of the events' marks at x, above the top of the plot.
 const MARKS = {
   restart: (x, top) => `M${x - 4} ${top - 8}h8l-4 7z`,
   resume: (x, top) => `M${x - 3} ${top - 9}v8l7 -4z`,
   other: (x, top) => `M${x} ${top - 9}l4 4l-4 4l-4 -4z`,
 };
-const MANY = 10;  // more curves than that: only the one under the pointer is told
+const MANY = 10;  // with more curves, the tip shows only the one under the pointer
 
 class Chart {
-  // curves: a function that gives them; marks: events of the run; fromZero: the axis begins at 0;
-  // more: further controls; key: [[line class, text]...]
+  // curves: a function that returns them; marks: events of the run; fromZero: the axis begins at 0; more: further
+  // controls; key: [[line class, text]...]
   constructor({
     title,
     note = "",
@@ -26,7 +26,7 @@ class Chart {
   }) {
     Object.assign(this, {curves, marks, fromZero, height, log: false, focus: null});
     this.plot = svg(
-      "svg", {class: "plot", tabindex: 0, role: "img", "aria-label": `${title}: a chart; arrow keys tell its values`});
+      "svg", {class: "plot", tabindex: 0, role: "img", "aria-label": `${title}: a chart; arrow keys show its values`});
     this.tip = el("div", {class: "tip", hidden: true, role: "status"});
     const logButton = canLog ? toggle("log", false, (on) => {
       this.log = on;
@@ -70,7 +70,7 @@ class Chart {
         svg("text", {class: "nothing", x: width / 2, y: height / 2, "text-anchor": "middle"}, "nothing measured yet"));
   }
 
-  // Both axes, from all that is drawn.
+  // Scales both axes to everything that is drawn.
   measure() {
     let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
     for (const curve of this.drawn) {
@@ -88,7 +88,7 @@ class Chart {
     }
     this.empty = y0 > y1;
     if (this.empty) [y0, y1] = this.log ? [1, 10] : [0, 1];
-    // Whatever it lies along, training began at 0.
+    // Training begins at 0 on every axis.
     [x0, x1] = x0 <= x1 ? [Math.min(0, x0), x1] : [0, 1];
     if (!this.log && y0 > 0 && (this.fromZero || y0 < 0.4 * y1)) y0 = 0;
     const bottom = this.height - MARGIN.bottom;
@@ -150,7 +150,7 @@ class Chart {
     }
     const best = curve.step.indexOf(curve.bestStep);
     if (best >= 0 && ys[best] !== null)
-      group.append(svg("circle", {class: "best-mark", cx: xs[best], cy: ys[best], r: 6}, svg("title", {}, "the best")));
+      group.append(svg("circle", {class: "best-mark", cx: xs[best], cy: ys[best], r: 6}, svg("title", {}, "best")));
     const bottom = this.height - MARGIN.bottom;
     for (const i of curve.notFinite.keys()) {
       group.append(svg("path", {class: "not-finite", d: `M${xs[i] - 3.5} ${bottom - 10}l7 7m0 -7l-7 7`},
@@ -170,7 +170,7 @@ class Chart {
     this.tell(best(told, (c) => Math.abs(c.x - x)).value, told);
   }
 
-  // Of a curve, its point nearest to x.
+  // Returns a curve's point nearest to x.
   candidate(curve, x, y) {
     const low = this.x.at(this.x.low);
     const high = this.x.at(this.x.high);
@@ -186,7 +186,7 @@ class Chart {
     };
   }
 
-  // The crosshair at a value of x, and what the curves are there.
+  // Shows the crosshair at a value of x, with the curves' values there.
   tell(value, told) {
     this.focus = value;
     const at = told.filter((c) => Math.abs(c.x - this.x.at(value)) <= Math.max(8, this.width / 60));
@@ -229,7 +229,7 @@ class Chart {
     spotlight.on(null);
   }
 
-  // Left and right go from point to point of the first curve.
+  // The left and right keys move between the points of the first curve.
   key(event) {
     const curve = (this.drawn ?? []).find((c) => c.xs.length > 0);
     const by = {ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20}[event.key];

@@ -1,4 +1,4 @@
-// Configurations: keys of one section ("optimizer.lr", "optimizer.betas") stand together.
+// Configurations: the keys of a section ("optimizer.lr", "optimizer.betas") stay together.
 
 function grouped(keys) {
   const groups = new Map([["", []]]);
@@ -13,7 +13,7 @@ function grouped(keys) {
 
 const withoutGroup = (group, key) => (group ? key.slice(group.length + 1) : key);
 
-// A small table for each section, beside each other. textOf(key): its value; stands(key): does it stand out?
+// Small tables side by side, one for each section. textOf(key): its value; stands(key): is it highlighted?
 function configGroups(keys, textOf, stands = () => false) {
   const row = (group, key) => el("tr", {class: stands(key) ? "differs" : ""},
     el("th", {scope: "row"}, withoutGroup(group, key)), el("td", {}, textOf(key)));
@@ -22,7 +22,7 @@ function configGroups(keys, textOf, stands = () => false) {
     el("table", {class: "config"}, el("tbody", {}, own.map((key) => row(group, key)))))));
 }
 
-// What the runs were told. Of several: a row for each key, and those that differ stand out.
+// The configuration of one run; or of several, with one row per key and highlighted differences.
 function configSection(runs) {
   const keys = [...new Set(runs.flatMap((run) => Object.keys(run.config)))];
   if (keys.length === 0) return null;
@@ -33,12 +33,12 @@ function configSection(runs) {
     runsHead(runs),
     el("tbody", {}, keys.map((key) => el("tr", {class: differs(key) ? "differs" : ""}, el("th", {scope: "row"}, key),
       runs.map((run) => el("td", {}, shown(run.config[key])))))));
-  const choice = some ? toggle("only what differs", true, (on) => body.classList.toggle("only", on)) :
-                        "The runs were told the same.";
+  const choice = some ? toggle("only differences", true, (on) => body.classList.toggle("only", on)) :
+                        "The runs have the same configuration.";
   return section("Configuration", el("p", {class: "tools"}, choice), scrolling(body));
 }
 
-// The experiment that a sweep varies; in place of what it varies, what that was taken from.
+// The experiment that a sweep varies; a varied key shows its search space.
 function sweepConfigSection(sweep) {
   const keys = Object.keys(sweep.config).filter((key) => !key.startsWith("sweep.parameters."));
   if (keys.length === 0) return null;

@@ -1,7 +1,7 @@
-// A curve: one column of one run, as it is drawn.
+// A curve: one column of one run, prepared for drawing.
 
-// Where the points of a table lie along each axis. In epochs: how many were done, so that a step inside an epoch has
-// its fraction of it.
+// Returns the places of a table's points along each axis. The epoch axis counts finished epochs: a step inside an epoch
+// has a fraction.
 function placesOf(table, perEpoch) {
   const ends = perEpoch.step.map((step, i) => [step, perEpoch.epoch[i] + 1]);
   return {
@@ -14,14 +14,13 @@ function placesOf(table, perEpoch) {
 function epochsDone(step, epoch, ends) {
   if (ends.length === 0) return epoch;
   let after = ends.findIndex(([end]) => end >= step);
-  if (after < 0) after = ends.length - 1;  // in an epoch that has not ended: as long as the last one
+  if (after < 0) after = ends.length - 1;  // in an unfinished epoch: as long as the last one
   const [end, done] = ends[after];
   const [start, before] = after > 0 ? ends[after - 1] : [0, done - 1];
   return end > start ? before + ((step - start) / (end - start)) * (done - before) : done;
 }
 
-// smooth: is it smoothed as the reader chooses; calm: but never less than that; factors: what each point is multiplied
-// by.
+// smooth: smoothed as the reader chooses; calm: smoothed at least this much; factors: multiplied with the points.
 function curveOf({
   run,
   table,
@@ -57,7 +56,7 @@ function curveOf({
   };
 }
 
-// An exponential moving average that does not lean towards where it begins.
+// An exponential moving average without the bias towards its first value.
 function smoothed(values, weight) {
   let average = 0;
   let seen = 0;
@@ -69,7 +68,7 @@ function smoothed(values, weight) {
   });
 }
 
-// The index of the point nearest to x.
+// Returns the index of the point nearest to x.
 function nearest(xs, x) {
   let low = 0;
   let high = xs.length - 1;
@@ -83,7 +82,7 @@ function nearest(xs, x) {
   return Math.abs(xs[low] - x) <= Math.abs(xs[high] - x) ? low : high;
 }
 
-// The path of SVG through points; null is a gap.
+// Returns the SVG path through points; null is a gap.
 function pathThrough(xs, ys) {
   let path = "";
   let pen = "M";
@@ -98,7 +97,7 @@ function pathThrough(xs, ys) {
   return path;
 }
 
-// The band between two curves, cut at gaps.
+// Returns the path of the band between two curves, cut at gaps.
 function bandBetween(xs, lows, highs) {
   let path = "";
   for (let i = 0; i < xs.length;) {

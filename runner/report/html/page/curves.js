@@ -1,8 +1,8 @@
-// The curves of one or several runs, and what holds for all of them.
+// The curves of one or several runs, and their shared controls.
 
 const runColour = (i) => `c${i % 8}`;
 
-// Runs beyond the palette's eight are dashed.
+// The palette has eight colours; further runs are dashed.
 function runCurves(runs, table, column, options = {}) {
   return runs.map((run, i) => curveOf({
     run: i,
@@ -33,7 +33,7 @@ function marksOf(runs) {
   }));
 }
 
-// Events with a mark of their own; other events share one.
+// Restarts and resumes have their own marks; all other events share one.
 const markKind = (event) => ["restart", "resume"].includes(event.event) ? event.event : "other";
 
 function happened(event) {
@@ -41,11 +41,11 @@ function happened(event) {
   if (event.event === "resume")
     return `resumed ${where}${isNumber(event.world_size) ? `, ${plural(event.world_size, "rank")}` : ""}`;
   if (event.event !== "restart") return `${event.event} ${where}`;
-  return `restarted ${where}: ${(event.cause ?? "no cause is on record").split("\n")[0]}`;
+  return `restarted ${where}: ${(event.cause ?? "no recorded cause").split("\n")[0]}`;
 }
 
-// One over the number of ranks at each point. All ranks take as many samples of a step, so that a rank's throughput is
-// its share of the whole. A run that went on with other ranks says so.
+// Returns 1 / ranks at each point. All ranks take the same number of samples per step, so a rank's throughput is its
+// share of the whole. An event records a resume with other ranks.
 function perRankFactors(run) {
   const resumes = run.events.filter((event) => event.event === "resume" && event.world_size > 0);
   return run.per_step.step.map((step) => {
@@ -55,21 +55,22 @@ function perRankFactors(run) {
   });
 }
 
-// Where the pool did not change, as many as since; where it did, one for each entry, if that is so since.
+// Returns the number of ranks before a resume: the same if device_pool did not change; otherwise one per entry, if that
+// holds after the resume; otherwise 0, unknown.
 function ranksBefore(resume) {
   const [before, after] = resume.changes?.device_pool ?? [];
   if (before === undefined) return resume.world_size;
   return Array.isArray(before) && Array.isArray(after) && after.length === resume.world_size ? before.length : 0;
 }
 
-// One epoch is no curve: its values stand elsewhere on the page.
+// A single epoch makes no curve: its values are elsewhere on the page.
 function epochColumns(runs) {
   if (!runs.some((run) => run.per_epoch.rows > 1)) return [];
   return inMetricOrder(runs.flatMap((run) => Object.keys(run.per_epoch.columns))).filter(
     (c) => c !== "samples_per_second");
 }
 
-// Training and validation loss in one picture: their gap is what one looks for.
+// Training and validation loss in one picture: readers look for the gap.
 function epochLossChart(runs, marks) {
   const one = runs.length === 1;
   const of = (column, what, options) => runCurves(runs, "per_epoch", column, options).map((curve) => {
@@ -88,7 +89,7 @@ function epochLossChart(runs, marks) {
 function throughputChart(runs, marks) {
   const many = runs.some((run) => perRankFactors(run).some((factor) => factor !== null && factor < 1));
   const note = `Averaged over some steps; pale: as measured. ${
-    many ? "Per rank: that of all divided by the number of ranks, which take equal shares." : ""}`;
+    many ? "Per rank: the total divided by the number of ranks, which take equal shares." : ""}`;
   const choice = many ?
     [segmented("throughput of", [[false, "all ranks"], [true, "per rank"]], false, (perRank) => view.set({perRank}))] :
     [];
@@ -106,7 +107,7 @@ function throughputChart(runs, marks) {
   });
 }
 
-// Smoothing, and what the curves lie along.
+// The controls of smoothing and of the curves' axis.
 function curveControls(runs) {
   const value = el("output", {}, "off");
   const slider = el("input", {
@@ -127,7 +128,7 @@ function curveControls(runs) {
     el("label", {class: "slider"}, "smoothing", slider, value), runs.length > 1 ? runLegend(runs) : null);
 }
 
-// A click takes a run's curves away, and brings them back.
+// A click hides or shows a run's curves.
 function runLegend(runs) {
   return el("div", {class: "legend"},
     runs.map(
@@ -166,7 +167,7 @@ function curvesSection(runs) {
   return section("Curves", curveControls(runs), chartGrid(charts), markKey(runs, marks));
 }
 
-// The first is as wide as the page; so is the last, where it would stand alone.
+// The first chart is as wide as the page; so is the last one if it would be alone in its row.
 function chartGrid(charts) {
   charts[0].figure.classList.add("wide");
   if (charts.length % 2 === 0) charts[charts.length - 1].figure.classList.add("wide");
@@ -184,8 +185,8 @@ function markKey(runs, marks) {
     svg("svg", {class: `shape ${kind}`, viewBox: "0 0 10 10"}, svg("path", {d})), text);
   const bestKnown = runs.some((run) => run.best && run.per_epoch.rows > 1);
   return el("p", {class: "note marks"},
-    some("restart") ? entry("mark restart", "M1 1h8l-4 7z", "ranks failed and were started again") : null,
+    some("restart") ? entry("mark restart", "M1 1h8l-4 7z", "ranks failed and were restarted") : null,
     some("resume") ? entry("mark resume", "M2 1v8l7 -4z", "resumed") : null,
     some("other") ? entry("mark other", "M5 1l4 4l-4 4l-4 -4z", "another event") : null,
-    bestKnown ? entry("ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "the best") : null);
+    bestKnown ? entry("ring", "M1.5 5a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0", "best value") : null);
 }

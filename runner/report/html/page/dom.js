@@ -1,5 +1,4 @@
-// Elements. What comes from a run gets onto the page only as text nodes and attribute values made here: never as
-// markup.
+// Elements. Text from a run reaches the page only as text nodes and attribute values made here: never as markup.
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -21,16 +20,16 @@ const el = (tag, attributes = {}, ...children) => fill(document.createElement(ta
 const svg = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-// A name that a line may break after its dots: "optimizer.lr"
+// A name that may break after its dots: "optimizer.lr"
 const breakable = (name) => String(name).split(/(?<=[._/])/).flatMap((part, i) => (i > 0 ? [el("wbr"), part] : [part]));
 
-// What a curve of that kind looks like, in a legend.
+// A sample of a curve's line, for a legend.
 const lineSample = (kind) =>
   svg("svg", {class: `sample curve ${kind}`, viewBox: "0 0 22 8"}, svg("path", {class: "line", d: "M0 4H22"}));
 
 function section(title, ...children) { return el("section", {}, el("h2", {}, title), ...children); }
 
-// A wide table scrolls inside its own frame: the page never does.
+// A wide table scrolls in its own frame: the page never scrolls sideways.
 const scrolling = (...children) => el("div", {class: "scrolling", tabindex: 0}, ...children);
 
 function table(head, rows, attributes = {}) {
@@ -38,7 +37,7 @@ function table(head, rows, attributes = {}) {
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell))))));
 }
 
-// Buttons of which one is pressed. `choices`: [[value, text], ...]
+// Buttons, one of them pressed. `choices`: [[value, text], ...]
 function segmented(label, choices, chosen, choose) {
   const buttons = choices.map(([value, text]) => el("button", {
     type: "button",
@@ -52,7 +51,7 @@ function segmented(label, choices, chosen, choose) {
   return el("div", {class: "segmented", role: "group", "aria-label": label}, buttons);
 }
 
-// A button that is pressed or not.
+// A button with two states, pressed or not.
 function toggle(text, pressed, change, attributes = {}) {
   const button = el("button", {
     type: "button",

@@ -1,4 +1,4 @@
-// Numbers, times and words as people read them.
+// Numbers, times and other values as text for people.
 
 const MISSING = "–";
 
@@ -11,7 +11,7 @@ const count = (value) => (isNumber(value) ? value.toLocaleString("en-US", {maxim
 const power = (value, digits) =>
   value.toExponential(digits).replace("e+", "e").replace(/\.?0+e/, "e").replace("-", "−");
 
-// A measured value: `digits` of it that count.
+// A measured value with `digits` significant digits.
 function number(value, digits = 4) {
   if (!isNumber(value)) return MISSING;
   if (value === 0) return "0";
@@ -33,14 +33,14 @@ function duration(seconds) {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
 }
 
-// "2026-11-21T21:04:05Z" in the reader's own time.
+// "2026-11-21T21:04:05Z" in the reader's time zone.
 function moment(text) {
   const time = new Date(text ?? NaN);
   if (Number.isNaN(time.getTime())) return MISSING;
   return time.toLocaleString("sv-SE", {dateStyle: "short", timeStyle: "short"});
 }
 
-// A value of a configuration, or of any JSON: fit to be copied into a file.
+// A value of a configuration or other JSON, in a form that can be copied into a file.
 function shown(value) {
   if (value === undefined || value === null || value === "") return MISSING;
   if (typeof value === "string") return value;
@@ -50,13 +50,13 @@ function shown(value) {
   return JSON.stringify(value);
 }
 
-// The same, with no more digits than one reads: 0.03444, not 0.034436041935044244.
+// The same with few digits: 0.03444, not 0.034436041935044244.
 const brief = (value) => (isNumber(value) && !Number.isInteger(value) ? number(value, 4) : shown(value));
 
 const TITLES = {loss: "Loss", lr: "Learning rate", samples_per_second: "Throughput"};
 const MEASURED = {train: "Training", val: "Validation", test: "Test"};
 
-// "Validation accuracy" for val_accuracy; what is no metric's name stays as it is.
+// "Validation accuracy" for val_accuracy; other names stay unchanged.
 function metricName(name) {
   if (Object.hasOwn(TITLES, name)) return TITLES[name];
   const at = name.indexOf("_");
@@ -64,7 +64,7 @@ function metricName(name) {
   return Object.hasOwn(MEASURED, kind) ? `${MEASURED[kind]} ${name.slice(at + 1).replaceAll("_", " ")}` : name;
 }
 
-// Metrics in the order in which they are shown: losses first, then the others by name. Each once.
+// Metrics in display order, each once: losses first, then the others by name.
 function inMetricOrder(names) {
   const place = (name) => LOSSES.includes(name) ? LOSSES.indexOf(name) : LOSSES.length;
   const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0);

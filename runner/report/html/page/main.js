@@ -1,6 +1,6 @@
-// The page begins here.
+// Starts the page.
 
-// Dark or light: as the system has it, until the reader says otherwise.
+// Dark or light: the system's choice until the reader chooses.
 function themeButton() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
@@ -27,7 +27,7 @@ function problemsBox(problems) {
     problems.length > 20 ? el("p", {}, `and ${problems.length - 20} more`) : null);
 }
 
-// A metric or a key may be called "constructor": what an object has not, nothing else has for it.
+// A metric or a key may be called "constructor": objects without a prototype have only their own members.
 function withoutPrototype(_, value) {
   return value === null || typeof value !== "object" || Array.isArray(value) ?
     value :

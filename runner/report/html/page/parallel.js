@@ -14,7 +14,7 @@ function parallelCoordinates(sweep, trials) {
       el("span", {class: "note"}, "a line for each trial, from its parameters to ", el("b", {}, sweep.metric),
         ", best on top")),
     scrolling(tip.frame), scaleKey(sweep, drawn));
-  // On a phone it is wider than the screen, and scrolls inside its frame.
+  // On a phone the chart is wider than the screen and scrolls in its frame.
   asWide(tip.frame, 115 * (sweep.parameters.length + 1), (width) => {
     tip.frame.style.width = `${width}px`;
     drawParallel(plot, tip, width, sweep, drawn);
@@ -30,10 +30,10 @@ function drawParallel(plot, tip, width, sweep, trials) {
   ];
   axes.forEach((axis, i) => {
     axis.x = left + (i * (right - left)) / (axes.length - 1);
-    const flipped = axis.metric && sweep.goal !== "max";  // the best is on top
+    const flipped = axis.metric && sweep.goal !== "max";  // best on top
     axis.scale = scaleOf(trials.map(axis.of), flipped ? top : bottom, flipped ? bottom : top);
   });
-  // The best are drawn last, over the others.
+  // The best trials are drawn last, over the others.
   const lines =
     [...trials].sort((a, b) => (b.place ?? Infinity) - (a.place ?? Infinity) || a.trial - b.trial).map((trial) => {
       const points =
@@ -84,7 +84,7 @@ function drawAxis(axis, top, bottom, last) {
           axis.scale.text(tick))]));
 }
 
-// What the colours say.
+// The legend of the colours.
 function scaleKey(sweep, trials) {
   const sample = (kind, text) => el("span", {class: "key"}, lineSample(kind), text);
   const swatch = (i) => svg("rect", {class: `s${i}`, x: i * 12, y: 0, width: 12, height: 10});

@@ -24,11 +24,11 @@ function previewCards(data) {
 
 const cutNote = (left, word) => (left > 0 ? el("p", {class: "note"}, `and ${plural(left, word)} more`) : null);
 
-// Cells of strangers: long ones are cut by the style sheet, and told whole by the title.
+// Untrusted cells: the style sheet cuts long ones, and the title has the whole text.
 const cell = (value) => value === null ? el("span", {class: "missing"}, "missing") :
                                          el("span", {class: "cell", title: value}, value);
 
-// A number that the model gets, with the digits that one reads; the title has all of them.
+// A number for the model with a few digits; the title has all digits.
 const encodedCell = (text) => el("span", {title: text}, number(Number(text), 5));
 
 function rowsSection(rows) {
@@ -43,7 +43,7 @@ function rowsSection(rows) {
     numbered("as the model gets them", rows.encoded, after, rows.encoded_left_out, "row")));
 }
 
-// The pixels of a picture are its hexadecimal digits, two for each channel.
+// The pixels of a picture are hexadecimal digits, two for each channel.
 function drawPicture({width, height, channels, pixels}) {
   const canvas = el("canvas", {class: "picture", width, height});
   const image = new ImageData(width, height);
@@ -72,7 +72,7 @@ function samplesSection(samples) {
 
 function blocksSection({blocks, block_left_out}) {
   if (!blocks) return null;
-  // A line break stands behind its own sign. Tokens without a text are told by their numbers.
+  // A line break follows its visible sign. Tokens without text show their numbers.
   const shownToken = ({id, text}) => el("span", {class: "token", title: `token ${id}`},
     text === null ? `${id} ` : text.replaceAll("\n", "↵\n").replaceAll("\t", "→\t"));
   return section("First samples of text", el("p", {class: "note over"}, "Each shade is one token."),

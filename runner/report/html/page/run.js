@@ -1,8 +1,8 @@
-// The page of one run, or of several beside each other.
+// The page of one run, or of several side by side.
 
 const STATUSES = ["running", "completed", "failed", "interrupted", "stopped", "waiting"];
 const statusPill = (status) => el("span", {class: `pill ${STATUSES.includes(status) ? status : ""}`}, statusText(status));
-// A trial that asha stopped may go on later.
+// A trial that asha stopped may continue later.
 const statusText = (status) => (status === "stopped" ? "at a rung" : status);
 
 const card = (name, value, below = null) => el("div", {class: "card"}, el("div", {class: "name"}, breakable(name)),
@@ -51,7 +51,7 @@ function middle(values) {
   return sorted.length > 0 ? sorted[sorted.length >> 1] : null;
 }
 
-// Several runs: a row each, with their colours.
+// Several runs: one row each, with their colours.
 function runTable(runs) {
   const metrics = inMetricOrder(runs.flatMap((run) => Object.keys(run.final)));
   const columns = [
@@ -79,12 +79,12 @@ function eventsSection(runs) {
   ]));
   if (rows.length === 0) return null;
   const left = runs.reduce((n, run) => n + run.events_in_all - run.events.length, 0);
-  const head = ["after step", "epoch", "training time", "event", "why, and what changed"];
+  const head = ["after step", "epoch", "training time", "event", "cause or changes"];
   return section("Restarts and resumes", scrolling(table([...ofRun(runs, {label: "run"}), ...head], rows)),
     left > 0 ? el("p", {class: "note"}, `and ${count(left)} earlier ones`) : null);
 }
 
-// A column that says of which run, where there are several.
+// A column that names the run, if there are several.
 const ofRun = (runs, run) => (runs.length > 1 ? [run.label] : []);
 
 function whyText(event) {
@@ -108,12 +108,12 @@ function environmentSection(runs) {
     ["devices", (run) => devicesText(run.devices)],
     ["ranks", (run) => count(run.world_size)],
     ["backend", (run) => run.backend || MISSING],
-    ["git", (run) => (run.git ? run.git.replace(/\+$/, " with changes that are in no commit") : "no checkout")],
+    ["git", (run) => (run.git ? run.git.replace(/\+$/, " with uncommitted changes") : "no checkout")],
     ...names.map((name) => [name, (run) => run.versions[name] ?? MISSING]),
     ["started", (run) => moment(run.started)],
     ["ended", (run) => moment(run.ended)],
   ];
-  const own = ["run", "started", "ended"];  // those always differ
+  const own = ["run", "started", "ended"];  // these always differ
   const differs = (name, of) => !own.includes(name) && new Set(runs.map(of)).size > 1;
   return section("Environment", scrolling(el("table", {class: "config"}, runs.length > 1 ? runsHead(runs) : null,
     el("tbody", {}, rows.map(([name, of]) => el("tr", {class: differs(name, of) ? "differs" : ""},
@@ -131,7 +131,7 @@ function checkpointsSection(runs) {
   if (rows.length === 0) return null;
   const left = runs.reduce((n, run) => n + run.checkpoints_in_all - run.checkpoints.length, 0);
   const head = ["step", "epoch", "folder", "reason", "training time", "training waited"];
-  return section("Checkpoints", el("p", {class: "note"}, "All that were saved; older ones may be removed by now."),
+  return section("Checkpoints", el("p", {class: "note"}, "All saved checkpoints; older ones may have been removed."),
     scrolling(table([...ofRun(runs, {label: "run"}), ...head], rows, {class: "numbers"})),
     left > 0 ? el("p", {class: "note"}, `and ${count(left)} earlier ones`) : null);
 }

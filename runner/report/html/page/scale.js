@@ -1,6 +1,6 @@
-// Axes: from a value to a place on the screen, and the round values that are written beside it.
+// Axes: convert values to places on the screen, and choose the round values beside the axis.
 
-// 1, 2 or 5 times a power of ten: the distance of about `most` ticks.
+// Returns the distance of about `most` ticks: 1, 2 or 5 times a power of ten.
 function niceStep(range, most) {
   const rough = range / Math.max(1, most);
   const base = 10 ** Math.floor(Math.log10(rough));
@@ -8,7 +8,7 @@ function niceStep(range, most) {
   return base * (factor ?? 10);
 }
 
-// Ticks of one axis are written alike: with the same decimals, or the same power.
+// The ticks of an axis have the same decimals, or the same power.
 function tickText(step, largest) {
   if (largest >= 1e15 || (largest > 0 && largest < 1e-3)) return (value) => (value === 0 ? "0" : power(value, 1));
   for (const [size, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
@@ -23,7 +23,8 @@ function plain(value, step) {
   return value.toFixed(decimals).replace("-", "−");
 }
 
-// A scale: at(value) is its place, ticks the values to write, text(value) how. `round`: the ends become ticks.
+// A scale: at(value) returns its place; ticks are the values to write, text(value) their text. `round`: the ends become
+// ticks.
 function linearScale(low, high, from, to, most, round) {
   if (!(high > low)) [low, high] = widened(low);
   const halves = high / 2 - low / 2;  // high - low may be infinite
@@ -50,7 +51,7 @@ function widened(value) {
   return [value - by, value + by];
 }
 
-// Both ends above 0.
+// For two ends above 0.
 function logScale(low, high, from, to, most, round) {
   if (!(high > low)) [low, high] = [low / 2, low * 2];
   let [a, b] = [Math.log10(low), Math.log10(high)];
@@ -60,7 +61,7 @@ function logScale(low, high, from, to, most, round) {
     if (round) [a, b] = [Math.floor(a + 1e-9), Math.ceil(b - 1e-9)];
     const every = Math.max(1, Math.ceil((b - a) / most));
     for (let i = Math.ceil(a - 1e-9); i <= b + 1e-9; i += every) ticks.push(10 ** i);
-    ticks = ticks.filter((t) => t > 0);  // 1e-324 is none
+    ticks = ticks.filter((t) => t > 0);  // 10 ** -324 underflows to 0
   } else {
     const factors = decades > 2.5 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
     for (let i = Math.floor(a); i <= Math.ceil(b); ++i) ticks.push(...factors.map((f) => f * 10 ** i));
@@ -82,7 +83,7 @@ function logScale(low, high, from, to, most, round) {
   };
 }
 
-// Values that are no numbers, one place each.
+// Values that are not numbers, one place each.
 function placesScale(values, from, to) {
   const gap = (to - from) / values.length;
   return {

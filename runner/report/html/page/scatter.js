@@ -32,7 +32,7 @@ function drawScatter(plot, tip, width, sweep, points, key) {
     ...drawPoints(points, tip, sweep, (trial) => [x.at(trial.parameters[key]), y.at(trial.metric)]));
 }
 
-// The best last, on top.
+// The best trials are drawn last, on top.
 function drawPoints(points, tip, sweep, placeOf) {
   return [...points].sort((a, b) => b.place - a.place).map((trial) => {
     const [cx, cy] = placeOf(trial);

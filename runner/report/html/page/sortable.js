@@ -1,6 +1,6 @@
-// A table whose columns sort at a click, or with Enter and Space, since their heads are buttons.
+// A table whose columns sort at a click, or with Enter and Space: their heads are buttons.
 
-// columns: [{name, cell(item, i), value(item), text: is it text?}]; runOf(item, i): what lights up with the row.
+// columns: [{name, cell(item, i), value(item), text: is it text?}]; runOf(item, i): the run that the row highlights.
 function sortable(items, columns, runOf) {
   const rows = items.map((item, i) => ({
     values: columns.map((column) => column.value(item)),
@@ -29,7 +29,7 @@ function sortable(items, columns, runOf) {
   return frame;
 }
 
-// What is not there comes last, whichever way; numbers before texts.
+// Missing values come last in both directions; numbers come before texts.
 function inOrder(a, b, sign) {
   const missing = (value) => value === null || value === undefined || value === "";
   if (missing(a) || missing(b)) return missing(a) - missing(b);

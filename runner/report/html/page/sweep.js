@@ -5,7 +5,7 @@ function sweepCards(sweep, best) {
     card("trials", count(sweep.trials), outcomes(sweep)),
     card("method", sweep.method || MISSING, `${sweep.goal === "max" ? "largest" : "smallest"} ${sweep.metric}`),
     card("time", duration(sweep.seconds)),
-    best ? sweep.parameters.map((key) => card(key, brief(best.parameters[key]), "of the best")) : null);
+    best ? sweep.parameters.map((key) => card(key, brief(best.parameters[key]), "of the best trial")) : null);
 }
 
 // "9 completed, 2 at a rung"
@@ -38,12 +38,12 @@ function rankingSection(sweep) {
     });
   }
   return section("Ranking", sortable(sweep.ranking, columns, (trial) => trial.trial),
-    sweep.repeat ? el("p", {class: "note"}, "the best alone: ", el("code", {}, sweep.repeat)) : null);
+    sweep.repeat ? el("p", {class: "note"}, "train the best trial alone: ", el("code", {}, sweep.repeat)) : null);
 }
 
 function trialCurves(sweep, runs, column, table) {
   const trials = new Map(sweep.ranking.map((trial) => [trial.trial, trial]));
-  // The best last, on top of the others.
+  // The best trials are drawn last, over the others.
   return runs.map((run) => [run, trials.get(run.trial)])
     .filter(([, trial]) => trial)
     .sort(([, a], [, b]) => (b.place ?? Infinity) - (a.place ?? Infinity))
@@ -74,7 +74,7 @@ function trialsSection(sweep, runs, left) {
   return section("Curves of the trials", curveControls([]), chartGrid(charts),
     grey ? el("p", {class: "note marks"}, el("span", {class: "key"}, lineSample("grey"), "at a rung")) : null,
     left > 0 ?
-      el("p", {class: "note"}, `drawn: the first ${count(runs.length)} of the ranking; ${count(left)} more began`) :
+      el("p", {class: "note"}, `shown: the first ${count(runs.length)} of the ranking; ${count(left)} more have begun`) :
       null);
 }
 
@@ -82,7 +82,7 @@ function differenceSection(sweep) {
   const scatters = sweep.parameters.map((key) => scatter(sweep, sweep.ranking, key)).filter(Boolean);
   const glance = parallelCoordinates(sweep, sweep.ranking);
   if (!glance && scatters.length === 0) return null;
-  return section("What made the difference", glance, scatters.length === 0 ? null : [
+  return section("Parameters and results", glance, scatters.length === 0 ? null : [
     el("h3", {class: "over"}, `${metricName(sweep.metric)} against each parameter`),
     el("div", {class: `charts ${scatters.length % 3 === 0 ? "small" : ""}`}, scatters),
   ]);
@@ -93,7 +93,7 @@ function sweepPage(data) {
   document.title = `${sweep.name} ${sweep.run_id} – ddp-exp sweep`;
   survey(sweep);
   const best = sweep.ranking.find((trial) => trial.place === 1);
-  // Trials may differ in the steps of an epoch; but the epochs must be there.
+  // Trials may have different steps per epoch, so epochs are the axis if there are any.
   view.along = runs.some((run) => run.per_epoch.rows > 1) ? "epoch" : "step";
   return [
     el("header", {}, el("h1", {}, sweep.name || "sweep", el("span", {class: "id"}, sweep.run_id)),

@@ -1,12 +1,12 @@
-// What the pictures of a sweep share: how a trial is coloured and told, and the axes of what was varied.
+// Shared by the pictures of a sweep: the colours and tips of trials, and the axes of parameters.
 
-// How many trials have a place, and how many epochs the furthest has done: for all that asks about one of them.
+// Counts the ranked trials and the epochs of the furthest one, for functions that look at one trial.
 function survey(sweep) {
   sweep.ranked = sweep.ranking.filter((trial) => isNumber(trial.place)).length;
   sweep.furthest = sweep.ranking.reduce((epochs, trial) => Math.max(epochs, trial.epochs), 0);
 }
 
-// The better, the nearer to the beginning of the scale s0 … s7; pruned: it was stopped.
+// Colours s0 … s7 go from the best trial to the worst; pruned: the trial was stopped.
 function trialClass(trial, sweep) {
   if (trial.status === "failed") return "grey dashed";
   if (trial.status === "running") return "c0";
@@ -16,7 +16,7 @@ function trialClass(trial, sweep) {
   return `${colour} ${trial.place === 1 ? "best" : ""} ${isPruned(trial, sweep) ? "pruned" : ""}`;
 }
 
-// Stopped, while others went further. Of a sweep that lets none come to its end, those that got furthest are not.
+// Was the trial stopped while others went further? If a sweep stops all trials, the furthest ones are not pruned.
 function isPruned(trial, sweep) {
   return (trial.status === "stopped" || trial.status === "interrupted") && trial.epochs < sweep.furthest;
 }
@@ -32,7 +32,7 @@ function trialTip(trial, sweep) {
   ];
 }
 
-// Draws a picture as wide as there is room, and again when that changes. draw(width)
+// Draws a picture as wide as the available room, and redraws it when that changes. draw(width)
 function asWide(frame, least, draw) {
   let drawn = 0;
   new ResizeObserver(() => {
@@ -62,7 +62,7 @@ function withTip(plot) {
   };
 }
 
-// The scale of values: of numbers that span decades a logarithmic one, of what are no numbers a place each.
+// Returns the scale of values: logarithmic for numbers that span decades, one place each for other values.
 function scaleOf(values, from, to) {
   const known = values.filter((value) => value !== undefined && value !== null);
   if (known.length === 0) return placesScale([""], from, to);
@@ -75,7 +75,7 @@ function scaleOf(values, from, to) {
   const [low, high] = [distinct[0], distinct[distinct.length - 1]];
   const log = spansDecades(known);
   const scale = (log ? logScale : linearScale)(low, high, from, to, 5, false);
-  // Few values: those are what one wants to read.
+  // With few values, label exactly these.
   if (distinct.length <= 6) Object.assign(scale, {ticks: distinct, text: (value) => number(value, 4)});
   return {...scale, log, ticks: apart(scale.ticks, scale.at)};
 }
@@ -87,13 +87,13 @@ function spansDecades(values) {
   return largestGap(sorted.map(Math.log)) <= largestGap(sorted);
 }
 
-// As a share of the whole.
+// Returns the largest gap as a share of the range.
 function largestGap(sorted) {
   const gaps = sorted.slice(1).map((value, i) => value - sorted[i]);
   return Math.max(...gaps) / (sorted[sorted.length - 1] - sorted[0]);
 }
 
-// Of ticks that would be written over each other, the first.
+// Keeps the first of ticks that would overlap.
 function apart(ticks, at) {
   let last = -Infinity;
   return ticks.filter((tick) => {

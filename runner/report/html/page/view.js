@@ -1,10 +1,10 @@
-// What the reader has chosen for all curves at once; who draws listens.
+// The reader's choices for all curves; charts listen for changes.
 
 const view = {
   along: "step",      // or "epoch", "seconds"
-  smoothing: 0,       // 0 … 0.99: how much of an exponential moving average is its past
+  smoothing: 0,       // 0 … 0.99: weight of the past in an exponential moving average
   perRank: false,     // throughput
-  hidden: new Set(),  // runs whose curves are not drawn
+  hidden: new Set(),  // runs whose curves are hidden
   listeners: [],
   set(changes) {
     Object.assign(view, changes);
@@ -24,7 +24,7 @@ const crosshair = {
   move(x) { crosshair.listeners.forEach((listener) => listener(x)); },
 };
 
-// A trial or run that the pointer is on lights up wherever it is drawn: marked "lit" among what has its data-run.
+// Highlights the trial or run under the pointer in all pictures: marks the elements with its data-run as "lit".
 const spotlight = {
   run: null,
   on(run) {
