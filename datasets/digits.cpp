@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/installation.h"
+#include "base/own_command.h"
 #include "datasets/in_memory.h"
 
 namespace ddp::datasets {
@@ -49,7 +50,7 @@ std::string default_path() {
 
 std::string digits_remedy() {
   const std::string get = in_checkout()
-                              ? "fetch it: scripts/ddp-exp --setup-only"
+                              ? "fetch it: " + setup_command("--setup-only")
                               : "install scikit-learn, which contains it, beside ddp-exp: pip install scikit-learn";
   return get + "; or set dataset.path";
 }

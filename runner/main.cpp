@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "commands/commands.h"
 
 namespace {
@@ -45,6 +46,7 @@ int flush_output(int exit_code) {
 int main(int argc, char** argv) {
   std::set_terminate(end_for_want_of_memory);
   open_standard_descriptors();
+  ddp::remember_call(argc > 0 ? argv[0] : nullptr);
   // _exit, not return: LibTorch's teardown of its operator tables at exit takes longer than their setup.
   _exit(flush_output(ddp::commands::run_command(argc, argv)));
 }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/own_command.h"
 #include "base/paths.h"
 
 namespace ddp {
@@ -15,8 +16,8 @@ bool in_checkout() {
 
 std::string how_to_mend(bool gpus) {
   if (in_checkout()) {
-    return gpus ? "fetch the GPU libraries and build it: scripts/ddp-exp --cuda --setup-only"
-                : "build it again: scripts/ddp-exp --setup-only";
+    return gpus ? "fetch the GPU libraries and build it: " + setup_command("--cuda --setup-only")
+                : "build it again: " + setup_command("--setup-only");
   }
   return gpus ? "install a package of ddp-exp that was made with the GPU libraries, or choose backend gloo"
               : "install ddp-exp again";

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/installation.h"
+#include "base/own_command.h"
 
 namespace ddp {
 namespace {
@@ -59,7 +60,7 @@ std::filesystem::path OptionalLibrary::needed_folder() const {
 }
 
 std::string OptionalLibrary::remedy() const {
-  if (in_checkout()) return "fetch and build it: scripts/ddp-exp --obtain " + name;
+  if (in_checkout()) return "fetch and build it: " + setup_command("--obtain " + name);
   if (!is_built()) return "make a package with it: scripts/package";
   if (requirement.empty()) return "install ddp-exp again";
   return "install " + package + " beside ddp-exp: pip install " + requirement;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -12,8 +11,8 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "commands/commands.h"
-#include "config/check/phrases.h"
-#include "config/text/source.h"
+#include "commands/help.h"
+#include "commands/wrong_line.h"
 #include "launch/library/version.h"
 #include "launch/run/stopped.h"
 
@@ -23,18 +22,6 @@ namespace {
 std::multimap<int, AddVerb>& verbs() {
   static std::multimap<int, AddVerb> by_place;
   return by_place;
-}
-
-// CLI11 has its own exit codes; ours is 2 for every wrong command line and 0 for --help.
-int explain(const CLI::App& app, const CLI::ParseError& error) { return app.exit(error) == 0 ? 0 : 2; }
-
-// CLI11 would only report that a command is missing.
-void require_known_verb(const CLI::App& app, const std::string& verb) {
-  std::vector<std::string> names;
-  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(known->get_name());
-  if (verb.starts_with("-") || std::find(names.begin(), names.end(), verb) != names.end()) return;
-  throw usage_error("unknown command " + config::in_quotes(verb), "", config::suggestion(verb, names, "commands"));
 }
 
 // Every command takes --results, so the same options fit all of them; some ignore it.
@@ -62,12 +49,15 @@ int run_command(int argc, char** argv) {
       "parallelism");
   app.name("ddp-exp");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "ddp-exp " + launch::build_id() + ", LibTorch " + launch::kLibTorchVersion);
+  app.set_help_flag("-h,--help", "show this help");
+  app.set_version_flag("--version", "ddp-exp " + launch::build_id() + ", LibTorch " + launch::kLibTorchVersion,
+                       "show the versions of the program and of LibTorch");
   app.footer("Exit codes: 0 done, 1 training failed, 2 nothing was started, 130 and 143 stopped by a signal.");
   int exit_code = 0;
   for (const auto& [place, add] : verbs()) add(app, exit_code);
   std::string unused_results;
   accept_results_everywhere(app, unused_results);
+  give_help(app);
   try {
     if (argc > 1 && std::strcmp(argv[1], "__complete") == 0) {
       complete(app, {argv + 2, argv + argc});
@@ -81,7 +71,10 @@ int run_command(int argc, char** argv) {
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {
-    return explain(app, error);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    const Error explained = wrong_line(app, error);
+    log::error(explained.what());
+    return explained.exit_code();
   } catch (const launch::Stopped& stopped) {
     log::error(stopped.what());
     return stopped.code();

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -6,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands/commands.h"
+#include "commands/option_text.h"
 #include "launch/library/version.h"
 
 namespace ddp::commands {
@@ -44,42 +44,12 @@ std::string paragraph(std::string text) {
 std::string in_bold(const std::string& text) { return "\\fB" + for_troff(text) + "\\fR"; }
 std::string in_italics(const std::string& text) { return "\\fI" + for_troff(text) + "\\fR"; }
 
-// Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
-std::string limits_of(const std::string& type) {
-  const std::size_t at = type.find(" in [");
-  if (at == std::string::npos) return "";
-  std::string limits = type.substr(at + 5, type.size() - at - 6);
-  if (const std::size_t dash = limits.find(" - "); dash != std::string::npos) limits.replace(dash, 3, " to ");
-  return "from " + limits;
-}
-
-// "-o, --output TEXT"; of two spellings that differ in "-" and "_", the first one.
+// "-o, --output TEXT".
 std::string option_heading(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) {
-    if (name.find('_') == std::string::npos) names.push_back("--" + name);
-  }
-  if (names.empty()) names.push_back(option.get_name(true));
   std::string heading;
-  for (const std::string& name : names) heading += (heading.empty() ? "" : ", ") + in_bold(name);
-  const std::string type = option.get_type_name();
-  if (!option.get_positional() && option.get_items_expected_max() > 0) {
-    heading += " " + in_italics(type.substr(0, type.find(':')));
-  }
+  for (const std::string& name : option_names(option)) heading += (heading.empty() ? "" : ", ") + in_bold(name);
+  if (const std::string value = option_value(option); !value.empty()) heading += " " + in_italics(value);
   return heading + (option.get_expected_max() > 1 ? " ..." : "");
-}
-
-std::string option_text(const CLI::Option& option) {
-  std::vector<std::string> remarks;
-  if (const std::string limits = limits_of(option.get_type_name()); !limits.empty()) remarks.push_back(limits);
-  if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
-  for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());
-  std::string text = option.get_description();
-  if (remarks.empty()) return paragraph(text);
-  text += " (";
-  for (std::size_t i = 0; i < remarks.size(); ++i) text += (i == 0 ? "" : "; ") + remarks[i];
-  return paragraph(text + ")");
 }
 
 void print_options(const CLI::App& app, const std::string& group) {
@@ -87,7 +57,7 @@ void print_options(const CLI::App& app, const std::string& group) {
     // Each command has --help; the page describes it once.
     const bool repeated = app.get_parent() != nullptr && option == app.get_help_ptr();
     if (option->get_group() != group || repeated) continue;
-    std::cout << ".TP\n" << option_heading(*option) << "\n" << option_text(*option) << "\n";
+    std::cout << ".TP\n" << option_heading(*option) << "\n" << paragraph(option_text(*option)) << "\n";
   }
 }
 
@@ -109,6 +79,9 @@ void print_verb(const CLI::App& verb) {
   }
   std::cout << "\n.PP\n" << paragraph(verb.get_description()) << "\n";
   print_all_options(verb);
+  for (const std::string& example : examples_of(verb.get_name())) {
+    std::cout << ".PP\n.EX\n" << for_troff("ddp-exp " + example) << "\n.EE\n";
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "base/own_command.h"
 #include "commands/commands.h"
 #include "config/check/phrases.h"
 #include "config/components.h"
@@ -90,7 +91,7 @@ void write_new(const std::string& kind, const std::string& name) {
   }
   std::cout << name << ".cpp   the " << kind << ", for you to change\n"
             << name << ".toml  an experiment that uses it, of a few steps\n"
-            << "to train it: ddp-exp run " << name << ".toml\n";
+            << "to train it: " << own_command("run " + name + ".toml") << "\n";
 }
 
 void add_new(CLI::App& app, int& exit_code) {

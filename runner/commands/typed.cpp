@@ -5,12 +5,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/own_command.h"
 #include "base/shell_word.h"
 
 namespace ddp::commands {
 
 std::string typed_command(const CLI::App& verb) {
-  std::string command = "ddp-exp " + verb.get_name();
+  std::string command = own_command(verb.get_name());
   std::vector<const CLI::Option*> told;
   for (const CLI::Option* option : verb.parse_order()) {
     if (std::find(told.begin(), told.end(), option) != told.end()) continue;

@@ -121,7 +121,11 @@ Candidates value_of(const std::string& option, const std::string& verb, const Gi
     return settings(typed, components, chosen(verb, given, components), /*of_sweep=*/verb == "sweep");
   }
   if (option == "--results") return folders(typed);
-  if (option == "--init-from") return files(typed, {".safetensors"});
+  if (option == "--init-from") {
+    Candidates found = runs(given.results(), typed);
+    for (Candidate& file : files(typed, {".safetensors"})) found.push_back(std::move(file));
+    return found;
+  }
   if (option == "--output") return files(typed, {".html", ".sbatch", ".csv", ".npy"});
   if (option == "--name") return starting(folder_names(given.results()), typed);
   Candidates found;

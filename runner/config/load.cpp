@@ -1,5 +1,6 @@
 #include "config/load.h"
 
+#include "base/safe_name.h"
 #include "config/check/check.h"
 #include "config/check/check_root.h"
 #include "config/check/rules.h"
@@ -72,10 +73,17 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
   loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};
 }
 
+std::string name_of_file(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  const std::string like = is_safe_name(stem) ? stem : safe_name_like(stem);
+  return like.empty() ? stem : like;  // the check refuses it
+}
+
 Error Loaded::error(const std::string& path, const std::string& what, const std::string& remedy) const {
   const auto place = places.find(path);
   if (place == places.end()) return usage_error("\"" + path + "\": " + what, file, remedy);
-  return usage_error(what + "\n" + excerpt(place->second), where(path), remedy);
+  const std::string lines = excerpt(place->second);
+  return usage_error(lines.empty() ? what : what + "\n" + lines, where(path), remedy);
 }
 
 std::string Loaded::where(const std::string& path) const {
@@ -98,7 +106,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   supply_names(options, components);
   supply_group_keys(options, components, optimizer_of(root));
   Value values = Checker(options, components, problems).check(root);
-  if (!root.find("name")) values["name"] = file.stem().string();
+  if (!root.find("name")) values["name"] = name_of_file(file);
   loaded.experiment = read<Experiment>(values);
   if (!loaded.experiment.ema.on()) loaded.experiment.ema = {};
   loaded.experiment.resolve(components);

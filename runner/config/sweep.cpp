@@ -84,7 +84,7 @@ class SweepReader {
     loaded.place = section.key;
     loaded.base_ = std::move(root);
     const Node* name = loaded.base_.find("name");
-    loaded.name = name && name->text() ? *name->text() : file.stem().string();
+    loaded.name = name && name->text() ? *name->text() : name_of_file(file);
     read_section(section, loaded);
     return loaded;
   }

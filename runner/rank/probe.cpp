@@ -6,10 +6,12 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_unique.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
 #include "checkpoint/store.h"
+#include "data/description.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
 #include "model/batch_sizes.h"
@@ -141,6 +143,29 @@ void measure_weights(const torch::nn::Module& model, const NamedTensors& paramet
   }
 }
 
+// Checks that the model has an output for each class of the data. The batch of the probe has only some of the classes.
+void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets) {
+  const config::Experiment& e = *t.experiment;
+  const config::Spec* spec = e.components().find("loss", e.loss.name);
+  const std::string outputs = spec == nullptr ? "" : spec->traits.value("outputs", "");
+  if (output.dim() != 2 || (outputs != "logits" && outputs != "log_probabilities")) return;
+  const auto loss = train::losses().build(e.loss.name, e.loss.options);
+  for (const data::Set* set : {&sets.train, &sets.validation, &sets.test}) {
+    const at::Tensor all = data::classes_of(*set);
+    if (!all.defined() || all.numel() == 0) continue;
+    const at::Tensor each = std::get<0>(at::_unique(all));
+    try {
+      loss(output.slice(0, 0, 1).expand({each.size(0), output.size(1)}), each);
+    } catch (const Error& error) {
+      throw usage_error(error.summary(), "model", error.remedy());
+    } catch (const c10::Error&) {
+      throw usage_error("the data have class " + std::to_string(each.max().item<std::int64_t>()) +
+                            ", counted from 0, and the model gives " + std::to_string(output.size(1)) + " outputs",
+                        "model", "give the model one output for each class");
+    }
+  }
+}
+
 void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
   const config::Experiment& e = *t.experiment;
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
@@ -178,7 +203,9 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
   if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});
   const at::NoGradGuard no_grad;
-  try_loss(t, forward(model, t, batch.inputs), batch, probe);
+  const at::Tensor output = forward(model, t, batch.inputs);
+  try_loss(t, output, batch, probe);
+  if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point()) try_classes(t, output, sets);
   if (timed) probe.step_seconds = time_of_step(model, t, batch) * static_cast<double>(e.accumulate);
 }
 

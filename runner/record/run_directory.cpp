@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "base/safe_name.h"
 #include "base/shell_word.h"
@@ -105,7 +106,7 @@ std::optional<fs::path> find_trial(const fs::path& results, const std::string& r
 void RunDirectory::require_run_id(const std::string& run_id) {
   if (is_safe_name(run_id) && run_id != "latest") return;
   throw usage_error(config::in_quotes(run_id) + " cannot be a run id", "--run-id",
-                    "use up to 128 letters, digits, '.', '_' and '-', no '.' first, and not 'latest'");
+                    "use up to 128 ASCII letters, digits, '.', '_' and '-', no '.' first, and not 'latest'");
 }
 
 RunDirectory RunDirectory::create(const fs::path& results, const std::string& name, std::string run_id) {
@@ -132,7 +133,8 @@ RunDirectory RunDirectory::create_folder(const fs::path& results, const std::str
     // A given id may already have a folder, left by a run that was killed before it wrote its first file.
     if (made.make_folder(made.path_) || (given && !made.begun() && !made.is_sweep())) break;
     if (given) {
-      throw usage_error("this run exists", made.path_.string(), "resume it: ddp-exp resume " + path_word(made.path_));
+      throw usage_error("this run exists", made.path_.string(),
+                        "resume it: " + own_command("resume " + path_word(made.path_)));
     }
   }
   return made;
@@ -196,7 +198,7 @@ void RunDirectory::begin(const fs::path& file, const std::function<std::string()
 RunDirectory RunDirectory::find(const fs::path& results, const std::string& run) {
   if (run == "latest") {
     if (fs::path found = newest(results); !found.empty()) return RunDirectory(own_folder(found));
-    throw usage_error("no runs yet", results.string(), "start one: ddp-exp run FILE");
+    throw usage_error("no runs yet", results.string(), "start one: " + own_command("run FILE"));
   }
   if (const auto found = find_exactly(results, run)) return RunDirectory(own_folder(*found));
   if (const auto found = find_trial(results, run)) return RunDirectory(own_folder(*found));

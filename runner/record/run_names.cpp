@@ -122,8 +122,9 @@ std::string remedy_for_unknown_run(const fs::path& results, const std::string& n
     if (!name.empty()) text += (text.empty() ? "did you mean " : " or ") + config::in_quotes(name);
   }
   if (!text.empty()) return text + "?";
-  return "name a run by its folder, by a name under " + results.string() +
+  text = "name a run by its folder, by a name under " + results.string() +
          ", by name/id, name/sweep-id/007 or latest, or a part of an id of at least 4 characters";
+  return names.empty() ? text : text + "; names there: " + listed(names);
 }
 
 }  // namespace ddp::record

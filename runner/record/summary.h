@@ -17,6 +17,9 @@ struct Failure {
   std::string log;
 };
 
+// The part of an error's text that tells of a loss that is not finite: a run that resumes unchanged fails again.
+inline constexpr const char* kLossNotFinite = " is not finite";
+
 // The checkpoint from which a fork started.
 struct Origin {
   std::string run;  // as commands take it: "name/run-id", or the run's folder if that is under another results root

@@ -58,6 +58,13 @@ class Asha : public Search {
   bool independent() const override { return false; }
   config::Point point(int trial) const override { return draw(space_, o_.seed, trial); }
 
+  std::optional<int> rung_after(std::int64_t epochs) const override {
+    for (std::size_t k = 0; k < rungs_.size(); ++k) {
+      if (rungs_[k].epochs == epochs) return static_cast<int>(k) + 1;
+    }
+    return std::nullopt;
+  }
+
   std::optional<Move> next(const Fits& fits) const override {
     for (std::size_t k = rungs_.size() - 1; k-- > 0;) {
       if (const auto trial = promotable(k, fits)) return Move{.trial = *trial, .epochs = epochs_of(k + 1)};

@@ -43,6 +43,8 @@ class Search {
   virtual bool decided(int) const { return true; }
   // The values of a trial: final once it is decided; before that, the values it would get now.
   virtual config::Point point(int trial) const = 0;
+  // Returns the trial's rung after this many epochs, from 1; nothing for methods without rungs.
+  virtual std::optional<int> rung_after(std::int64_t) const { return std::nullopt; }
   // Returns the next move: the first one that fits. Nothing: none fits, or running trials must end first, or all are
   // done.
   virtual std::optional<Move> next(const Fits& fits) const = 0;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "launch/run/run_summary.h"
 #include "record/timestamp.h"
@@ -230,7 +231,7 @@ int Scheduler::conclude() {
   save_summary(stopped ? "interrupted" : failed ? "failed" : "completed");
   if (failed && !stopped) log::error("every trial failed: " + plan_.directory.path().string());
   if (stopped) {
-    log::info("stopped; to continue: ddp-exp resume " + path_word(plan_.directory.path()));
+    log::info("stopped; to continue: " + own_command("resume " + path_word(plan_.directory.path())));
     return launch::exit_code_of(stop_signal_);
   }
   return failed ? 1 : 0;

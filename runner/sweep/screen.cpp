@@ -35,7 +35,7 @@ void Screen::tell_end(const Trial& t) {
   }
   if (terminal_ && log::verbosity() != log::Verbosity::verbose) return;
   const std::string how = t.status == Status::completed ? "done"
-                          : t.status == Status::paused  ? "stops after epoch " + std::to_string(t.epochs)
+                          : t.status == Status::paused  ? "is at rung " + std::to_string(trials_.rung(t).value_or(1))
                                                         : "saved";
   print(what + " " + how + (t.metric ? ": " + sweep_.metric.name + " " + report::in_words(*t.metric) : ""));
 }

@@ -1,6 +1,7 @@
 #include "sweep/sweep_summary.h"
 
 #include "base/error.h"
+#include "base/own_command.h"
 #include "base/safe_name.h"
 #include "base/shell_word.h"
 #include "record/file/atomic_file.h"
@@ -49,15 +50,17 @@ std::string repeat_command(const record::RunDirectory& directory, const std::str
   // With the sweep's own name, `latest` of that name would point to the run.
   const std::string own_name = name.substr(0, kLongestSafeName - kOfBest.size()) + kOfBest;
   const fs::path results = results_root(sweep);
-  return "ddp-exp run " + path_word(sweep / folder_of(trial) / "config.toml") + " --name " + shell_word(own_name) +
-         (results == kDefaultResults ? "" : " --results " + path_word(results));
+  return own_command("run " + path_word(sweep / folder_of(trial) / "config.toml") + " --name " + shell_word(own_name) +
+                     (results == kDefaultResults ? "" : " --results " + path_word(results)));
 }
 
 Value row_of(const Trial& t, const Trials& trials, int place) {
+  const std::optional<int> rung = trials.rung(t);
   return {{"trial", t.number},
           {"place", t.metric ? Value(place) : Value(nullptr)},
           {"directory", folder_of(t.number)},
           {"status", word(t.status)},
+          {"rung", rung ? Value(*rung) : Value(nullptr)},
           {"metric", t.metric ? Value(*t.metric) : Value(nullptr)},
           {"epochs", t.epochs},
           {"seconds", t.seconds},

@@ -47,6 +47,8 @@ class Trials {
   const std::vector<Trial>& all() const { return all_; }
   const Trial& at(int trial) const { return all_.at(trial); }
   int count(Status status) const;
+  // Returns the trial's rung, from 1, or the rung that it left; nothing if there is none.
+  std::optional<int> rung(const Trial& trial) const { return search_.rung_after(trial.epochs); }
   // {"optimizer.lr": 0.1}
   config::Value parameters(int trial) const { return sweep_.named(search_.point(trial)); }
 

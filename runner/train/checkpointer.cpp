@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
 #include "checkpoint/everywhere.h"
 #include "checkpoint/rng.h"
 #include "record/saves/retention.h"
@@ -173,7 +175,9 @@ void Checkpointer::finish() {
   wait();
   if (!failure_.empty()) {
     throw training_error("the last checkpoint, of step " + std::to_string(saved_step_) + ", was not saved: " + failure_,
-                         "", "fix the cause, then resume from the checkpoint before it with: ddp-exp resume");
+                         "",
+                         "fix the cause, then resume from the checkpoint before it: " +
+                             own_command("resume " + path_word(p_.folder.parent_path())));
   }
   // If ranks were killed right after a save and restarted, old checkpoints may remain.
   if (p_.rank == 0 && went_back_to_) remove_old(saved_step_);

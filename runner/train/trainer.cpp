@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "record/saves/ended_by.h"
+#include "record/summary.h"
 
 namespace ddp::train {
 
@@ -141,6 +142,7 @@ void Trainer::record_step(double lr, const StepOutcome& outcome) {
                           .lr = lr,
                           .samples = all.samples,
                           .nothing_counts = all.weight == 0,
+                          .ends_run = outcome.not_finite && p_.experiment.on_nan == "stop",
                           .skipped = outcome.skipped};
   // Reading the norm waits for the device.
   if (outcome.grad_norm.defined() && p_.recorder->writes(state_.step))
@@ -156,9 +158,11 @@ void Trainer::give_up(int rank) {
   dist::barrier(p_.group);
   if (rank != p_.rank) return;
   progress().hopeless = true;
-  throw training_error("the loss of step " + std::to_string(state_.step) + " is not finite (first on rank " +
+  throw training_error("the loss of step " + std::to_string(state_.step) + record::kLossNotFinite + " (first on rank " +
                            std::to_string(rank) + "); the weights were not changed",
-                       "", "try a smaller lr, or on_nan = \"skip\" to skip such steps");
+                       "",
+                       "continue with a smaller lr, resume RUN --set optimizer.lr=…, or with --set on_nan=skip, which "
+                       "skips such steps");
 }
 
 void Trainer::end_by_time() {

@@ -1,4 +1,5 @@
 #include "catch.h"
+#include "config/compose/compose.h"
 #include "scratch.h"
 
 namespace ddp::config {
@@ -113,6 +114,28 @@ TEST_CASE("an assignment by --set to a component's name replaces its section who
   CHECK(load_text(file, {"model.in_features=2", "model.name=mlp"}).experiment.model.options["in_features"] == 2);
   CHECK(load_text(file, {"model=linear"}).experiment.model.options["out_features"] == 1);
   CHECK(load_text(file, {"model.hidden=[1]", "model=linear"}).experiment.model.name == "linear");
+}
+
+TEST_CASE("--set takes numbers as people write them") {
+  const std::string file = kModelAndDataset + "optimizer = { name = \"sgd\", lr = 1.0 }\n";
+  for (const auto& [written, number] : std::vector<std::pair<std::string, double>>{
+           {".001", 1e-3}, {"1.", 1}, {"1.e-2", 1e-2}, {"1e-3", 1e-3}, {"+5", 5}, {"+.5", 0.5}}) {
+    INFO(written);
+    CHECK(load_text(file, {"optimizer.lr=" + written}).experiment.optimizer.options["lr"] == number);
+  }
+  CHECK(contains(mistakes(file, {"optimizer.lr=.0.1"}), "must be a number"));
+  CHECK(contains(mistakes(file, {"optimizer.lr=."}), "must be a number"));
+}
+
+TEST_CASE("errors of an option that sets a key name the option") {
+  const std::string set = assignment_of_option("--name", "name", "a b");
+  CHECK(mistakes(kModelAndDataset, {set}).starts_with("--name: \"a b\" cannot be the name of an experiment\n  "));
+}
+
+TEST_CASE("a file name that cannot name a folder gives a similar name") {
+  const Scratch scratch;
+  scratch.write("my first run.toml", kModelAndDataset);
+  CHECK(load("my first run.toml", {}, sample_components()).experiment.name == "my-first-run");
 }
 
 TEST_CASE("the last --set of a key wins") {

@@ -38,13 +38,14 @@ TEST_CASE("device_pool accepts auto, a count, devices, or equal groups of them")
 
 TEST_CASE("a name that would leave the results root is refused") {
   CHECK(said("name = \"lr-0.1_b\"") == "");
-  for (const std::string name : {"", "..", ".x", "a/b", "/a", "a b", "é"}) {
+  for (const std::string name : {"", "..", ".x", "a/b", "/a", "a b", "é", "latest"}) {
     CHECK(contains(said("name = \"" + name + "\""), "cannot be the name of an experiment"));
   }
   const Scratch scratch;
-  scratch.write("my file.toml", kModelAndDataset);
-  CHECK(contains(mistakes_of("my file.toml"), "\"my file\" cannot be the name of an experiment: it is the file's"));
-  CHECK(mistakes_of("my file.toml", {"name=mine"}) == "");
+  scratch.write("é.toml", kModelAndDataset);
+  CHECK(contains(mistakes_of("é.toml"), "\"é\" cannot be the name of an experiment: it is the file's"));
+  CHECK(contains(mistakes_of("é.toml"), "ASCII letters"));
+  CHECK(mistakes_of("é.toml", {"name=mine"}) == "");
 }
 
 TEST_CASE("a dataset without an end needs steps") {

@@ -2,6 +2,7 @@
 
 #include "catch.h"
 #include "config/sweep.h"
+#include "errors.h"
 #include "scratch.h"
 
 namespace ddp::config {
@@ -57,6 +58,17 @@ TEST_CASE("a sweep's mistakes are shown with their places, all at once") {
   CHECK(contains(several, "did you mean \"batch_size\"?"));
   CHECK(contains(several, "x.toml:6:24: \"optimizer.lr\" must be a number"));
   CHECK(count(several, "batchsize") == 2);  // once, and its line
+}
+
+TEST_CASE("the error of a range that --set made wrong names --set, not the file") {
+  const Scratch scratch;
+  scratch.write("x.toml", kModelAndDataset + "[sweep.parameters]\n\"optimizer.lr\" = { min = 0, max = 0.1 }\n");
+  const auto told = [](const std::string& set) {
+    return error_of([&] { load_sweep("x.toml", {set}, with_methods()); });
+  };
+  CHECK(told("sweep.parameters.\"optimizer.lr\".min=1").starts_with("--set 1: \"optimizer.lr\": min must be less"));
+  CHECK(
+      told("sweep.parameters={\"optimizer.lr\"={scale=\"log\"}}").starts_with("--set 1: \"optimizer.lr\": with scale"));
 }
 
 TEST_CASE("a parameter of a sweep is a list or a range of a known key") {

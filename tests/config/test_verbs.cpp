@@ -26,7 +26,7 @@ Outcome run(const std::string& arguments, const std::string& redirection = "2>/d
 }
 
 const std::string kGoodIsOk =
-    "good.toml: ok (not checked: whether model, data and loss fit together; `ddp-exp plan` tries one batch)\n";
+    "good.toml: ok (not checked: whether model, data and loss fit together; `" DDP_EXP " plan` tries one batch)\n";
 
 }  // namespace
 

@@ -94,7 +94,7 @@ def fails(number_of_error, calls, those, folder):
             assert not life.resumed or "resuming after step 2" in said, f"it began anew: {command}"
             # A file that cannot be removed, or cannot be recognized as old, stays until the next save. A rank without a
             # log trains too.
-            differs = call in LOOKS or re.search("checkpoints? stays?", said) or path.endswith(".log")
+            differs = call in LOOKS or re.search("cannot remove an old checkpoint|old checkpoints were not removed", said) or path.endswith(".log")
             life.has_ended_like_one_that_was_not(run, but=("files",) if differs else ())
 
     strikes = Strikes()

@@ -26,7 +26,7 @@ def trains(prefix, folder):
 def manual_tells_of_every_verb(prefix, folder):
     page = prefix / "share/man/man1/ddp-exp.1"
     helped = installing.run_elsewhere([prefix / "bin/ddp-exp", "--help"], folder)
-    verbs = [line.split()[0] for line in helped.split("Subcommands:")[1].splitlines() if line.startswith("  ")
+    verbs = [line.split()[0] for line in helped.split("Commands:")[1].splitlines() if line.startswith("  ")
              and line[2] != " "]
     assert len(verbs) > 15, verbs
     text = page.read_text()

@@ -231,13 +231,14 @@ with tempfile.TemporaryDirectory(prefix="ddp-outputs-") as name:
     (FOLDER / "a.csv").write_text("size,colour,kind\n" + "1,red,a\n2,blue,b\n" * 10)
     (FOLDER / "table.toml").write_text(TABLE)
     TABLES = [["table.toml"]] if pathlib.Path(PROGRAM).with_name("libddp_tables.so").exists() else []
-    VERBS = re.findall(r"^  ([a-z]+) ", program("--help").split("Subcommands:")[1], re.M)
+    VERBS = re.findall(r"^  ([a-z]+) ", program("--help").split("Commands:")[1], re.M)
     make_runs()
     make_text_run()
     check_files()
     check_sweep()
     check_outputs()
-    known = set(re.findall(r"[a-z]+", re.search(r"WHAT .*?=experiment (.*)", program("schema", "--help"))[1]))
+    what = re.search(r"WHAT (.*?) \(default: experiment\)", " ".join(program("schema", "--help").split()))[1]
+    known = set(re.findall(r"[a-z]+", what))
     assert known == SCHEMAS.used.keys() | {"experiment"}, known ^ SCHEMAS.used.keys()  # it has its own test
     print(f"{sum(SCHEMAS.used.values())} values of {len(SCHEMAS.used)} kinds fit")
     assert "did you mean" in subprocess.run([PROGRAM, "schema", "sumary"], capture_output=True, text=True).stderr

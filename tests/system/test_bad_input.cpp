@@ -118,7 +118,7 @@ TEST_CASE("a wrong command line ends with exit 2") {
   check_refused(w, {"resume", "latest"}, "no runs yet");
   check_refused(w, {"resume"}, "RUN");
   check_refused(w, {"resmue", "x"}, "did you mean \"resume\"");
-  check_refused(w, {}, "A subcommand is required");
+  check_refused(w, {}, "the command is missing");
 }
 
 TEST_CASE("help goes to stdout and exits with 0") {

@@ -28,6 +28,7 @@ TEST_CASE("a run begins with the weights of another run's latest checkpoint, and
   w.write("given.safetensors", small.model);
   const Outcome of_file = w.run({"run", "small.toml", "--name", "file", "--init-from", "given.safetensors"});
   REQUIRE(of_file.code == 0);
+  fs::create_directory(w.folder() / "small");  // a folder with this name is not a run
   for (const std::string& origin : {std::string("small"), small.run.path().string()}) {
     const Outcome of_run = w.run({"run", "small.toml", "--name", "run", "--init-from", origin});
     INFO(of_run.err);

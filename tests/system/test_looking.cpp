@@ -124,7 +124,7 @@ TEST_CASE("show prints the result of a run and the places of its files") {
   INFO(failed);
   CHECK(contains(failed, "status    failed\n"));
   CHECK(contains(failed, "error     rank 0: the loss of step "));
-  CHECK(contains(failed, "resume    ddp-exp resume results/burst/1\n"));
+  CHECK(contains(failed, "resume    " DDP_EXP " resume results/burst/1 --set optimizer.lr=…\n"));
   REQUIRE(r.w.run({"resume", "tiny/1", "--set", "epochs=5"}).code == 0);
   CHECK(contains(r.look({"show", "tiny/1"}), "resumed     after step 24, epochs 5 for 3\n"));
   const Json json = r.look_json({"show", "tiny/1"});

@@ -28,6 +28,15 @@ TEST_CASE("a finished run has nothing to do, by any of its names") {
   CHECK(f.run.summary().at("status") == "completed");
 }
 
+TEST_CASE("resume with fewer epochs than the run has done says so, and gives a longer setting") {
+  const FinishedRun f(kSavesOften);
+  const Outcome again = f.resume({"small", "--set", "epochs=2"});
+  CHECK(again.code == 0);
+  CHECK(contains(again.err,
+                 "nothing to do: this run has done 4 epochs, and epochs is 2 now; train for longer with "
+                 "--set epochs=5, or more"));
+}
+
 TEST_CASE("resume --set epochs extends a finished run to the bits of a run that had them from the start") {
   const FinishedRun f(kSavesOften);
   const Outcome longer = f.resume({"small", "--set", "epochs=6"});

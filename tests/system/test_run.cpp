@@ -243,7 +243,11 @@ TEST_CASE("a loss that is not finite stops the run with its place, and keeps the
   CHECK(last.at("loss").is_null());
   CHECK(last.at("finite") == false);
   CHECK_FALSE(run.run.events("step").front().contains("finite"));
-  CHECK(contains(run.err, "the loss of step " + last.at("step").dump() + " is not finite"));
+  const std::string said = "the loss of step " + last.at("step").dump() + " is not finite";
+  CHECK(contains(run.err, said));
+  CHECK(run.err.find(said) == run.err.rfind(said));
+  CHECK(contains(run.err, "resume RUN --set optimizer.lr=…"));
+  CHECK(contains(w.run({"show", "latest"}).out, " --set optimizer.lr=…"));
   const Json summary = run.run.summary();
   CHECK(summary.at("status") == "failed");
   CHECK(summary.at("error").at("rank").get<int>() >= 0);

@@ -15,7 +15,7 @@ TEST_CASE(
   CHECK(stopped.code == 143);
   CHECK_FALSE(stopped.left);
   CHECK(stopped.out.starts_with("results/small/"));
-  CHECK(contains(stopped.err, "to continue: ddp-exp resume " + stopped.out));
+  CHECK(contains(stopped.err, "to continue: " DDP_EXP " resume " + stopped.out));
   const Json summary = run.folder().summary();
   CHECK(summary.at("status") == "interrupted");
   CHECK(summary.at("error").is_null());

@@ -183,7 +183,7 @@ TEST_CASE("a stop saves the running trials, and the sweep resumes them") {
   CHECK(first.summary().at("status") == "interrupted");
   const std::int64_t saved = first.summary().at("steps");
   CHECK(fs::exists(first.checkpoint(saved)));
-  CHECK(contains(stopped.err, "to continue: ddp-exp resume"));
+  CHECK(contains(stopped.err, "to continue: " DDP_EXP " resume"));
 }
 
 TEST_CASE("a failed trial is recorded with its error, is tried again, and does not stop the others") {
@@ -233,6 +233,16 @@ seed = 5
     CHECK(trial.summary().at("status") == (epochs == 4 ? "completed" : "interrupted"));
     CHECK(trial.has_each_step_once(trial.summary().at("steps")));
   }
+  const std::string shown = workspace.run({"show", "s/one"}).out;
+  const std::string listed = workspace.run({"list", "s/one"}).out;
+  for (const std::string& page : {shown, listed}) {
+    INFO(page);
+    CHECK(contains(page, "at rung 1"));
+    CHECK_FALSE(contains(page, "stopped"));
+    CHECK_FALSE(contains(page, "interrupted"));
+    CHECK(contains(page, "s/one/005"));
+  }
+  CHECK(workspace.run({"show", "s/one/005"}).code == 0);
   // The lowest stopped trial of the ranking trains on, with the bits of an uninterrupted one.
   const RunFolder last = trial_of(sweep, summary.at("ranking")[5].at("trial"));
   REQUIRE(last.summary().at("status") == "interrupted");

@@ -72,7 +72,7 @@ CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::share
 void add_compare(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* verb = add(app, "compare", "show runs side by side: differences, metrics, loss curves", options);
-  verb->add_option("runs", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required();
+  verb->add_option("RUN", options->runs, std::string(kRunInWords) + "; a sweep stands for its trials")->required();
   verb->callback([options, &exit_code] {
     compare(*options);
     exit_code = 0;
@@ -84,7 +84,7 @@ const bool compare_registered = register_verb(90, add_compare);
 void add_diff(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* verb = add(app, "diff", "show the differences of two runs", options);
-  verb->add_option("runs", options->runs, kRunInWords)->required()->expected(2);
+  verb->add_option("RUN", options->runs, kRunInWords)->required()->expected(2);
   verb->callback([options, &exit_code] {
     diff(*options);
     exit_code = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/paths.h"
 #include "record/run_directory.h"
 
 namespace ddp::commands {
@@ -16,7 +17,10 @@ report::Row read_result(const std::filesystem::path& folder, const std::filesyst
   if (record::RunDirectory(folder).is_sweep()) {
     row.what = report::read_sweep(folder);
   } else {
-    row.what = report::read_run(folder);
+    report::RunView run = report::read_run(folder);
+    const record::RunDirectory own(paths::absolute(folder));
+    if (own.is_trial()) report::add_trial_status(report::read_sweep(own.path().parent_path().parent_path()), run);
+    row.what = std::move(run);
   }
   return row;
 }

@@ -80,7 +80,7 @@ namespace {
 void add_report(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "write report.html, a page about a run, several runs or a sweep");
-  verb->add_option("run", options->runs, "one run, several runs to compare, or a sweep")
+  verb->add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
       ->required()
       ->type_name("RUN|SWEEP");
   verb->add_option("--results", options->results, "results root: the directory of the runs")

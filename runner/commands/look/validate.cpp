@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"
@@ -102,7 +103,7 @@ config::Value findings_as_json(const std::string& file, const Findings& found) {
 void print_findings(const std::string& file, const Findings& found) {
   for (const std::string& warning : found.warnings) log::warn(warning);
   if (found.mistakes.empty()) {
-    std::cout << file << ": ok (not checked: " << kNotChecked << "; `ddp-exp plan` tries one batch)\n";
+    std::cout << file << ": ok (not checked: " << kNotChecked << "; `" << own_command("plan") << "` tries one batch)\n";
   } else {
     std::cerr << joined_mistakes(found.mistakes) << "\n";
   }
@@ -132,7 +133,7 @@ int validate(const ValidateOptions& options) {
 void add_validate(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* verb = app.add_subcommand("validate", "check experiment files and report all mistakes at once");
-  verb->add_option("file", options->files, "experiment files (.toml)")->required();
+  verb->add_option("FILE", options->files, "experiment files (.toml)")->required();
   add_sets(*verb, options->sets);
   verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, &exit_code] { exit_code = validate(*options); });

@@ -71,7 +71,7 @@ void show_sweep(const PreparedSweep& p, const std::filesystem::path& results, bo
   for (const PlannedTrial& trial : p.trials) steps += trial.workload.length.steps;
   const auto begins_decided = [&](std::size_t trial) { return p.search->decided(static_cast<int>(trial)); };
   const std::string at_most = p.search->independent()      ? ""
-                              : begins_decided(trials - 1) ? " if no trial is stopped early"
+                              : begins_decided(trials - 1) ? " if every trial is promoted"
                                                            : " with values drawn at random";
   report::Table facts;
   facts.row({"sweep", p.loaded->name + ", " + sweep.method.name + " for the " +

@@ -7,6 +7,7 @@
 #include "commands/commands.h"
 #include "commands/sets.h"
 #include "commands/sweep/slurm_options.h"
+#include "config/compose/compose.h"
 #include "config/load.h"
 #include "launch/plugin/experiment.h"
 
@@ -19,7 +20,7 @@ constexpr std::uint16_t kPort = 8888;
 int slurm(SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
   std::vector<std::string> sets = job.sets;
-  if (!job.name.empty()) sets.push_back("name=" + as_toml(job.name));
+  if (!job.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", job.name));
   const auto loaded = launch::load_experiment(o.file, sets);
   if (job.job_name.empty()) job.job_name = loaded.experiment.name;
   complete(o);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "base/shell_word.h"
 #include "commands/look/looking.h"
@@ -16,6 +17,7 @@
 #include "commands/sweep/show_sweep.h"
 #include "commands/sweep/slurm_options.h"
 #include "commands/train/output.h"
+#include "config/compose/compose.h"
 #include "config/difference.h"
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
@@ -68,7 +70,7 @@ void require_same_data(const sweep::Trials& trials, const record::RunDirectory& 
 }
 
 std::string resuming_command(const record::RunDirectory& directory, std::optional<int> jobs) {
-  return "ddp-exp resume " + path_word(directory.path()) + (jobs ? " --jobs " + std::to_string(*jobs) : "");
+  return own_command("resume " + path_word(directory.path()) + (jobs ? " --jobs " + std::to_string(*jobs) : ""));
 }
 
 // `resuming`: the command that resumes this sweep.
@@ -181,7 +183,7 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
 int sweep(SweepOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   std::vector<std::string> sets = o.sets;
-  if (!o.name.empty()) sets.push_back("name=" + as_toml(o.name));
+  if (!o.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", o.name));
   if (o.array) return write_array(o, sets);
   if (o.trial) return sweep_one(o, sets);
   if (o.dry_run) {

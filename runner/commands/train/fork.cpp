@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "base/shell_word.h"
 #include "commands/commands.h"
@@ -16,6 +17,7 @@
 #include "commands/train/output.h"
 #include "commands/train/resume.h"
 #include "commands/typed.h"
+#include "config/compose/compose.h"
 #include "launch/plugin/experiment.h"
 #include "launch/run/fork_files.h"
 #include "launch/run/training.h"
@@ -42,7 +44,7 @@ struct ForkOptions {
 std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirectory& origin) {
   std::vector<std::string> sets = o.sets;
   if (!o.name.empty()) {
-    sets.push_back("name=" + as_toml(o.name));
+    sets.push_back(config::assignment_of_option("--name", "name", o.name));
   } else if (origin.is_trial()) {
     const auto loaded = launch::load_experiment(origin.config(), o.sets);
     sets.push_back("name=" + as_toml(loaded.experiment.name + "-trial-" + origin.path().filename().string()));
@@ -101,8 +103,9 @@ struct NewFork {
 ResumePoint NewFork::find_point(const launch::Launch& launch) const {
   const std::string where = origin.directory.path().string();
   if (record::complete_checkpoints(origin.directory.checkpoints()).empty()) {
-    throw usage_error("this run has no checkpoint yet: nothing to fork", where,
-                      "start a new run with its settings: ddp-exp run " + path_word(origin.directory.config()));
+    throw usage_error(
+        "this run has no checkpoint yet: nothing to fork", where,
+        "start a new run with its settings: " + own_command("run " + path_word(origin.directory.config())));
   }
   ResumePoint point = find_resume_point(origin, launch);
   if (const std::string rule = point.ended_by_rule(); point.nothing_to_do() && !rule.empty()) {

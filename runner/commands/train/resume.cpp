@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "base/shell_word.h"
 #include "commands/commands.h"
@@ -43,9 +44,10 @@ int go_on_with_sweep(const record::RunDirectory& directory, const ResumeOptions&
         "leave out --from, --max-restarts and the launch flags; a single trial accepts them: name it by its folder");
   }
   if (!o.sets.empty()) {
-    throw usage_error(
-        "a sweep keeps its settings: with others its trials could not be compared", directory.path().string(),
-        "begin another one with them: ddp-exp sweep FILE --set …, where FILE may be " + path_word(directory.sweep()));
+    throw usage_error("a sweep keeps its settings: with others its trials could not be compared",
+                      directory.path().string(),
+                      "begin another one with them: " + own_command("sweep FILE --set …") + ", where FILE may be " +
+                          path_word(directory.sweep()));
   }
   return resume_sweep(directory, o.jobs, o.data_changed, o.typed);
 }
@@ -69,6 +71,24 @@ int resume(const ResumeOptions& o) {
                  [&](const launch::Part& part) { return resume_run(resumption, part); });
 }
 
+// Returns "this run has done 12 epochs, and epochs is 2 now".
+std::string all_done(const ResumePoint& point) {
+  const config::Experiment& e = point.prepared.plan.experiment;
+  const std::int64_t done = e.steps ? point.position.step : point.position.epoch;
+  const std::int64_t asked = e.steps ? *e.steps : e.epochs.value_or(1);
+  if (done <= asked) return "this run has done its " + std::to_string(point.position.step) + " steps";
+  const std::string unit = e.steps ? "steps" : "epochs";
+  return "this run has done " + std::to_string(done) + " " + unit + ", and " + unit + " is " + std::to_string(asked) +
+         " now";
+}
+
+// Returns "--set epochs=13, or more".
+std::string longer_run(const ResumePoint& point) {
+  const bool by_steps = point.prepared.plan.experiment.steps.has_value();
+  const std::int64_t done = by_steps ? point.position.step : point.position.epoch;
+  return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
+}
+
 // Reports that the run has ended, and brings its summary and checkpoints up to date.
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
@@ -77,8 +97,7 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
     log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
               "; continue it with --set stop." + rule + "=…");
   } else {
-    log::info("nothing to do: this run has done its " + step +
-              " steps; train for longer with --set epochs=… or --set steps=…");
+    log::info("nothing to do: " + all_done(point) + "; train for longer with " + longer_run(point));
   }
   launch::settle(point.prepared.plan, directory, point.position);
   // A kill after the last save may have left checkpoints that should have been removed.

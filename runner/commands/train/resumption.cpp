@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "commands/sets.h"
 #include "commands/train/other_optimizer.h"
@@ -142,7 +143,7 @@ std::vector<std::string> set_data_keys(const config::Experiment& before, const c
 
 // Returns the command that accepts changed data.
 std::string accepting_command(const Resumption& r) {
-  const std::string resume = "ddp-exp resume " + path_word(r.directory.path());
+  const std::string resume = own_command("resume " + path_word(r.directory.path()));
   return (r.typed.empty() ? with_sets(resume, r.sets) : r.typed) + " --data-changed";
 }
 
@@ -178,7 +179,7 @@ std::string later_checkpoints(const record::RunDirectory& directory, std::int64_
 }
 
 std::string fork_command(const Resumption& r, std::int64_t step) {
-  return with_sets("ddp-exp fork " + path_word(r.directory.path()) + " --from " + std::to_string(step), r.sets);
+  return with_sets(own_command("fork " + path_word(r.directory.path()) + " --from " + std::to_string(step)), r.sets);
 }
 
 // Returns the experiment of the run, without --set.
@@ -222,7 +223,7 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   if (const auto origin = record::origin_of(r.directory); origin && checkpoint.empty()) {
     throw usage_error(
         "the checkpoint from which this fork started is missing", r.directory.checkpoints().string(),
-        "fork again: ddp-exp fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step));
+        "fork again: " + own_command("fork " + shell_word(origin->run) + " --from " + std::to_string(origin->step)));
   }
   if (checkpoint.empty() && launch.leads()) launch::find_weights(loaded, r.results);
   ResumePoint point{.prepared = {}, .checkpoint = checkpoint, .position = {}, .changes = {}};

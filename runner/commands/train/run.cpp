@@ -14,6 +14,7 @@
 #include "commands/train/output.h"
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
+#include "config/compose/compose.h"
 #include "launch/held/describe.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
@@ -69,8 +70,8 @@ std::vector<std::string> own_sources(const config::Experiment& experiment) {
 int run(const RunOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   std::vector<std::string> sets = o.sets;
-  if (!o.name.empty()) sets.push_back("name=" + as_toml(o.name));
-  if (!o.init_from.empty()) sets.push_back("init_from=" + as_toml(o.init_from));
+  if (!o.name.empty()) sets.push_back(config::assignment_of_option("--name", "name", o.name));
+  if (!o.init_from.empty()) sets.push_back(config::assignment_of_option("--init-from", "init_from", o.init_from));
   config::Loaded loaded = launch::load_experiment(o.file, sets);
   launch::Launch launch = launch::choose_launch(o.flags);
   if (loaded.given("sweep"))

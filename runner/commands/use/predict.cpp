@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/glob.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
@@ -58,7 +59,8 @@ void refuse_unreadable(const Trained& t, const std::string& option) {
   const config::Component& dataset = t.plan.experiment.dataset;
   std::string remedy = "predict reads tables, arrays, images and digits";
   if (dataset.options.contains("block_size")) {
-    remedy += "; for a text: ddp-exp generate continues it, ddp-exp eval --set dataset.path=FILE measures another";
+    remedy += "; for a text: `" + own_command("generate") + "` continues it, `" +
+              own_command("eval RUN --set dataset.path=FILE") + "` measures another";
   }
   throw usage_error("was trained on \"" + dataset.name + "\"", t.directory.path().string(), remedy);
 }

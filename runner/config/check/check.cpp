@@ -86,7 +86,7 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   const bool is_item = !owner.section.empty();
   const std::string common = is_item ? "" : remedy_of_common_name(key);
   if (owner.kind.empty()) {
-    const std::string place = is_item || !nearest(key, known).empty() ? "" : elsewhere(key);
+    const std::string place = is_item || !nearest(key, known).empty() ? "" : place_of_key(key, options_, components_);
     const std::string remedy = !common.empty()  ? common
                                : !place.empty() ? "did you mean \"" + place + "\"?"
                                                 : suggestion(key, known, owner.known_as);
@@ -106,13 +106,12 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
   problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
 }
 
-// Returns another path of the file where `key` is known: "optimizer.lr" for "lr".
-std::string Checker::elsewhere(const std::string& key) const {
-  if (find(options_, key)) return key;
-  for (const Option& option : options_) {
+std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components) {
+  if (find(options, key)) return key;
+  for (const Option& option : options) {
     if (find(option.section, key)) return option.name + "." + key;
     if (option.component_kind.empty()) continue;
-    for (const auto& [name, spec] : components_.of(option.component_kind)) {
+    for (const auto& [name, spec] : components.of(option.component_kind)) {
       if (find(spec.options, key)) return option.name + "." + key;
     }
   }

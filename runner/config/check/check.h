@@ -38,7 +38,6 @@ class Checker {
   void unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                    const Owner& owner) const;
   void missing(const Node& node, const Option& option, const std::string& path) const;
-  std::string elsewhere(const std::string& key) const;
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
   std::optional<Value> component(const Node& node, const Option& option, const std::string& path) const;
@@ -56,11 +55,14 @@ class Checker {
   Problems& problems_;
 };
 
+// Returns the path of a key that is known by its last part: "optimizer.lr" for "lr". Empty: the key is unknown.
+std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components);
+
 // Makes a file name absolute; it is relative to the file that names it. An empty name stays empty.
 std::string absolute_path(const Node& node, const std::string& name);
 
-// The same for an option that may also name a run: the text stays unchanged if it names no existing file and no
-// .safetensors file. `node` is a text.
+// The same for an option that may also name a run: the text stays unchanged if it names no existing file,
+// checkpoint or run folder, and no .safetensors file. `node` is a text.
 std::string path_or_run(const Node& node, const Option& option);
 
 }  // namespace ddp::config

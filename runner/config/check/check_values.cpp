@@ -43,8 +43,11 @@ std::string path_or_run(const Node& node, const Option& option) {
   const std::string name = *node.text();
   const std::string path = absolute_path(node, name);
   std::error_code unreadable;
+  const auto holds = [&](const char* file) { return std::filesystem::exists(path + "/" + file, unreadable); };
+  // A folder of data may have the name of a run.
   const bool is_path = !option.names_run || std::string_view(name).ends_with(".safetensors") ||
-                       std::filesystem::exists(path, unreadable);
+                       std::filesystem::is_regular_file(path, unreadable) || holds("config.toml") ||
+                       holds("model.safetensors");
   return is_path ? path : name;
 }
 

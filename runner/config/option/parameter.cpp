@@ -44,6 +44,14 @@ const Option* named(const std::vector<Option>& options, const std::string& name)
   return found == options.end() ? nullptr : &*found;
 }
 
+// Returns the place of the value that --set changed in the range, because the file alone is right; else `otherwise`.
+Place to_blame(const Node& range, const Place& otherwise) {
+  for (const auto& [key, value] : range.entries) {
+    if (!value.place.source->is_file()) return value.place;
+  }
+  return otherwise;
+}
+
 // Reads the table of parameters.
 class ParameterReader {
  public:
@@ -81,10 +89,12 @@ class ParameterReader {
         Checker(keys, components_, problems_).check_section(node, "sweep.parameters." + key, "", "a range");
     if (!checked.contains("min") || !checked.contains("max") || !checked.contains("scale")) return;
     const auto r = read<RangeOptions>(checked);
-    if (r.min >= r.max) return problems_.add(node.place, in_quotes(key) + ": min must be less than max");
+    if (r.min >= r.max)
+      return problems_.add(to_blame(node, node.place), in_quotes(key) + ": min must be less than max");
     const bool log = r.scale == "log";
     if (log && r.min <= 0) {
-      return problems_.add(node.find("min")->place, in_quotes(key) + ": with scale = \"log\" min must be above 0");
+      return problems_.add(to_blame(node, node.find("min")->place),
+                           in_quotes(key) + ": with scale = \"log\" min must be above 0");
     }
     const bool integer = takes_integers_only(key);
     if (r.step) {

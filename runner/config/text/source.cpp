@@ -48,22 +48,26 @@ std::vector<std::size_t> find_lines(std::string_view text) {
 
 }  // namespace
 
-Source::Source(std::string label, std::filesystem::path folder, std::string text, bool is_file, int rank)
+Source::Source(std::string label, std::filesystem::path folder, std::string text, Kind kind, int rank)
     : label_(std::move(label)),
       folder_(std::move(folder)),
       text_(std::move(text)),
-      is_file_(is_file),
+      kind_(kind),
       rank_(rank),
       line_starts_(find_lines(text_)) {}
 
 std::shared_ptr<const Source> Source::file(const std::filesystem::path& path, std::string text, int rank) {
   const std::string label = path.empty() ? "\"\"" : printable(path.string());
-  return std::shared_ptr<const Source>(new Source(label, path.parent_path(), std::move(text), true, rank));
+  return std::shared_ptr<const Source>(new Source(label, path.parent_path(), std::move(text), Kind::file, rank));
 }
 
 std::shared_ptr<const Source> Source::assignment(int number, std::string text) {
   return std::shared_ptr<const Source>(
-      new Source("--set " + std::to_string(number), "", std::move(text), false, kFirstAssignment + number));
+      new Source("--set " + std::to_string(number), "", std::move(text), Kind::assignment, kFirstAssignment + number));
+}
+
+std::shared_ptr<const Source> Source::option(int number, const std::string& name, std::string text) {
+  return std::shared_ptr<const Source>(new Source(name, "", std::move(text), Kind::option, kFirstAssignment + number));
 }
 
 std::string_view Source::line(std::uint32_t number) const {
@@ -86,7 +90,7 @@ std::string where(const Place& place) {
 }
 
 std::string excerpt(const Place& place) {
-  if (place.line == 0) return "";
+  if (place.line == 0 || !place.source->is_shown()) return "";
   std::string_view rest = place.source->line(place.line);
   const std::size_t column = std::max<std::uint32_t>(place.column, 1) - 1;
   const std::size_t first = rest.size() > kShownColumns && column > kBefore ? column - kBefore : 0;

@@ -10,29 +10,34 @@
 
 namespace ddp::config {
 
-// A text with settings: an experiment file, or one --set assignment.
+// A text with settings: an experiment file, one --set assignment, or a command-line option that sets one key.
 class Source {
  public:
   // `rank` orders the errors of several sources: the file, the files that it extends, then the assignments.
   static std::shared_ptr<const Source> file(const std::filesystem::path& path, std::string text, int rank);
   static std::shared_ptr<const Source> assignment(int number, std::string text);
+  // A setting by the command-line option `name`.
+  static std::shared_ptr<const Source> option(int number, const std::string& name, std::string text);
 
   const std::string& label() const { return label_; }
   const std::string& text() const { return text_; }
   // The folder for relative paths in the text.
   const std::filesystem::path& folder() const { return folder_; }
-  bool is_file() const { return is_file_; }
+  bool is_file() const { return kind_ == Kind::file; }
+  // Returns whether people wrote the text themselves.
+  bool is_shown() const { return kind_ != Kind::option; }
   int rank() const { return rank_; }
   // Line `number`, from 1, without its line end; empty if no such line exists.
   std::string_view line(std::uint32_t number) const;
 
  private:
-  Source(std::string label, std::filesystem::path folder, std::string text, bool is_file, int rank);
+  enum class Kind { file, assignment, option };
+  Source(std::string label, std::filesystem::path folder, std::string text, Kind kind, int rank);
 
   std::string label_;
   std::filesystem::path folder_;
   std::string text_;
-  bool is_file_;
+  Kind kind_;
   int rank_;
   std::vector<std::size_t> line_starts_;
 };
@@ -51,7 +56,8 @@ bool before(const Place& a, const Place& b);
 // "experiments/x.toml:3:1", or "--set 2".
 std::string where(const Place& place);
 
-// The source line with carets under the place; a long line is cut around the place. Empty for line 0.
+// The source line with carets under the place; a long line is cut around the place. Empty for line 0 and for
+// an option.
 //      3 | batchsize = 32
 //        | ^~~~~~~~~
 std::string excerpt(const Place& place);

@@ -19,10 +19,20 @@ fs::path weights_in(const fs::path& checkpoint) {
 }
 
 fs::path weights_of_run(const config::Loaded& loaded, const record::RunDirectory& run) {
-  run.require_run();
+  if (run.is_sweep()) {
+    throw loaded.error(kKey, "this is a sweep, not a run: " + run.path().string(),
+                       "name one of its trials: " + run.path().string() + "/007");
+  }
   const fs::path checkpoint = record::latest_checkpoint(run.checkpoints());
   if (!checkpoint.empty()) return weights_in(paths::absolute(checkpoint));
   throw loaded.error(kKey, "this run has no checkpoint yet: " + run.path().string(), "name a run that has saved");
+}
+
+// Returns the run that the experiment names. All commands accept the same names.
+record::RunDirectory run_named(const config::Loaded& loaded, const fs::path& results, const std::string& name) try {
+  return record::RunDirectory::find(results, name);
+} catch (const Error& error) {
+  throw loaded.error(kKey, error.summary() + " under " + error.where(), error.remedy());
 }
 
 }  // namespace
@@ -32,7 +42,7 @@ void find_weights(config::Loaded& loaded, const fs::path& results) {
   if (path.empty()) return;
   std::error_code unreadable;
   if (!fs::path(path).is_absolute()) {
-    path = weights_of_run(loaded, record::RunDirectory::find(results, path)).string();
+    path = weights_of_run(loaded, run_named(loaded, results, path)).string();
   } else if (const record::RunDirectory run{fs::path(path)}; run.begun()) {
     path = weights_of_run(loaded, run).string();
   } else if (fs::is_directory(path, unreadable)) {

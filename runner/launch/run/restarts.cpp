@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "launch/run/run_summary.h"
 #include "record/metrics/event_lines.h"
@@ -59,8 +60,8 @@ void Restarts::require_same_data() const {
   const auto changed = record::data_difference(t.data.files(), record::data_files(t.plan.experiment));
   if (changed.path.empty()) return;
   throw training_error(changed.what, changed.path,
-                       "restore the data that the run was trained on, or continue with these: ddp-exp resume " +
-                           path_word(forked_.run.directory.path()) + " --data-changed");
+                       "restore the data that the run was trained on, or continue with these: " +
+                           own_command("resume " + path_word(forked_.run.directory.path()) + " --data-changed"));
 }
 
 void Restarts::note(const record::Failure& failure) {

@@ -1,12 +1,16 @@
 #include "launch/run/run_summary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "launch/library/version.h"
 #include "launch/plugin/run_copy.h"
@@ -20,6 +24,18 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLastLines = 8;
+
+// Returns the lines of a log, without its last lines if they repeat `told`.
+std::deque<std::string> lines_before(std::deque<std::string> lines, const std::string& told) {
+  std::istringstream in(told);
+  std::vector<std::string> of_told;
+  for (std::string line; std::getline(in, line);) of_told.push_back(line);
+  if (of_told.empty() || lines.size() < of_told.size()) return lines;
+  const bool ends_so = std::equal(of_told.rbegin(), of_told.rend(), lines.rbegin(),
+                                  [](const auto& part, const auto& line) { return line.ends_with(part); });
+  if (ends_so) lines.resize(lines.size() - of_told.size());
+  return lines;
+}
 
 }  // namespace
 
@@ -97,9 +113,10 @@ std::string in_words(record::Failure failure, const record::RunDirectory& direct
   if (failure.rank < 0 || failure.rank >= static_cast<int>(s.devices.size())) return failure.what;
   // A rank of another machine has no log name yet; its log is here.
   if (failure.log.empty()) failure.log = directory.log(failure.rank).string();
-  std::string text = "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what +
-                     "\n  its last lines:";
-  for (const auto& line : last_lines(failure.log, kLastLines)) text += "\n    | " + line;
+  std::string text = "rank " + std::to_string(failure.rank) + " (" + s.devices[failure.rank] + "): " + failure.what;
+  const auto before = lines_before(last_lines(failure.log, kLastLines), failure.what);
+  if (!before.empty()) text += "\n  its last lines:";
+  for (const auto& line : before) text += "\n    | " + line;
   return text + "\n  its log: " + failure.log;
 }
 
@@ -140,7 +157,7 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
       saved +=
           " (" + last.filename().string() + "), later steps, up to " + std::to_string(run.step) + ", are not saved";
     }
-    log::info("stopped; " + saved + "; to continue: ddp-exp resume " + path_word(directory.path()));
+    log::info("stopped; " + saved + "; to continue: " + own_command("resume " + path_word(directory.path())));
     return {.exit_code = exit_code_of(stop_signal)};
   }
   if (!failure) return {};

@@ -19,6 +19,7 @@ struct StepRecord {
   double lr = 0;
   std::int64_t samples = 0;              // of all ranks
   bool nothing_counts = false;           // the loss ignores every target of the step: there is no mean
+  bool ends_run = false;                 // the run fails at this step and reports the loss itself
   std::optional<double> grad_norm = {};  // before clipping; nothing: gradients are not clipped
   bool skipped = false;                  // the gradients were not finite, and no parameter changed
 };

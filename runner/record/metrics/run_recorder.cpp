@@ -48,7 +48,7 @@ void RunRecorder::step(const StepRecord& r) {
   run.loss.store(r.loss, std::memory_order_relaxed);
   run.samples.store(run.samples.load(std::memory_order_relaxed) + r.samples, std::memory_order_relaxed);
   run.seconds.store(now, std::memory_order_relaxed);
-  if (!std::isfinite(r.loss) && !r.nothing_counts && !std::exchange(warned_, true)) {
+  if (!std::isfinite(r.loss) && !r.nothing_counts && !r.ends_run && !std::exchange(warned_, true)) {
     console_.line("warning: the loss of step " + std::to_string(r.step) +
                   " is not finite; metrics.jsonl has any later ones");
   }

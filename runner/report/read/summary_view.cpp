@@ -128,6 +128,7 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
   if (number.size() < 3) number.insert(0, 3 - number.size(), '0');
   trial.folder = record::RunDirectory(sweep).trials() / number;
   trial.status = text(json, "status");
+  trial.rung = to_count(member(json, "rung"));
   trial.epochs = count_of(json, "epochs");
   trial.seconds = number_of(json, "seconds");
   if (const Value& parameters = member(json, "parameters"); parameters.is_object()) {
@@ -139,7 +140,21 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
 
 }  // namespace
 
+std::string status_in_words(const TrialView& trial) {
+  const std::string rung = "rung " + std::to_string(trial.rung.value_or(1));
+  if (trial.status == "stopped") return "at " + rung;
+  return trial.status == "running" && trial.rung ? "promoted from " + rung : trial.status;
+}
+
+void add_trial_status(const SweepView& sweep, RunView& run) {
+  for (const TrialView& trial : sweep.ranking) {
+    const bool knows_more = trial.status == "stopped" || (trial.status == "running" && trial.rung);
+    if (knows_more && trial.folder.filename() == run.folder.filename()) run.of_trial = status_in_words(trial);
+  }
+}
+
 std::string status_in_words(const RunView& run) {
+  if (!run.of_trial.empty()) return run.of_trial;
   return run.status == "completed" && !run.stopped_by.empty() ? run.status + " (" + run.stopped_by + ")" : run.status;
 }
 

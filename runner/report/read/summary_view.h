@@ -33,6 +33,7 @@ struct Best {
 };
 
 struct RunView : View {
+  std::string of_trial;    // the status in words of a trial whose sweep knows more than its run; else empty
   std::string stopped_by;  // the rule that ended the run before its last step: patience, max_time; empty: none did
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
@@ -51,20 +52,24 @@ struct RunView : View {
   std::optional<record::Failure> error;
 };
 
-// Returns "completed (patience)" for a run that a rule ended; otherwise the status.
+// Returns "completed (patience)" for a run that a rule ended; otherwise the status, for a trial as its sweep knows it.
 std::string status_in_words(const RunView& run);
 
 struct TrialView {
   std::int64_t trial = 0;
   std::optional<std::int64_t> place;  // 1 is the best; nothing without a metric
   std::filesystem::path folder;
-  std::string status;  // also: stopped (at a rung), waiting
+  std::string status;                // also: stopped (at a rung), waiting
+  std::optional<std::int64_t> rung;  // from 1: the trial's rung, or the rung that it left
   std::optional<double> metric;
   std::int64_t epochs = 0;
   double seconds = 0;
   std::map<std::string, config::Value> parameters;
   std::string error;
 };
+
+// Returns "at rung 1" for a trial that may continue later, "promoted from rung 1" for one that does; else its status.
+std::string status_in_words(const TrialView& trial);
 
 struct SweepView : View {
   std::string method;
@@ -86,5 +91,8 @@ struct SweepView : View {
 // status: running while it is locked, else interrupted. Throws ddp::Error if the file is damaged.
 RunView read_run(const std::filesystem::path& folder);
 SweepView read_sweep(const std::filesystem::path& folder);
+
+// Adds the status that the sweep knows of a trial to the trial's run.
+void add_trial_status(const SweepView& sweep, RunView& run);
 
 }  // namespace ddp::report

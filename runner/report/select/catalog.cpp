@@ -53,6 +53,12 @@ Catalog read_results(const fs::path& results, const std::string& name) {
 Catalog read_trials(const fs::path& sweep) {
   Catalog catalog;
   for (const fs::path& folder : folders_in(catalog, record::RunDirectory(sweep).trials())) add(catalog, folder);
+  try {
+    const SweepView all = read_sweep(sweep);
+    for (RunView& run : catalog.runs) add_trial_status(all, run);
+  } catch (const Error& error) {
+    note(catalog, error.where(), error.summary());
+  }
   return catalog;
 }
 

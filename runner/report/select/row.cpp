@@ -38,6 +38,7 @@ Value to_json(const TrialView& trial) {
           {"place", trial.place ? Value(*trial.place) : Value()},
           {"directory", config::printable(trial.folder.string())},
           {"status", trial.status},
+          {"rung", trial.rung ? Value(*trial.rung) : Value()},
           {"metric", or_null(trial.metric)},
           {"epochs", trial.epochs},
           {"seconds", trial.seconds},

@@ -51,7 +51,6 @@ std::string status_of(const Row& row) {
 
 void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal& terminal) {
   const std::string sweep = sweep_of(rows);
-  if (!sweep.empty()) out << "trials of " << sweep << "\n";
   const std::vector<std::string> metrics = metrics_of(rows);
   std::vector<Column> columns{{.header = sweep.empty() ? "run" : "trial"},
                               {.header = "status", .colour = colour_of_status},
@@ -66,7 +65,7 @@ void print_list(const std::vector<Row>& rows, std::ostream& out, const Terminal&
   const std::time_t now = std::time(nullptr);
   for (const Row& row : rows) {
     const bool with_curve = terminal.utf8 && rows.size() <= kRowsWithCurve;
-    std::vector<std::string> cells{sweep.empty() ? row.run : row.run.substr(row.run.rfind('/') + 1), status_of(row),
+    std::vector<std::string> cells{sweep.empty() ? row.run : sweep + row.run.substr(row.run.rfind('/')), status_of(row),
                                    progress_of(row)};
     for (const std::string& name : metrics) cells.push_back(in_words(metric_of(row, name)));
     cells.push_back(duration(row.view().seconds));

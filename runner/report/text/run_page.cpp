@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
@@ -152,10 +153,17 @@ void add_checkpoints(Facts& facts, const std::vector<Saved>& checkpoints) {
   }
 }
 
+// Returns the options that a resume needs so that the run does not fail again.
+std::string needed_change(const RunView& run) {
+  const bool not_finite = run.error && run.error->what.find(record::kLossNotFinite) != std::string::npos;
+  return not_finite ? " --set optimizer.lr=…\nwith a smaller lr, or with --set on_nan=skip; unchanged it fails again"
+                    : "";
+}
+
 void add_way_on(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
   if (run.status != "interrupted" && run.status != "failed") return;
   const bool any = std::any_of(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
-  facts.add("resume", "ddp-exp resume " + path_word(config::printable(run.folder.string())) +
+  facts.add("resume", own_command("resume " + path_word(config::printable(run.folder.string()))) + needed_change(run) +
                           (any ? "" : "\nno checkpoint yet: resume starts over"));
 }
 

@@ -1,6 +1,7 @@
 #include <ctime>
 #include <ostream>
 
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
@@ -15,14 +16,14 @@ namespace {
 constexpr std::size_t kTrialCurve = 12;
 constexpr std::size_t kTrialsWithCurve = 200;
 
-// "12: 9 completed, 2 stopped early, 1 failed".
+// "12: 9 completed, 2 at a rung, 1 failed".
 std::string trials_in_words(const SweepView& sweep) {
   std::string text;
   const auto add = [&text](std::int64_t number, const char* what) {
     if (number > 0) text += (text.empty() ? ": " : ", ") + std::to_string(number) + " " + what;
   };
   add(sweep.completed, "completed");
-  add(sweep.stopped, "stopped early");
+  add(sweep.stopped, "at a rung");
   add(sweep.failed, "failed");
   add(sweep.trials - sweep.completed - sweep.stopped - sweep.failed - sweep.waiting,
       sweep.status == "running" ? "running" : "interrupted");
@@ -39,7 +40,8 @@ std::string joined(const std::vector<std::string>& parts) {
 // Returns the first line of `text`.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-void print_ranking(const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
+// `name`: the sweep's name, as commands take it.
+void print_ranking(const std::string& name, const SweepView& sweep, std::ostream& out, const Terminal& terminal) {
   std::vector<Column> columns{{.header = "place", .right = true},
                               {.header = "trial"},
                               {.header = sweep.metric.empty() ? "metric" : sweep.metric, .right = true}};
@@ -52,13 +54,13 @@ void print_ranking(const SweepView& sweep, std::ostream& out, const Terminal& te
   Table table(columns);
   const bool with_curves = terminal.utf8 && sweep.ranking.size() <= kTrialsWithCurve;
   for (const TrialView& trial : sweep.ranking) {
-    std::vector<std::string> cells{trial.place ? std::to_string(*trial.place) : "", trial.folder.filename().string(),
-                                   in_words(trial.metric)};
+    std::vector<std::string> cells{trial.place ? std::to_string(*trial.place) : "",
+                                   name + "/" + trial.folder.filename().string(), in_words(trial.metric)};
     for (const std::string& parameter : sweep.parameters) {
       const auto value = trial.parameters.find(parameter);
       cells.push_back(value == trial.parameters.end() ? "" : in_words(value->second));
     }
-    cells.push_back(trial.status);
+    cells.push_back(status_in_words(trial));
     cells.push_back(trial.epochs > 0 ? std::to_string(trial.epochs) : "");
     cells.push_back(trial.seconds > 0 ? duration(trial.seconds) : "");
     cells.push_back(with_curves ? sparkline(loss_curve(record::RunDirectory(trial.folder).metrics(), kTrialCurve))
@@ -83,11 +85,11 @@ void print_sweep(const std::string& name, const SweepView& sweep, std::ostream& 
   if (!sweep.repeat.empty()) facts.row({"train best", sweep.repeat});
   facts.row({"folder", config::printable(sweep.folder.string())});
   if (sweep.status == "interrupted")
-    facts.row({"resume", "ddp-exp resume " + path_word(config::printable(sweep.folder.string()))});
+    facts.row({"resume", own_command("resume " + path_word(config::printable(sweep.folder.string())))});
   facts.print(out, {});
   if (sweep.ranking.empty()) return;
   out << "\n";
-  print_ranking(sweep, out, terminal);
+  print_ranking(name, sweep, out, terminal);
 }
 
 }  // namespace ddp::report

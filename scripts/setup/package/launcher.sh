@@ -24,4 +24,5 @@ print(pathlib.Path(spec.origin).parents[1] if spec and spec.origin else "")' 2>/
   # An empty DDP_LIBTORCH counts as not set: the program then reports that torch is missing.
   export DDP_LIBTORCH
 fi
-exec "$found/ddp-exp" "$@"
+# The program's messages then contain commands with this script's name.
+DDP_EXP_CALLED_AS=$0 exec "$found/ddp-exp" "$@"

@@ -91,6 +91,6 @@ function scaleKey(sweep, trials) {
   const swatches = Array.from({length: 8}, (_, i) => swatch(i));
   return el("p", {class: "note scale"},
     sweep.ranked > 1 ? ["best", svg("svg", {class: "swatches", viewBox: "0 0 96 10"}, swatches), "worst"] : null,
-    trials.some((trial) => isPruned(trial, sweep)) ? sample("plain pruned", "stopped early") : null,
+    trials.some((trial) => isPruned(trial, sweep)) ? sample("plain pruned", "at a rung") : null,
     trials.some((trial) => trial.status === "failed") ? sample("grey dashed", "failed") : null);
 }

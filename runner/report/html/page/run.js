@@ -1,7 +1,9 @@
 // The page of one run, or of several side by side.
 
 const STATUSES = ["running", "completed", "failed", "interrupted", "stopped", "waiting"];
-const statusPill = (status) => el("span", {class: `pill ${STATUSES.includes(status) ? status : ""}`}, status);
+const statusPill = (status) => el("span", {class: `pill ${STATUSES.includes(status) ? status : ""}`}, statusText(status));
+// A trial that asha stopped may continue later.
+const statusText = (status) => (status === "stopped" ? "at a rung" : status);
 
 const card = (name, value, below = null) => el("div", {class: "card"}, el("div", {class: "name"}, breakable(name)),
   el("div", {class: "value"}, value), below ? el("div", {class: "below"}, below) : null);

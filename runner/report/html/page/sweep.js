@@ -8,10 +8,10 @@ function sweepCards(sweep, best) {
     best ? sweep.parameters.map((key) => card(key, brief(best.parameters[key]), "of the best trial")) : null);
 }
 
-// "9 completed, 2 stopped"
+// "9 completed, 2 at a rung"
 function outcomes(sweep) {
   const known = ["completed", "stopped", "failed", "waiting"].filter((word) => sweep[word] > 0);
-  return known.map((word) => `${count(sweep[word])} ${word}`).join(", ");
+  return known.map((word) => `${count(sweep[word])} ${statusText(word)}`).join(", ");
 }
 
 function rankingSection(sweep) {
@@ -72,7 +72,7 @@ function trialsSection(sweep, runs, left) {
     }));
   const grey = sweep.ranking.some((trial) => isPruned(trial, sweep));
   return section("Curves of the trials", curveControls([]), chartGrid(charts),
-    grey ? el("p", {class: "note marks"}, el("span", {class: "key"}, lineSample("grey"), "stopped early")) : null,
+    grey ? el("p", {class: "note marks"}, el("span", {class: "key"}, lineSample("grey"), "at a rung")) : null,
     left > 0 ?
       el("p", {class: "note"}, `shown: the first ${count(runs.length)} of the ranking; ${count(left)} more have begun`) :
       null);

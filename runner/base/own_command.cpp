@@ -1,0 +1,45 @@
+#include "base/own_command.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "base/shell_word.h"
+
+namespace ddp {
+namespace fs = std::filesystem;
+namespace {
+
+std::string called_as = "ddp-exp";
+bool called_by_script = false;
+
+// Returns whether a shell would find this program by its name: the shell then gives a script its full path.
+bool is_found_on_path(const fs::path& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code unreadable;
+    if (fs::path candidate = fs::path(folder) / program.filename(); fs::exists(candidate, unreadable)) {
+      return candidate == program;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void remember_call(const char* argv0) {
+  const char* script = std::getenv(kCalledAs);
+  called_by_script = script != nullptr && *script != '\0';
+  const fs::path program = called_by_script ? script : argv0 != nullptr && *argv0 != '\0' ? argv0 : "ddp-exp";
+  called_as = path_word(is_found_on_path(program) ? program.filename() : program);
+  unsetenv(kCalledAs);  // programs that this one starts have other names
+}
+
+std::string own_command(const std::string& arguments) { return called_as + " " + arguments; }
+
+std::string setup_command(const std::string& arguments) {
+  return (called_by_script ? called_as : "scripts/ddp-exp") + " " + arguments;
+}
+
+}  // namespace ddp

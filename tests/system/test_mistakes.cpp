@@ -1,0 +1,167 @@
+#include <sstream>
+
+#include "catch.h"
+#include "looking.h"
+#include "workspace.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// A mistake of users, and parts of the answer: the fault, its place, and the remedy.
+struct UsersMistake {
+  std::string line;  // after "ddp-exp"; words are separated by spaces
+  std::string what;
+  std::string where;
+  std::string remedy;
+  std::string file = "";  // appended to kTiny in bad.toml
+};
+
+const std::vector<UsersMistake> kMistakes = {
+    // Commands of other programs, and no command.
+    {"", "the command is missing", "", "commands: run"},
+    {"train tiny.toml", "unknown command \"train\"", "", "here it is `ddp-exp run FILE`"},
+    {"start tiny.toml", "unknown command \"start\"", "", "here it is `ddp-exp run FILE`"},
+    {"test tiny", "unknown command \"test\"", "", "here it is `ddp-exp eval RUN`"},
+    {"evaluate tiny", "unknown command \"evaluate\"", "", "here it is `ddp-exp eval RUN`"},
+    {"ls", "unknown command \"ls\"", "", "here it is `ddp-exp list`"},
+    {"status tiny", "unknown command \"status\"", "", "here it is `ddp-exp list`"},
+    {"stop tiny", "unknown command \"stop\"", "", "press ^C in its terminal"},
+    {"rm tiny", "unknown command \"rm\"", "", "`rm -r results/NAME/RUN-ID` removes"},
+    {"clean", "unknown command \"clean\"", "", "`rm -r results/NAME/RUN-ID` removes"},
+    {"rename tiny other", "unknown command \"rename\"", "", "`fork RUN --name NEW`"},
+    {"resmue tiny", "unknown command \"resmue\"", "", "did you mean \"resume\"?"},
+    {"tiny.toml", "unknown command \"tiny.toml\"", "", "ddp-exp run tiny.toml"},
+    // Arguments and options.
+    {"run", "FILE is missing: experiment file", "run: ", "such as: ddp-exp run experiments/basic.toml"},
+    {"run gone.toml", "there is no such file", "gone.toml: ", ""},
+    {"run tiny.toml again", "there is nothing that \"again\" could be", "run: ", "usage: ddp-exp run [options] FILE"},
+    {"run tiny.toml --lr 0.1", "there is no option \"--lr\"", "run: ", "--set optimizer.lr=0.1"},
+    {"run tiny.toml --batch-size=8", "there is no option \"--batch-size\"", "run: ", "--set batch_size=8"},
+    {"run tiny.toml --sett epochs=3", "there is no option \"--sett\"", "run: ", "did you mean \"--set\"?"},
+    {"run tiny.toml --set", "--set needs a value", "run: ", "usage: ddp-exp run [options] FILE"},
+    {"run tiny.toml --max-restarts many", "--max-restarts takes an integer from 0 to 1000000, not \"many\"",
+     "run: ", "most restarts of all ranks"},
+    {"run tiny.toml -q -v", "do not go together", "run: ", "give one of them"},
+    {"sweep tiny.toml --jobs 0", "--jobs takes an integer from 1 to 4096, not \"0\"", "sweep: ", "side by side"},
+    {"diff tiny", "takes 2 of RUN, not 1", "diff: ", "such as: ddp-exp diff basic faster"},
+    {"compare tiny", "compare needs two or more runs", "", ""},
+    // Settings.
+    {"run tiny.toml --set epochs", "not an assignment", "--set 1: ", "--set takes key=value"},
+    {"run tiny.toml --set lr=0.1", "unknown key \"lr\"", "--set 1: ", "did you mean \"optimizer.lr\"?"},
+    {"run tiny.toml --set epochs=3 --set optimizer.lr=0,1", "\"optimizer.lr\" must be a number", "--set 2: ", ""},
+    {"run tiny.toml --name latest", "\"latest\" cannot be the name of an experiment", "--name: ", "the newest run"},
+    {"run tiny.toml --name größe", "cannot be the name of an experiment", "--name: ", "ASCII letters"},
+    {"run tiny.toml --init-from nothing", "no such run: \"nothing\"", "--init-from: ", "name a run by its folder"},
+    {"sweep sweep.toml --set sweep.parameters.batch_size=8", "\"batch_size\" has one value",
+     "--set 1: ", "give a list of values"},
+    // Names of runs and their checkpoints.
+    {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
+    {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
+    {"resume tiny --from 7", "no complete checkpoint of step 7", "--from: ", "one of these steps: 24"},
+    {"sweep tiny.toml", "the file has no [sweep] table", "tiny.toml: ", "give the keys to vary"},
+    {"list --sort val_los", "\"val_los\"", "", "val_loss"},
+    // Experiment files.
+    {"run bad.toml", "unknown key \"batchsize\"", "bad.toml:7:1: ", "did you mean \"batch_size\"?", "batchsize = 3"},
+    {"run bad.toml", "\"seed\" must be an integer", "bad.toml:7:8: ", "", "seed = \"seven\""},
+    {"run bad.toml", "there is no optimizer \"adamm\"", "bad.toml:7:13: ", "did you mean \"adam\"?",
+     "optimizer = \"adamm\""},
+    {"run classes.toml", "a target is class 9, and the model gives 5 classes",
+     "classes.toml:1:", "one output for each class"},
+};
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+// With this PATH a shell finds the program as "ddp-exp".
+std::map<std::string, std::string> with_program_on_path() {
+  return {{"PATH", fs::path(DDP_EXP).parent_path().string() + ":/usr/bin:/bin"}};
+}
+
+const std::string kSweep = kTiny + "[sweep.parameters]\nbatch_size = [4, 8]\n";
+
+const std::string kTooFewOutputs =
+    "model = { name = \"linear\", in_features = 64, out_features = 5 }\n"
+    "dataset = { name = \"digits\", path = \"digits.csv\" }\ndevice_pool = [\"cpu\"]\n";
+
+// Ten classes; the first samples have only some of them.
+std::string digits() {
+  std::string rows;
+  for (int row = 0; row < 40; ++row) {
+    for (int pixel = 0; pixel < 64; ++pixel) rows += std::to_string((row + pixel) % 17) + ",";
+    rows += std::to_string(row / 4) + "\n";
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the remedy, and start nothing") {
+  CHECK(kMistakes.size() >= 40);
+  const Workspace w;
+  w.write("tiny.toml", kTiny);
+  w.write("sweep.toml", kSweep);
+  w.write("classes.toml", kTooFewOutputs);
+  w.write("digits.csv", digits());
+  REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
+  for (const UsersMistake& mistake : kMistakes) {
+    w.write("bad.toml", kTiny.substr(1) + mistake.file + "\n");
+    const Outcome answer = w.run(words_of(mistake.line), with_program_on_path());
+    INFO("ddp-exp " << mistake.line << "\n" << answer.err);
+    CHECK(answer.code == 2);
+    CHECK(answer.err.starts_with("error: "));
+    CHECK(contains(answer.err, mistake.what));
+    CHECK(contains(answer.err, mistake.where));
+    CHECK(contains(answer.err, mistake.remedy));
+    CHECK(answer.out.empty());
+    CHECK_FALSE(answer.left);
+  }
+  CHECK(w.run({"list", "--json"}).out.find("\"run\": \"tiny/1\"") != std::string::npos);
+  CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
+}
+
+TEST_CASE("commands in hints name the program as it was called") {
+  const Workspace w;
+  w.write("tiny.toml", kTiny);
+  REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
+  const auto hint = [&](const std::map<std::string, std::string>& environment) {
+    return w.run({"run", "tiny.toml", "--run-id", "1", "--set", "seed=1"}, environment).err +
+           w.run({"resume"}, environment).err;
+  };
+  CHECK(contains(hint(with_program_on_path()), "such as: ddp-exp resume latest"));
+  CHECK(contains(hint({}), "such as: " DDP_EXP " resume latest"));
+  CHECK(contains(hint({{"DDP_EXP_CALLED_AS", "scripts/ddp-exp"}}), "such as: scripts/ddp-exp resume latest"));
+  CHECK(contains(hint({{"DDP_EXP_CALLED_AS", "/my own/ddp-exp"}}), "such as: '/my own/ddp-exp' resume latest"));
+}
+
+TEST_CASE("the help of every command fits into 80 columns, has no word of the parser, and gives examples") {
+  const Workspace w;
+  const auto help_of = [&](std::vector<std::string> words) {
+    words.push_back("--help");
+    const Outcome help = w.run(words, with_program_on_path());
+    CHECK(help.code == 0);
+    for (const std::string& line : lines_of(help.out)) {
+      INFO(line);
+      CHECK(line.size() <= 80);
+    }
+    for (const char* word : {"SUBCOMMAND", "REQUIRED", "Positionals", " in [", "INT:"})
+      CHECK_FALSE(contains(help.out, word));
+    return help.out;
+  };
+  const std::string all = help_of({});
+  const std::size_t commands = all.find("Commands:\n");
+  REQUIRE(commands != std::string::npos);
+  int verbs = 0;
+  for (const std::string& line : lines_of(all.substr(commands))) {
+    if (!line.starts_with("  ") || line[2] == ' ') continue;
+    const std::string verb = words_of(line).front();
+    INFO(verb);
+    CHECK(contains(help_of({verb}), "Examples:\n  ddp-exp " + verb));
+    ++verbs;
+  }
+  CHECK(verbs >= 20);
+}
+
+}  // namespace ddp::system_test
