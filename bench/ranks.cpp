@@ -20,7 +20,7 @@ int run_ranks(int ranks, const std::string& backend,
   for (int rank = 0; rank < ranks; ++rank) {
     if (fork() != 0) continue;
     at::set_num_threads(1);
-    ddp::record::ProgressPage progress(ranks);
+    ddp::record::SharedProgress progress(ranks);
     const auto groups = ddp::dist::join_process_groups({.backend = backend,
                                                         .rank = rank,
                                                         .world_size = ranks,

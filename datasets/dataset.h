@@ -10,7 +10,7 @@
 #include "config/registry.h"
 #include "datasets/batch.h"
 #include "datasets/context.h"
-#include "datasets/place.h"
+#include "datasets/micro_batch_position.h"
 
 // The contract of a dataset. A dataset is one file in this folder: a class, a struct of its options, and a call of
 // registry().add with a function that builds the dataset from the options and the context. The trait "loss" names the
@@ -59,7 +59,7 @@ class MapDataset : public Dataset {
   virtual Batch gather(const at::Tensor& indices, std::int64_t epoch) const = 0;
   // Applies the transforms of a whole micro-batch, for training, at its place in the run. Thread-safe. Random numbers
   // come from Draws with the seed of the context and this place.
-  virtual Batch at_place(Batch batch, const Place& place) const {
+  virtual Batch at_place(Batch batch, const MicroBatchPosition& place) const {
     static_cast<void>(place);
     return batch;
   }
@@ -98,7 +98,7 @@ class MapDataset : public Dataset {
 class PlacedDataset : public Dataset {
  public:
   // Returns `batch_size` samples, drawn with Draws of the context's seed and this place.
-  virtual Batch draw(std::int64_t batch_size, const Place& place) const = 0;
+  virtual Batch draw(std::int64_t batch_size, const MicroBatchPosition& place) const = 0;
 };
 
 // An endless dataset without order: each batch is drawn from the global generator.

@@ -6,7 +6,7 @@
 
 #include <ATen/core/PhiloxRNGEngine.h>
 
-#include "datasets/place.h"
+#include "datasets/micro_batch_position.h"
 
 namespace ddp::datasets {
 
@@ -20,7 +20,7 @@ class Draws {
       : philox_(seed, static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(epoch) << 32) {}
   // `sample` is the index in the micro-batch, below 2^24. The highest bit separates places from epochs, so that they
   // never share numbers.
-  Draws(std::uint64_t seed, const Place& place, std::int64_t sample)
+  Draws(std::uint64_t seed, const MicroBatchPosition& place, std::int64_t sample)
       : philox_(seed,
                 std::uint64_t{1} << 63 | static_cast<std::uint64_t>(place.micro_batch) << 40 |
                     static_cast<std::uint64_t>(place.rank) << 24 | static_cast<std::uint64_t>(sample),

@@ -13,7 +13,7 @@
 namespace {
 
 // If memory runs out while a library is loaded, or in a thread, nobody catches the exception.
-[[noreturn]] void end_for_want_of_memory() {
+[[noreturn]] void abort_out_of_memory() {
   static constexpr char kText[] = "error: not enough memory\n";
   try {
     if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
@@ -44,7 +44,7 @@ int flush_output(int exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::set_terminate(end_for_want_of_memory);
+  std::set_terminate(abort_out_of_memory);
   open_standard_descriptors();
   ddp::remember_call(argc > 0 ? argv[0] : nullptr);
   // _exit, not return: LibTorch's teardown of its operator tables at exit takes longer than their setup.

@@ -25,7 +25,7 @@ class CutMix : public Mix {
  public:
   explicit CutMix(const CutMixOptions& o) : alpha_(o.alpha) {}
 
-  void apply(at::Tensor& images, at::Tensor& labels, Draws& draws, const Told& told) const override {
+  void apply(at::Tensor& images, at::Tensor& labels, Draws& draws, const DrawLog& draw_log) const override {
     const std::int64_t height = images.size(2);
     const std::int64_t width = images.size(3);
     const double half = 0.5 * std::sqrt(1 - draw_beta(alpha_, draws));
@@ -36,8 +36,8 @@ class CutMix : public Mix {
     box(images).copy_(box(before));
     const auto area = static_cast<double>((right - left) * (bottom - top));
     const double share = 1 - area / static_cast<double>(width * height);
-    told("box", std::array{left, top, right, bottom});
-    told("lam_adjusted", share);
+    draw_log("box", std::array{left, top, right, bottom});
+    draw_log("lam_adjusted", share);
     labels = with_previous(labels, share);
   }
 

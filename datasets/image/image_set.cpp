@@ -105,7 +105,7 @@ bool ImageSet::is_usable(std::int64_t sample, std::int64_t epoch) const {
   }
 }
 
-Batch ImageSet::at_place(Batch batch, const Place& place) const {
+Batch ImageSet::at_place(Batch batch, const MicroBatchPosition& place) const {
   mixer_.mix(batch, place, static_cast<std::int64_t>(source_->classes().size()));
   return batch;
 }

@@ -54,7 +54,7 @@ class ImageSet final : public MapDataset {
   // out.
   Batch gather(const at::Tensor& indices, std::int64_t epoch) const override;
   // Mixes the samples of a batch if the option `mix` is set: targets become float32 [n, classes].
-  Batch at_place(Batch batch, const Place& place) const override;
+  Batch at_place(Batch batch, const MicroBatchPosition& place) const override;
   bool in_memory() const override;
   std::shared_ptr<const MapDataset> for_measuring() const override;
   at::Tensor classes() const override { return source_->targets(); }

@@ -57,7 +57,7 @@ Mixer::Mixer(const config::Value& list, std::uint64_t seed) : seed_(seed) {
   }
 }
 
-void Mixer::mix(Batch& batch, const Place& place, std::int64_t classes, const Told& told) const {
+void Mixer::mix(Batch& batch, const MicroBatchPosition& place, std::int64_t classes, const DrawLog& draw_log) const {
   if (entries_.empty()) return;
   at::Tensor& images = batch.inputs.front().second;
   at::Tensor& labels = batch.targets.front().second;
@@ -67,8 +67,8 @@ void Mixer::mix(Batch& batch, const Place& place, std::int64_t classes, const To
   Draws draws(seed_, place, /*sample=*/0);
   const auto& entry = entries_[draws.below(entries_.size())];
   at::Tensor shares = at::one_hot(labels, classes).to(at::kFloat);
-  told("type", entry.type);
-  entry.mix->apply(images, shares, draws, told);
+  draw_log("type", entry.type);
+  entry.mix->apply(images, shares, draws, draw_log);
   labels = std::move(shares);
 }
 

@@ -10,8 +10,8 @@
 #include "config/registry.h"
 #include "datasets/batch.h"
 #include "datasets/draws.h"
-#include "datasets/place.h"
-#include "datasets/transform/told.h"
+#include "datasets/micro_batch_position.h"
+#include "datasets/transform/draw_log.h"
 
 // Ways to mix the images and labels of a micro-batch: the option `mix` of image datasets. Each way registers itself.
 namespace ddp::datasets {
@@ -20,9 +20,9 @@ class Mix {
  public:
   virtual ~Mix() = default;
   // Mixes each image with the previous image of the batch, and its label with the previous label. `images`: float32 [n,
-  // c, h, w]; `labels`: float32 [n, classes]. Changes both. Reports the drawn values to `told` under the names of v2's
-  // make_params. Thread-safe.
-  virtual void apply(at::Tensor& images, at::Tensor& labels, Draws& draws, const Told& told) const = 0;
+  // c, h, w]; `labels`: float32 [n, classes]. Changes both. Reports the drawn values to `draw_log` under the names of
+  // v2's make_params. Thread-safe.
+  virtual void apply(at::Tensor& images, at::Tensor& labels, Draws& draws, const DrawLog& draw_log) const = 0;
 };
 
 using MixRegistry = config::Registry<std::unique_ptr<Mix>>;
@@ -40,8 +40,8 @@ class Mixer {
   bool mixes() const { return !entries_.empty(); }
   // Mixes a batch of images whose targets are classes (int64 [n], below `classes`); the targets become shares of
   // classes, float32 [n, classes]. Without entries the batch does not change. The draws depend only on the seed and the
-  // place. `told` receives the drawn type and the values that the type draws.
-  void mix(Batch& batch, const Place& place, std::int64_t classes, const Told& told = {}) const;
+  // place. `draw_log` receives the drawn type and the values that the type draws.
+  void mix(Batch& batch, const MicroBatchPosition& place, std::int64_t classes, const DrawLog& draw_log = {}) const;
 
  private:
   std::uint64_t seed_;

@@ -20,9 +20,9 @@ class MixUp : public Mix {
  public:
   explicit MixUp(const MixUpOptions& o) : alpha_(o.alpha) {}
 
-  void apply(at::Tensor& images, at::Tensor& labels, Draws& draws, const Told& told) const override {
+  void apply(at::Tensor& images, at::Tensor& labels, Draws& draws, const DrawLog& draw_log) const override {
     const double share = draw_beta(alpha_, draws);
-    told("lam", share);
+    draw_log("lam", share);
     images = with_previous(images, share);
     labels = with_previous(labels, share);
   }

@@ -79,7 +79,7 @@ void Pipeline::keep(const std::string& type, std::unique_ptr<Transform> transfor
 PixelScale Pipeline::scale(std::int64_t channels, Draws& draws) const {
   const at::Tensor row = at::arange(256, at::kByte).to(at::kFloat).mul_(1.0 / 255);
   const at::Tensor image = row.view({1, 16, 16}).repeat({channels, 1, 1});
-  for (std::size_t i = 0; i < tabled_; ++i) float_steps_[i].transform->apply(image, draws, Told());
+  for (std::size_t i = 0; i < tabled_; ++i) float_steps_[i].transform->apply(image, draws, DrawLog());
   PixelTable table = {};
   const auto* from = image.const_data_ptr<float>();
   for (std::int64_t c = 0; c < channels; ++c, from += 256)
@@ -99,7 +99,7 @@ at::Tensor Pipeline::batch(const at::Tensor& samples, std::int64_t epoch, const 
     try {
       Image image = open(sample);
       Draws draws(seed_, epoch, sample);
-      for (const auto& step : pixel_steps_) step.transform->apply(image, draws, Told());
+      for (const auto& step : pixel_steps_) step.transform->apply(image, draws, DrawLog());
       if (i == 0) {
         batch = at::empty({indices.size(0), image.channels(), image.height(), image.width()}, at::kFloat);
         values = scale(image.channels(), draws);
@@ -107,7 +107,7 @@ at::Tensor Pipeline::batch(const at::Tensor& samples, std::int64_t epoch, const 
       check_shape(image, batch, i == 0 ? "" : name(numbers[0]));
       image.write(values, batch.mutable_data_ptr<float>() + i * batch.stride(0));
       for (std::size_t s = tabled_; s < float_steps_.size(); ++s) {
-        float_steps_[s].transform->apply(batch[i], draws, Told());
+        float_steps_[s].transform->apply(batch[i], draws, DrawLog());
       }
     } catch (const Error& error) {
       throw named_after(error, name(sample));
@@ -121,15 +121,15 @@ config::Value Pipeline::draws(Image image, std::int64_t epoch, std::int64_t samp
   config::Value all = config::Value::array();
   const auto listen = [&all](const std::string& type) {
     all.push_back({{"type", type}});
-    return Told(all.back());
+    return DrawLog(all.back());
   };
   for (const auto& step : pixel_steps_) step.transform->apply(image, draws, listen(step.type));
   const at::Tensor numbers = at::empty({image.channels(), image.height(), image.width()}, at::kFloat);
   image.write(scale(image.channels(), draws), numbers.mutable_data_ptr<float>());
   for (std::size_t i = 0; i < float_steps_.size(); ++i) {
-    const Told told = listen(float_steps_[i].type);
+    const DrawLog draw_log = listen(float_steps_[i].type);
     // The table contains the first ones.
-    if (i >= tabled_) float_steps_[i].transform->apply(numbers, draws, told);
+    if (i >= tabled_) float_steps_[i].transform->apply(numbers, draws, draw_log);
   }
   return all;
 }

@@ -121,7 +121,7 @@ class TokenOffsets final : public OfTokens<PlacedDataset> {
   TokenOffsets(TokenData data, Tokens part, std::int64_t block_size, std::uint64_t seed)
       : OfTokens(std::move(data), std::move(part), block_size), seed_(seed) {}
 
-  Batch draw(std::int64_t batch_size, const Place& place) const override {
+  Batch draw(std::int64_t batch_size, const MicroBatchPosition& place) const override {
     const auto offsets = static_cast<std::uint64_t>(tokens_.size() - block_size_);
     return blocks(batch_size, [&](std::int64_t sample) {
       return static_cast<std::int64_t>(Draws(seed_, place, sample).below(offsets));

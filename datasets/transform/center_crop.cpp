@@ -18,7 +18,7 @@ class CenterCrop : public PixelTransform {
   explicit CenterCrop(const CenterCropOptions& o) : size_(square_or_sides(o.size)) {}
 
   // A smaller image gets a black border first, as in v2.
-  void apply(Image& image, Draws&, const Told&) const override {
+  void apply(Image& image, Draws&, const DrawLog&) const override {
     const std::int64_t rows = std::max<std::int64_t>(size_.height - image.height(), 0);
     const std::int64_t columns = std::max<std::int64_t>(size_.width - image.width(), 0);
     image.pad({.left = columns / 2, .top = rows / 2, .right = (columns + 1) / 2, .bottom = (rows + 1) / 2}, {});

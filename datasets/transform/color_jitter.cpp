@@ -72,15 +72,15 @@ class ColorJitter : public PixelTransform {
 
   std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
 
-  void apply(Image& image, Draws& draws, const Told& told) const override {
+  void apply(Image& image, Draws& draws, const DrawLog& draw_log) const override {
     std::array<std::size_t, 4> order = {};
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t left = order.size(); left > 1; --left) std::swap(order[left - 1], order[draws.below(left)]);
-    told("fn_idx", order);
+    draw_log("fn_idx", order);
     std::array<std::optional<double>, 4> factors;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (const auto& bounds = changes_[i].bounds) factors[i] = draw_between(bounds->least, bounds->greatest, draws);
-      told(changes_[i].name, factors[i] ? config::Value(*factors[i]) : config::Value());
+      draw_log(changes_[i].name, factors[i] ? config::Value(*factors[i]) : config::Value());
     }
     for (const std::size_t i : order) {
       if (factors[i]) image.replace(changes_[i].adjust(image.pixels(), *factors[i]));

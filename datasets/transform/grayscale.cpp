@@ -17,7 +17,7 @@ class Grayscale : public PixelTransform {
     if (channels_ == 2) throw usage_error("must be 1 or 3, not 2", "num_output_channels");
   }
 
-  void apply(Image& image, Draws&, const Told&) const override {
+  void apply(Image& image, Draws&, const DrawLog&) const override {
     at::Tensor pixels = image.pixels();
     if (image.channels() == 3) pixels = gray_of(pixels).to(at::kByte);
     image.replace(pixels.expand({channels_, image.height(), image.width()}));

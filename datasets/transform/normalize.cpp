@@ -42,7 +42,7 @@ class Normalize : public FloatTransform {
     return formula;
   }
 
-  void apply(const at::Tensor& image, Draws&, const Told&) const override {
+  void apply(const at::Tensor& image, Draws&, const DrawLog&) const override {
     check_channels(mean_, image.size(0), "mean");
     check_channels(std_, image.size(0), "std");
     image.sub_(at::tensor(mean_, at::kFloat).view({-1, 1, 1})).div_(at::tensor(std_, at::kFloat).view({-1, 1, 1}));

@@ -21,7 +21,7 @@ class Pad : public PixelTransform {
   explicit Pad(const PadOptions& o) : border_(border_of(o.padding)), fill_(fill_of(o.fill)), mode_(o.padding_mode) {
     check_padding(fill_, mode_);
   }
-  void apply(Image& image, Draws&, const Told&) const override { pad_image(image, border_, fill_, mode_); }
+  void apply(Image& image, Draws&, const DrawLog&) const override { pad_image(image, border_, fill_, mode_); }
 
  private:
   const Border border_;

@@ -13,9 +13,9 @@ struct ApplyOptions {
 };
 
 // Draws whether a transform is applied, and reports the result as "apply".
-inline bool draw_apply(double p, Draws& draws, const Told& told) {
+inline bool draw_apply(double p, Draws& draws, const DrawLog& draw_log) {
   const bool apply = draws.uniform() < p;
-  told("apply", apply);
+  draw_log("apply", apply);
   return apply;
 }
 

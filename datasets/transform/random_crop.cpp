@@ -40,7 +40,7 @@ class RandomCrop : public PixelTransform {
     return config::Value::array({{{"type", "CenterCrop"}, {"size", size_option_}}});
   }
 
-  void apply(Image& image, Draws& draws, const Told& told) const override {
+  void apply(Image& image, Draws& draws, const DrawLog& draw_log) const override {
     const Border border = border_for(image);
     const std::int64_t rows = image.height() + border.top + border.bottom - size_.height;
     const std::int64_t columns = image.width() + border.left + border.right - size_.width;
@@ -49,14 +49,14 @@ class RandomCrop : public PixelTransform {
         rows > 0 ? static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(rows) + 1)) : 0;
     const std::int64_t left =
         columns > 0 ? static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(columns) + 1)) : 0;
-    if (told.is_heard()) {
-      told("needs_crop", rows > 0 || columns > 0);
-      told("top", top);
-      told("left", left);
-      told("height", size_.height);
-      told("width", size_.width);
-      told("needs_pad", border.any());
-      told("padding", config::Value::array({border.left, border.top, border.right, border.bottom}));
+    if (draw_log.has_listener()) {
+      draw_log("needs_crop", rows > 0 || columns > 0);
+      draw_log("top", top);
+      draw_log("left", left);
+      draw_log("height", size_.height);
+      draw_log("width", size_.width);
+      draw_log("needs_pad", border.any());
+      draw_log("padding", config::Value::array({border.left, border.top, border.right, border.bottom}));
     }
     if (border.any()) pad_image(image, border, fill_, mode_);
     image.crop({.top = top, .left = left, .height = size_.height, .width = size_.width});

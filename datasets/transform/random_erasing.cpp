@@ -52,17 +52,17 @@ class RandomErasing : public FloatTransform {
 
   std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
 
-  void apply(const at::Tensor& image, Draws& draws, const Told& told) const override {
+  void apply(const at::Tensor& image, Draws& draws, const DrawLog& draw_log) const override {
     if (!value_.empty()) check_channels(value_, image.size(0), "value");
-    if (!draw_apply(o_.p, draws, told)) return;
+    if (!draw_apply(o_.p, draws, draw_log)) return;
     const std::optional<format::Rectangle> part = draw(image, draws);
     at::Tensor value;
     if (part) value = draw_value(image.size(0), *part, draws);
-    told("i", part ? part->top : 0);
-    told("j", part ? part->left : 0);
-    told("h", part ? part->height : image.size(1));
-    told("w", part ? part->width : image.size(2));
-    if (told.is_heard()) told("v", part ? lists_of(value) : config::Value());
+    draw_log("i", part ? part->top : 0);
+    draw_log("j", part ? part->left : 0);
+    draw_log("h", part ? part->height : image.size(1));
+    draw_log("w", part ? part->width : image.size(2));
+    if (draw_log.has_listener()) draw_log("v", part ? lists_of(value) : config::Value());
     if (part) image.narrow(1, part->top, part->height).narrow(2, part->left, part->width).copy_(value);
   }
 

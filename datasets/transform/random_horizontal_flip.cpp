@@ -8,8 +8,8 @@ class RandomHorizontalFlip : public PixelTransform {
  public:
   explicit RandomHorizontalFlip(const ApplyOptions& o) : p_(o.p) {}
   std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
-  void apply(Image& image, Draws& draws, const Told& told) const override {
-    if (draw_apply(p_, draws, told)) image.flip_horizontal();
+  void apply(Image& image, Draws& draws, const DrawLog& draw_log) const override {
+    if (draw_apply(p_, draws, draw_log)) image.flip_horizontal();
   }
 
  private:

@@ -43,12 +43,12 @@ class RandomResizedCrop : public PixelTransform {
                                  {{"type", "CenterCrop"}, {"size", o_.size}}});
   }
 
-  void apply(Image& image, Draws& draws, const Told& told) const override {
+  void apply(Image& image, Draws& draws, const DrawLog& draw_log) const override {
     const format::Rectangle part = draw(image, draws);
-    told("top", part.top);
-    told("left", part.left);
-    told("height", part.height);
-    told("width", part.width);
+    draw_log("top", part.top);
+    draw_log("left", part.left);
+    draw_log("height", part.height);
+    draw_log("width", part.width);
     image.crop(part);
     resize_image(image, size_, o_.method.interpolation, o_.method.antialias);
   }

@@ -127,9 +127,9 @@ class RandomRotation : public PixelTransform {
 
   std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
 
-  void apply(Image& image, Draws& draws, const Told& told) const override {
+  void apply(Image& image, Draws& draws, const DrawLog& draw_log) const override {
     const double angle = draw_between(angles_[0], angles_[1], draws);
-    told("angle", angle);
+    draw_log("angle", angle);
     check_channels(fill_, image.channels(), "fill");
     const double whole = std::fmod(angle, 360);
     image.replace(turned(image.pixels(), whole < 0 ? whole + 360 : whole));

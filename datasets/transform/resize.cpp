@@ -37,7 +37,7 @@ class Resize : public PixelTransform {
     }
   }
 
-  void apply(Image& image, Draws&, const Told&) const override {
+  void apply(Image& image, Draws&, const DrawLog&) const override {
     const format::ImageSize size = size_for(image);
     if (size.height < 1 || size.width < 1) {
       throw usage_error("an image of " + std::to_string(image.height()) + " x " + std::to_string(image.width()) +

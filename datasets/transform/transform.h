@@ -8,7 +8,7 @@
 #include "config/registry.h"
 #include "datasets/draws.h"
 #include "datasets/image/image.h"
-#include "datasets/transform/told.h"
+#include "datasets/transform/draw_log.h"
 
 // The contract of an image transform. A transform is one file in this folder: a class, a struct of its options, with
 // the names and defaults of torchvision.transforms.v2, and a call of transforms().add. In a list, all transforms of
@@ -27,14 +27,14 @@ class Transform {
 class PixelTransform : public Transform {
  public:
   // Throws ddp::Error (usage) if the image does not fit the transform.
-  virtual void apply(Image& image, Draws& draws, const Told& told) const = 0;
+  virtual void apply(Image& image, Draws& draws, const DrawLog& draw_log) const = 0;
 };
 
 // A transform of an image of numbers. Thread-safe.
 class FloatTransform : public Transform {
  public:
   // Changes `image`, float32 [c, h, w], contiguous. Throws ddp::Error (usage) if the image does not fit the transform.
-  virtual void apply(const at::Tensor& image, Draws& draws, const Told& told) const = 0;
+  virtual void apply(const at::Tensor& image, Draws& draws, const DrawLog& draw_log) const = 0;
   // True if the result for a number depends only on that number and its channel. Then it is computed once for all 256
   // pixel values. Such a transform draws nothing.
   virtual bool pointwise() const { return false; }

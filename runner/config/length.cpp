@@ -19,7 +19,7 @@ std::int64_t micro_batches_of_rank(std::int64_t size, int world_size, std::int64
   return (loader.drop_last_batch ? samples : samples + batch_size - 1) / batch_size;
 }
 
-EpochPlace EpochPlace::taken_over(int new_world_size, std::int64_t new_batch_size) const {
+EpochPlace EpochPlace::converted(int new_world_size, std::int64_t new_batch_size) const {
   if (new_world_size == world_size && new_batch_size == batch_size) return *this;
   return {.position = 0, .offset = seen(), .world_size = new_world_size, .batch_size = new_batch_size};
 }

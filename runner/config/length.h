@@ -35,7 +35,7 @@ struct EpochPlace {
   std::int64_t seen() const { return offset + position * batch_size * world_size; }
   // The same position for another world size or micro-batch size: seen samples stay seen, and the remaining samples are
   // divided again among the ranks.
-  EpochPlace taken_over(int new_world_size, std::int64_t new_batch_size) const;
+  EpochPlace converted(int new_world_size, std::int64_t new_batch_size) const;
 };
 
 // The progress of a run that is resumed.

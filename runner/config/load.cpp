@@ -12,7 +12,7 @@ namespace {
 
 // Records the place of each key's value; for a table, which has no place of its own, the place of its key. Tables and
 // texts in lists count as keys too: "model.layers[2]".
-void note_places(const Node& node, const std::string& path, std::map<std::string, Place>& places) {
+void note_places(const Node& node, const std::string& path, std::map<std::string, SourceRange>& places) {
   if (!path.empty()) places[path] = node.is_table() ? node.key : node.place;
   for (const auto& [key, entry] : node.entries) {
     note_places(entry, path.empty() ? key : path + "." + key, places);
@@ -67,7 +67,7 @@ void supply_loss(Node& root, const Components& components, Problems& problems) {
       problems.add(root.place, "\"loss\" is missing", "give one: the dataset \"" + spec->name + "\" implies none");
     return;
   }
-  const Place place = dataset->place;
+  const SourceRange place = dataset->place;
   Node& loss = root.entries.try_emplace("loss", Node{.key = place, .place = place}).first->second;
   if (!loss.is_table()) return;
   loss.entries["name"] = {.kind = Kind::text, .scalar = spec->traits["loss"], .key = place, .place = place};

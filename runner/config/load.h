@@ -27,7 +27,7 @@ class Loaded {
   // Was the key given: in the file, in a file that it extends, or by --set?
   bool given(const std::string& path) const;
 
-  std::map<std::string, Place> places;
+  std::map<std::string, SourceRange> places;
   std::string file;
   std::int64_t model_devices = 1;  // the most devices of a rank that the model can use
   Strategy strategy = {};
@@ -38,7 +38,7 @@ class Loaded {
 // A file of the key `sources` and the place that names it.
 struct NamedSource {
   std::string path;  // absolute
-  Place place;
+  SourceRange place;
 };
 
 // Returns the files of the key `sources`. They add components to an experiment or a sweep, so they are read before its

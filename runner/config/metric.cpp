@@ -69,15 +69,15 @@ bool measures(const Spec& metric, const std::string& kind_of_targets) {
 std::vector<std::string> metric_names(const Components& components) {
   std::vector<std::string> names{"val_loss"};
   for (const auto& [name, spec] : components.of("metric")) {
-    if (!is_family(spec) && !has_matrix(spec)) names.push_back(kOfValidation + name);
+    if (!is_family(spec) && !has_matrix(spec)) names.push_back(kValidationPrefix + name);
   }
   names.emplace_back("train_loss");
   return names;
 }
 
 Direction direction_of(const std::string& name, const Components& components) {
-  if (!name.starts_with(kOfValidation)) return Direction::less;
-  const Spec* spec = find_metric(name.substr(kOfValidation.size()), components);
+  if (!name.starts_with(kValidationPrefix)) return Direction::less;
+  const Spec* spec = find_metric(name.substr(kValidationPrefix.size()), components);
   return spec == nullptr ? Direction::less : read_direction(spec->traits.at("direction").get<std::string>());
 }
 
@@ -86,7 +86,7 @@ void supply_names(std::vector<Option>& options, const Components& components) {
     supply_names(option.section, components);
     if (option.names_kind == "metric") {
       for (std::string& name : metric_names(components)) option.choices.push_back(std::move(name));
-      option.numbered = families(components, kOfValidation);
+      option.numbered = families(components, kValidationPrefix);
     } else if (option.names_kind == "measure") {
       for (const auto& [name, spec] : components.of("metric")) {
         if (!is_family(spec)) option.choices.push_back(name);

@@ -54,8 +54,8 @@ bool measures(const Spec& metric, const std::string& kind_of_targets);
 inline constexpr const char* kDefaultMeasure = "accuracy";
 
 // The prefixes of a metric's name in events, for validation and test.
-inline const std::string kOfValidation = "val_";
-inline const std::string kOfTest = "test_";
+inline const std::string kValidationPrefix = "val_";
+inline const std::string kTestPrefix = "test_";
 
 // The names of metrics that can judge checkpoints: val_loss, val_NAME for each component NAME of kind "metric" that has
 // a value, and train_loss. Families are left out.

@@ -48,7 +48,7 @@ std::vector<Option> common_options(const Components& components) {
 }
 
 // Wraps a value in the tables of its key: "optimizer.lr" becomes optimizer = { lr = value }.
-Node assignment(const std::string& key, const Place& key_place, Node value) {
+Node assignment(const std::string& key, const SourceRange& key_place, Node value) {
   const std::size_t dot = key.find('.');
   Node table{.key = key_place, .place = value.place};
   value.key = key_place;

@@ -33,7 +33,7 @@ class LoadedSweep {
   std::string name;  // of the experiment: the folder under the results root
   std::filesystem::path file;
   std::int64_t epochs = 0;  // of a trial; 0: the file gives steps
-  Place place;              // of [sweep]
+  SourceRange place;        // of [sweep]
 
   // The experiment with these values. Adds its mistakes to `problems`, at the places of the sweep's values.
   Loaded trial(const Point& point, Problems& problems) const;

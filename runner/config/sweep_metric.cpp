@@ -68,8 +68,8 @@ std::string points_in_words(const std::vector<std::string>& points) {
 
 }  // namespace
 
-void check_sweep_metric(const Sweep& sweep, const Place& place, const Compose& compose, const Components& components,
-                        Problems& problems) {
+void check_sweep_metric(const Sweep& sweep, const SourceRange& place, const Compose& compose,
+                        const Components& components, Problems& problems) {
   std::vector<Parameter> deciding;
   std::copy_if(sweep.parameters.begin(), sweep.parameters.end(), std::back_inserter(deciding), decides);
   std::map<std::string, Refused> refused;

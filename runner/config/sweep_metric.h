@@ -11,7 +11,7 @@ using Compose = std::function<Node(const std::vector<Parameter>& parameters, con
 
 // Checks that every trial measures the metric of the sweep, for each combination of the values that decide this, up to
 // a limit. Adds a mistake at `place`, with the values that cause it.
-void check_sweep_metric(const Sweep& sweep, const Place& place, const Compose& compose, const Components& components,
-                        Problems& problems);
+void check_sweep_metric(const Sweep& sweep, const SourceRange& place, const Compose& compose,
+                        const Components& components, Problems& problems);
 
 }  // namespace ddp::config

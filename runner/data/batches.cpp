@@ -92,7 +92,7 @@ class SampledBatches : public Batches {
   }
 
   // Counting from the first micro-batch, each multiple of `accumulate_` begins a step.
-  datasets::Place place_of(std::int64_t index) const {
+  datasets::MicroBatchPosition place_of(std::int64_t index) const {
     const std::int64_t since = index - first_;
     return {.step = first_step_ + since / accumulate_, .micro_batch = since % accumulate_, .rank = sampler_.rank};
   }
@@ -159,7 +159,7 @@ class PlacedBatches : public Batches {
   const datasets::PlacedDataset& dataset_;
   const std::int64_t batch_size_;
   const bool pin_memory_;
-  datasets::Place place_;
+  datasets::MicroBatchPosition place_;
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ c10::intrusive_ptr<c10d::Work> HierarchicalGroup::allreduce(std::vector<at::Tens
   if (options.reduceOp != c10d::ReduceOp::SUM || tensors.size() != 1 || tensors.front().is_sparse()) {
     return ArenaGroup::allreduce(tensors, options);
   }
-  note(record::Collective::all_reduce);
+  note(record::CollectiveKind::all_reduce);
   machine()->reduce(tensors, {.reduceOp = c10d::ReduceOp::SUM, .rootRank = 0, .timeout = options.timeout});
   const auto sum = c10::make_intrusive<Sum>(*this, tensors, options);
   pending_->sums.push_back(sum);

@@ -10,7 +10,7 @@
 
 #include "base/meeting_place.h"
 #include "dist/collectives.h"
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 
 namespace c10d {
 class Backend;

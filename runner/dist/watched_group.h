@@ -3,7 +3,7 @@
 #include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 
 namespace ddp::dist {
 
@@ -17,46 +17,46 @@ class WatchedGroup : public c10d::ProcessGroup {
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
-    note(record::Collective::all_reduce);
+    note(record::CollectiveKind::all_reduce);
     return ProcessGroup::allreduce(tensors, options);
   }
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
                                            const c10d::BroadcastOptions& options) override {
-    note(record::Collective::broadcast);
+    note(record::CollectiveKind::broadcast);
     return ProcessGroup::broadcast(tensors, options);
   }
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                            std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override {
-    note(record::Collective::all_gather);
+    note(record::CollectiveKind::all_gather);
     return ProcessGroup::allgather(outputs, inputs, options);
   }
   c10::intrusive_ptr<c10d::Work> _allgather_base(at::Tensor& output, at::Tensor& input,
                                                  const c10d::AllgatherOptions& options) override {
-    note(record::Collective::all_gather);
+    note(record::CollectiveKind::all_gather);
     return ProcessGroup::_allgather_base(output, input, options);
   }
   c10::intrusive_ptr<c10d::Work> reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& options) override {
-    note(record::Collective::reduce);
+    note(record::CollectiveKind::reduce);
     return ProcessGroup::reduce(tensors, options);
   }
   c10::intrusive_ptr<c10d::Work> gather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
                                         const c10d::GatherOptions& options) override {
-    note(record::Collective::gather);
+    note(record::CollectiveKind::gather);
     return ProcessGroup::gather(outputs, inputs, options);
   }
   c10::intrusive_ptr<c10d::Work> scatter(std::vector<at::Tensor>& outputs, std::vector<std::vector<at::Tensor>>& inputs,
                                          const c10d::ScatterOptions& options) override {
-    note(record::Collective::scatter);
+    note(record::CollectiveKind::scatter);
     return ProcessGroup::scatter(outputs, inputs, options);
   }
   c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions& options) override {
-    note(record::Collective::barrier);
+    note(record::CollectiveKind::barrier);
     return ProcessGroup::barrier(options);
   }
 
  protected:
-  void note(record::Collective collective) { progress_.begin(collective); }
+  void note(record::CollectiveKind collective) { progress_.begin(collective); }
 
  private:
   record::RankProgress& progress_;

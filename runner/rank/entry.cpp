@@ -26,13 +26,13 @@ struct RequestFailure {
   dist::PeerTrouble peer = dist::PeerTrouble::none;
 };
 
-// Reports to the parent, through the progress page, why this rank ends.
+// Reports to the parent, through the shared progress, why this rank ends.
 void tell_failure(const Task& task, const RequestFailure& failure) {
   const std::string what = failure.error.what();
   if (task.logs_failure) log::error(what);
   record::RankProgress& progress = task.progress->rank(task.rank);
   // A restart would fail with the same error.
-  if (failure.error.fault() == Fault::usage) progress.hopeless = true;
+  if (failure.error.fault() == Fault::usage) progress.no_restart = true;
   std::strncpy(progress.error, what.c_str(), sizeof progress.error - 1);
   progress.peer_lost = failure.peer == dist::PeerTrouble::lost;
   progress.peer_late = failure.peer == dist::PeerTrouble::late;

@@ -54,8 +54,8 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
     Measurement measured;
     const config::HeldOut& of_test = request.whole ? static_cast<const config::HeldOut&>(e.validation) : e.test;
     if (!request.whole)
-      evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kOfValidation, measured.values);
-    evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kOfTest, measured.values);
+      evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kValidationPrefix, measured.values);
+    evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kTestPrefix, measured.values);
     const std::set<std::string> left_out = left_out_of_all(t, sets, groups.main);
     if (!left_out.empty()) measured.left_out = in_words(left_out);
     if (t.rank == 0) reply(config::write(measured));

@@ -136,7 +136,7 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   const at::NoGradGuard no_grad;
   Answering answering(request, t);
   const at::Tensor looked = answering.look();
-  const Predictions predictions(meaning_of(t, answering.has_paths()), form_named(request.form), looked);
+  const Predictions predictions(schema_of(t, answering.has_paths()), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
   if (t.rank == 0) {
     const std::string head = predictions.head();

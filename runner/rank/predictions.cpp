@@ -84,7 +84,8 @@ Form form_named(const std::string& name) {
   return name == "parquet" ? Form::parquet : Form::csv;
 }
 
-Predictions::Predictions(Meaning meaning, Form form, const at::Tensor& looked) : m_(std::move(meaning)), form_(form) {
+Predictions::Predictions(PredictionSchema schema, Form form, const at::Tensor& looked)
+    : schema_(std::move(schema)), form_(form) {
   require_fit(looked);
   row_shape_ = looked.sizes().slice(1).vec();
   if (row_shape_.size() == 1) width_ = row_shape_.front();
@@ -93,15 +94,15 @@ Predictions::Predictions(Meaning meaning, Form form, const at::Tensor& looked) :
 
 void Predictions::require_fit(const at::Tensor& looked) const {
   const std::string shape = "has outputs of shape " + c10::str(looked.sizes());
-  const auto targets = static_cast<std::int64_t>(m_.targets.size());
+  const auto targets = static_cast<std::int64_t>(schema_.targets.size());
   if (looked.dim() == 0 || looked.size(0) != 1) {
     throw usage_error(shape + " for one row", "the model", "the first dimension of outputs must be the rows");
   }
-  if (m_.kind == TargetKind::classes && (looked.dim() < 2 || looked.dim() == 3)) {
-    throw usage_error(shape + ", and the loss \"" + m_.loss + "\" needs classes", "the model",
+  if (schema_.kind == TargetKind::classes && (looked.dim() < 2 || looked.dim() == 3)) {
+    throw usage_error(shape + ", and the loss \"" + schema_.loss + "\" needs classes", "the model",
                       "predict accepts outputs [n, classes] or [n, classes, height, width]");
   }
-  if (m_.of_table && (looked.dim() != 2 || (m_.kind != TargetKind::classes && looked.size(1) != targets))) {
+  if (schema_.of_table && (looked.dim() != 2 || (schema_.kind != TargetKind::classes && looked.size(1) != targets))) {
     throw usage_error(shape + ", but the data have " + std::to_string(targets) + " target columns", "the model");
   }
   if (looked.dim() > 2 && form_ != Form::npy) {
@@ -110,19 +111,19 @@ void Predictions::require_fit(const at::Tensor& looked) const {
 }
 
 std::vector<std::string> Predictions::target_names() const {
-  if (m_.targets.size() != 1 || width_ == 1) return m_.targets;
+  if (schema_.targets.size() != 1 || width_ == 1) return schema_.targets;
   std::vector<std::string> names;
-  for (std::int64_t i = 0; i < width_; ++i) names.push_back(m_.targets.front() + "_" + std::to_string(i));
+  for (std::int64_t i = 0; i < width_; ++i) names.push_back(schema_.targets.front() + "_" + std::to_string(i));
   return names;
 }
 
 void Predictions::name_columns() {
-  if (m_.has_paths) columns_.push_back({.name = "path", .type = OutputType::path});
-  if (m_.kind == TargetKind::classes) {
+  if (schema_.has_paths) columns_.push_back({.name = "path", .type = OutputType::path});
+  if (schema_.kind == TargetKind::classes) {
     // A model may have more outputs than the data have classes.
     for (std::int64_t i = 0; i < width_; ++i) {
-      const auto known = static_cast<std::int64_t>(m_.classes.size());
-      classes_.push_back(i < known ? m_.classes[static_cast<std::size_t>(i)] : std::to_string(i));
+      const auto known = static_cast<std::int64_t>(schema_.classes.size());
+      classes_.push_back(i < known ? schema_.classes[static_cast<std::size_t>(i)] : std::to_string(i));
     }
     columns_.push_back({.name = "prediction", .type = type_of_names(classes_), .values = {}});
     prediction_ = columns_.back().type;
@@ -130,8 +131,10 @@ void Predictions::name_columns() {
     for (const std::string& name : classes_) columns_.push_back({.name = "probability_" + name});
     return;
   }
-  const bool binary = m_.kind == TargetKind::binary;
-  const OutputType type = binary ? OutputType::integer : m_.scales.empty() ? OutputType::float32 : OutputType::float64;
+  const bool binary = schema_.kind == TargetKind::binary;
+  const OutputType type = binary                   ? OutputType::integer
+                          : schema_.scales.empty() ? OutputType::float32
+                                                   : OutputType::float64;
   for (const std::string& name : target_names()) columns_.push_back({.name = "prediction_" + name, .type = type});
   if (!binary) return;
   for (const std::string& name : target_names()) columns_.push_back({.name = "probability_" + name});
@@ -162,9 +165,9 @@ std::vector<OutputColumn> columns_from_text(const std::string& head) {
 }
 
 at::Tensor Predictions::probabilities(const at::Tensor& output) const {
-  if (m_.loss == "cross_entropy") return at::softmax(output, 1);
-  if (m_.loss == "nll") return at::exp(output);
-  return m_.kind == TargetKind::binary ? at::sigmoid(output) : output;
+  if (schema_.loss == "cross_entropy") return at::softmax(output, 1);
+  if (schema_.loss == "nll") return at::exp(output);
+  return schema_.kind == TargetKind::binary ? at::sigmoid(output) : output;
 }
 
 void Predictions::append(std::string& block, const at::Tensor& output, const std::string& paths) const {
@@ -181,22 +184,22 @@ void Predictions::append(std::string& block, const at::Tensor& output, const std
 
 // Converts standardised targets back to their units, in double precision.
 void Predictions::undo_scales(const at::Tensor& values) const {
-  if (m_.scales.empty()) return;
+  if (schema_.scales.empty()) return;
   float* row = values.mutable_data_ptr<float>();
   for (std::int64_t r = 0; r < values.size(0); ++r, row += width_) {
     for (std::int64_t i = 0; i < width_; ++i) {
-      row[i] = static_cast<float>(m_.scales[static_cast<std::size_t>(i)].undo(row[i]));
+      row[i] = static_cast<float>(schema_.scales[static_cast<std::size_t>(i)].undo(row[i]));
     }
   }
 }
 
 void Predictions::append_lines(std::string& block, const at::Tensor& values, const std::string& paths) const {
-  const bool classes = m_.kind == TargetKind::classes;
+  const bool classes = schema_.kind == TargetKind::classes;
   const at::Tensor best = classes ? values.argmax(1) : at::Tensor();
   const float* row = values.const_data_ptr<float>();
   const char* path = paths.c_str();
   for (std::int64_t r = 0; r < values.size(0); ++r, row += width_) {
-    if (m_.has_paths) {
+    if (schema_.has_paths) {
       const std::string name = path;
       block += csv_cell(name) + ",";
       path += name.size() + 1;
@@ -206,7 +209,7 @@ void Predictions::append_lines(std::string& block, const at::Tensor& values, con
     } else {
       append_numbers(block, row);
     }
-    for (std::int64_t i = 0; m_.kind != TargetKind::numbers && i < width_; ++i) {
+    for (std::int64_t i = 0; schema_.kind != TargetKind::numbers && i < width_; ++i) {
       block += ',';
       append_number(block, row[i], /*is_float=*/true);
     }
@@ -217,12 +220,12 @@ void Predictions::append_lines(std::string& block, const at::Tensor& values, con
 void Predictions::append_numbers(std::string& line, const float* row) const {
   for (std::int64_t i = 0; i < width_; ++i) {
     if (i > 0) line += ',';
-    if (m_.kind == TargetKind::binary) {
+    if (schema_.kind == TargetKind::binary) {
       line += row[i] > 0.5f ? '1' : '0';
-    } else if (m_.scales.empty()) {
+    } else if (schema_.scales.empty()) {
       append_number(line, row[i], /*is_float=*/true);
     } else {
-      append_number(line, m_.scales[static_cast<std::size_t>(i)].undo(row[i]), /*is_float=*/false);
+      append_number(line, schema_.scales[static_cast<std::size_t>(i)].undo(row[i]), /*is_float=*/false);
     }
   }
 }
@@ -232,11 +235,11 @@ void Predictions::append_cells(std::string& block, const at::Tensor& values, con
   const float* all = values.const_data_ptr<float>();
   const auto value = [&](std::int64_t row, std::int64_t i) { return all[row * width_ + i]; };
   block.append(reinterpret_cast<const char*>(&rows), sizeof rows);
-  if (m_.has_paths) {
+  if (schema_.has_paths) {
     block += paths;
     block.resize((block.size() + 7) / 8 * 8);
   }
-  if (m_.kind == TargetKind::classes) {
+  if (schema_.kind == TargetKind::classes) {
     const at::Tensor best = values.argmax(1);
     const auto* place = best.const_data_ptr<std::int64_t>();
     const auto name = [&](std::int64_t row) -> const std::string& {
@@ -250,12 +253,12 @@ void Predictions::append_cells(std::string& block, const at::Tensor& values, con
       append_column<double>(block, rows, [&](std::int64_t row) { return number_in<double>(name(row)); });
     }
   }
-  for (std::int64_t i = 0; m_.kind == TargetKind::binary && i < width_; ++i) {
+  for (std::int64_t i = 0; schema_.kind == TargetKind::binary && i < width_; ++i) {
     append_column<std::int64_t>(block, rows, [&](std::int64_t row) { return value(row, i) > 0.5f ? 1 : 0; });
   }
   for (std::int64_t i = 0; i < width_; ++i) {
-    if (m_.kind == TargetKind::numbers && !m_.scales.empty()) {
-      const datasets::Scale& scale = m_.scales[static_cast<std::size_t>(i)];
+    if (schema_.kind == TargetKind::numbers && !schema_.scales.empty()) {
+      const datasets::Scale& scale = schema_.scales[static_cast<std::size_t>(i)];
       append_column<double>(block, rows, [&](std::int64_t row) { return scale.undo(value(row, i)); });
     } else {
       append_column<float>(block, rows, [&](std::int64_t row) { return value(row, i); });

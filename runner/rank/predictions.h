@@ -6,7 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "format/table_writer.h"
-#include "rank/meaning.h"
+#include "rank/prediction_schema.h"
 
 namespace ddp::rank {
 
@@ -21,7 +21,7 @@ class Predictions {
  public:
   // `looked`: the output for one row. Throws ddp::Error (usage) if its shape does not match the targets or is not
   // possible in the file format.
-  Predictions(Meaning meaning, Form form, const at::Tensor& looked);
+  Predictions(PredictionSchema schema, Form form, const at::Tensor& looked);
 
   std::string head() const;
   // Appends the rows of a block; `output`: [n, …]. For Parquet, appends n (8 bytes), then the n cells of each column;
@@ -39,7 +39,7 @@ class Predictions {
   void append_cells(std::string& block, const at::Tensor& values, const std::string& paths) const;
   void append_numbers(std::string& line, const float* row) const;
 
-  const Meaning m_;
+  const PredictionSchema schema_;
   const Form form_;
   std::vector<std::int64_t> row_shape_;
   std::int64_t width_ = 1;                                    // number of outputs of a row

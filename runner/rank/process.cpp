@@ -57,7 +57,7 @@ void keep_freed_memory() {
 dist::Groups join_groups(const Task& t) {
   const auto& d = t.experiment->distributed;
   if (!dist::joins_group(t.experiment->parallel)) return {};
-  t.progress->rank(t.rank).begin(record::Collective::joining);
+  t.progress->rank(t.rank).begin(record::CollectiveKind::joining);
   return dist::join_process_groups({.backend = d.backend,
                                     .rank = t.rank,
                                     .world_size = t.world_size,

@@ -20,8 +20,8 @@ struct Request {
   config::Value options = config::Value::object();  // the verb's request struct, as config::write writes it
   const Task& task;
   TakeReply reply = {};
-  // Receives the reason why the request failed. If empty, this process is a rank, and the reason goes to the progress
-  // page, task.progress.
+  // Receives the reason why the request failed. If empty, this process is a rank, and the reason goes to the shared
+  // progress, task.progress.
   std::function<void(const Error&)> refuse = {};
   std::filesystem::path plugin = {};  // the library of the experiment's `sources`, to be loaded first; empty: none
 };

@@ -58,7 +58,7 @@ void take_over(checkpoint::State& state, const Task& t, const TrainRequest& requ
                                 .offset = state.offset,
                                 .world_size = state.world_size,
                                 .batch_size = state.batch_size};
-  const config::EpochPlace now = then.taken_over(t.world_size, *e.batch_size);
+  const config::EpochPlace now = then.converted(t.world_size, *e.batch_size);
   state.position = now.position;
   state.offset = now.offset;
   state.world_size = now.world_size;
@@ -74,7 +74,7 @@ std::string label(const Task& t) {
   return device.is_cpu() ? "CPU" + std::to_string(t.rank) : "GPU" + std::to_string(device.index());
 }
 
-// Shows the progress at the start on the progress page.
+// Writes the position at the start into the shared progress.
 void show_start(record::RunProgress& run, const config::Length& length, const checkpoint::State& state) {
   run.steps_in_all = length.steps;
   run.step = state.step;
@@ -113,7 +113,7 @@ std::map<std::string, std::string> followed_metrics(const config::Experiment& e)
   add(e.best_metric().name, "checkpoint.metric");
   if (schedule::follows_metric(e)) add(e.metric_named(schedule::plateau_of(e).metric).name, "scheduler.metric");
   if (e.stop.patience > 0) add(e.metric_named(e.stop.metric).name, "stop.metric");
-  std::erase_if(followed, [](const auto& one) { return !one.first.starts_with(config::kOfValidation); });
+  std::erase_if(followed, [](const auto& one) { return !one.first.starts_with(config::kValidationPrefix); });
   return followed;
 }
 
@@ -235,7 +235,7 @@ void train(Parts& p) {
                           .test = p.data.test,
                           .ema = p.ema ? &*p.ema : nullptr,
                           .checkpointer = *p.checkpointer,
-                          .page = *t.progress,
+                          .shared = *t.progress,
                           .console = record::Console(t.console),
                           .recorder = p.recorder ? &*p.recorder : nullptr},
                          p.state);

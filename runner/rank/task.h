@@ -7,7 +7,7 @@
 #include "base/meeting_place.h"
 #include "config/experiment.h"
 #include "config/value.h"
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 
 namespace ddp::rank {
 
@@ -30,7 +30,7 @@ struct Task {
   config::Value preprocessing = nullptr;
   MeetingPlace meeting = {};
   int console = -1;  // a pipe to the parent, which prints its lines
-  record::ProgressPage* progress = nullptr;
+  record::SharedProgress* progress = nullptr;
   // All ranks were forked by one parent and share `progress` and the run directory. If false, only rank 0 has the run
   // directory.
   bool together = true;

@@ -65,17 +65,17 @@ class Asha : public Search {
     return std::nullopt;
   }
 
-  std::optional<Move> next(const Fits& fits) const override {
+  std::optional<NextTrial> next(const Fits& fits) const override {
     for (std::size_t k = rungs_.size() - 1; k-- > 0;) {
-      if (const auto trial = promotable(k, fits)) return Move{.trial = *trial, .epochs = epochs_of(k + 1)};
+      if (const auto trial = promotable(k, fits)) return NextTrial{.trial = *trial, .epochs = epochs_of(k + 1)};
     }
     const auto trial = queue_.first(trials(), fits);
-    return trial ? std::optional(Move{.trial = *trial, .epochs = epochs_of(0)}) : std::nullopt;
+    return trial ? std::optional(NextTrial{.trial = *trial, .epochs = epochs_of(0)}) : std::nullopt;
   }
 
-  void begun(const Move& move) override {
-    queue_.begun(move.trial);
-    rungs_[rung_of(move.epochs)].begun.insert(move.trial);
+  void begun(const NextTrial& next) override {
+    queue_.begun(next.trial);
+    rungs_[rung_of(next.epochs)].begun.insert(next.trial);
   }
 
   void ended(int trial, std::int64_t epochs, double metric) override {

@@ -19,7 +19,7 @@ struct Space {
 };
 
 // The trial to train next: from its start, or from where it paused.
-struct Move {
+struct NextTrial {
   int trial = 0;
   std::int64_t epochs = 0;  // train until this epoch; 0: to the end
 };
@@ -45,15 +45,15 @@ class Search {
   virtual config::Point point(int trial) const = 0;
   // Returns the trial's rung after this many epochs, from 1; nothing for methods without rungs.
   virtual std::optional<int> rung_after(std::int64_t) const { return std::nullopt; }
-  // Returns the next move: the first one that fits. Nothing: none fits, or running trials must end first, or all are
+  // Returns the next trial: the first one that fits. Nothing: none fits, or running trials must end first, or all are
   // done.
-  virtual std::optional<Move> next(const Fits& fits) const = 0;
+  virtual std::optional<NextTrial> next(const Fits& fits) const = 0;
 
   // Restores a trial that a journal says has begun with these values. A method that computes values from results must
   // keep these, because floating point may differ in the last bit between machines.
   virtual void recall(int, const config::Value&) {}
-  // The move has been made.
-  virtual void begun(const Move& move) = 0;
+  // The trial has begun, or continues.
+  virtual void begun(const NextTrial& next) = 0;
   // The trial has trained this many epochs, or to its end (kToItsEnd), with this metric: less is better. NaN: the trial
   // reached no finite number.
   virtual void ended(int trial, std::int64_t epochs, double metric) = 0;
@@ -82,11 +82,11 @@ class Queue {
 // Every trial once, in order, to its end.
 class InOrder : public Search {
  public:
-  std::optional<Move> next(const Fits& fits) const override {
+  std::optional<NextTrial> next(const Fits& fits) const override {
     const auto trial = queue_.first(trials(), fits);
-    return trial ? std::optional(Move{.trial = *trial}) : std::nullopt;
+    return trial ? std::optional(NextTrial{.trial = *trial}) : std::nullopt;
   }
-  void begun(const Move& move) override { queue_.begun(move.trial); }
+  void begun(const NextTrial& next) override { queue_.begun(next.trial); }
   void ended(int, std::int64_t, double) override {}
 
  private:

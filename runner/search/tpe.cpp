@@ -74,15 +74,15 @@ class Tpe : public InOrder {
     known_.try_emplace(trial, std::move(numbers));
   }
 
-  void begun(const Move& move) override {
-    InOrder::begun(move);
-    if (known_.contains(move.trial)) return;
-    const config::Point values = point(move.trial);
+  void begun(const NextTrial& next) override {
+    InOrder::begun(next);
+    if (known_.contains(next.trial)) return;
+    const config::Point values = point(next.trial);
     Coordinates numbers;
     for (std::size_t i = 0; i < values.size(); ++i) {
       numbers.push_back(space_.parameters[i].number_of(config::to_value(values[i])).value());
     }
-    known_.emplace(move.trial, std::move(numbers));
+    known_.emplace(next.trial, std::move(numbers));
   }
 
   void ended(int trial, std::int64_t, double metric) override {

@@ -9,14 +9,14 @@
 namespace ddp::sweep {
 
 // The devices that a trial takes from the pool: a number of entries, or named GPUs.
-struct Need {
+struct DeviceRequest {
   int entries = 1;
   bool gpus = false;
   std::vector<int> named = {};
 };
 
 // The devices that a trial has: the indices of GPUs and their locks, or a number of cores.
-struct Share {
+struct DeviceLease {
   std::vector<int> gpus = {};
   int cores = 0;
   std::vector<FileDescriptor> locks = {};
@@ -34,13 +34,13 @@ class Devices {
   Devices(std::vector<launch::Gpu> gpus, int cores);
 
   // Returns nothing if not all of it is free now. A trial that needs more cores than the pool has takes all of them.
-  std::optional<Share> take(const Need& need);
-  void give_back(Share share);
+  std::optional<DeviceLease> take(const DeviceRequest& request);
+  void give_back(DeviceLease lease);
 
   int cores() const { return cores_; }
 
  private:
-  bool lock(int gpu, Share& share);
+  bool lock(int gpu, DeviceLease& lease);
 
   const std::vector<launch::Gpu> gpus_;
   const int cores_;

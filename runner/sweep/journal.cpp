@@ -55,15 +55,15 @@ Event event_of(const nlohmann::json& line, const std::string& kind) {
 std::size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
 
 // Jobs of a Slurm array write one journal from several machines, and not every file system appends atomically.
-class Turn {
+class JournalLock {
  public:
-  explicit Turn(int file) : file_(file) {
+  explicit JournalLock(int file) : file_(file) {
     while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }
-  ~Turn() { flock(file_, LOCK_UN); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ~JournalLock() { flock(file_, LOCK_UN); }
+  JournalLock(const JournalLock&) = delete;
+  JournalLock& operator=(const JournalLock&) = delete;
 
  private:
   const int file_;
@@ -91,7 +91,7 @@ std::vector<Event> parse_journal(std::string_view text) {
 Journal::Journal(const fs::path& file)
     : name_(file.string()), file_(open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (!file_) throw training_error("cannot open: " + errno_text(errno), name_);
-  const Turn turn(file_.get());
+  const JournalLock lock(file_.get());
   const std::string text = record::read_text(file, kMostBytes);
   if (const std::size_t whole = whole_lines(text);
       whole < text.size() && ftruncate(file_.get(), static_cast<off_t>(whole)) != 0) {
@@ -100,13 +100,13 @@ Journal::Journal(const fs::path& file)
 }
 
 void Journal::alone(const std::function<void()>& body) const {
-  const Turn turn(file_.get());
+  const JournalLock lock(file_.get());
   body();
 }
 
 void Journal::append(config::Value line) {
   line["time"] = record::timestamp(std::time(nullptr));
-  const Turn turn(file_.get());
+  const JournalLock lock(file_.get());
   const std::string text = line.dump(-1, ' ', false, config::Value::error_handler_t::replace) + "\n";
   write_all(file_.get(), text.data(), text.size(), name_);
 }

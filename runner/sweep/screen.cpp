@@ -24,7 +24,7 @@ void Screen::begin(int trial, std::size_t place) {
   print("trial " + std::to_string(trial) + " (" + in_words(trials_.parameters(trial)) + ") starts");
 }
 
-void Screen::tell_end(const Trial& t) {
+void Screen::print_end(const Trial& t) {
   std::erase_if(running_, [&](const auto& entry) { return entry.first == t.number; });
   ++ended_;
   const std::string what = "trial " + std::to_string(t.number) + " (" + in_words(trials_.parameters(t.number)) + ")";

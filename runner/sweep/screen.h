@@ -18,7 +18,7 @@ class Screen {
   bool shown() const { return terminal_; }
   // The progress of this trial is at that place.
   void begin(int trial, std::size_t place);
-  void tell_end(const Trial& trial);
+  void print_end(const Trial& trial);
   void refresh();
   // Prints a whole line above the redrawn ones.
   void print(const std::string& line);

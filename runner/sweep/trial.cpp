@@ -13,18 +13,18 @@ namespace fs = std::filesystem;
 namespace {
 
 // Replaces the GPUs of the experiment file by the trial's GPUs, in the same groups.
-void place(config::Experiment& e, const Share& share) {
-  if (share.gpus.empty()) return;
+void place(config::Experiment& e, const DeviceLease& lease) {
+  if (lease.gpus.empty()) return;
   std::size_t next = 0;
   if (!e.device_pool.is_array()) {
-    e.device_pool = share.gpus;
+    e.device_pool = lease.gpus;
     return;
   }
   for (config::Value& entry : e.device_pool) {
     if (entry.is_array()) {
-      for (config::Value& device : entry) device = share.gpus.at(next++);
+      for (config::Value& device : entry) device = lease.gpus.at(next++);
     } else {
-      entry = share.gpus.at(next++);
+      entry = lease.gpus.at(next++);
     }
   }
 }
@@ -37,14 +37,15 @@ struct Beginning {
   std::optional<std::int64_t> global_batch_size = {};  // of the checkpoint
 };
 
-Beginning beginning_of(const Plan& sweep, const record::RunDirectory& directory, int trial, const Share& share) {
+Beginning beginning_of(const SweepPlan& sweep, const record::RunDirectory& directory, int trial,
+                       const DeviceLease& lease) {
   const bool begun = directory.begun();
   Beginning from{.begun = begun,
                  .loaded = begun ? config::load(directory.config(), {}, sweep.loaded.components())
                                  : sweep.loaded.trial(sweep.search.point(trial))};
   // results/<name>/<sweep>
   launch::find_weights(from.loaded, sweep.directory.path().parent_path().parent_path());
-  place(from.loaded.experiment, share);
+  place(from.loaded.experiment, lease);
   if (begun) from.point.checkpoint = record::newest_whole(directory.checkpoints());
   if (from.point.checkpoint.empty()) return from;
   from.point.position = record::position_of(from.point.checkpoint);
@@ -52,10 +53,10 @@ Beginning beginning_of(const Plan& sweep, const record::RunDirectory& directory,
   return from;
 }
 
-// Returns whether the trial has trained to the move's epoch or to its end.
-bool has_done(const search::Move& move, const record::ReturnPoint& point, const launch::Plan& plan) {
+// Returns whether the trial has trained to the epoch of `next` or to its end.
+bool has_done(const search::NextTrial& next, const record::ReturnPoint& point, const launch::Plan& plan) {
   if (point.checkpoint.empty()) return false;
-  return (move.epochs > 0 && point.position.epoch >= move.epochs) || launch::has_ended(plan.experiment, point.position);
+  return (next.epochs > 0 && point.position.epoch >= next.epochs) || launch::has_ended(plan.experiment, point.position);
 }
 
 launch::OpenRun open_trial(const Beginning& from, const launch::HeldData& data, const record::RunDirectory& directory,
@@ -86,15 +87,15 @@ std::string last_words(const record::RunDirectory& trial) {
 
 fs::path trial_log(const record::RunDirectory& trial) { return trial.log(0).parent_path() / "trial.log"; }
 
-int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress) {
+int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease lease, TrialProgress& progress) {
   // The trial has a log of its own, so the sweep's verbosity does not apply.
   log::set_verbosity(log::Verbosity::normal);
-  const auto directory = record::RunDirectory::trial(sweep.directory.path(), move.trial);
+  const auto directory = record::RunDirectory::trial(sweep.directory.path(), next.trial);
   FileDescriptor lock = directory.lock();
-  const Beginning from = beginning_of(sweep, directory, move.trial, share);
+  const Beginning from = beginning_of(sweep, directory, next.trial, lease);
   const launch::Launch launch;
   launch::Plan plan = launch::make_plan(from.loaded, sweep.gpus, launch, from.global_batch_size);
-  if (has_done(move, from.point, plan)) {
+  if (has_done(next, from.point, plan)) {
     launch::settle(plan, directory, from.point.position);
     return 0;
   }
@@ -107,8 +108,8 @@ int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialP
                         .library = sweep.library,
                         .data = *data,
                         .open = [&] { return open_trial(from, *data, directory, std::move(lock)); },
-                        .until_epoch = move.epochs,
-                        .device_locks = std::move(share.locks),
+                        .until_epoch = next.epochs,
+                        .device_locks = std::move(lease.locks),
                         .git = sweep.git,
                         .watch = [&](const record::RunProgress& run) { take_progress(run, progress); }},
                        {.launch = launch, .nodes = &alone});

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sweep/plan.h"
+#include "sweep/sweep_plan.h"
 
 namespace ddp::sweep {
 
@@ -15,9 +15,9 @@ struct alignas(64) TrialProgress {
   std::atomic<double> loss{0};
 };
 
-// Trains a trial of the sweep as `move` says, from the start or from its newest checkpoint. It runs in a process of its
+// Trains a trial of the sweep as `next` says, from the start or from its newest checkpoint. It runs in a process of its
 // own, which forks the ranks. Returns the process's exit code.
-int train_trial(const Plan& sweep, const search::Move& move, Share share, TrialProgress& progress);
+int train_trial(const SweepPlan& sweep, const search::NextTrial& next, DeviceLease lease, TrialProgress& progress);
 
 // The state of a trial, from its own summary.json.
 struct TrialState {

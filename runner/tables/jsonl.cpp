@@ -41,7 +41,7 @@ class JsonlSource : public BatchSource {
   }
 
   std::vector<std::int64_t> lines_of(const std::vector<std::int64_t>& rows) const override {
-    Lines all(file_);
+    TextLines all(file_);
     std::string line;
     std::vector<std::int64_t> lines;
     for (std::int64_t number = 0; lines.size() < rows.size() && all.next(line); ++number) {

@@ -35,15 +35,15 @@ Type common_type(const Type& one, const Type& other) {
 
 }  // namespace
 
-Lines::Lines(const std::filesystem::path& file) : file_(file), stream_(open_stream(file)) {}
+TextLines::TextLines(const std::filesystem::path& file) : file_(file), stream_(open_stream(file)) {}
 
-bool Lines::refill() {
+bool TextLines::refill() {
   piece_ = require(stream_->Read(kLinePiece), file_);
   at_ = 0;
   return piece_->size() > 0;
 }
 
-bool Lines::next(std::string& line) {
+bool TextLines::next(std::string& line) {
   line.clear();
   for (bool in_line = false;;) {
     if ((piece_ == nullptr || at_ == piece_->size()) && !refill()) return !line.empty();
@@ -85,7 +85,7 @@ Type json_type(const config::Value& value) {
 }
 
 std::shared_ptr<arrow::Schema> jsonl_schema(const std::filesystem::path& file) {
-  Lines lines(file);
+  TextLines lines(file);
   arrow::FieldVector fields;
   std::unordered_map<std::string, std::size_t> places;
   bool is_empty = true;

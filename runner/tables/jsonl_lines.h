@@ -13,9 +13,9 @@
 namespace ddp::tables {
 
 // Reads a text file line by line, for uses that need line numbers more than speed.
-class Lines {
+class TextLines {
  public:
-  explicit Lines(const std::filesystem::path& file);
+  explicit TextLines(const std::filesystem::path& file);
 
   // Reads the next line that is not empty. Returns false at the end. Throws ddp::Error (usage) if the file cannot be
   // read or a line is larger than 64 MB.

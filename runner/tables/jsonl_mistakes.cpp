@@ -49,7 +49,7 @@ void check_line(const config::Value& line, std::int64_t number, const arrow::Sch
 Error jsonl_mistakes(const std::filesystem::path& file, const arrow::Schema& wanted, const Error& refusal) {
   Mistakes mistakes(file);
   try {
-    Lines lines(file);
+    TextLines lines(file);
     for (std::string line; !mistakes.full() && lines.next(line);) {
       try {
         const config::Value value = config::parse_value(line);

@@ -157,9 +157,9 @@ void Checkpointer::not_saved(std::int64_t step, const std::exception& error) {
 
 void Checkpointer::remove_old(std::int64_t saved) {
   try {
-    if (went_back_to_ && saved != *went_back_to_) {
-      record::give_up_after(p_.folder, *went_back_to_, saved);
-      went_back_to_.reset();
+    if (restored_step_ && saved != *restored_step_) {
+      record::give_up_after(p_.folder, *restored_step_, saved);
+      restored_step_.reset();
     }
     record::retain(p_.folder, p_.options.keep_last, p_.options.keep_best);
   } catch (const std::exception& error) {
@@ -180,7 +180,7 @@ void Checkpointer::finish() {
                              own_command("resume " + path_word(p_.folder.parent_path())));
   }
   // If ranks were killed right after a save and restarted, old checkpoints may remain.
-  if (p_.rank == 0 && went_back_to_) remove_old(saved_step_);
+  if (p_.rank == 0 && restored_step_) remove_old(saved_step_);
 }
 
 void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
@@ -188,7 +188,7 @@ void Checkpointer::restore(const checkpoint::Checkpoint& loaded) {
   for (const auto& [name, saved] : p_.states) saved->restore(loaded.of(name), loaded.state);
   checkpoint::restore_rng(p_.rank % loaded.state.world_size, p_.devices, loaded.state);
   saved_step_ = loaded.state.step;
-  went_back_to_ = loaded.state.step;
+  restored_step_ = loaded.state.step;
 }
 
 void Checkpointer::rehearse(checkpoint::State state) {
@@ -207,7 +207,7 @@ void Checkpointer::rehearse(checkpoint::State state) {
   p_.model.load(loaded.of(checkpoint::kModel), root.string());
   restore(loaded);
   saved_step_ = -1;
-  went_back_to_.reset();
+  restored_step_.reset();
 }
 
 void Checkpointer::first_step_done() {

@@ -85,16 +85,16 @@ class Checkpointer {
   void remove_old(std::int64_t saved);
 
   CheckpointerParts p_;
-  std::int64_t saved_step_ = -1;              // step of the save that started last
-  std::optional<std::int64_t> went_back_to_;  // step of the restored checkpoint, until the next save
-  checkpoint::Snapshot snapshot_;             // on rank 0
-  bool copying_ = false;                      // false once training has waited for the copy
-  std::atomic<double> awaited_since_{0};      // when training began to wait for the copy, in the recorder's seconds
-  std::string failure_;                       // why the last save failed; empty: it succeeded
-  double best_saved_;                         // metric value if the last save succeeds; NaN: none saved
-  double best_before_;                        // metric value if the last save fails
-  bool ready_ = false;                        // the memory of the copy is allocated
-  std::future<void> saving_;                  // a save or get_ready(); last, since it uses the members above
+  std::int64_t saved_step_ = -1;               // step of the save that started last
+  std::optional<std::int64_t> restored_step_;  // step of the restored checkpoint, until the next save
+  checkpoint::Snapshot snapshot_;              // on rank 0
+  bool copying_ = false;                       // false once training has waited for the copy
+  std::atomic<double> awaited_since_{0};       // when training began to wait for the copy, in the recorder's seconds
+  std::string failure_;                        // why the last save failed; empty: it succeeded
+  double best_saved_;                          // metric value if the last save succeeds; NaN: none saved
+  double best_before_;                         // metric value if the last save fails
+  bool ready_ = false;                         // the memory of the copy is allocated
+  std::future<void> saving_;                   // a save or get_ready(); last, since it uses the members above
 };
 
 // The states of a run, by name.

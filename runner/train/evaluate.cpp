@@ -20,7 +20,7 @@ struct Answer {
   LossSum loss;
 };
 
-Answer answer(const Evaluator& e, const datasets::Batch& batch) {
+Answer answer(const EvaluationParts& e, const datasets::Batch& batch) {
   const model::Autocast casts(e.numerics.precision, e.device);
   const at::Tensor output = model::call(e.model.module(), e.numerics.prepared(on_device(batch.inputs, e.device)));
   return {.output = output, .loss = e.loss.measure(output, only_target(batch.targets), batch.samples())};
@@ -28,7 +28,8 @@ Answer answer(const Evaluator& e, const datasets::Batch& batch) {
 
 // Returns a batch's row: number of samples, total weight of the targets, sum of the losses, then the parts of each
 // metric. Counts and scores are added to `statistics` and stay there.
-std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, std::vector<Statistics>& statistics) {
+std::vector<double> measure(const EvaluationParts& e, const datasets::Batch& batch,
+                            std::vector<Statistics>& statistics) {
   std::vector<double> row{0, 0, 0};
   if (batch.samples() > 0) {  // 0: no image of the batch can be decoded
     const auto [output, loss] = answer(e, batch);
@@ -44,7 +45,7 @@ std::vector<double> measure(const Evaluator& e, const datasets::Batch& batch, st
 // rounds in an exchange changes no bit.
 class GatheredRows {
  public:
-  explicit GatheredRows(const Evaluator& e) : e_(e), of_batches_(e.measures.metrics().size()) {}
+  explicit GatheredRows(const EvaluationParts& e) : e_(e), of_batches_(e.measures.metrics().size()) {}
 
   // Takes this rank's rows of some rounds; a round begins with rank 0's batch. Returns how many rounds the next call
   // may carry. Collective; the result is the same on every rank.
@@ -70,13 +71,13 @@ class GatheredRows {
  private:
   static constexpr std::int64_t kHeld = std::int64_t{1} << 18;  // numbers of a rank: 2 MiB in all
 
-  const Evaluator& e_;
+  const EvaluationParts& e_;
   std::vector<Statistics> of_batches_;
   LossSum loss_;
 };
 
 // Returns the mean loss. A round is one batch of each rank; in the last round some ranks may have none.
-double measure_all(const Evaluator& e, std::vector<Statistics>& statistics) {
+double measure_all(const EvaluationParts& e, std::vector<Statistics>& statistics) {
   data::EvaluationBatches batches(e.set);
   GatheredRows gathered(e);
   BatchRows rows;
@@ -121,7 +122,7 @@ Measured values_of(const Measures& measures, const std::vector<Statistics>& stat
 
 }  // namespace
 
-Measured evaluate(const Evaluator& e) {
+Measured evaluate(const EvaluationParts& e) {
   const at::NoGradGuard no_grad;
   std::vector<Statistics> statistics(e.measures.metrics().size());
   e.model.broadcast_buffers();

@@ -12,7 +12,7 @@
 namespace ddp::train {
 
 // The parts of an evaluation; all outlive it.
-struct Evaluator {
+struct EvaluationParts {
   dist::Parallel& model;
   const dist::Group& group;
   const Loss& loss;
@@ -31,6 +31,6 @@ struct Measured {
 // Broadcasts rank 0's buffers, then measures the bare model in eval mode. Each rank takes whole batches. The batches'
 // float64 sums are added in the order of batches, so the result has the same bits on any number of ranks. Draws no
 // random numbers. Collective; the result is the same on every rank.
-Measured evaluate(const Evaluator& evaluator);
+Measured evaluate(const EvaluationParts& evaluator);
 
 }  // namespace ddp::train

@@ -12,11 +12,11 @@ RunEvaluation::RunEvaluation(RunEvaluationParts parts) : p_(std::move(parts)), m
 
 record::MetricValues RunEvaluation::validate(const data::EvaluationSet& set, std::int64_t step) {
   const Ema::InPlace averaged(p_.ema);
-  return measure(set, config::kOfValidation, step);
+  return measure(set, config::kValidationPrefix, step);
 }
 
 record::MetricValues RunEvaluation::test(const data::EvaluationSet& set, std::int64_t step) {
-  return measure(set, config::kOfTest, step);
+  return measure(set, config::kTestPrefix, step);
 }
 
 record::MetricValues RunEvaluation::measure(const data::EvaluationSet& set, const std::string& prefix,

@@ -8,10 +8,10 @@
 namespace ddp::train {
 namespace {
 
-class SharedPage : public StepExchange {
+class SharedMemoryExchange : public StepExchange {
  public:
-  SharedPage(record::ProgressPage& page, int rank, bool posts_late)
-      : page_(page), rank_(rank), posts_late_(posts_late) {}
+  SharedMemoryExchange(record::SharedProgress& shared, int rank, bool posts_late)
+      : shared_(shared), rank_(rank), posts_late_(posts_late) {}
 
   void post(std::int64_t step, const LossSum& loss) override {
     step_ = step;
@@ -19,17 +19,17 @@ class SharedPage : public StepExchange {
     entry.loss_sum = loss.sum;
     entry.loss_weight = loss.weight;
     entry.samples = loss.samples;
-    if (!loss.finite()) page_.not_finite(step).store(step, std::memory_order_relaxed);
+    if (!loss.finite()) shared_.not_finite(step).store(step, std::memory_order_relaxed);
     entry.step.store(step, std::memory_order_release);
   }
 
   std::optional<int> not_finite() override {
     // Ranks that post early have posted, because they post before they join the all-reduce.
     if (posts_late_) {
-      for (int r = 0; r < page_.ranks(); ++r) wait_for(r);
+      for (int r = 0; r < shared_.ranks(); ++r) wait_for(r);
     }
-    if (page_.not_finite(step_).load(std::memory_order_relaxed) != step_) return {};
-    for (int r = 0; r < page_.ranks(); ++r) {
+    if (shared_.not_finite(step_).load(std::memory_order_relaxed) != step_) return {};
+    for (int r = 0; r < shared_.ranks(); ++r) {
       if (!std::isfinite(entry_of(r).loss_sum)) return r;
     }
     return {};
@@ -37,7 +37,7 @@ class SharedPage : public StepExchange {
 
   LossSum collect() override {
     LossSum all;
-    for (int r = 0; r < page_.ranks(); ++r) {
+    for (int r = 0; r < shared_.ranks(); ++r) {
       wait_for(r);
       const auto& entry = entry_of(r);
       all.add({.sum = entry.loss_sum, .weight = entry.loss_weight, .samples = entry.samples});
@@ -46,21 +46,21 @@ class SharedPage : public StepExchange {
   }
 
   bool stop_agreed(bool more) override {
-    auto& stop_after = page_.stop_after_step();
+    auto& stop_after = shared_.stop_after_step();
     // Rank 0 chooses the next step, because no rank can have finished that step: its all-reduce needs rank 0.
-    if (rank_ == 0 && page_.stop_requested() && stop_after == 0 && more) stop_after = step_ + 1;
+    if (rank_ == 0 && shared_.stop_requested() && stop_after == 0 && more) stop_after = step_ + 1;
     return stop_after != 0 && step_ >= stop_after;
   }
 
   bool end_agreed(bool wanted) override {
-    auto& end_after = page_.end_after_step();
+    auto& end_after = shared_.end_after_step();
     // Rank 0 chooses the next step, as in stop_agreed().
     if (rank_ == 0 && wanted && end_after == 0) end_after = step_ + 1;
     return end_after != 0 && step_ >= end_after;
   }
 
   bool save_agreed(bool wanted) override {
-    auto& save_after = page_.save_after_step();
+    auto& save_after = shared_.save_after_step();
     if (save_after == step_) return true;
     // Rank 0 chooses the next step, as in stop_agreed(). It must not replace the current step if it chose that one:
     // another rank may not have read it yet.
@@ -72,22 +72,22 @@ class SharedPage : public StepExchange {
   void wait_for(int rank) {
     while (entry_of(rank).step.load(std::memory_order_acquire) != step_) sched_yield();
   }
-  record::LossEntry& entry_of(int rank) { return page_.rank(rank).losses[record::loss_place(step_)]; }
+  record::LossEntry& entry_of(int rank) { return shared_.rank(rank).losses[record::loss_place(step_)]; }
 
-  record::ProgressPage& page_;
+  record::SharedProgress& shared_;
   const int rank_;
   const bool posts_late_;
   std::int64_t step_ = 0;
 };
 
-// For ranks without a shared progress page: on several nodes, or started separately.
+// For ranks without shared progress: on several nodes, or started separately.
 class Gathered : public StepExchange {
  public:
-  Gathered(record::ProgressPage& page, int rank, dist::Group control)
-      : page_(page), rank_(rank), control_(std::move(control)) {}
+  Gathered(record::SharedProgress& shared, int rank, dist::Group control)
+      : shared_(shared), rank_(rank), control_(std::move(control)) {}
 
   void post(std::int64_t, const LossSum& loss) override {
-    const double stop = page_.stop_requested() ? 1 : 0;
+    const double stop = shared_.stop_requested() ? 1 : 0;
     const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
     const double end = rank_ == 0 && end_wanted_ ? 1 : 0;
     pending_ = dist::start_all_gather(
@@ -139,7 +139,7 @@ class Gathered : public StepExchange {
     }
   }
 
-  record::ProgressPage& page_;
+  record::SharedProgress& shared_;
   const int rank_;
   const dist::Group control_;
   dist::PendingGather pending_;
@@ -154,10 +154,10 @@ class Gathered : public StepExchange {
 
 }  // namespace
 
-std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control,
+std::unique_ptr<StepExchange> make_step_exchange(record::SharedProgress& shared, int rank, const dist::Group& control,
                                                  bool posts_late) {
-  if (control) return std::make_unique<Gathered>(page, rank, control);
-  return std::make_unique<SharedPage>(page, rank, posts_late);
+  if (control) return std::make_unique<Gathered>(shared, rank, control);
+  return std::make_unique<SharedMemoryExchange>(shared, rank, posts_late);
 }
 
 }  // namespace ddp::train

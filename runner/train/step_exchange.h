@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "dist/collectives.h"
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 #include "train/loss/loss_sum.h"
 
 namespace ddp::train {
@@ -40,9 +40,9 @@ class StepExchange {
   virtual bool end_agreed(bool wanted) = 0;
 };
 
-// Exchanges through the progress page, without a collective, if all ranks share one (`control` is null); else by an
+// Exchanges through the shared progress, without a collective, if all ranks have it (`control` is null); else by an
 // all-gather over `control`, a group for CPU tensors. `posts_late`: ranks post after the last backward of the step.
-std::unique_ptr<StepExchange> make_step_exchange(record::ProgressPage& page, int rank, const dist::Group& control,
+std::unique_ptr<StepExchange> make_step_exchange(record::SharedProgress& shared, int rank, const dist::Group& control,
                                                  bool posts_late);
 
 }  // namespace ddp::train

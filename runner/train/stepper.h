@@ -9,7 +9,7 @@
 #include "data/batches.h"
 #include "dist/parallel/parallel.h"
 #include "model/numerics.h"
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 #include "train/checkpointer.h"
 #include "train/clip.h"
 #include "train/loss/loss.h"

@@ -25,7 +25,7 @@ constexpr double kReadyAfter = 0.9;
 Trainer::Trainer(TrainerParts parts, checkpoint::State state)
     : p_(std::move(parts)),
       state_(std::move(state)),
-      exchange_(make_step_exchange(p_.page, p_.rank, p_.control, !p_.device.is_cpu())),
+      exchange_(make_step_exchange(p_.shared, p_.rank, p_.control, !p_.device.is_cpu())),
       evaluation_({.experiment = p_.experiment,
                    .device = p_.device,
                    .group = p_.group,
@@ -80,7 +80,7 @@ void Trainer::run() {
     p_.console.line("Ended after step " + std::to_string(state_.step) + " by stop." + rule);
   }
   if (!reason.empty() && p_.test) test();
-  if (p_.recorder) p_.page.run().end(rule, !reason.empty());
+  if (p_.recorder) p_.shared.run().end(rule, !reason.empty());
   enter(Phase::finished);
 }
 
@@ -157,7 +157,7 @@ void Trainer::give_up(int rank) {
   p_.checkpointer.wait();
   dist::barrier(p_.group);
   if (rank != p_.rank) return;
-  progress().hopeless = true;
+  progress().no_restart = true;
   throw training_error("the loss of step " + std::to_string(state_.step) + record::kLossNotFinite + " (first on rank " +
                            std::to_string(rank) + "); the weights were not changed",
                        "",
@@ -211,7 +211,7 @@ void Trainer::end_epoch() {
     state_.loss_samples = 0;
   }
   if (const auto reason = reason_to_save(epoch, validated)) save(*reason);
-  if (p_.recorder) p_.page.run().epochs_done = state_.epoch;
+  if (p_.recorder) p_.shared.run().epochs_done = state_.epoch;
   state_.metric = std::numeric_limits<double>::quiet_NaN();
 }
 

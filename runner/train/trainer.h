@@ -10,7 +10,7 @@
 #include "data/batches.h"
 #include "dist/parallel/parallel.h"
 #include "record/metrics/run_recorder.h"
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 #include "schedule/scheduler.h"
 #include "train/checkpointer.h"
 #include "train/ema.h"
@@ -31,7 +31,7 @@ struct TrainerParts {
   std::string label;  // the device in log lines: "CPU0"
   c10::Device device = c10::kCPU;
   dist::Group group;
-  dist::Group control;  // null if all ranks share a progress page
+  dist::Group control;  // null if all ranks have shared progress
   dist::Parallel& model;
   GroupedOptimizer& optimizer;
   Loss loss;
@@ -43,7 +43,7 @@ struct TrainerParts {
   std::optional<data::EvaluationSet> test;
   Ema* ema = nullptr;  // null: the weights are not averaged
   Checkpointer& checkpointer;
-  record::ProgressPage& page;
+  record::SharedProgress& shared;
   record::Console console;
   record::RunRecorder* recorder = nullptr;  // on rank 0
 };
@@ -104,7 +104,7 @@ class Trainer {
     progress().phase.store(phase, std::memory_order_relaxed);
     progress().note_activity();
   }
-  record::RankProgress& progress() { return p_.page.rank(p_.rank); }
+  record::RankProgress& progress() { return p_.shared.rank(p_.rank); }
 
   TrainerParts p_;
   checkpoint::State state_;

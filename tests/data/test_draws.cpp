@@ -68,7 +68,7 @@ TEST_CASE("draws equal Philox4x32-10 with seed, epoch and sample in the places o
 TEST_CASE("draws of a place equal Philox with step, micro-batch, rank and sample in its counter") {
   // Counter: 0, step, sample with the low bits of the rank, micro-batch with the highest bit set. No epoch has that
   // bit.
-  const datasets::Place place{.step = 3, .micro_batch = 5, .rank = 7};
+  const datasets::MicroBatchPosition place{.step = 3, .micro_batch = 5, .rank = 7};
   at::philox_engine philox(9, std::uint64_t{1} << 63 | std::uint64_t{5} << 40 | 7 << 24 | 11, std::uint64_t{3} << 32);
   datasets::Draws draws(9, place, 11);
   for (int i = 0; i < 9; ++i) CHECK(draws.bits() == philox());

@@ -10,7 +10,7 @@ namespace {
 // The samples are the place itself.
 class Placed : public datasets::PlacedDataset {
  public:
-  datasets::Batch draw(std::int64_t batch_size, const datasets::Place& place) const override {
+  datasets::Batch draw(std::int64_t batch_size, const datasets::MicroBatchPosition& place) const override {
     const at::Tensor where = at::tensor({place.step, place.micro_batch, std::int64_t{place.rank}}, at::kLong);
     return {where.expand({batch_size, 3}).contiguous(), where.expand({batch_size, 3}).contiguous()};
   }

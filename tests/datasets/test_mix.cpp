@@ -21,7 +21,7 @@ Batch batch_to_mix() {
   return Batch(at::arange(3 * 2 * 6 * 5).to(at::kFloat).view({3, 2, 6, 5}), at::tensor({2, 0, 3}, at::kLong));
 }
 
-Batch mixed(const Value& list, const Place& place) {
+Batch mixed(const Value& list, const MicroBatchPosition& place) {
   Batch batch = batch_to_mix();
   Mixer(list, /*seed=*/42).mix(batch, place, kMixedClasses);
   return batch;
@@ -92,8 +92,8 @@ TEST_CASE("each mix is equally likely, and the choice depends on the place alone
                 : 0;
   }
   CHECK(std::abs(cuts - 200) < 40);
-  const auto images = [&](const Place& place) { return mixed(both, place).inputs.front().second; };
-  const Place place{.step = 1, .micro_batch = 1, .rank = 1};
+  const auto images = [&](const MicroBatchPosition& place) { return mixed(both, place).inputs.front().second; };
+  const MicroBatchPosition place{.step = 1, .micro_batch = 1, .rank = 1};
   CHECK(at::equal(images(place), images(place)));
   CHECK_FALSE(at::equal(images(place), images({.step = 2, .micro_batch = 1, .rank = 1})));
   CHECK_FALSE(at::equal(images(place), images({.step = 1, .micro_batch = 2, .rank = 1})));

@@ -179,7 +179,7 @@ TEST_CASE("random offsets depend on seed, step, micro-batch, rank and sample, an
   const TextFolder folder;
   const auto dataset = text(folder.write("a.bin", numbers_to(10)), 4, {.seed = 7}, kRandomBytes);
   const auto& placed = dynamic_cast<const PlacedDataset&>(*dataset);
-  const auto begins = [&](const Place& place, const PlacedDataset& of) {
+  const auto begins = [&](const MicroBatchPosition& place, const PlacedDataset& of) {
     const Batch batch = of.draw(64, place);
     CHECK(at::equal(inputs(batch) + 1, targets(batch)));
     const at::Tensor firsts = inputs(batch).select(1, 0).contiguous();

@@ -26,7 +26,7 @@ struct Place {
   std::string answer;
   try {
     at::set_num_threads(1);
-    record::ProgressPage progress(p.world_size);
+    record::SharedProgress progress(p.world_size);
     const int ranks_here = p.world_size / p.machines;
     const Groups groups = join_process_groups({.backend = "shm",
                                                .rank = p.rank,

@@ -16,7 +16,7 @@ using config::Value;
 const Value kTerms{{"build", "x"}, {"nnodes", 2}, {"experiment", {{"epochs", 1}, {"hidden", {1, 2}}}}};
 
 void take(const Value& message) {
-  static record::ProgressPage page(4);
+  static record::SharedProgress shared(4);
   static const launch::Plan own = [] {
     launch::Plan plan;
     plan.groups = {{"cpu"}, {"cpu"}};
@@ -28,10 +28,10 @@ void take(const Value& message) {
     }
   }
   try {
-    if (message.contains("ranks")) launch::note_standing(message.at("ranks"), page, own);
+    if (message.contains("ranks")) launch::note_standing(message.at("ranks"), shared, own);
   } catch (const std::exception&) {  // a message that node 0 cannot read ends the run
   }
-  for (int rank = 0; rank < page.ranks(); ++rank) record::standing(page.rank(rank));
+  for (int rank = 0; rank < shared.ranks(); ++rank) record::standing(shared.rank(rank));
 }
 
 }  // namespace

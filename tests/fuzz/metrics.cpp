@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "record/metrics/epoch_history.h"
 #include "record/metrics/rewind.h"
+#include "report/read/continuation_points.h"
 #include "report/read/history.h"
 #include "report/read/loss_curve.h"
-#include "report/read/turns.h"
 #include "target.h"
 
 namespace ddp::fuzz {
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string drawn = history.steps.to_json().dump() + history.epochs.to_json().dump();
   fuzz::require(drawn.size() < 64 << 10, "a report's curves are bounded");
   fuzz::require(report::loss_curve(file, 3).size() <= 3, "a small curve is bounded");
-  for (const report::Turn& turn : report::turns_of(file)) report::in_words(turn);
+  for (const report::ContinuationPoint& point : report::continuation_points_of(file)) report::in_words(point);
   const std::string once = fuzz::rewound(file, 3, 1);
   fuzz::require(once.size() <= size + 1, "rewinding adds nothing");
   fuzz::require(fuzz::rewound(file, 3, 1) == once, "rewinding twice is rewinding once");

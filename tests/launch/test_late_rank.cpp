@@ -5,8 +5,8 @@ namespace ddp::launch {
 namespace {
 
 // Ranks that have started this many collectives each.
-struct Ranks : record::ProgressPage {
-  explicit Ranks(const std::vector<int>& begun) : ProgressPage(static_cast<int>(begun.size())) {
+struct Ranks : record::SharedProgress {
+  explicit Ranks(const std::vector<int>& begun) : SharedProgress(static_cast<int>(begun.size())) {
     for (std::size_t r = 0; r < begun.size(); ++r) rank(static_cast<int>(r)).collectives = begun[r];
   }
 };
@@ -14,17 +14,17 @@ struct Ranks : record::ProgressPage {
 }  // namespace
 
 TEST_CASE("a rank that timed out waited for the ranks that did not come") {
-  Ranks page({7, 7, 6, 7});
-  const LateRank late = find_late_rank(page, 1, 3);
+  Ranks shared({7, 7, 6, 7});
+  const LateRank late = find_late_rank(shared, 1, 3);
   CHECK(late.rank == 2);
   CHECK(late.away == std::vector{2});
   CHECK(late.what.find("longer than 3 s") != std::string::npos);
 }
 
 TEST_CASE("a running rank is not to blame if another one is stopped: it may wait for that one") {
-  Ranks page({6, 7, 7, 6});
-  page.rank(3).stopped = true;
-  const LateRank late = find_late_rank(page, 1, 3);
+  Ranks shared({6, 7, 7, 6});
+  shared.rank(3).stopped = true;
+  const LateRank late = find_late_rank(shared, 1, 3);
   CHECK(late.rank == 3);
   CHECK(late.away == std::vector{3});
   CHECK(late.what.find("rank 3 stays away") != std::string::npos);
@@ -32,15 +32,15 @@ TEST_CASE("a running rank is not to blame if another one is stopped: it may wait
 }
 
 TEST_CASE("the late rank that is furthest behind is to blame: the others may wait for it") {
-  Ranks page({9, 9, 8, 7});
-  const LateRank late = find_late_rank(page, 0, 3);
+  Ranks shared({9, 9, 8, 7});
+  const LateRank late = find_late_rank(shared, 0, 3);
   CHECK(late.rank == 3);
   CHECK(late.away == std::vector{3});
 }
 
 TEST_CASE("if no rank is late the network is the suspect") {
-  Ranks page({7, 7});
-  const LateRank late = find_late_rank(page, 1, 3);
+  Ranks shared({7, 7});
+  const LateRank late = find_late_rank(shared, 1, 3);
   CHECK(late.rank == 1);
   CHECK(late.what.find("is the network between them broken?") != std::string::npos);
 }

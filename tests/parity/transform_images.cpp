@@ -50,9 +50,9 @@ void write_numbers(const at::Tensor& tensor, std::ofstream& to) {
 
 config::Value run_mix(const config::Value& given, std::ofstream& numbers) {
   Batch batch(read_pixels(given).to(at::kFloat), at::tensor(given.at("labels").get<std::vector<std::int64_t>>()));
-  const Place place{.step = given.at("step"), .micro_batch = 1, .rank = given.at("rank")};
+  const MicroBatchPosition place{.step = given.at("step"), .micro_batch = 1, .rank = given.at("rank")};
   config::Value told = config::Value::object();
-  Mixer(given.at("mix"), given.at("seed")).mix(batch, place, given.at("classes"), Told(told));
+  Mixer(given.at("mix"), given.at("seed")).mix(batch, place, given.at("classes"), DrawLog(told));
   write_numbers(batch.inputs.front().second.contiguous(), numbers);
   write_numbers(batch.targets.front().second.contiguous(), numbers);
   return {{"shape", given.at("shape")}, {"draws", told}};

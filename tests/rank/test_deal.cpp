@@ -36,11 +36,11 @@ struct TwoInputs {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     widen_pipe(ends[1]);
-    record::ProgressPage page(1);
+    record::SharedProgress shared(1);
     const DealRequest deal{.inputs = files, .files_of_row = 2, .pipes = {ends[1]}, .batch_size = 4};
-    const Task task{.experiment = &experiment, .progress = &page, .logs_failure = false};
+    const Task task{.experiment = &experiment, .progress = &shared, .logs_failure = false};
     const Request request{.verb = DealRequest::kVerb, .options = config::write(deal), .task = task};
-    error = ddp_rank_serve(&request) == 0 ? "" : page.rank(0).error;
+    error = ddp_rank_serve(&request) == 0 ? "" : shared.rank(0).error;
     close(ends[1]);
     std::vector<std::string> blocks;
     for (std::string block; error.empty() && read_block(ends[0], block);) blocks.push_back(block);

@@ -22,14 +22,14 @@ TEST_CASE("a request with an unknown verb is refused with the verb's name") {
   CHECK(contains(refusal->what(), "there is no verb \"juggle\""));
 }
 
-TEST_CASE("a rank that receives an unknown verb fails on its page and is not started again") {
-  record::ProgressPage page(1);
-  const Task task{.progress = &page, .logs_failure = false};
+TEST_CASE("a rank that receives an unknown verb reports its failure and is not started again") {
+  record::SharedProgress shared(1);
+  const Task task{.progress = &shared, .logs_failure = false};
   const Request request{.verb = "juggle", .task = task};
   CHECK(ddp_rank_serve(&request) == 1);
-  CHECK(page.rank(0).failed);
-  CHECK(page.rank(0).hopeless);
-  CHECK(contains(page.rank(0).error, "there is no verb \"juggle\""));
+  CHECK(shared.rank(0).failed);
+  CHECK(shared.rank(0).no_restart);
+  CHECK(contains(shared.rank(0).error, "there is no verb \"juggle\""));
 }
 
 TEST_CASE("a request with an option of the wrong type is refused") {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "record/scratch.h"
-#include "report/read/turns.h"
+#include "report/read/continuation_points.h"
 #include "report/text/listing.h"
 #include "words.h"
 
@@ -39,9 +39,9 @@ TEST_CASE("only values that differ between the runs are compared, and a missing 
                run(s, "b", "epochs = 2\n[loss]\nname = \"mse\"\n[optimizer]\nname = \"sgd\"\nlr = 0.1\n", ""),
                run(s, "c", "epochs = 2\nloss = \"mse\"\n[optimizer]\nname = \"adam\"\nlr = 0.2\neps = 1.0\n", "")});
   using config::Value;
-  CHECK(c.config == std::vector<Line>{{"optimizer.name", {"sgd", "sgd", "adam"}},
-                                      {"optimizer.lr", {0.1, 0.1, 0.2}},
-                                      {"optimizer.eps", {Value(), Value(), 1.0}}});
+  CHECK(c.config == std::vector<ComparisonLine>{{"optimizer.name", {"sgd", "sgd", "adam"}},
+                                                {"optimizer.lr", {0.1, 0.1, 0.2}},
+                                                {"optimizer.eps", {Value(), Value(), 1.0}}});
 }
 
 TEST_CASE("the comparison shows the rule that ended a run, if the other run did all of its steps") {
@@ -50,7 +50,7 @@ TEST_CASE("the comparison shows the rule that ended a run, if the other run did 
   s.write("a/1/summary.json", "{\"status\":\"completed\",\"stopped_by\":\"patience\",\"epochs\":2}");
   ended.what = read_run(s.folder() / "a" / "1");
   const Comparison c = compare({ended, run(s, "b", "epochs = 2\n", "\"val_loss\":0.5")});
-  CHECK(c.environment == std::vector<Line>{{"stopped_by", {"patience", config::Value()}}});
+  CHECK(c.environment == std::vector<ComparisonLine>{{"stopped_by", {"patience", config::Value()}}});
   CHECK(contains(printed(print_comparison, c), "completed (patience)"));
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("each metric of any run is a column and a line, the losses first and t
   CHECK(std::is_sorted(places.begin(), places.end()));
   CHECK(contains(list.str(), "0.75"));
   std::vector<std::string> lines;
-  for (const Line& line : compare(std::move(rows)).metrics) lines.push_back(line.first);
+  for (const ComparisonLine& line : compare(std::move(rows)).metrics) lines.push_back(line.first);
   lines.resize(4);
   CHECK(lines == std::vector<std::string>{"train_loss", "val_loss", "val_accuracy", "val_auroc"});
 }
@@ -141,13 +141,13 @@ TEST_CASE("a run's history is its restarts and resumes, found among all other li
       step + "{\"event\":\"restart\",\"epoch\":0,\"step\":32,\"restart\":1,\"rank\":1,\"cause\":\"killed\\nlog\"}\n" +
           "{\"event\":\"restart\",\"step\":\"x\"}\n{\"event\":\"re\n" + std::string(3 << 20, 'x') + "\n" + step +
           "{\"event\":\"resume\",\"epoch\":1,\"step\":64,\"changes\":{\"epochs\":[3,5]}}\n{\"event\":\"resume\",\"st");
-  const auto turns = turns_of(scratch.folder() / "metrics.jsonl");
-  REQUIRE(turns.size() == 2);
-  CHECK(in_words(turns[0]) == "after step 32: rank 1: killed");
-  CHECK(in_words(turns[1]) == "after step 64, epochs 5 for 3");
-  CHECK(turns_of(scratch.folder() / "gone").empty());
+  const auto points = continuation_points_of(scratch.folder() / "metrics.jsonl");
+  REQUIRE(points.size() == 2);
+  CHECK(in_words(points[0]) == "after step 32: rank 1: killed");
+  CHECK(in_words(points[1]) == "after step 64, epochs 5 for 3");
+  CHECK(continuation_points_of(scratch.folder() / "gone").empty());
   std::filesystem::resize_file(scratch.folder() / "metrics.jsonl", std::uintmax_t{1} << 40);
-  CHECK_THROWS_AS(turns_of(scratch.folder() / "metrics.jsonl"), Error);
+  CHECK_THROWS_AS(continuation_points_of(scratch.folder() / "metrics.jsonl"), Error);
 }
 
 }  // namespace ddp::report

@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "catch.h"
 #include "record/metrics/json_line.h"
-#include "record/metrics/lines.h"
+#include "record/metrics/line_reader.h"
 #include "record/metrics/step_line.h"
 #include "record/scratch.h"
+#include "report/read/continuation_points.h"
 #include "report/read/history.h"
 #include "report/read/loss_curve.h"
-#include "report/read/turns.h"
 
 namespace ddp::report {
 namespace {
@@ -94,7 +94,7 @@ TEST_CASE("numbers at the limits of a double are combined without overflow") {
 TEST_CASE("lines that are damaged, out of order or torn are skipped, and the others are read") {
   const std::string metrics = history_line(1, 1) + "{\"event\":\"step\",\"epoch\":0,\"st\n" + "\xff\xfe\n" + "[]\n" +
                               history_line(1, 7) + "{\"event\":\"step\",\"epoch\":-1,\"step\":2,\"loss\":1}\n" +
-                              std::string(3 * record::Lines::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
+                              std::string(3 * record::LineReader::kLongest, 'x') + "\n" + std::string(40, '[') + "\n" +
                               history_line(2, 2) + history_line(3, 3).substr(0, 60);
   const History history = history_of(metrics);
   CHECK(history.steps.to_json()["step"] == Value({1, 2}));
@@ -127,8 +127,8 @@ TEST_CASE("every number of an epoch's line is a curve, also an unknown one, up t
 TEST_CASE("an unknown event is one of the events and not a damaged line") {
   const History history = history_of(history_line(1, 1) + "{\"event\":\"promotion\",\"epoch\":0,\"step\":1}\n");
   CHECK(history.passed_over == 0);
-  REQUIRE(history.goings_on.newest.size() == 1);
-  CHECK(history.goings_on.newest.front()["event"] == "promotion");
+  REQUIRE(history.events.newest.size() == 1);
+  CHECK(history.events.newest.front()["event"] == "promotion");
 }
 
 TEST_CASE("steps whose keys have another order are on the curve") {
@@ -141,12 +141,12 @@ TEST_CASE("steps whose keys have another order are on the curve") {
   CHECK(loss_curve(scratch.folder() / "metrics.jsonl", 1).at(0).loss == 0.25);
 }
 
-TEST_CASE("restarts whose keys have another order are turns") {
+TEST_CASE("restarts whose keys have another order are continuation points") {
   const record::Scratch scratch;
   scratch.write("metrics.jsonl", "{\"cause\":\"killed\",\"step\":5,\"epoch\":0,\"event\":\"restart\"}\n");
-  const auto turns = turns_of(scratch.folder() / "metrics.jsonl");
-  REQUIRE(turns.size() == 1);
-  CHECK(in_words(turns.front()) == "after step 5: killed");
+  const auto points = continuation_points_of(scratch.folder() / "metrics.jsonl");
+  REQUIRE(points.size() == 1);
+  CHECK(in_words(points.front()) == "after step 5: killed");
 }
 
 TEST_CASE("a validation inside an epoch is a point of the curves per epoch, and the epoch's end another") {
@@ -164,9 +164,9 @@ TEST_CASE("the newest of countless restarts and checkpoints are kept, and all ar
     metrics += "{\"event\":\"checkpoint\",\"epoch\":0,\"step\":" + std::to_string(i) + ",\"path\":7}\n";
   }
   const History history = history_of(metrics);
-  CHECK(history.goings_on.in_all == 1000);
-  CHECK(history.goings_on.newest.size() == Happenings::kMost);
-  CHECK(history.goings_on.newest.back() ==
+  CHECK(history.events.in_all == 1000);
+  CHECK(history.events.newest.size() == NewestEvents::kMost);
+  CHECK(history.events.newest.back() ==
         Value({{"event", "restart"}, {"epoch", 0}, {"step", 1000}, {"seconds", 0}, {"cause", "x"}}));
   CHECK(history.checkpoints.in_all == 1000);
   CHECK_FALSE(history.checkpoints.newest.back().contains("path"));

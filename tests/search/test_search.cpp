@@ -36,17 +36,17 @@ std::unique_ptr<Search> make(const std::string& method, Value options, const Spa
   return methods().build(method, options, space);
 }
 
-// Runs all moves of the search, one trial after the other; each trial reaches `metric(trial, epochs)`. Returns the
-// epochs of each trial.
+// Runs all trials of the search, one after the other; each trial reaches `metric(trial, epochs)`. Returns the epochs of
+// each trial.
 std::map<int, std::int64_t> run_all(Search& search, std::int64_t whole,
                                     const std::function<double(int, std::int64_t)>& metric) {
   std::map<int, std::int64_t> epochs;
-  while (const auto move = search.next(kAll)) {
-    search.begun(*move);
-    const std::int64_t until = move->epochs == 0 ? whole : move->epochs;
-    REQUIRE(epochs[move->trial] < until);
-    epochs[move->trial] = until;
-    search.ended(move->trial, until, metric(move->trial, until));
+  while (const auto next = search.next(kAll)) {
+    search.begun(*next);
+    const std::int64_t until = next->epochs == 0 ? whole : next->epochs;
+    REQUIRE(epochs[next->trial] < until);
+    epochs[next->trial] = until;
+    search.ended(next->trial, until, metric(next->trial, until));
   }
   return epochs;
 }
@@ -61,11 +61,11 @@ TEST_CASE("a grid has every combination once and varies the last parameter first
   CHECK(values(grid->point(1)) == std::vector<Value>{1, 4});
   CHECK(values(grid->point(5)) == std::vector<Value>{2, 5});
   for (int trial = 0; trial < 6; ++trial) {
-    const auto move = grid->next(kAll);
-    REQUIRE(move);
-    CHECK(move->trial == trial);
-    CHECK(move->epochs == 0);
-    grid->begun(*move);
+    const auto next = grid->next(kAll);
+    REQUIRE(next);
+    CHECK(next->trial == trial);
+    CHECK(next->epochs == 0);
+    grid->begun(*next);
   }
   CHECK_FALSE(grid->next(kAll));
 }
@@ -76,10 +76,10 @@ TEST_CASE("a trial that finds no free device lets the trials behind it go first 
   const Fits odd = [](int trial) { return trial % 2 == 1; };
   std::vector<int> order;
   for (const Fits& fits : {odd, odd, odd, kAll, kAll, kAll}) {
-    const auto move = grid->next(fits);
-    REQUIRE(move);
-    order.push_back(move->trial);
-    grid->begun(*move);
+    const auto next = grid->next(fits);
+    REQUIRE(next);
+    order.push_back(next->trial);
+    grid->begun(*next);
   }
   CHECK(order == std::vector<int>{1, 3, 5, 0, 2, 4});
   CHECK_FALSE(grid->next(kAll));
@@ -139,20 +139,20 @@ TEST_CASE("asha that is replayed from its events continues as without the interr
   const auto expected = run_all(*whole, 8, metric);
   for (const int stop : {1, 5, 10, 15}) {
     const auto first = make("asha", options, space);
-    std::vector<Move> moves;
+    std::vector<NextTrial> begun;
     for (int i = 0; i < stop; ++i) {
-      moves.push_back(*first->next(kAll));
-      first->begun(moves.back());
-      const std::int64_t until = moves.back().epochs == 0 ? 8 : moves.back().epochs;
-      first->ended(moves.back().trial, until, metric(moves.back().trial, until));
+      begun.push_back(*first->next(kAll));
+      first->begun(begun.back());
+      const std::int64_t until = begun.back().epochs == 0 ? 8 : begun.back().epochs;
+      first->ended(begun.back().trial, until, metric(begun.back().trial, until));
     }
     const auto second = make("asha", options, space);
     std::map<int, std::int64_t> epochs;
-    for (const Move& move : moves) {
-      const std::int64_t until = move.epochs == 0 ? 8 : move.epochs;
-      second->begun(move);
-      second->ended(move.trial, until, metric(move.trial, until));
-      epochs[move.trial] = until;
+    for (const NextTrial& next : begun) {
+      const std::int64_t until = next.epochs == 0 ? 8 : next.epochs;
+      second->begun(next);
+      second->ended(next.trial, until, metric(next.trial, until));
+      epochs[next.trial] = until;
     }
     for (const auto& [trial, until] : run_all(*second, 8, metric)) epochs[trial] = until;
     CHECK(epochs == expected);
@@ -165,9 +165,9 @@ TEST_CASE("a trial that a rule ends before its rung counts in all rungs and is n
   const auto asha = make("asha", {{"trials", 3}, {"min_epochs", 1}, {"reduction_factor", 3}}, space);
   const auto any = [](int) { return true; };
   for (int trial = 0; trial < 3; ++trial) {
-    const auto move = asha->next(any);
-    REQUIRE(move);
-    asha->begun(*move);
+    const auto next = asha->next(any);
+    REQUIRE(next);
+    asha->begun(*next);
     // The first trial ends in its first epoch, as the best.
     asha->ended(trial, trial == 0 ? kToItsEnd : 1, trial);
   }

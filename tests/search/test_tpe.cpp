@@ -34,11 +34,11 @@ Value named(const std::vector<config::Parameter>& parameters, const config::Poin
 std::vector<Value> search_for(Search& search, const Function& f, int trials) {
   std::vector<Value> all;
   for (int i = 0; i < trials; ++i) {
-    const auto move = search.next(kEach);
-    const config::Point point = search.point(move->trial);
-    search.begun(*move);
+    const auto next = search.next(kEach);
+    const config::Point point = search.point(next->trial);
+    search.begun(*next);
     all.push_back(named(f.parameters, point));
-    search.ended(move->trial, 1, f.value(numbers_of(point)));
+    search.ended(next->trial, 1, f.value(numbers_of(point)));
   }
   return all;
 }
@@ -46,10 +46,10 @@ std::vector<Value> search_for(Search& search, const Function& f, int trials) {
 double best_of(const Function& f, std::int64_t seed) {
   const auto search = tpe(f.parameters, seed);
   double best = std::numeric_limits<double>::infinity();
-  while (const auto move = search->next(kEach)) {
-    const double value = f.value(numbers_of(search->point(move->trial)));
-    search->begun(*move);
-    search->ended(move->trial, 1, value);
+  while (const auto next = search->next(kEach)) {
+    const double value = f.value(numbers_of(search->point(next->trial)));
+    search->begun(*next);
+    search->ended(next->trial, 1, value);
     best = std::min(best, value);
   }
   return best;
@@ -112,16 +112,16 @@ TEST_CASE("values chosen by tpe lie in the space") {
   parameters.back().step = 0.1;
   const auto search = tpe(parameters, 1, 200);
   std::set<double> rates;
-  while (const auto move = search->next(kEach)) {
-    const Value values = named(parameters, search->point(move->trial));
+  while (const auto next = search->next(kEach)) {
+    const Value values = named(parameters, search->point(next->trial));
     INFO(values.dump());
-    search->begun(*move);
+    search->begun(*next);
     for (const auto& parameter : parameters) CHECK(parameter.number_of(values.at(parameter.key)));
     CHECK(values.at("units").is_number_integer());
     CHECK(values.at("steps").get<std::int64_t>() % 16 == 0);
     CHECK(values.at("steps") <= 112);
     rates.insert(values.at("rate").get<double>());
-    search->ended(move->trial, 1, values.at("lr").get<double>() + values.at("steps").get<double>());
+    search->ended(next->trial, 1, values.at("lr").get<double>() + values.at("steps").get<double>());
   }
   CHECK(rates == std::set<double>{0.1, 0.2, 0.3, 0.4, 0.5});
 }
@@ -157,10 +157,10 @@ TEST_CASE("concurrent trials of tpe begin apart, and trials that still train or 
   // Three begin, and none of them has ended: each has its own draws.
   std::set<std::string> points;
   for (int i = 0; i < 3; ++i) {
-    const auto move = search->next(kEach);
-    REQUIRE(move);
-    points.insert(named(f.parameters, search->point(move->trial)).dump());
-    search->begun(*move);
+    const auto next = search->next(kEach);
+    REQUIRE(next);
+    points.insert(named(f.parameters, search->point(next->trial)).dump());
+    search->begun(*next);
   }
   CHECK(points.size() == 3);
   const auto alone = tpe(f.parameters, 2);
@@ -176,11 +176,11 @@ TEST_CASE("a trial of tpe whose metric is NaN is worse than every other") {
   const auto search = tpe(parameters, 0, 200);
   int low = 0;
   for (int i = 0; i < 200; ++i) {
-    const auto move = search->next(kEach);
-    const double x = numbers_of(search->point(move->trial)).front();
-    search->begun(*move);
+    const auto next = search->next(kEach);
+    const double x = numbers_of(search->point(next->trial)).front();
+    search->begun(*next);
     // The best region has no number.
-    search->ended(move->trial, 1, x < 0.5 ? std::numeric_limits<double>::quiet_NaN() : 1 - x);
+    search->ended(next->trial, 1, x < 0.5 ? std::numeric_limits<double>::quiet_NaN() : 1 - x);
     if (i >= 100) low += x < 0.5;
   }
   CHECK(low < 15);

@@ -126,9 +126,9 @@ class Invert : public PixelTransform {
  public:
   explicit Invert(const InvertOptions& o) : p_(o.p) {}
   std::optional<config::Value> for_evaluation() const override { return config::Value::array(); }
-  void apply(Image& image, Draws& draws, const Told& told) const override {
+  void apply(Image& image, Draws& draws, const DrawLog& draw_log) const override {
     const bool inverted = draws.uniform() < p_;
-    told("inverted", inverted);
+    draw_log("inverted", inverted);
     if (inverted) image.replace(image.pixels().bitwise_not());
   }
 

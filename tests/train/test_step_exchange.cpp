@@ -7,12 +7,12 @@
 namespace ddp::train {
 
 TEST_CASE("ranks that post their loss after backward agree which of them is not finite, in any order of arrival") {
-  record::ProgressPage page(2);
+  record::SharedProgress shared(2);
   for (std::int64_t step = 1; step <= 2000; ++step) {
     const bool broken = step % 3 == 0;
     std::optional<int> seen[2];
     const auto as_rank = [&](int rank) {
-      const auto exchange = make_step_exchange(page, rank, nullptr, /*posts_late=*/true);
+      const auto exchange = make_step_exchange(shared, rank, nullptr, /*posts_late=*/true);
       const double loss = broken && rank == 1 ? std::numeric_limits<double>::quiet_NaN() : 1.5;
       exchange->post(step, {.sum = loss, .weight = 3, .samples = 3});
       seen[rank] = exchange->not_finite();
@@ -26,9 +26,9 @@ TEST_CASE("ranks that post their loss after backward agree which of them is not 
 }
 
 TEST_CASE("the losses of all ranks are summed in rank order over their samples") {
-  record::ProgressPage page(2);
-  const auto first = make_step_exchange(page, 0, nullptr, /*posts_late=*/false);
-  const auto second = make_step_exchange(page, 1, nullptr, /*posts_late=*/false);
+  record::SharedProgress shared(2);
+  const auto first = make_step_exchange(shared, 0, nullptr, /*posts_late=*/false);
+  const auto second = make_step_exchange(shared, 1, nullptr, /*posts_late=*/false);
   LossSum loss;
   loss.add(0.5, 4);
   first->post(1, loss);

@@ -85,10 +85,10 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
       "single", config::Value::object(), {.module = module, .group = nullptr, .devices = {c10::kCPU}, .options = {}});
   model->start({});
   GroupedOptimizer optimizer(e, model->parameters_by_all_names());
-  record::ProgressPage page(1);
+  record::SharedProgress shared(1);
   const FileDescriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   const record::Console console(nowhere.get());
-  record::RunRecorder recorder(scratch.folder() / "metrics.jsonl", page, console, 1, 0, nullptr);
+  record::RunRecorder recorder(scratch.folder() / "metrics.jsonl", shared, console, 1, 0, nullptr);
   Checkpointer checkpointer(
       {.folder = scratch.folder() / "checkpoints",
        .options = e.checkpoint,
@@ -121,7 +121,7 @@ TEST_CASE("a model of two inputs trains on arrays of two files to the bits of a 
                    .validation = {},
                    .test = {},
                    .checkpointer = checkpointer,
-                   .page = page,
+                   .shared = shared,
                    .console = console,
                    .recorder = &recorder},
                   begin);

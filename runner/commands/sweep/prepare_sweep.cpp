@@ -16,20 +16,20 @@ namespace {
 
 using config::Value;
 
-// Returns a trial's share of the pool. If the file gives threads, each takes a core.
-sweep::Need need_of(const config::Loaded& loaded, const launch::Plan& plan) {
-  sweep::Need need{.entries = plan.ranks_here(), .gpus = plan.uses_gpus()};
-  if (!need.gpus) {
-    if (loaded.given("threads")) need.entries *= static_cast<int>(*plan.experiment.threads);
-    return need;
+// Returns the devices that a trial requests from the pool. If the file gives threads, each takes a core.
+sweep::DeviceRequest request_of(const config::Loaded& loaded, const launch::Plan& plan) {
+  sweep::DeviceRequest request{.entries = plan.ranks_here(), .gpus = plan.uses_gpus()};
+  if (!request.gpus) {
+    if (loaded.given("threads")) request.entries *= static_cast<int>(*plan.experiment.threads);
+    return request;
   }
-  need.entries = 0;
-  for (const auto& group : plan.groups) need.entries += static_cast<int>(group.size());
-  if (!loaded.experiment.device_pool.is_array()) return need;
+  request.entries = 0;
+  for (const auto& group : plan.groups) request.entries += static_cast<int>(group.size());
+  if (!loaded.experiment.device_pool.is_array()) return request;
   for (const auto& group : plan.groups) {
-    for (const auto& device : group) need.named.push_back(std::stoi(device.substr(5)));
+    for (const auto& device : group) request.named.push_back(std::stoi(device.substr(5)));
   }
-  return need;
+  return request;
 }
 
 // Tries model and data once per kind: trials of one kind differ in nothing that one batch can show.
@@ -87,18 +87,18 @@ void add_each_once(std::vector<std::string>& all, const std::vector<std::string>
 
 int widest(const PreparedSweep& p) {
   int most = 1;
-  for (const auto& trial : p.trials) most = std::max(most, trial.need.entries);
+  for (const auto& trial : p.trials) most = std::max(most, trial.request.entries);
   return most;
 }
 
 // Sets the number of trials side by side, and the cores of each of their ranks.
 void share_machine(PreparedSweep& p, std::optional<int> jobs) {
-  const bool gpus = std::any_of(p.trials.begin(), p.trials.end(), [](const auto& t) { return t.need.gpus; });
+  const bool gpus = std::any_of(p.trials.begin(), p.trials.end(), [](const auto& t) { return t.request.gpus; });
   p.cores = usable_cores();
   // A user's --jobs always holds on CPUs: cores can be shared, GPUs cannot.
   if (jobs) p.cores = std::max(p.cores, *jobs * widest(p));
   int narrowest = widest(p);
-  for (const auto& trial : p.trials) narrowest = std::min(narrowest, trial.need.entries);
+  for (const auto& trial : p.trials) narrowest = std::min(narrowest, trial.request.entries);
   const int entries = gpus ? static_cast<int>(p.gpus.size()) : p.cores;
   p.at_once = std::clamp(entries / std::max(1, narrowest), 1, std::max(1, p.search->trials()));
   if (jobs) p.at_once = std::min(p.at_once, *jobs);
@@ -138,7 +138,8 @@ PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector
   std::vector<launch::Plan> plans;
   for (const auto& loaded : trials) {
     plans.push_back(launch::make_plan(loaded, p.gpus));
-    p.trials.push_back({.ranks = plans.back().ranks_here(), .need = need_of(loaded, plans.back()), .workload = {}});
+    p.trials.push_back(
+        {.ranks = plans.back().ranks_here(), .request = request_of(loaded, plans.back()), .workload = {}});
   }
   share_machine(p, jobs);
   const bool gpus = std::any_of(plans.begin(), plans.end(), [](const auto& plan) { return plan.uses_gpus(); });

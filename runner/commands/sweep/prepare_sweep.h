@@ -17,7 +17,7 @@ namespace ddp::commands {
 // A planned trial.
 struct PlannedTrial {
   int ranks = 1;
-  sweep::Need need;
+  sweep::DeviceRequest request;
   launch::Workload workload;
   double step_seconds = 0;  // an estimate
 };

@@ -25,7 +25,7 @@
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"
 #include "report/text/run_page.h"
-#include "sweep/scheduler.h"
+#include "sweep/trial_loop.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -76,25 +76,25 @@ std::string resuming_command(const record::RunDirectory& directory, std::optiona
 // `resuming`: the command that resumes this sweep.
 int run_trials(const PreparedSweep& p, const record::RunDirectory& directory, config::Value git,
                const std::string& resuming, std::optional<int> only = {}, bool data_changed = false) {
-  sweep::Plan plan{.loaded = *p.loaded,
-                   .search = *p.search,
-                   .library = *p.library,
-                   .data = p.data,
-                   .gpus = p.gpus,
-                   .needs = {},
-                   .at_once = p.at_once,
-                   .cores = p.cores,
-                   .only = only,
-                   .directory = directory,
-                   .data_changed = data_changed,
-                   .accepting_command = resuming + " --data-changed",
-                   .git = std::move(git)};
-  for (const PlannedTrial& trial : p.trials) plan.needs.push_back(trial.need);
+  sweep::SweepPlan plan{.loaded = *p.loaded,
+                        .search = *p.search,
+                        .library = *p.library,
+                        .data = p.data,
+                        .gpus = p.gpus,
+                        .requests = {},
+                        .at_once = p.at_once,
+                        .cores = p.cores,
+                        .only = only,
+                        .directory = directory,
+                        .data_changed = data_changed,
+                        .accepting_command = resuming + " --data-changed",
+                        .git = std::move(git)};
+  for (const PlannedTrial& trial : p.trials) plan.requests.push_back(trial.request);
   sweep::Trials trials(p.loaded->sweep, *p.search);
   for (const sweep::Event& event : sweep::read_journal(directory.journal())) trials.take(event);
   if (!only && !data_changed) require_same_data(trials, directory, plan.accepting_command);
   print_folder(directory.path());
-  const int code = sweep::Scheduler(plan, trials).run();
+  const int code = sweep::TrialLoop(plan, trials).run();
   // A single job of an array has nothing to show yet.
   if (!only) show_results(directory);
   return code;

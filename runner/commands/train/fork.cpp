@@ -135,24 +135,24 @@ launch::OpenRun NewFork::open(const ResumePoint& point, const launch::Launch& la
   return {.directory = run.directory(), .lock = run.take_lock(), .start = {.resume_from = copy, .init_from = {}}};
 }
 
-int begin_fork(const NewFork& fork, const launch::Part& part) {
+int begin_fork(const NewFork& fork, const launch::LaunchRole& role) {
   const ForkOptions& o = fork.options;
-  if (const auto begun = begun_run(o.results, o.run_id, fork.name, part.launch)) {
-    if (part.launch.leads()) require_fork_of(*begun, fork.origin_name);
+  if (const auto begun = begun_run(o.results, o.run_id, fork.name, role.launch)) {
+    if (role.launch.leads()) require_fork_of(*begun, fork.origin_name);
     return resume_run(
         {.directory = *begun, .results = o.results, .sets = o.sets, .typed = o.typed, .data_changed = o.data_changed},
-        part);
+        role);
   }
-  const ResumePoint point = fork.find_point(part.launch);
+  const ResumePoint point = fork.find_point(role.launch);
   std::optional<NewRun> run;
   return launch::train(
       {.plan = point.prepared.plan,
        .library = *point.prepared.library,
        .data = point.prepared.data,
-       .open = [&] { return fork.open(point, part.launch, run.emplace(o.results, fork.name, o.run_id)); },
+       .open = [&] { return fork.open(point, role.launch, run.emplace(o.results, fork.name, o.run_id)); },
        .experiment_folder = paths::working_folder(),
        .begun = [](const auto& directory) { print_folder(directory.path()); }},
-      part);
+      role);
 }
 
 int fork_run(const ForkOptions& o) {
@@ -178,7 +178,7 @@ int fork_run(const ForkOptions& o) {
                      .origin_name = name_of_origin(directory.path(), o.results),
                      .name = loaded.experiment.name};
   return as_part(launch, terms, patience_of(loaded.experiment),
-                 [&](const launch::Part& part) { return begin_fork(fork, part); });
+                 [&](const launch::LaunchRole& role) { return begin_fork(fork, role); });
 }
 
 void add_fork(CLI::App& app, int& exit_code) {

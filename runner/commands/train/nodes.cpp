@@ -53,7 +53,7 @@ int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::
 }
 
 int as_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-            const std::function<int(const launch::Part&)>& body) {
+            const std::function<int(const launch::LaunchRole&)>& body) {
   if (launch.one_rank()) return body({.launch = launch});
   return lead(launch, terms, patience, [&](launch::Nodes& nodes) { return body({.launch = launch, .nodes = &nodes}); });
 }

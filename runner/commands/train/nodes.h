@@ -19,7 +19,7 @@ int lead(const launch::Launch& launch, const config::Value& terms, std::chrono::
 // On node 0, or as one rank that torchrun or srun started: calls `body`; node 0 does so through `lead`. Returns the
 // program's exit code.
 int as_part(const launch::Launch& launch, const config::Value& terms, std::chrono::milliseconds patience,
-            const std::function<int(const launch::Part&)>& body);
+            const std::function<int(const launch::LaunchRole&)>& body);
 
 // On another node: receives the work from node 0, makes a job of it and does its part. If `make_job` throws, reports
 // the error to node 0. Returns the program's exit code. Throws ddp::Error if this node cannot take part.

@@ -68,7 +68,7 @@ int resume(const ResumeOptions& o) {
   const auto loaded = launch::load_experiment(resumption.directory.config(), o.sets);
   launch::apply_init_method(loaded, launch);
   return as_part(launch, terms, patience_of(loaded.experiment),
-                 [&](const launch::Part& part) { return resume_run(resumption, part); });
+                 [&](const launch::LaunchRole& role) { return resume_run(resumption, role); });
 }
 
 // Returns "this run has done 12 epochs, and epochs is 2 now".
@@ -122,19 +122,19 @@ void add_data_changed(CLI::App& verb, bool& data_changed) {
   verb.add_flag("--data-changed", data_changed, "accept data files that have changed since the checkpoint");
 }
 
-int resume_run(const Resumption& r, const launch::Part& part) {
+int resume_run(const Resumption& r, const launch::LaunchRole& role) {
   FileDescriptor lock;
-  if (part.launch.leads()) lock = r.directory.lock();
-  const ResumePoint point = find_resume_point(r, part.launch);
+  if (role.launch.leads()) lock = r.directory.lock();
+  const ResumePoint point = find_resume_point(r, role.launch);
   // After a restart by the launcher the folder is not printed again.
   const auto print_once = [&](const record::RunDirectory& directory) {
-    if (part.launch.attempt == 0) print_folder(directory.path());
+    if (role.launch.attempt == 0) print_folder(directory.path());
   };
   if (point.nothing_to_do()) {
-    if (!part.launch.leads()) return 0;
+    if (!role.launch.leads()) return 0;
     print_once(r.directory);
     tell_nothing_to_do(point, r.directory);
-    if (part.nodes != nullptr) part.nodes->end(0, "");
+    if (role.nodes != nullptr) role.nodes->end(0, "");
     return 0;
   }
   const auto go_back = [&] {
@@ -153,7 +153,7 @@ int resume_run(const Resumption& r, const launch::Part& part) {
                         .open = go_back,
                         .experiment_folder = paths::working_folder(),
                         .begun = print_once},
-                       part);
+                       role);
 }
 
 namespace {

@@ -81,7 +81,7 @@ void require_batch_left(const Prepared& now, const config::Experiment& before, c
   const config::EpochPlace place =
       config::EpochPlace{
           .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = *before.batch_size}
-          .taken_over(now.plan.world_size(), *e.batch_size);
+          .converted(now.plan.world_size(), *e.batch_size);
   const std::int64_t left = std::max<std::int64_t>(0, now.workload.train_samples - place.offset);
   if (config::micro_batches_of_rank(left, place.world_size, place.batch_size, e.loader) > place.position) return;
   throw now.loaded.error(
@@ -101,7 +101,7 @@ config::Length whole_length(const config::Experiment& e, int world_size, std::in
   };
   const config::EpochPlace then{
       .position = at.position, .offset = at.offset, .world_size = at.world_size, .batch_size = batch_then};
-  const config::EpochPlace now = then.taken_over(world_size, *e.batch_size);
+  const config::EpochPlace now = then.converted(world_size, *e.batch_size);
   const std::int64_t left =
       at.inside_epoch() ? batches(std::max<std::int64_t>(0, samples - now.offset)) - now.position : 0;
   return config::length_of(e, batches(samples), {.epoch = at.epoch, .step = at.step, .left = left});

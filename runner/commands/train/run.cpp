@@ -44,19 +44,19 @@ launch::OpenRun create_run(const RunOptions& o, const Prepared& prepared) {
   return run;
 }
 
-int begin_run(const RunOptions& o, config::Loaded loaded, const launch::Part& part) {
-  if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, part.launch)) {
-    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets}, part);
+int begin_run(const RunOptions& o, config::Loaded loaded, const launch::LaunchRole& role) {
+  if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, role.launch)) {
+    return resume_run({.directory = *begun, .results = o.results, .sets = o.sets}, role);
   }
-  if (part.launch.leads()) launch::find_weights(loaded, o.results);
-  const Prepared prepared = prepare(std::move(loaded), part.launch);
+  if (role.launch.leads()) launch::find_weights(loaded, o.results);
+  const Prepared prepared = prepare(std::move(loaded), role.launch);
   return launch::train({.plan = prepared.plan,
                         .library = *prepared.library,
                         .data = prepared.data,
                         .open = [&] { return create_run(o, prepared); },
                         .experiment_folder = paths::absolute(o.file).parent_path(),
                         .begun = [](const auto& directory) { print_folder(directory.path()); }},
-                       part);
+                       role);
 }
 
 // Returns the --set with which this node names the sources by its own paths.
@@ -91,7 +91,7 @@ int run(const RunOptions& o) {
   const auto patience = patience_of(loaded.experiment);
   if (launch.node_rank > 0) return take_part(launch, terms, patience, own_sources(loaded.experiment));
   return as_part(launch, terms, patience,
-                 [&](const launch::Part& part) { return begin_run(o, std::move(loaded), part); });
+                 [&](const launch::LaunchRole& role) { return begin_run(o, std::move(loaded), role); });
 }
 
 void add_run(CLI::App& app, int& exit_code) {

@@ -115,8 +115,8 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   if (!option.section.empty()) return section_remedy(node, option, path);
   const auto text = node.text();
   if (!text) return "";
-  const Spec* metric = option.names_kind == "metric" && text->starts_with(kOfValidation)
-                           ? find_metric(text->substr(kOfValidation.size()), components_)
+  const Spec* metric = option.names_kind == "metric" && text->starts_with(kValidationPrefix)
+                           ? find_metric(text->substr(kValidationPrefix.size()), components_)
                            : nullptr;
   if (metric && has_matrix(*metric)) return metric->name + " is a matrix: give a metric that is a number";
   const std::string near = nearest(*text, option.choices);

@@ -60,8 +60,8 @@ bool has_validation(const Node& root) {
 }
 
 std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, const Components& components) {
-  if (!name.starts_with(kOfValidation)) return {};
-  const std::string measure = name.substr(kOfValidation.size());
+  if (!name.starts_with(kValidationPrefix)) return {};
+  const std::string measure = name.substr(kValidationPrefix.size());
   const Spec* spec = find_metric(measure, components);
   if (spec && has_matrix(*spec)) return {};  // the check of the value has reported it
   if (!has_validation(root)) {
@@ -71,10 +71,10 @@ std::optional<Unmeasured> unmeasured(const std::string& name, const Node& root, 
   if (!spec) return {};  // val_loss, or an unknown metric, which is reported elsewhere
   const std::string kind = kind_of_targets(root, components);
   if (!measures(*spec, kind)) {
-    const std::string others = that_measure(kind, components, kOfValidation, /*matrices=*/false);
+    const std::string others = that_measure(kind, components, kValidationPrefix, /*matrices=*/false);
     return Unmeasured{
         .what = in_quotes(name) + " cannot be measured with this loss",
-        .remedy = "measurable metrics: " + kOfValidation + "loss" + (others.empty() ? "" : ", " + others)};
+        .remedy = "measurable metrics: " + kValidationPrefix + "loss" + (others.empty() ? "" : ", " + others)};
   }
   const std::vector<std::string> measured = measured_names(root, kind, components);
   if (std::find(measured.begin(), measured.end(), measure) != measured.end()) return {};

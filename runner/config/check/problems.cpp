@@ -9,7 +9,7 @@ constexpr std::size_t kShownProblems = 50;
 
 }  // namespace
 
-void Problems::add(Place place, const std::string& what, std::string remedy) {
+void Problems::add(SourceRange place, const std::string& what, std::string remedy) {
   const std::string text = printable(what);
   // The trials of a sweep repeat the mistakes of its file.
   const bool known = std::any_of(all_.begin(), all_.end(), [&](const Problem& problem) {

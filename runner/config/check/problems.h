@@ -11,7 +11,7 @@ namespace ddp::config {
 // Collects the mistakes of an experiment, to report all of them in one error.
 class Problems {
  public:
-  void add(Place place, const std::string& what, std::string remedy = "");
+  void add(SourceRange place, const std::string& what, std::string remedy = "");
   bool empty() const { return all_.empty(); }
 
   // Returns one error with every mistake in the order of the files; if there are very many, the first ones.
@@ -19,7 +19,7 @@ class Problems {
 
  private:
   struct Problem {
-    Place place;
+    SourceRange place;
     std::string what;
     std::string remedy;
   };

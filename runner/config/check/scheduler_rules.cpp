@@ -57,8 +57,8 @@ bool follows_metric(const Experiment& e) { return e.scheduler.name == "plateau";
 
 // Does the metric belong to a family, such as "val_top5"?
 bool is_of_family(const std::string& name, const Components& components) {
-  if (!name.starts_with(kOfValidation)) return false;
-  const Spec* spec = find_metric(name.substr(kOfValidation.size()), components);
+  if (!name.starts_with(kValidationPrefix)) return false;
+  const Spec* spec = find_metric(name.substr(kValidationPrefix.size()), components);
   return spec && spec->traits.contains("number");
 }
 
@@ -85,7 +85,7 @@ void refuse_epochs(const Node& value, const std::string& why, Problems& problems
 // Is the metric train_loss, which is known only at the end of an epoch?
 bool needs_epochs(const Node& root, const std::string& path, const Experiment& e) {
   const Node* metric = root.at_path(path);
-  return !e.metric_named(metric ? metric->text().value_or("") : "").name.starts_with(kOfValidation);
+  return !e.metric_named(metric ? metric->text().value_or("") : "").name.starts_with(kValidationPrefix);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ std::optional<Node> parse_assignment(int number, const std::string& text, Proble
   const auto source = source_of(number, text);
   const std::string_view line = source->text();
   const std::size_t equals = line.find('=');
-  const Place place{.source = source, .line = 1, .column = 1};
+  const SourceRange place{.source = source, .line = 1, .column = 1};
   const std::string_view key = trimmed(line.substr(0, equals));
   if (equals == std::string_view::npos || key.empty() || key.front() == '#' || line.find('\n') != line.npos) {
     problems.add(place, "not an assignment", "--set takes key=value, such as --set optimizer.lr=0.1");

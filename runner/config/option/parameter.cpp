@@ -45,7 +45,7 @@ const Option* named(const std::vector<Option>& options, const std::string& name)
 }
 
 // Returns the place of the value that --set changed in the range, because the file alone is right; else `otherwise`.
-Place to_blame(const Node& range, const Place& otherwise) {
+SourceRange to_blame(const Node& range, const SourceRange& otherwise) {
   for (const auto& [key, value] : range.entries) {
     if (!value.place.source->is_file()) return value.place;
   }

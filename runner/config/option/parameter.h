@@ -13,8 +13,8 @@ namespace ddp::config {
 // A key that a sweep varies, and its possible values: a list or a range.
 struct Parameter {
   std::string key = {};  // "optimizer.lr"
-  Place key_place = {};
-  Place place = {};                // of the possible values
+  SourceRange key_place = {};
+  SourceRange place = {};          // of the possible values
   std::vector<Node> choices = {};  // the values of a list; empty: a range
   double min = 0;
   double max = 0;

@@ -20,8 +20,8 @@ struct Node {
   Value scalar = {};                         // of a boolean, integer, number or text
   std::vector<Node> items = {};              // of a list
   std::map<std::string, Node> entries = {};  // of a table
-  Place key = {};                            // the key of the value; for a list's item, the item
-  Place place = {};                          // the value
+  SourceRange key = {};                      // the key of the value; for a list's item, the item
+  SourceRange place = {};                    // the value
   bool whole = false;                        // of a section: a short form, which replaces the inherited section
 
   bool is_table() const { return kind == Kind::table; }

@@ -79,17 +79,17 @@ std::string_view Source::line(std::uint32_t number) const {
   return line;
 }
 
-bool before(const Place& a, const Place& b) {
+bool before(const SourceRange& a, const SourceRange& b) {
   return std::tuple(a.source->rank(), a.line, a.column) < std::tuple(b.source->rank(), b.line, b.column);
 }
 
-std::string where(const Place& place) {
+std::string where(const SourceRange& place) {
   const std::string& label = place.source->label();
   if (place.line == 0 || !place.source->is_file()) return label;
   return label + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
 }
 
-std::string excerpt(const Place& place) {
+std::string excerpt(const SourceRange& place) {
   if (place.line == 0 || !place.source->is_shown()) return "";
   std::string_view rest = place.source->line(place.line);
   const std::size_t column = std::max<std::uint32_t>(place.column, 1) - 1;

@@ -44,23 +44,23 @@ class Source {
 
 // A range of characters of a source. Line and column count from 1, columns in code points. Line 0 stands for the whole
 // source, for a missing key.
-struct Place {
+struct SourceRange {
   std::shared_ptr<const Source> source = {};
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   std::uint32_t width = 1;
 };
 
-bool before(const Place& a, const Place& b);
+bool before(const SourceRange& a, const SourceRange& b);
 
 // "experiments/x.toml:3:1", or "--set 2".
-std::string where(const Place& place);
+std::string where(const SourceRange& place);
 
 // The source line with carets under the place; a long line is cut around the place. Empty for line 0 and for
 // an option.
 //      3 | batchsize = 32
 //        | ^~~~~~~~~
-std::string excerpt(const Place& place);
+std::string excerpt(const SourceRange& place);
 
 // Makes a text from outside safe for a terminal: control characters and invalid UTF-8 become "?".
 std::string printable(std::string_view text);

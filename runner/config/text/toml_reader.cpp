@@ -27,8 +27,8 @@ class Converter {
     return node;
   }
 
-  Place place(const toml::source_region& region) const {
-    Place place{.source = source_, .line = region.begin.line, .column = region.begin.column};
+  SourceRange place(const toml::source_region& region) const {
+    SourceRange place{.source = source_, .line = region.begin.line, .column = region.begin.column};
     const bool one_line = region.end.line == region.begin.line;
     if (one_line && region.end.column > region.begin.column) place.width = region.end.column - region.begin.column;
     return place;

@@ -15,7 +15,8 @@ namespace {
 
 thread_local SharedArena* in_use = nullptr;
 
-// Allocates pages of the file now. Otherwise a write to a page that the kernel cannot provide would raise SIGBUS.
+// Allocates pages of the file now. Otherwise a write to a memory page that the kernel cannot provide would raise
+// SIGBUS.
 bool get_pages(int file, off_t place, std::size_t bytes) {
   int result = 0;
   do {

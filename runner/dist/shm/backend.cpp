@@ -58,13 +58,13 @@ std::vector<at::Tensor> parts_of(const at::Tensor& whole, const at::Tensor& part
 
 SharedMemory::SharedMemory(const Membership& m)
     : Backend(m.rank, m.world_size),
-      page_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size, m.first_rank),
+      segment_(m.meeting.memory, m.meeting.memory_bytes, m.rank, m.world_size, m.first_rank),
       arena_(std::make_shared<SharedArena>(m.meeting.shared_file, m.rank, m.world_size)),
-      collectives_(page_, *arena_),
-      channels_(page_),
+      collectives_(segment_, *arena_),
+      channels_(segment_),
       timeout_(m.timeout) {
-  page_.set_meanwhile([this] { return channels_.progress(); });
-  page_.join();
+  segment_.set_meanwhile([this] { return channels_.progress(); });
+  segment_.join();
   collectives_.barrier({.name = "the start of the group", .timeout = timeout_});
 }
 

@@ -11,7 +11,7 @@
 #include "dist/shm/arena.h"
 #include "dist/shm/channels.h"
 #include "dist/shm/collectives.h"
-#include "dist/shm/page.h"
+#include "dist/shm/segment.h"
 #include "dist/shm/work.h"
 
 namespace ddp::dist {
@@ -76,7 +76,7 @@ class SharedMemory : public c10d::Backend {
   void all_reduce_one(const at::Tensor& tensor, const c10d::ReduceOp& op, const Call& call);
   void reduce_scatter_one(const at::Tensor& output, const Tensors& inputs, const c10d::ReduceOp& op, const Call& call);
 
-  SharedPage page_;
+  SharedSegment segment_;
   const std::shared_ptr<SharedArena> arena_;
   SharedCollectives collectives_;
   SharedChannels channels_;

@@ -40,14 +40,14 @@ struct SharedChannels::Ring {
   }
 };
 
-SharedChannels::SharedChannels(SharedPage& page)
-    : page_(page), outgoing_(page.world_size()), coming_(page.world_size(), nullptr) {}
+SharedChannels::SharedChannels(SharedSegment& segment)
+    : segment_(segment), outgoing_(segment.world_size()), coming_(segment.world_size(), nullptr) {}
 
 SharedChannels::Ring SharedChannels::ring(int from, int to) const {
-  std::byte* memory = page_.channel(from, to);
+  std::byte* memory = segment_.channel(from, to);
   return {.counts = reinterpret_cast<Ring::Counts*>(memory),
           .bytes = memory + sizeof(Ring::Counts),
-          .capacity = page_.channel_bytes() - sizeof(Ring::Counts)};
+          .capacity = segment_.channel_bytes() - sizeof(Ring::Counts)};
 }
 
 std::shared_ptr<Transfer> SharedChannels::send(int to, int tag, const std::byte* data, std::size_t bytes,
@@ -81,12 +81,12 @@ void SharedChannels::wait(const Transfer& transfer, const Call& call) {
     progress();
     return transfer.done;
   };
-  page_.await_bell(done, transfer.peer, call);
+  segment_.await_bell(done, transfer.peer, call);
 }
 
 bool SharedChannels::progress() {
   bool left = !awaited_.empty();
-  for (int r = 0; r < page_.world_size(); ++r) {
+  for (int r = 0; r < segment_.world_size(); ++r) {
     pull(r);
     left = push(r) || left;
   }
@@ -96,7 +96,7 @@ bool SharedChannels::progress() {
 bool SharedChannels::push(int to) {
   auto& queue = outgoing_[to];
   if (queue.empty()) return false;
-  Ring out = ring(page_.rank(), to);
+  Ring out = ring(segment_.rank(), to);
   std::size_t moved = 0;
   while (!queue.empty()) {
     Transfer& t = *queue.front();
@@ -114,12 +114,12 @@ bool SharedChannels::push(int to) {
     t.done = true;
     queue.pop_front();
   }
-  if (moved > 0) page_.ring(to);
+  if (moved > 0) segment_.ring(to);
   return !queue.empty();
 }
 
 void SharedChannels::pull(int from) {
-  Ring in = ring(from, page_.rank());
+  Ring in = ring(from, segment_.rank());
   bool moved = false;
   while (coming_[from] != nullptr || begin_message(from, in)) {
     Message& message = *coming_[from];
@@ -131,7 +131,7 @@ void SharedChannels::pull(int from) {
     if (message.wanted) deliver(message);
     moved = true;
   }
-  if (moved) page_.ring(from);  // the ring has room again
+  if (moved) segment_.ring(from);  // the ring has room again
 }
 
 bool SharedChannels::begin_message(int from, Ring& ring) {
@@ -155,8 +155,9 @@ bool SharedChannels::begin_message(int from, Ring& ring) {
 
 void SharedChannels::claim(Message& message, const std::shared_ptr<Transfer>& transfer) {
   if (message.header.bytes != transfer->bytes) {
-    throw training_error(page_.name({message.from}) + " sent " + std::to_string(message.header.bytes) +
-                         " bytes where " + page_.name({page_.rank()}) + " receives " + std::to_string(transfer->bytes));
+    throw training_error(segment_.name({message.from}) + " sent " + std::to_string(message.header.bytes) +
+                         " bytes where " + segment_.name({segment_.rank()}) + " receives " +
+                         std::to_string(transfer->bytes));
   }
   transfer->peer = message.from;
   message.wanted = transfer;

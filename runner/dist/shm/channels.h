@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "dist/shm/page.h"
+#include "dist/shm/segment.h"
 
 namespace ddp::dist {
 
@@ -22,14 +22,14 @@ struct Transfer {
   bool done = false;
 };
 
-// Messages between two ranks. For each pair of sender and receiver, the page has a ring buffer that the sender writes
-// and the receiver reads. Only wait() waits. A message that does not fit into the ring continues whenever its sender
-// waits for anything in the page.
+// Messages between two ranks. For each pair of sender and receiver, the segment has a ring buffer that the sender
+// writes and the receiver reads. Only wait() waits. A message that does not fit into the ring continues whenever its
+// sender waits for anything in the segment.
 class SharedChannels {
  public:
   static constexpr int kAnyRank = -1;
 
-  explicit SharedChannels(SharedPage& page);
+  explicit SharedChannels(SharedSegment& segment);
 
   // Messages from one rank with the same tag arrive in the order they were sent.
   std::shared_ptr<Transfer> send(int to, int tag, const std::byte* data, std::size_t bytes,
@@ -65,7 +65,7 @@ class SharedChannels {
   void claim(Message& message, const std::shared_ptr<Transfer>& transfer);
   void deliver(Message& message);
 
-  SharedPage& page_;
+  SharedSegment& segment_;
   std::vector<std::deque<std::shared_ptr<Transfer>>> outgoing_;  // by rank
   std::list<std::shared_ptr<Transfer>> awaited_;                 // receives without a message
   std::list<Message> came_;                                      // arriving or arrived, not yet delivered

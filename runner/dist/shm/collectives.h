@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dist/shm/arena.h"
-#include "dist/shm/page.h"
 #include "dist/shm/reduction.h"
+#include "dist/shm/segment.h"
 
 namespace ddp::dist {
 
@@ -24,13 +24,13 @@ enum class Collective : std::uint8_t {
   reduce_scatter
 };
 
-// Collectives over a shared page, on plain memory. Each is one SPMD program: every rank calls it with the same sizes,
-// in the same order, and it returns when this rank's part is done. Data of any size go through the slots in pieces. If
-// the data of all ranks are in the arena, large reductions and broadcasts work there in place. Reductions add in rank
-// order, so the bits are the same in every run, and with two ranks the same as with any other backend.
+// Collectives over a shared segment, on plain memory. Each is one SPMD program: every rank calls it with the same
+// sizes, in the same order, and it returns when this rank's part is done. Data of any size go through the slots in
+// pieces. If the data of all ranks are in the arena, large reductions and broadcasts work there in place. Reductions
+// add in rank order, so the bits are the same in every run, and with two ranks the same as with any other backend.
 class SharedCollectives {
  public:
-  SharedCollectives(SharedPage& page, const SharedArena& arena) : page_(page), arena_(arena) {}
+  SharedCollectives(SharedSegment& segment, const SharedArena& arena) : segment_(segment), arena_(arena) {}
 
   void barrier(const Call& call);
   // In place, on every rank.
@@ -61,14 +61,14 @@ class SharedCollectives {
     std::byte* data;
     std::size_t count;
     int slot;
-    SharedPage::Point point;  // point of its last post
+    SharedSegment::Point point;  // point of its last post
   };
 
   void begin(Collective collective, int root, std::size_t bytes);
   // Compares a rank's call with this rank's. Call once that rank has reached a point of this call.
   void compare(int rank, const Call& call) const;
-  void await(int rank, SharedPage::Point point, const Call& call);
-  void await_all(SharedPage::Point point, const Call& call);
+  void await(int rank, SharedSegment::Point point, const Call& call);
+  void await_all(SharedSegment::Point point, const Call& call);
 
   // Returns the address of each rank's data in the arena; empty on every rank if any rank's data are outside. All ranks
   // must have read the data before the next call of find_in_arena().
@@ -79,7 +79,7 @@ class SharedCollectives {
   // contents.
   int take_slot(bool written, const Call& call);
   // Notes that this rank has read all that it needs from the other ranks' slots.
-  void release_slot(int slot) { free_at_[slot] = page_.posted() + 1; }
+  void release_slot(int slot) { free_at_[slot] = segment_.posted() + 1; }
 
   void gather_pieces(const std::byte* data, std::size_t bytes, const std::vector<std::byte*>& out, const Call& call);
   // Reduces the elements of two or more ranks, in rank order. of_rank(r): the address of rank r's elements. `out` may
@@ -87,8 +87,8 @@ class SharedCollectives {
   template <class OfRank>
   void combine_ranks(std::byte* out, const OfRank& of_rank, std::size_t count, const Reduction& r) const {
     r.combine(out, of_rank(0), of_rank(1), count);
-    for (int rank = 2; rank < page_.world_size(); ++rank) r.combine(out, out, of_rank(rank), count);
-    if (r.finish != nullptr) r.finish(out, count, page_.world_size());
+    for (int rank = 2; rank < segment_.world_size(); ++rank) r.combine(out, out, of_rank(rank), count);
+    if (r.finish != nullptr) r.finish(out, count, segment_.world_size());
   }
   // Combines the data that all ranks wrote at one offset of a slot.
   void combine_slots(int slot, std::size_t offset, std::byte* out, std::size_t count, const Reduction& r) const;
@@ -98,20 +98,20 @@ class SharedCollectives {
   bool reduce_in_place(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   void reduce_large(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call);
   static constexpr int kEveryRank = -1;  // instead of a root: all ranks need the result
-  bool wants(int root) const { return root == kEveryRank || root == page_.rank(); }
+  bool wants(int root) const { return root == kEveryRank || root == segment_.rank(); }
   // Returns the range [first, last) of `count` elements that a rank reduces for all ranks.
   std::pair<std::size_t, std::size_t> share_of(int rank, std::size_t count, const Reduction& r) const;
   void write_others_shares(Piece& piece, const Reduction& r, const Call& call);
   void reduce_own_share(Piece& piece, const Reduction& r, int root, const Call& call);
   void read_others_shares(const Piece& piece, const Reduction& r, int root, const Call& call);
 
-  SharedPage& page_;
+  SharedSegment& segment_;
   const SharedArena& arena_;
   std::uint64_t calls_ = 0;
   std::uint64_t signature_ = 0;
   bool compared_ = false;  // the signature was compared with all ranks
   std::uint32_t pieces_ = 0;
-  SharedPage::Point free_at_[SharedPage::kSlots] = {};  // point at which every rank has read the slot
+  SharedSegment::Point free_at_[SharedSegment::kSlots] = {};  // point at which every rank has read the slot
 };
 
 }  // namespace ddp::dist

@@ -40,7 +40,7 @@ class SharedGroup : public ArenaGroup {
   // Calls the backend directly: through LibTorch's dispatcher, a small all-reduce would take twice as long.
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
-    note(record::Collective::all_reduce);
+    note(record::CollectiveKind::all_reduce);
     return machine()->allreduce(tensors, options);
   }
 };

@@ -29,8 +29,9 @@ void SharedCollectives::reduce(std::byte* data, std::size_t count, const Reducti
 
 void SharedCollectives::reduce_to(int root, std::byte* data, std::size_t count, const Reduction& r, const Call& call) {
   const std::size_t bytes = count * r.element_bytes;
-  const bool small = bytes * static_cast<std::size_t>(page_.world_size()) <= kSmallBytes && bytes <= page_.slot_bytes();
-  if (small || page_.world_size() == 1) {
+  const bool small =
+      bytes * static_cast<std::size_t>(segment_.world_size()) <= kSmallBytes && bytes <= segment_.slot_bytes();
+  if (small || segment_.world_size() == 1) {
     reduce_small(root, data, count, r, call);
   } else if (!reduce_in_place(root, data, count, r, call)) {
     reduce_large(root, data, count, r, call);
@@ -39,13 +40,13 @@ void SharedCollectives::reduce_to(int root, std::byte* data, std::size_t count, 
 
 void SharedCollectives::reduce_small(int root, std::byte* data, std::size_t count, const Reduction& r,
                                      const Call& call) {
-  if (page_.world_size() == 1) {
+  if (segment_.world_size() == 1) {
     if (r.finish != nullptr) r.finish(data, count, 1);
     return;
   }
   const int slot = take_slot(true, call);
-  copy_bytes(page_.slot(page_.rank(), slot), data, count * r.element_bytes);
-  const SharedPage::Point point = page_.post();
+  copy_bytes(segment_.slot(segment_.rank(), slot), data, count * r.element_bytes);
+  const SharedSegment::Point point = segment_.post();
   if (wants(root)) {
     await_all(point, call);
     combine_slots(slot, 0, data, count, r);
@@ -60,7 +61,7 @@ bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t c
   const std::vector<std::byte*> of_rank = find_in_arena(data, count * r.element_bytes, call);
   if (of_rank.empty()) return false;
   const std::vector<std::byte*> wanted = root == kEveryRank ? of_rank : std::vector{of_rank[root]};
-  const auto [begin, end] = share_of(page_.rank(), count, r);
+  const auto [begin, end] = share_of(segment_.rank(), count, r);
   const std::size_t block = kBlockBytes / r.element_bytes;
   alignas(kCacheLine) std::byte sum[kBlockBytes];
   for (std::size_t at = begin; at < end; at += block) {
@@ -70,7 +71,7 @@ bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t c
         sum, [&](int rank) { return of_rank[rank] + offset; }, elements, r);
     for (std::byte* to : wanted) copy_bytes(to + offset, sum, elements * r.element_bytes);
   }
-  await_all(page_.post(), call);
+  await_all(segment_.post(), call);
   return true;
 }
 
@@ -78,7 +79,7 @@ bool SharedCollectives::reduce_in_place(int root, std::byte* data, std::size_t c
 // a piece, this rank already writes the next one.
 void SharedCollectives::reduce_large(int root, std::byte* data, std::size_t count, const Reduction& r,
                                      const Call& call) {
-  const std::size_t elements = page_.slot_bytes() / r.element_bytes;
+  const std::size_t elements = segment_.slot_bytes() / r.element_bytes;
   const auto piece_at = [&](std::size_t at) {
     return Piece{.data = data + at * r.element_bytes, .count = std::min(elements, count - at), .slot = 0, .point = 0};
   };
@@ -99,7 +100,7 @@ void SharedCollectives::reduce_large(int root, std::byte* data, std::size_t coun
 
 std::pair<std::size_t, std::size_t> SharedCollectives::share_of(int rank, std::size_t count, const Reduction& r) const {
   // Shares are whole cache lines, so that no two ranks write to the same line.
-  const auto world = static_cast<std::size_t>(page_.world_size());
+  const auto world = static_cast<std::size_t>(segment_.world_size());
   const std::size_t line = kCacheLine / r.element_bytes;
   const std::size_t share = (count + world * line - 1) / (world * line) * line;
   const std::size_t begin = std::min(count, share * static_cast<std::size_t>(rank));
@@ -108,39 +109,39 @@ std::pair<std::size_t, std::size_t> SharedCollectives::share_of(int rank, std::s
 
 void SharedCollectives::write_others_shares(Piece& piece, const Reduction& r, const Call& call) {
   piece.slot = take_slot(true, call);
-  std::byte* slot = page_.slot(page_.rank(), piece.slot);
-  const auto [begin, end] = share_of(page_.rank(), piece.count, r);
+  std::byte* slot = segment_.slot(segment_.rank(), piece.slot);
+  const auto [begin, end] = share_of(segment_.rank(), piece.count, r);
   const std::size_t size = r.element_bytes;
   copy_bytes(slot, piece.data, begin * size);
   copy_bytes(slot + end * size, piece.data + end * size, (piece.count - end) * size);
-  piece.point = page_.post();
+  piece.point = segment_.post();
 }
 
 void SharedCollectives::reduce_own_share(Piece& piece, const Reduction& r, int root, const Call& call) {
   await_all(piece.point, call);
-  const int me = page_.rank();
+  const int me = segment_.rank();
   const auto [begin, end] = share_of(me, piece.count, r);
   const auto of_rank = [&](int rank, std::size_t at) {
-    return (rank == me ? piece.data : page_.slot(rank, piece.slot)) + at * r.element_bytes;
+    return (rank == me ? piece.data : segment_.slot(rank, piece.slot)) + at * r.element_bytes;
   };
   const std::size_t block = kBlockBytes / r.element_bytes;
   for (std::size_t at = begin; at < end; at += block) {
     const std::size_t count = std::min(block, end - at);
-    std::byte* sum = page_.slot(me, piece.slot) + at * r.element_bytes;
+    std::byte* sum = segment_.slot(me, piece.slot) + at * r.element_bytes;
     combine_ranks(
         sum, [&](int rank) { return of_rank(rank, at); }, count, r);
     if (wants(root)) copy_bytes(of_rank(me, at), sum, count * r.element_bytes);
   }
-  piece.point = page_.post();
+  piece.point = segment_.post();
 }
 
 void SharedCollectives::read_others_shares(const Piece& piece, const Reduction& r, int root, const Call& call) {
-  for (int rank = 0; wants(root) && rank < page_.world_size(); ++rank) {
-    if (rank == page_.rank()) continue;
+  for (int rank = 0; wants(root) && rank < segment_.world_size(); ++rank) {
+    if (rank == segment_.rank()) continue;
     const auto [begin, end] = share_of(rank, piece.count, r);
     await(rank, piece.point, call);
     const std::size_t size = r.element_bytes;
-    copy_bytes(piece.data + begin * size, page_.slot(rank, piece.slot) + begin * size, (end - begin) * size);
+    copy_bytes(piece.data + begin * size, segment_.slot(rank, piece.slot) + begin * size, (end - begin) * size);
   }
   release_slot(piece.slot);
 }

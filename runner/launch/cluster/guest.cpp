@@ -41,7 +41,7 @@ std::string place_in_words(const Launch& launch) {
 Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : launch_(launch) {
   find_node_0(patience);
   link_->send({{"type", "hello"}, {"node", launch.node_rank}, {"terms", terms}});
-  const Value answer = expect(patience);
+  const Value answer = next_message(patience);
   if (answer.value("type", "") == "refused") throw usage_error("node 0 refuses this node: " + answer.value("why", ""));
   if (over()) return;
   welcome_ = {.work = answer.at("work"), .node_0 = answer.at("ip")};
@@ -69,7 +69,7 @@ void Guest::find_node_0(milliseconds patience) {
 }
 
 // Returns node 0's next message. An `end` message ends this node.
-Value Guest::expect(milliseconds patience) {
+Value Guest::next_message(milliseconds patience) {
   // Node 0 waits for the other nodes equally long, and sends a message after that.
   const Value message = link_->wait(patience + kVerdictPatience);
   if (!message.is_object()) {
@@ -84,7 +84,7 @@ Value Guest::expect(milliseconds patience) {
 
 void Guest::decline(const std::string& why) { link_->send({{"type", "failed"}, {"why", why}}); }
 
-void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::ProgressPage& page) {
+void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared) {
   const Plan& plan = job.plan;
   const MeetingPlace meeting{.host = welcome_.node_0,
                              .port = start.at("store_port").get<std::uint16_t>(),
@@ -95,7 +95,7 @@ void Guest::start_ranks(const Value& start, const Job& job, Supervisor& supervis
   for (int r = 0; r < plan.ranks_here(); ++r) {
     Pipe output = make_pipe(/*reads_wait=*/false);
     // Rank 0 reports where they start from.
-    rank::Task task = task_of(plan, r, page, job.task);
+    rank::Task task = task_of(plan, r, shared, job.task);
     task.meeting = memory.at(meeting);
     task.together = false;
     outputs_.push_back({.rank = task.rank, .from = std::move(output.from)});
@@ -120,11 +120,11 @@ bool Guest::send_output(const Output& output) {
   }
 }
 
-void Guest::hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page) {
+void Guest::receive(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared) {
   for (const Value& message : link_->receive()) {
     const std::string type = message.value("type", "");
     if (type == "stop") supervisor.stop(message.at("signal").get<int>(), message.at("at_once").get<bool>());
-    if (type == "alive") note_standing(message.at("ranks"), page, plan);
+    if (type == "alive") note_standing(message.at("ranks"), shared, plan);
     if (type == "end") end_ = message;
     again_ = again_ || type == "again";
   }
@@ -136,12 +136,12 @@ void Guest::hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage&
   }
 }
 
-void Guest::tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page) {
+void Guest::tick(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared) {
   const Heartbeat heartbeat(plan.experiment.distributed.timeout);
   if (Clock::now() - last_beat_ >= heartbeat.every) {
     last_beat_ = Clock::now();
     supervisor.note_stopped();
-    link_->send({{"type", "alive"}, {"ranks", standing_of(page)}});
+    link_->send({{"type", "alive"}, {"ranks", standing_of(shared)}});
   }
   link_->flush();
   if (link_->silence() < heartbeat.limit) return;
@@ -153,10 +153,11 @@ int Guest::run(const Job& job) {
   const BlockedStopSignals signals;
   link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}});
   for (;;) {
-    const Value start = expect(milliseconds(static_cast<std::int64_t>(job.plan.experiment.distributed.timeout * 1000)));
+    const Value start =
+        next_message(milliseconds(static_cast<std::int64_t>(job.plan.experiment.distributed.timeout * 1000)));
     if (over()) return 0;
     const Outcome outcome = run_group(job, start);
-    hear_verdict(outcome);
+    receive_verdict(outcome);
     if (!std::exchange(again_, false)) return conclude(outcome);
     log::warn("node 0 starts all ranks again");
     link_->send({{"type", "ended"}});
@@ -165,15 +166,15 @@ int Guest::run(const Job& job) {
 
 Outcome Guest::run_group(const Job& job, const Value& start) {
   const Plan& plan = job.plan;
-  record::ProgressPage page(plan.world_size());
+  record::SharedProgress shared(plan.world_size());
   outputs_.clear();
-  Supervisor supervisor(page, plan.experiment, job.saves);
-  start_ranks(start, job, supervisor, page);
+  Supervisor supervisor(shared, plan.experiment, job.saves);
+  start_ranks(start, job, supervisor, shared);
   supervisor.watch_also(link_->descriptor(), [&] {
-    hear(plan, supervisor, page);
+    receive(plan, supervisor, shared);
     return !link_->closed();
   });
-  supervisor.watch_over([&] { tick(plan, supervisor, page); });
+  supervisor.watch_over([&] { tick(plan, supervisor, shared); });
   supervisor.suspect([&]() -> std::optional<std::string> {
     const Heartbeat heartbeat(plan.experiment.distributed.timeout);
     if (link_->silence() <= heartbeat.worrying()) return {};
@@ -184,19 +185,19 @@ Outcome Guest::run_group(const Job& job, const Value& start) {
   });
   const Outcome outcome = supervisor.watch();
   for (const Output& output : outputs_) send_output(output);
-  tell(outcome, page);
+  send_outcome(outcome, shared);
   return outcome;
 }
 
-void Guest::tell(const Outcome& outcome, record::ProgressPage& page) {
+void Guest::send_outcome(const Outcome& outcome, record::SharedProgress& shared) {
   if (!outcome.failure) return link_->send({{"type", "done"}});
   const auto& [rank, what, log] = *outcome.failure;
   if (rank < 0) return;
-  link_->send({{"type", "failure"}, {"rank", rank}, {"what", what}, {"hopeless", page.rank(rank).hopeless.load()}});
+  link_->send({{"type", "failure"}, {"rank", rank}, {"what", what}, {"hopeless", shared.rank(rank).no_restart.load()}});
 }
 
 // Node 0 sees all ranks, so it reports the cause and decides what follows.
-void Guest::hear_verdict(const Outcome& outcome) {
+void Guest::receive_verdict(const Outcome& outcome) {
   while (!end_.is_object() && !again_ && !link_->closed()) {
     const Value message = link_->wait(outcome.failure ? kVerdictPatience : milliseconds(60000));
     if (!message.is_object()) return;

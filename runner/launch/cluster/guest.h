@@ -38,14 +38,14 @@ class Guest {
     FileDescriptor from;
   };
   void find_node_0(std::chrono::milliseconds patience);
-  config::Value expect(std::chrono::milliseconds patience);
-  void start_ranks(const config::Value& start, const Job& job, Supervisor& supervisor, record::ProgressPage& page);
+  config::Value next_message(std::chrono::milliseconds patience);
+  void start_ranks(const config::Value& start, const Job& job, Supervisor& supervisor, record::SharedProgress& shared);
   bool send_output(const Output& output);
-  void hear(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
-  void tick(const Plan& plan, Supervisor& supervisor, record::ProgressPage& page);
+  void receive(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared);
+  void tick(const Plan& plan, Supervisor& supervisor, record::SharedProgress& shared);
   Outcome run_group(const Job& job, const config::Value& start);
-  void tell(const Outcome& outcome, record::ProgressPage& page);
-  void hear_verdict(const Outcome& outcome);
+  void send_outcome(const Outcome& outcome, record::SharedProgress& shared);
+  void receive_verdict(const Outcome& outcome);
   int conclude(const Outcome& outcome);
 
   const Launch& launch_;

@@ -21,27 +21,27 @@ std::string silent(const std::string& node, const NodeLink& link) {
          " s: is its machine, or the network, down?";
 }
 
-Value standing_of(record::ProgressPage& page) {
+Value standing_of(record::SharedProgress& shared) {
   Value list = Value::array();
-  for (int r = 0; r < page.ranks(); ++r) {
-    auto& rank = page.rank(r);
+  for (int r = 0; r < shared.ranks(); ++r) {
+    auto& rank = shared.rank(r);
     list.push_back({rank.step.load(), static_cast<int>(rank.phase.load()), rank.collectives.load(),
                     static_cast<int>(rank.collective.load()), rank.stopped.load()});
   }
   return list;
 }
 
-void note_standing(const Value& ranks, record::ProgressPage& page, const Plan& own) {
-  for (int r = 0; r < page.ranks() && r < static_cast<int>(ranks.size()); ++r) {
+void note_standing(const Value& ranks, record::SharedProgress& shared, const Plan& own) {
+  for (int r = 0; r < shared.ranks() && r < static_cast<int>(ranks.size()); ++r) {
     const Value& told = ranks[r];
-    auto& rank = page.rank(r);
+    auto& rank = shared.rank(r);
     const std::int64_t collectives = config::as_count(told.at(2));
     // An older standing came back by way of node 0.
     if (own.is_here(r) || collectives < rank.collectives.load()) continue;
     rank.step = config::as_count(told.at(0), kMostSteps);
     rank.phase = static_cast<record::Phase>(config::as_count(told.at(1), INT32_MAX));
     rank.collectives = collectives;
-    rank.collective = static_cast<record::Collective>(config::as_count(told.at(3), INT32_MAX));
+    rank.collective = static_cast<record::CollectiveKind>(config::as_count(told.at(3), INT32_MAX));
     rank.stopped = told.at(4).get<bool>();
   }
 }
@@ -56,16 +56,16 @@ void keep_output(const RankOutput& output, const std::string& text) {
 
 }  // namespace
 
-NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, const Job& job)
+NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::SharedProgress& shared, const Job& job)
     : nodes_(nodes),
       supervisor_(supervisor),
-      page_(page),
+      shared_(shared),
       job_(job),
       heartbeat_(job.plan.experiment.distributed.timeout) {
   if (nodes.all().empty()) return;
   for (Node& node : nodes.all()) {
     supervisor.watch_also(node.link.descriptor(), [this, &node] {
-      hear(node);
+      receive(node);
       return !node.link.closed();
     });
   }
@@ -88,7 +88,7 @@ NodeWatch::NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage&
   });
 }
 
-void NodeWatch::hear(Node& node) {
+void NodeWatch::receive(Node& node) {
   for (const Value& message : node.link.receive()) take(node, message);
   if (node.link.closed() && !node.done) {
     supervisor_.fail({.rank = -1, .what = node.name() + " is gone: its connection was closed", .log = ""});
@@ -106,7 +106,7 @@ void NodeWatch::take(Node& node, const Value& message) {
 void NodeWatch::act_on(Node& node, const Value& message) {
   const std::string type = message.value("type", "");
   if (type == "alive") {
-    note_standing(message.at("ranks"), page_, job_.plan);
+    note_standing(message.at("ranks"), shared_, job_.plan);
   } else if (type == "log") {
     keep_output(job_.output(message.at("rank").get<int>()), message.at("text"));
   } else if (type == "stop") {
@@ -118,8 +118,8 @@ void NodeWatch::act_on(Node& node, const Value& message) {
     }
   } else if (type == "failure") {
     const int rank = message.at("rank").get<int>();
-    const bool known = rank >= 0 && rank < page_.ranks();
-    if (known) page_.rank(rank).hopeless = message.at("hopeless").get<bool>();
+    const bool known = rank >= 0 && rank < shared_.ranks();
+    if (known) shared_.rank(rank).no_restart = message.at("hopeless").get<bool>();
     supervisor_.fail({.rank = known ? rank : -1,
                       .what = message.at("what").get<std::string>(),
                       .log = known ? job_.output(rank).name : ""});
@@ -159,7 +159,7 @@ void NodeWatch::tick() {
     supervisor_.note_stopped();
   }
   for (Node& node : nodes_.all()) {
-    if (beat) node.link.send({{"type", "alive"}, {"ranks", standing_of(page_)}});
+    if (beat) node.link.send({{"type", "alive"}, {"ranks", standing_of(shared_)}});
     node.link.flush();
     if (node.done || node.link.silence() < heartbeat_.limit) continue;
     supervisor_.fail({.rank = -1, .what = silent(node.name(), node.link), .log = ""});

@@ -21,23 +21,23 @@ struct Heartbeat {
 // The message about a node that is silent for too long.
 std::string silent(const std::string& node, const NodeLink& link);
 
-// The standing of a page's ranks, as an `alive` message carries it; and its copy to another node's page, which skips
-// that node's own ranks.
-config::Value standing_of(record::ProgressPage& page);
-void note_standing(const config::Value& ranks, record::ProgressPage& page, const Plan& own);
+// The standing of the ranks, as an `alive` message carries it; and its copy to another node's shared progress, which
+// skips that node's own ranks.
+config::Value standing_of(record::SharedProgress& shared);
+void note_standing(const config::Value& ranks, record::SharedProgress& shared, const Plan& own);
 
 // Node 0's side of a run: receives messages from the other nodes while its own ranks are watched. Stores the output of
 // their ranks, ends the run if a rank fails or a node goes away, and forwards stops.
 class NodeWatch {
  public:
-  NodeWatch(Nodes& nodes, Supervisor& supervisor, record::ProgressPage& page, const Job& job);
+  NodeWatch(Nodes& nodes, Supervisor& supervisor, record::SharedProgress& shared, const Job& job);
 
   // When the ranks of this node have ended: makes the other nodes end theirs, for a restart. Returns false if that is
   // impossible, or if a node was asked to stop meanwhile; if a node is gone, the failure names it.
   bool regroup(Outcome& outcome);
 
  private:
-  void hear(Node& node);
+  void receive(Node& node);
   void take(Node& node, const config::Value& message);
   void act_on(Node& node, const config::Value& message);
   bool wait_for_ended(Node& node);
@@ -45,7 +45,7 @@ class NodeWatch {
 
   Nodes& nodes_;
   Supervisor& supervisor_;
-  record::ProgressPage& page_;
+  record::SharedProgress& shared_;
   const Job& job_;
   const Heartbeat heartbeat_;
   NodeLink::Clock::time_point last_beat_{};

@@ -21,7 +21,7 @@ class RankLibrary {
   explicit RankLibrary(bool gpus, const config::Plugin& plugin = {});
 
   // Serves a request as one rank, in a forked child or in a process that a launcher started. Returns the process's exit
-  // code; a failure is on the task's page.
+  // code; a failure is in the task's shared progress.
   template <class Request>
   int serve(const rank::Task& task, const Request& request, const rank::TakeReply& reply = {}) const {
     return call({.verb = Request::kVerb, .options = config::write(request), .task = task, .reply = reply});

@@ -123,7 +123,7 @@ bool schedule_acts(const Experiment& e, std::int64_t warmup, const config::Lengt
 // Returns how many new values of a metric a run has before its end: one for each validation, or for each epoch if it is
 // train_loss.
 std::int64_t judgements(const Experiment& e, const std::string& metric, const config::Length& run) {
-  if (!metric.starts_with(config::kOfValidation)) return run.epochs - 1;
+  if (!metric.starts_with(config::kValidationPrefix)) return run.epochs - 1;
   const config::Period every = e.validation.period();
   return every.steps > 0 ? (run.steps - 1) / every.steps : (run.epochs - 1) / every.epochs;
 }

@@ -14,7 +14,7 @@ namespace ddp::launch {
 
 void AskedRanks::ask(const std::function<int(const rank::Task&, const rank::TakeReply&)>& serve,
                      const rank::TakeReply& take) const {
-  record::ProgressPage page(plan_.world_size());
+  record::SharedProgress shared(plan_.world_size());
   ReplyPipe pipe;
   const auto as_rank = [&](const rank::Task& task) {
     rank::TakeReply reply;
@@ -33,14 +33,14 @@ void AskedRanks::ask(const std::function<int(const rank::Task&, const rank::Take
                 .kept = std::move(kept),
                 .output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; }};
   const MeetingPoint meeting = make_meeting_point(plan_, Launch(), MeetingPlace().own_address);
-  Supervisor supervisor(page, plan_.experiment, job.saves);
-  start_ranks(job, meeting, /*together=*/true, supervisor, page);
+  Supervisor supervisor(shared, plan_.experiment, job.saves);
+  start_ranks(job, meeting, /*together=*/true, supervisor, shared);
   supervisor.watch_also(pipe.descriptor(), [&] { return pipe.read(take); });
   const Outcome outcome = supervisor.watch();
   pipe.read(take);
   if (outcome.failure) {
     const int rank = outcome.failure->rank;
-    if (rank >= 0 && page.rank(rank).hopeless) throw usage_error(outcome.failure->what);
+    if (rank >= 0 && shared.rank(rank).no_restart) throw usage_error(outcome.failure->what);
     const std::string who = rank < 0 ? "" : "rank " + std::to_string(rank) + " (" + plan_.device_name(rank) + ")";
     throw training_error(outcome.failure->what, who);
   }

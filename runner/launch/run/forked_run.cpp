@@ -46,13 +46,13 @@ class RankGroups {
   Ending to_its_end() {
     for (;;) {
       // New for each group.
-      record::ProgressPage page(t_.plan.world_size());
-      show_start(page.run());
+      record::SharedProgress shared(t_.plan.world_size());
+      show_start(shared.run());
       Outcome outcome;
-      if (run_group(page, outcome) && restarts_.prepare(outcome, page.run())) continue;
+      if (run_group(shared, outcome) && restarts_.prepare(outcome, shared.run())) continue;
       summary_.git = git_ ? git_->result() : *t_.git;
-      add_progress(summary_, page.run(), t_.plan.experiment);
-      return conclude(f_.run.directory, summary_, page.run(), outcome.failure, outcome.stop_signal);
+      add_progress(summary_, shared.run(), t_.plan.experiment);
+      return conclude(f_.run.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal);
     }
   }
 
@@ -66,17 +66,17 @@ class RankGroups {
   }
 
   // Runs a group from the forks to the last rank's end. Returns whether the ranks are to be restarted.
-  bool run_group(record::ProgressPage& page, Outcome& outcome) {
+  bool run_group(record::SharedProgress& shared, Outcome& outcome) {
     f_.nodes.start(f_.meeting.address);
     const Job job = job_of(f_, /*resumed=*/f_.run.resumed && restarts_.used() == 0);
-    Supervisor supervisor(page, t_.plan.experiment, job.saves);
-    start_ranks(job, f_.meeting, f_.nodes.all().empty(), supervisor, page);
-    NodeWatch nodes(f_.nodes, supervisor, page, job);
-    if (t_.watch) supervisor.watch_over([&] { t_.watch(page.run()); });
+    Supervisor supervisor(shared, t_.plan.experiment, job.saves);
+    start_ranks(job, f_.meeting, f_.nodes.all().empty(), supervisor, shared);
+    NodeWatch nodes(f_.nodes, supervisor, shared, job);
+    if (t_.watch) supervisor.watch_over([&] { t_.watch(shared.run()); });
     if (!git_ && !t_.git) git_.emplace(t_.experiment_folder);
     if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
     outcome = supervisor.watch();
-    return restarts_.wanted(outcome, page) && nodes.regroup(outcome);
+    return restarts_.wanted(outcome, shared) && nodes.regroup(outcome);
   }
 
   // A signal between two groups must reach the second group.

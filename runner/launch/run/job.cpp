@@ -1,7 +1,7 @@
 #include "launch/run/job.h"
 
 namespace ddp::launch {
-rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page, rank::Task same) {
+rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& shared, rank::Task same) {
   same.experiment = &plan.experiment;
   same.config_hash = plan.config_hash();
   same.rank = plan.first_rank + local_rank;
@@ -10,7 +10,7 @@ rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page,
   same.first_rank = plan.first_rank;
   same.devices = plan.groups.at(local_rank);
   same.device_names = plan.device_name(local_rank);
-  same.progress = &page;
+  same.progress = &shared;
   return same;
 }
 
@@ -19,11 +19,11 @@ GroupMemory memory_for(const Plan& plan) {
 }
 
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
-                 record::ProgressPage& page) {
+                 record::SharedProgress& shared) {
   const Plan& plan = job.plan;
   const GroupMemory memory = memory_for(plan);
   for (int r = 0; r < plan.ranks_here(); ++r) {
-    rank::Task task = task_of(plan, r, page, job.task);
+    rank::Task task = task_of(plan, r, shared, job.task);
     task.meeting = memory.at(meeting.place_for(r));
     task.together = together;
     std::vector<int> kept = memory.kept();

@@ -24,13 +24,13 @@ struct Job {
 };
 
 // Returns the task of a rank of this machine: `same`, with the rank's own members set. The meeting place stays unset.
-rank::Task task_of(const Plan& plan, int local_rank, record::ProgressPage& page, rank::Task same = {});
+rank::Task task_of(const Plan& plan, int local_rank, record::SharedProgress& shared, rank::Task same = {});
 
 // Memory that the ranks of this machine share, for one group. The caller drops it once the last rank is forked.
 GroupMemory memory_for(const Plan& plan);
 
 // Forks the ranks of this machine, which is node 0. `together`: all ranks are on this machine.
 void start_ranks(const Job& job, const MeetingPoint& meeting, bool together, Supervisor& supervisor,
-                 record::ProgressPage& page);
+                 record::SharedProgress& shared);
 
 }  // namespace ddp::launch

@@ -18,7 +18,7 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// The variables that a signal handler can reach: the page's flag, and the signal received.
+// The variables that a signal handler can reach: the flag in the shared progress, and the signal received.
 std::atomic<bool>* stop_flag = nullptr;
 volatile std::sig_atomic_t heard_signal = 0;
 StopSignals stop_signals;
@@ -40,8 +40,8 @@ void end_after_grace(int) {
   _exit(exit_code_of(heard_signal));
 }
 
-void hear_signals(record::ProgressPage& page, double seconds_to_end) {
-  stop_flag = &page.stop_requested();
+void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
+  stop_flag = &shared.stop_requested();
   grace = static_cast<unsigned>(std::ceil(seconds_to_end));
   std::signal(SIGALRM, end_after_grace);
   struct sigaction action {};
@@ -73,23 +73,23 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
                          .log = w.run.directory.log(0).string()};
 }
 
-int end_run(WrittenRun& w, const Plan& plan, record::ProgressPage& page, int code) {
+int end_run(WrittenRun& w, const Plan& plan, record::SharedProgress& shared, int code) {
   w.summary.git = w.git->result();
-  add_progress(w.summary, page.run(), plan.experiment);
+  add_progress(w.summary, shared.run(), plan.experiment);
   // If the run stopped early and this rank received no signal, another rank did.
   const int signal = heard_signal != 0 ? heard_signal : SIGTERM;
-  return conclude(w.run.directory, w.summary, page.run(), failure_of(w, page.rank(0), code), signal).exit_code;
+  return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), signal).exit_code;
 }
 
 }  // namespace
 
 int train_launched(const Training& t, const Launch& launch) {
-  record::ProgressPage page(t.plan.world_size());
+  record::SharedProgress shared(t.plan.world_size());
   std::optional<WrittenRun> written;
   rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
   rank::Task same;
   if (launch.rank == 0) {
-    const OpenRun& run = written.emplace(begin_written(t, launch, page.run())).run;
+    const OpenRun& run = written.emplace(begin_written(t, launch, shared.run())).run;
     request.resumed = run.resumed;
     request.changes = run.changes;
     same.run_directory = run.directory.path();
@@ -98,13 +98,13 @@ int train_launched(const Training& t, const Launch& launch) {
   }
   same.held_data = t.data.file();
   FileDescriptor listener;
-  rank::Task task = task_of(t.plan, launch.local_rank, page, same);
+  rank::Task task = task_of(t.plan, launch.local_rank, shared, same);
   task.meeting = launched_meeting_place(launch, listener);
   task.together = false;
   task.watched = false;
-  hear_signals(page, t.plan.experiment.grace);
+  hear_signals(shared, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);
-  if (written) return end_run(*written, t.plan, page, code);
+  if (written) return end_run(*written, t.plan, shared, code);
   return code != 0 ? code : heard_signal != 0 ? exit_code_of(heard_signal) : 0;
 }
 

@@ -30,7 +30,7 @@ std::string describe(const record::Failure& failure, const Plan& plan, const Nod
 }  // namespace
 
 Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) {
-  record::ProgressPage page(m.plan.world_size());
+  record::SharedProgress shared(m.plan.world_size());
   nodes.start(meeting.address);
   ReplyPipe pipe;
   const auto as_rank = [&](const rank::Task& task) {
@@ -45,9 +45,9 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
                 .task = {.logs_failure = false},
                 .kept = {pipe.end_of_rank()},
                 .output = [](int) { return RankOutput{.descriptor = STDERR_FILENO}; }};
-  Supervisor supervisor(page, m.plan.experiment, job.saves);
-  start_ranks(job, meeting, nodes.all().empty(), supervisor, page);
-  const NodeWatch watch(nodes, supervisor, page, job);
+  Supervisor supervisor(shared, m.plan.experiment, job.saves);
+  start_ranks(job, meeting, nodes.all().empty(), supervisor, shared);
+  const NodeWatch watch(nodes, supervisor, shared, job);
   std::size_t rows = 0;
   const auto take = [&](const Value& row) {
     ++rows;
@@ -62,9 +62,9 @@ Measured measure(const Measuring& m, Nodes& nodes, const MeetingPoint& meeting) 
 }
 
 Measured measure_launched(const Measuring& m, const Launch& launch) {
-  record::ProgressPage page(m.plan.world_size());
+  record::SharedProgress shared(m.plan.world_size());
   FileDescriptor listener;
-  rank::Task task = task_of(m.plan, launch.local_rank, page);
+  rank::Task task = task_of(m.plan, launch.local_rank, shared);
   task.meeting = launched_meeting_place(launch, listener);
   task.together = false;
   task.watched = false;

@@ -41,8 +41,8 @@ class Processes {
         ranks_(p.plan.ranks_here()),
         out_(fcntl(out, F_DUPFD_CLOEXEC, 3)),  // each process redirects its own stdout
         pipes_(ranks_),
-        page_(ranks_ + 2),
-        supervisor_(page_, p.plan.experiment, /*saves=*/false) {}
+        shared_(ranks_ + 2),
+        supervisor_(shared_, p.plan.experiment, /*saves=*/false) {}
 
   Outcome run() {
     start_dealer();
@@ -53,7 +53,7 @@ class Processes {
   }
 
   // Returns whether the process refused the input or another argument of the user.
-  bool refused(int process) { return process >= 0 && page_.rank(process).hopeless; }
+  bool refused(int process) { return process >= 0 && shared_.rank(process).no_restart; }
   bool writes_output(int process) const { return process > ranks_; }
   std::string name_of(int process) const {
     if (process == ranks_) return "the process that reads the input";
@@ -62,7 +62,7 @@ class Processes {
 
  private:
   rank::Task task_of_process(int process) {
-    rank::Task task = task_of(p_.plan, std::min(process, ranks_ - 1), page_, p_.task);
+    rank::Task task = task_of(p_.plan, std::min(process, ranks_ - 1), shared_, p_.task);
     task.rank = process;
     task.world_size = 1;
     task.logs_failure = false;
@@ -109,7 +109,7 @@ class Processes {
   const int ranks_;
   const FileDescriptor out_;
   Pipes pipes_;
-  record::ProgressPage page_;
+  record::SharedProgress shared_;
   Supervisor supervisor_;
 };
 

@@ -20,11 +20,11 @@ std::string count(int restarts) { return std::to_string(restarts) + (restarts ==
 Restarts::Restarts(ForkedRun& forked, record::Summary& summary)
     : forked_(forked), summary_(summary), most_(forked.launch.max_restarts), weights_(forked.run.start.init_from) {}
 
-bool Restarts::wanted(Outcome& outcome, record::ProgressPage& page) const {
+bool Restarts::wanted(Outcome& outcome, record::SharedProgress& shared) const {
   // If no rank is to blame, a machine or the network between machines failed.
   if (!outcome.failure || outcome.failure->rank < 0 || outcome.stop_signal != 0 || most_ == 0) return false;
-  for (int r = 0; r < page.ranks(); ++r) {
-    if (page.rank(r).hopeless) return false;
+  for (int r = 0; r < shared.ranks(); ++r) {
+    if (shared.rank(r).no_restart) return false;
   }
   if (used_ < most_) return true;
   outcome.failure->what += " (after " + count(used_) + ", as many as --max-restarts allows)";

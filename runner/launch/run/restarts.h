@@ -13,7 +13,7 @@ class Restarts {
   Restarts(ForkedRun& forked, record::Summary& summary);
 
   // Returns whether to restart a group that ended with this outcome. If all restarts are used up, the failure says so.
-  bool wanted(Outcome& outcome, record::ProgressPage& page) const;
+  bool wanted(Outcome& outcome, record::SharedProgress& shared) const;
 
   // Goes back to the newest complete checkpoint, in the same run directory, and makes a new meeting point. `run`: the
   // progress of the failed ranks. Call it when no rank runs. Returns false if a restart is impossible; the failure then

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launch/plan/plan.h"
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 #include "record/summary.h"
 
 namespace ddp::launch {

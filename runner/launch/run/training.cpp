@@ -9,8 +9,8 @@
 namespace ddp::launch {
 namespace fs = std::filesystem;
 
-int train(Training t, const Part& part) {
-  return part.nodes != nullptr ? train_forked(t, part.launch, *part.nodes) : train_launched(t, part.launch);
+int train(Training t, const LaunchRole& role) {
+  return role.nodes != nullptr ? train_forked(t, role.launch, *role.nodes) : train_launched(t, role.launch);
 }
 
 bool has_ended(const config::Experiment& e, const record::Position& position) {
@@ -30,8 +30,8 @@ void settle(const Plan& plan, const record::RunDirectory& directory, const recor
   }
   record::Summary summary = summary_of(plan, {});
   keep_history(summary, directory);
-  record::ProgressPage page(plan.world_size());
-  auto& run = page.run();
+  record::SharedProgress shared(plan.world_size());
+  auto& run = shared.run();
   remember_epochs(run, directory, plan.experiment);
   run.epochs_done = done.epoch;
   run.step = done.step;

@@ -11,15 +11,15 @@
 #include "launch/library/rank_library.h"
 #include "launch/plan/plan.h"
 #include "launch/plan/start.h"
-#include "record/progress_page.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/shared_progress.h"
 
 namespace ddp::launch {
 
 // The role of this process in a launch: node 0, which forks its ranks, or one rank that torchrun or srun started. Other
 // nodes follow node 0 (launch/cluster/guest.h).
-struct Part {
+struct LaunchRole {
   const Launch& launch;
   Nodes* nodes = nullptr;  // the other nodes, for node 0; null: this process is one rank
 };
@@ -54,7 +54,7 @@ struct Training {
 // Trains in this role, and writes config.toml and summary.json. Node 0 forks its ranks, watches all ranks to their end,
 // and restarts them after a failure if the launch allows it. Returns the program's exit code: 0 done, 1 failed, 130 or
 // 143 stopped by a signal after saving.
-int train(Training training, const Part& part);
+int train(Training training, const LaunchRole& role);
 
 // Returns whether a run at this position has ended. A run that did all of its steps continues if its settings now give
 // it more.

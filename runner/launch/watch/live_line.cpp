@@ -23,10 +23,10 @@ std::string duration(double seconds) {
 }
 
 }  // namespace
-LiveLine::LiveLine(record::ProgressPage& page) : page_(page), terminal_(wants_live_line()) {}
+LiveLine::LiveLine(record::SharedProgress& shared) : shared_(shared), terminal_(wants_live_line()) {}
 
 std::string LiveLine::text() const {
-  const auto& run = page_.run();
+  const auto& run = shared_.run();
   const std::int64_t step = run.step;
   const std::int64_t steps = run.steps_in_all;
   char text[200];
@@ -42,7 +42,7 @@ std::string LiveLine::text() const {
 }
 
 void LiveLine::update_rate() {
-  const auto& run = page_.run();
+  const auto& run = shared_.run();
   const double elapsed = run.seconds - rate_seconds_;
   if (elapsed < (rate_ == 0 ? 0.1 : 1.0)) return;
   rate_ = static_cast<double>(run.samples - rate_samples_) / elapsed;
@@ -51,12 +51,12 @@ void LiveLine::update_rate() {
 }
 
 void LiveLine::refresh() {
-  if (!terminal_ || page_.run().step == 0) return;
+  if (!terminal_ || shared_.run().step == 0) return;
   if (first_seconds_ < 0) {
-    first_seconds_ = page_.run().seconds;
-    first_step_ = page_.run().step;
+    first_seconds_ = shared_.run().seconds;
+    first_step_ = shared_.run().step;
     rate_seconds_ = first_seconds_;
-    rate_samples_ = page_.run().samples;
+    rate_samples_ = shared_.run().samples;
   }
   update_rate();
   const std::string line = "\r\033[K" + text().substr(0, terminal_width() - 1);

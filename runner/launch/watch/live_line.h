@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 
 namespace ddp::launch {
 
@@ -11,7 +11,7 @@ namespace ddp::launch {
 // NO_COLOR set, it is not shown, and lines are plain.
 class LiveLine {
  public:
-  explicit LiveLine(record::ProgressPage& page);
+  explicit LiveLine(record::SharedProgress& shared);
   ~LiveLine() { clear(); }
 
   bool shown() const { return terminal_; }
@@ -24,7 +24,7 @@ class LiveLine {
   std::string text() const;
   void update_rate();
 
-  record::ProgressPage& page_;
+  record::SharedProgress& shared_;
   const bool terminal_;
   bool drawn_ = false;
   // The run's position when first seen: the time left follows from the steps since then.

@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kAbsence{2};
 Pulse::Clock::duration Pulse::silence(const std::map<int, pid_t>& ranks) {
   std::int64_t signs = 0;
   for (const auto& [rank, pid] : ranks) {
-    const auto& progress = page_.rank(rank);
+    const auto& progress = shared_.rank(rank);
     signs += progress.activity + progress.collectives;
     // Building a dataset may take long, and has no steps.
     if (progress.phase == record::Phase::starting) signs += state_of(pid).processor_time;

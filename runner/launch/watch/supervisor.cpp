@@ -22,11 +22,11 @@ constexpr int kTickMilliseconds = 250;
 
 }  // namespace
 
-Supervisor::Supervisor(record::ProgressPage& page, const config::Experiment& e, bool saves)
-    : page_(page),
+Supervisor::Supervisor(record::SharedProgress& shared, const config::Experiment& e, bool saves)
+    : shared_(shared),
       grace_(e.grace),
       saves_(saves),
-      verdict_(page, e.distributed.timeout),
+      verdict_(shared, e.distributed.timeout),
       console_(make_pipe(/*reads_wait=*/false)) {
   const sigset_t set = stop_signal_set();
   signals_ = FileDescriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -60,7 +60,7 @@ RunningRanks Supervisor::running() const {
 
 Outcome Supervisor::watch() {
   console_.to.close();
-  LiveLine live(page_);
+  LiveLine live(shared_);
   print_ = [&](const std::string& line) { live.print(line); };
   while (!running().empty() || (!outcome_.failure && others_ && others_())) {
     wait_for_events(live.shown());
@@ -107,7 +107,7 @@ void Supervisor::stop(int signal, bool at_once) {
     return end_all();
   }
   if (!first) return;
-  page_.stop_requested() = true;
+  shared_.stop_requested() = true;
   end_of_grace_ =
       std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(grace_);
   print_("stopping after this step, then saving (again: at once, without saving)");
@@ -151,9 +151,9 @@ void Supervisor::end_all() {
 
 void Supervisor::judge() {
   if (end_of_grace_ && std::chrono::steady_clock::now() >= *end_of_grace_) end_after_grace();
-  if (!outcome_.failure && !ended_.empty()) blame(verdict_.of_ended(ended_, running()));
+  if (!outcome_.failure && !ended_.empty()) blame(verdict_.blame_ended(ended_, running()));
   if (!outcome_.failure && saves_ && !running().empty()) {
-    if (const auto found = verdict_.of_silence(running())) blame(*found);
+    if (const auto found = verdict_.blame_silent(running())) blame(*found);
   }
   if (!outcome_.failure || stacks_.waiting()) return;
   for (const auto& stack : stacks_.keep(print_)) outcome_.failure->what += "\n  " + stack;

@@ -12,7 +12,7 @@
 #include "launch/process/stop_signals.h"
 #include "launch/watch/hung_stacks.h"
 #include "launch/watch/verdict.h"
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 #include "record/summary.h"
 
 namespace ddp::launch {
@@ -35,7 +35,7 @@ struct RankOutput {
 class Supervisor {
  public:
   // `saves`: the ranks train and have something to save; otherwise the first signal kills them at once.
-  Supervisor(record::ProgressPage& page, const config::Experiment& experiment, bool saves);
+  Supervisor(record::SharedProgress& shared, const config::Experiment& experiment, bool saves);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -54,8 +54,8 @@ class Supervisor {
 
   // Called before an absent rank is blamed: names another possible cause, such as a node that is silent.
   void suspect(std::function<std::optional<std::string>()> suspicion) { verdict_.suspect(std::move(suspicion)); }
-  // Notes on the page which ranks of this machine are stopped.
-  void note_stopped() { launch::note_stopped(page_, running()); }
+  // Notes in the shared progress which ranks of this machine are stopped.
+  void note_stopped() { launch::note_stopped(shared_, running()); }
 
   // Something outside these ranks failed: they are killed.
   void fail(const record::Failure& failure);
@@ -88,7 +88,7 @@ class Supervisor {
   void end_after_grace();
   void blame(const Verdict::Blame& blame);
 
-  record::ProgressPage& page_;
+  record::SharedProgress& shared_;
   const std::chrono::duration<double> grace_;
   const bool saves_;
   Verdict verdict_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/value.h"
-#include "record/metrics/lines.h"
+#include "record/metrics/line_reader.h"
 
 namespace ddp::record {
 
@@ -56,7 +56,7 @@ class EventReader {
   // `wanted`: the kinds that next() returns; empty: all. Most lines of other kinds are skipped unparsed. Throws
   // ddp::Error (training) if the file cannot be opened; next() throws it if a read fails.
   explicit EventReader(const std::filesystem::path& metrics, std::initializer_list<EventKind> wanted = {},
-                       std::size_t longest_line = Lines::kLongest)
+                       std::size_t longest_line = LineReader::kLongest)
       : wanted_(wanted), lines_(metrics, longest_line) {}
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
@@ -74,7 +74,7 @@ class EventReader {
   bool is_wanted(EventKind kind) const;
 
   const std::vector<EventKind> wanted_;
-  Lines lines_;
+  LineReader lines_;
   std::string_view line_;
   Event event_;
   std::int64_t damaged_ = 0;

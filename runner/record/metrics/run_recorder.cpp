@@ -22,12 +22,12 @@ double rate(std::int64_t samples, double seconds) { return seconds > 0 ? static_
 
 }  // namespace
 
-RunRecorder::RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
-                         double seconds, MetricsFollower* follower)
+RunRecorder::RunRecorder(const std::filesystem::path& metrics, SharedProgress& shared, Console console,
+                         std::int64_t every, double seconds, MetricsFollower* follower)
     : run_(metrics.parent_path()),
       log_(metrics, console),
       follower_(follower),
-      page_(page),
+      shared_(shared),
       console_(console),
       every_(every),
       seconds_before_(seconds),
@@ -42,7 +42,7 @@ void RunRecorder::step(const StepRecord& r) {
   const double now = seconds();
   samples_since_ += r.samples;
   epoch_samples_ += r.samples;
-  auto& run = page_.run();
+  auto& run = shared_.run();
   run.epoch.store(r.epoch, std::memory_order_relaxed);
   run.step.store(r.step, std::memory_order_relaxed);
   run.loss.store(r.loss, std::memory_order_relaxed);
@@ -98,7 +98,7 @@ void RunRecorder::test(const TestRecord& r) {
 std::string RunRecorder::note(const MetricValues& metrics, std::int64_t step) {
   std::string text;
   for (const auto& [name, value] : metrics) {
-    page_.run().metrics.set(name, value);
+    shared_.run().metrics.set(name, value);
     text += labelled(name, value);
     if (std::isfinite(value)) continue;
     if (const auto rule = followed_.extract(name)) {
@@ -115,7 +115,7 @@ void RunRecorder::flush() {
 }
 
 void RunRecorder::keep_best(const config::Metric& metric, double value, std::int64_t step) {
-  auto& run = page_.run();
+  auto& run = shared_.run();
   if (!metric.is_better(value, run.best)) return;
   run.best = value;
   run.best_step = step;

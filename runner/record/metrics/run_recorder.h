@@ -11,8 +11,8 @@
 #include "record/console.h"
 #include "record/metrics/metrics_log.h"
 #include "record/metrics/records.h"
-#include "record/progress_page.h"
 #include "record/run_directory.h"
+#include "record/shared_progress.h"
 
 namespace ddp::record {
 
@@ -29,12 +29,12 @@ class MetricsFollower {
   virtual void flush() = 0;
 };
 
-// Rank 0's recorder: writes metrics.jsonl, the run's part of the progress page, and lines for the terminal.
+// Rank 0's recorder: writes metrics.jsonl, the run's part of the shared progress, and lines for the terminal.
 class RunRecorder {
  public:
   // `seconds`: training time before this process, for a resumed run. A line is written every `every` steps. `follower`
   // may be null.
-  RunRecorder(const std::filesystem::path& metrics, ProgressPage& page, Console console, std::int64_t every,
+  RunRecorder(const std::filesystem::path& metrics, SharedProgress& shared, Console console, std::int64_t every,
               double seconds, MetricsFollower* follower);
 
   // `metrics`: the names of metrics, each with the keys of the experiment that follow it. The recorder warns the first
@@ -51,7 +51,7 @@ class RunRecorder {
   void matrices(const config::Value& by_name, std::int64_t step);
   void test(const TestRecord& record);
   // Notes progress of a save: the parent must not take rank 0 for hung while it does nothing else.
-  void saving() { page_.rank(0).note_activity(); }
+  void saving() { shared_.rank(0).note_activity(); }
   // Notes the end of a save. Another thread may call these three functions and flush().
   void checkpoint(const SaveRecord& record);
   void not_saved(std::int64_t step, const std::string& why);
@@ -62,7 +62,7 @@ class RunRecorder {
   double seconds() const;
 
  private:
-  // Puts the metrics on the progress page; returns them as text. Warns about a followed metric without a value.
+  // Puts the metrics in the shared progress; returns them as text. Warns about a followed metric without a value.
   std::string note(const MetricValues& metrics, std::int64_t step);
   void keep_best(const config::Metric& metric, double value, std::int64_t step);
 
@@ -71,7 +71,7 @@ class RunRecorder {
   const RunDirectory run_;
   MetricsLog log_;
   MetricsFollower* const follower_;
-  ProgressPage& page_;
+  SharedProgress& shared_;
   const Console console_;
   const std::int64_t every_;
   const double seconds_before_;

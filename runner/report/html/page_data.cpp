@@ -97,8 +97,8 @@ Value run_summary(Value& data, const fs::path& folder) try {
 void add_history(Value& json, const History& history) {
   json["per_step"] = history.steps.to_json();
   json["per_epoch"] = history.epochs.to_json();
-  json["events"] = history.goings_on.newest;
-  json["events_in_all"] = history.goings_on.in_all;
+  json["events"] = history.events.newest;
+  json["events_in_all"] = history.events.in_all;
 }
 
 // Labels each run with the shortest text that distinguishes the runs.

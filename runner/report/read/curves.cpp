@@ -29,7 +29,7 @@ void Curves::Cell::take(const Cell& other) {
 }
 
 void Curves::Point::take(const Point& other) {
-  place = other.place;
+  position = other.position;
   rows += other.rows;
   if (cells.size() < other.cells.size()) cells.resize(other.cells.size());
   for (std::size_t i = 0; i < other.cells.size(); ++i) cells[i].take(other.cells[i]);
@@ -42,13 +42,13 @@ std::size_t Curves::column(std::string_view name) {
   return index;
 }
 
-void Curves::add(const Place& place, std::span<const record::Event::Number> numbers) {
+void Curves::add(const CurvePosition& position, std::span<const record::Event::Number> numbers) {
   if (points_.empty() || points_.back().rows == rows_per_point_) {
     if (points_.size() >= most_) halve();
     if (points_.empty() || points_.back().rows == rows_per_point_) points_.emplace_back();
   }
   Point& point = points_.back();
-  point.place = last_ = place;
+  point.position = last_ = position;
   ++point.rows;
   ++rows_;
   for (const auto& [name, value] : numbers) {
@@ -93,9 +93,9 @@ config::Value Curves::column_json(std::size_t column) const {
 config::Value Curves::to_json() const {
   auto epoch = config::Value::array(), step = epoch, seconds = epoch;
   for (const Point& point : points_) {
-    epoch.push_back(point.place.epoch);
-    step.push_back(point.place.step);
-    seconds.push_back(rounded(point.place.seconds));
+    epoch.push_back(point.position.epoch);
+    step.push_back(point.position.step);
+    seconds.push_back(rounded(point.position.seconds));
   }
   config::Value columns = config::Value::object();
   for (std::size_t i = 0; i < names_.size(); ++i) columns[names_[i]] = column_json(i);

@@ -10,8 +10,8 @@
 
 namespace ddp::report {
 
-// The place of a measurement in a run.
-struct Place {
+// The position of a measurement in a run.
+struct CurvePosition {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   double seconds = 0;
@@ -28,15 +28,15 @@ class Curves {
 
   // Adds a row: a number for each column by its name. NaN: measured, but not finite. Columns beyond kMostColumns are
   // skipped.
-  void add(const Place& place, std::span<const record::Event::Number> numbers);
+  void add(const CurvePosition& position, std::span<const record::Event::Number> numbers);
 
   std::int64_t rows() const { return rows_; }
-  // The place of the last row; a default Place before the first row.
-  const Place& last() const { return last_; }
+  // The position of the last row; a default CurvePosition before the first row.
+  const CurvePosition& last() const { return last_; }
 
   // {"rows": 640, "rows_per_point": 1, "epoch": [...], "step": [...], "seconds": [...], "columns": {"loss":
   //   {"mean": [...], "min": [...], "max": [...], "not_finite": [[7, 1], ...]}, ...}}
-  // A point has the place of its last row. A column without a finite number at a point has null there. A point of
+  // A point has the position of its last row. A column without a finite number at a point has null there. A point of
   // several rows also has min and max. not_finite: [index of the point, number of its rows that are not finite].
   // Numbers have six digits, more than a picture shows.
   config::Value to_json() const;
@@ -52,7 +52,7 @@ class Curves {
     void take(const Cell& other);
   };
   struct Point {
-    Place place;
+    CurvePosition position;
     std::int64_t rows = 0;
     std::vector<Cell> cells;  // cells of columns that were added later may be missing
 
@@ -68,7 +68,7 @@ class Curves {
   std::vector<Point> points_;
   std::int64_t rows_per_point_ = 1;
   std::int64_t rows_ = 0;
-  Place last_;
+  CurvePosition last_;
 };
 
 // Returns a number with six digits; null if it is not finite.

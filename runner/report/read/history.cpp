@@ -14,10 +14,12 @@ using config::Value;
 using record::Event;
 using record::EventKind;
 
-Place place_of(const Event& event) { return {.epoch = event.epoch, .step = event.step, .seconds = event.seconds}; }
+CurvePosition curve_position(const Event& event) {
+  return {.epoch = event.epoch, .step = event.step, .seconds = event.seconds};
+}
 
 // Copies only the members with these names and types.
-Value happening(const Event& event) {
+Value event_to_json(const Event& event) {
   const Value& line = event.members;
   Value kept = {{"event", line["event"]}, {"epoch", event.epoch}, {"step", event.step}, {"seconds", event.seconds}};
   for (const char* key : {"path", "cause", "checkpoint", "reason"}) {
@@ -49,10 +51,10 @@ class Collector {
         return event.epoch > std::exchange(last_epoch_, std::max(last_epoch_, event.epoch)) &&
                take_numbers(event, history_.epochs);
       case EventKind::checkpoint:
-        history_.checkpoints.add(happening(event));
+        history_.checkpoints.add(event_to_json(event));
         return true;
       default:
-        history_.goings_on.add(happening(event));
+        history_.events.add(event_to_json(event));
         return true;
     }
   }
@@ -64,7 +66,7 @@ class Collector {
   }
 
   static bool take_numbers(const Event& event, Curves& curves) {
-    curves.add(place_of(event), event.numbers);
+    curves.add(curve_position(event), event.numbers);
     return true;
   }
 
@@ -74,10 +76,10 @@ class Collector {
 
 }  // namespace
 
-void Happenings::add(config::Value happening) {
+void NewestEvents::add(config::Value event) {
   ++in_all;
   if (newest.size() == kMost) newest.erase(newest.begin());
-  newest.push_back(std::move(happening));
+  newest.push_back(std::move(event));
 }
 
 History read_history(const std::filesystem::path& metrics, std::size_t most_points) {

@@ -10,12 +10,12 @@
 namespace ddp::report {
 
 // The newest events of possibly many.
-struct Happenings {
+struct NewestEvents {
   static constexpr std::size_t kMost = 200;
   std::vector<config::Value> newest;
   std::int64_t in_all = 0;
 
-  void add(config::Value happening);
+  void add(config::Value event);
 };
 
 // The content of a run's metrics.jsonl, for a picture, in bounded memory even for a long or damaged file.
@@ -24,8 +24,8 @@ struct History {
 
   Curves steps;                  // loss, lr, samples_per_second
   Curves epochs;                 // every number of an epoch's line, and of the line of a validation inside an epoch
-  Happenings goings_on;          // restart, resume, test, and events unknown to this version
-  Happenings checkpoints;        // checkpoint
+  NewestEvents events;           // restart, resume, test, and events unknown to this version
+  NewestEvents checkpoints;      // checkpoint
   std::int64_t passed_over = 0;  // foreign lines
 };
 

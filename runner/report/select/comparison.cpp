@@ -24,16 +24,17 @@ std::vector<Value> of_each(const std::vector<Row>& runs, const Function& value) 
   return values;
 }
 
-std::vector<Line> config_lines(const std::vector<Row>& runs) {
+std::vector<ComparisonLine> config_lines(const std::vector<Row>& runs) {
   std::vector<Value> configs;
   for (const Row& run : runs) configs.push_back(read_config(record::RunDirectory(run.view().folder).config()));
   // Compares each run with the first one and collects the differences.
-  std::vector<Line> lines;
+  std::vector<ComparisonLine> lines;
   for (std::size_t i = 1; i < configs.size(); ++i) {
     const Value differences = config::differences(configs.front(), configs[i]);
     for (const auto& [key, values] : differences.items()) {
       if (key == "name") continue;
-      auto line = std::find_if(lines.begin(), lines.end(), [&key = key](const Line& l) { return l.first == key; });
+      auto line =
+          std::find_if(lines.begin(), lines.end(), [&key = key](const ComparisonLine& l) { return l.first == key; });
       if (line == lines.end()) {
         lines.emplace_back(key, std::vector<Value>(configs.size(), values[0]));
         line = lines.end() - 1;
@@ -44,14 +45,14 @@ std::vector<Line> config_lines(const std::vector<Row>& runs) {
   return lines;
 }
 
-void add_metric(std::vector<Line>& lines, const std::vector<Row>& runs, const std::string& name) {
+void add_metric(std::vector<ComparisonLine>& lines, const std::vector<Row>& runs, const std::string& name) {
   lines.emplace_back(name, of_each(runs, [&](const RunView& run) {
                        const auto found = run.final_metrics.find(name);
                        return found == run.final_metrics.end() ? Value() : Value(found->second);
                      }));
 }
 
-std::vector<Line> metric_lines(const std::vector<Row>& runs) {
+std::vector<ComparisonLine> metric_lines(const std::vector<Row>& runs) {
   std::vector<std::string> of_best;
   for (const Row& run : runs) {
     const auto& best = run.as_run()->best;
@@ -59,7 +60,7 @@ std::vector<Line> metric_lines(const std::vector<Row>& runs) {
       of_best.push_back(best->metric);
     }
   }
-  std::vector<Line> lines;
+  std::vector<ComparisonLine> lines;
   for (const std::string& name : metrics_of(runs)) add_metric(lines, runs, name);
   for (const std::string& name : of_best) {
     lines.emplace_back("best " + name, of_each(runs, [&](const RunView& run) {
@@ -69,14 +70,14 @@ std::vector<Line> metric_lines(const std::vector<Row>& runs) {
   lines.emplace_back("epochs", of_each(runs, [](const RunView& run) { return run.epochs; }));
   lines.emplace_back("steps", of_each(runs, [](const RunView& run) { return run.steps; }));
   lines.emplace_back("seconds", of_each(runs, [](const RunView& run) { return run.seconds; }));
-  std::erase_if(lines, [](const Line& line) {
+  std::erase_if(lines, [](const ComparisonLine& line) {
     return std::all_of(line.second.begin(), line.second.end(), [](const Value& value) { return value.is_null(); });
   });
   return lines;
 }
 
-std::vector<Line> environment_lines(const std::vector<Row>& runs) {
-  std::vector<Line> lines;
+std::vector<ComparisonLine> environment_lines(const std::vector<Row>& runs) {
+  std::vector<ComparisonLine> lines;
   lines.emplace_back("status", of_each(runs, [](const RunView& run) { return run.status; }));
   lines.emplace_back("stopped_by", of_each(runs, [](const RunView& run) {
                        return run.stopped_by.empty() ? Value() : Value(run.stopped_by);
@@ -98,7 +99,7 @@ std::vector<Line> environment_lines(const std::vector<Row>& runs) {
                        return run.commit.empty() ? Value() : Value(run.commit + (run.dirty ? ", with changes" : ""));
                      }));
   lines.emplace_back("restarts", of_each(runs, [](const RunView& run) { return run.restarts; }));
-  std::erase_if(lines, [](const Line& line) { return all_equal(line.second); });
+  std::erase_if(lines, [](const ComparisonLine& line) { return all_equal(line.second); });
   return lines;
 }
 

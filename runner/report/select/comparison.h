@@ -11,14 +11,14 @@
 namespace ddp::report {
 
 // A key and its value in each run; null if the run has none.
-using Line = std::pair<std::string, std::vector<config::Value>>;
+using ComparisonLine = std::pair<std::string, std::vector<config::Value>>;
 
 // Several runs side by side.
 struct Comparison {
-  std::vector<Row> runs;          // no sweeps
-  std::vector<Line> config;       // differences of config.toml, without the name, which is part of each run's own name
-  std::vector<Line> metrics;      // last and best values, and costs
-  std::vector<Line> environment;  // differences of ranks, versions and other surroundings
+  std::vector<Row> runs;                // no sweeps
+  std::vector<ComparisonLine> config;   // differences of config.toml, except the name, a part of each run's own name
+  std::vector<ComparisonLine> metrics;  // last and best values, and costs
+  std::vector<ComparisonLine> environment;  // differences of ranks, versions and other surroundings
 };
 
 // Throws ddp::Error (usage) if a run's config.toml cannot be read.

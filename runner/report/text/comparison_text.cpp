@@ -45,7 +45,7 @@ void print_names(const Comparison& c, std::ostream& out, const Terminal& termina
 }
 
 // One line per key, one column per run.
-Table by_key(const std::vector<Line>& lines, std::size_t runs) {
+Table by_key(const std::vector<ComparisonLine>& lines, std::size_t runs) {
   std::vector<Column> columns(1);
   for (std::size_t i = 0; i < runs; ++i) columns.push_back({.header = letter(i), .right = true});
   Table table(columns);
@@ -58,7 +58,7 @@ Table by_key(const std::vector<Line>& lines, std::size_t runs) {
 }
 
 // One line per run.
-Table by_run(const std::vector<Line>& lines, std::size_t runs) {
+Table by_run(const std::vector<ComparisonLine>& lines, std::size_t runs) {
   std::vector<Column> columns(1);
   for (const auto& [key, values] : lines) columns.push_back({.header = key, .right = true});
   Table table(columns);
@@ -71,7 +71,7 @@ Table by_run(const std::vector<Line>& lines, std::size_t runs) {
 }
 
 // Prints one line per key; but one line per run if that is narrower and one line per key does not fit.
-void print_lines(const char* title, const std::vector<Line>& lines, std::size_t runs, std::ostream& out,
+void print_lines(const char* title, const std::vector<ComparisonLine>& lines, std::size_t runs, std::ostream& out,
                  const Terminal& terminal) {
   if (lines.empty()) return;
   out << "\n" << title << "\n";
@@ -94,7 +94,7 @@ void print_chart(const Comparison& c, std::ostream& out, const Terminal& termina
   print_chart(curves, out, terminal);
 }
 
-Value lines_to_json(const std::vector<Line>& lines) {
+Value lines_to_json(const std::vector<ComparisonLine>& lines) {
   Value json = Value::object();
   for (const auto& [key, values] : lines) json[key] = values;
   return json;
@@ -111,13 +111,13 @@ void print_json(const Value& json, std::ostream& out) {
 }
 
 // Returns the lines whose two values differ.
-std::vector<Line> differing(std::vector<Line> lines) {
-  std::erase_if(lines, [](const Line& line) { return line.second[0] == line.second[1]; });
+std::vector<ComparisonLine> differing(std::vector<ComparisonLine> lines) {
+  std::erase_if(lines, [](const ComparisonLine& line) { return line.second[0] == line.second[1]; });
   return lines;
 }
 
 // Adds a third column: the second value minus the first.
-Table with_change(const std::vector<Line>& lines) {
+Table with_change(const std::vector<ComparisonLine>& lines) {
   Table table({{}, {.header = "A", .right = true}, {.header = "B", .right = true}, {.header = "B - A", .right = true}});
   for (const auto& [key, values] : lines) {
     table.row({key, cell(key, values[0]), cell(key, values[1]), change(key, values[0], values[1])});

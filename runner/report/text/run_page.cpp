@@ -12,7 +12,7 @@
 #include "config/text/source.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
-#include "report/read/turns.h"
+#include "report/read/continuation_points.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
@@ -125,8 +125,8 @@ void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& che
 void add_history(Facts& facts, const RunView& run, const fs::path& metrics) {
   if (run.restarts > 0) facts.add("restarts", std::to_string(run.restarts));
   try {
-    for (const Turn& turn : turns_of(metrics)) {
-      facts.add(turn.event == "restart" ? "restarted" : turn.origin.empty() ? "resumed" : "forked", in_words(turn));
+    for (const ContinuationPoint& point : continuation_points_of(metrics)) {
+      facts.add(point.event == "restart" ? "restarted" : point.origin.empty() ? "resumed" : "forked", in_words(point));
     }
   } catch (const Error& error) {
     facts.add("history", config::printable(error.summary()));
@@ -212,7 +212,9 @@ void print_page_as_json(const Row& row, std::ostream& out) {
     json["frozen_parameters"] = row.as_run()->frozen_parameters;
     json["history"] = config::Value::array();
     try {
-      for (const Turn& turn : turns_of(directory.metrics())) json["history"].push_back(to_json(turn));
+      for (const ContinuationPoint& point : continuation_points_of(directory.metrics())) {
+        json["history"].push_back(to_json(point));
+      }
     } catch (const Error&) {
       json["history"] = nullptr;
     }

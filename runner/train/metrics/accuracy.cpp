@@ -12,8 +12,8 @@ class Accuracy final : public Metric {
  public:
   void add(const Scores& batch, Statistics& statistics) const override {
     std::int64_t* const counts = statistics.counts(2);
-    counts[0] += batch.meaning() == Meaning::classes ? right_classes(batch) : right_labels(batch);
-    counts[1] += batch.meaning() == Meaning::classes ? batch.rows() : batch.rows() * batch.columns();
+    counts[0] += batch.meaning() == OutputMeaning::classes ? right_classes(batch) : right_labels(batch);
+    counts[1] += batch.meaning() == OutputMeaning::classes ? batch.rows() : batch.rows() * batch.columns();
   }
 
   double value(const Statistics& all) const override {

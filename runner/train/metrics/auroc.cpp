@@ -17,12 +17,12 @@ struct AurocOptions {
 class Auroc final : public Metric {
  public:
   std::string refusal(const Scores& batch) const override {
-    return batch.meaning() == Meaning::classes && batch.columns() < 2 ? "it needs two classes or more" : "";
+    return batch.meaning() == OutputMeaning::classes && batch.columns() < 2 ? "it needs two classes or more" : "";
   }
 
   void add(const Scores& batch, Statistics& statistics) const override {
     std::int64_t& nans = *statistics.counts(1);
-    const bool of_classes = batch.meaning() == Meaning::classes;
+    const bool of_classes = batch.meaning() == OutputMeaning::classes;
     const bool binary = of_classes && batch.columns() == 2;
     const std::int64_t scores = binary ? 1 : batch.columns();
     const double* const probabilities = batch.probabilities();

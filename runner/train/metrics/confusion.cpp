@@ -16,14 +16,14 @@ constexpr std::int64_t kMostClasses = 1000;
 class Confusion final : public Metric {
  public:
   std::string refusal(const Scores& batch) const override {
-    if (batch.meaning() == Meaning::labels && batch.columns() > 1) return "it needs classes, or one label";
+    if (batch.meaning() == OutputMeaning::labels && batch.columns() > 1) return "it needs classes, or one label";
     if (batch.columns() <= kMostClasses) return "";
     return "it takes " + std::to_string(kMostClasses) + " classes at most, and the model knows " +
            std::to_string(batch.columns());
   }
 
   void add(const Scores& batch, Statistics& statistics) const override {
-    const bool label = batch.meaning() == Meaning::labels;
+    const bool label = batch.meaning() == OutputMeaning::labels;
     const std::int64_t classes = label ? 2 : batch.columns();
     std::int64_t* const counts = statistics.counts(classes * classes);
     for (std::int64_t row = 0; row < batch.rows(); ++row) {

@@ -30,7 +30,7 @@ Measures::Named build_metric(const std::string& name, const std::string& key = "
           .matrix = traits.value("matrix", false)};
 }
 
-bool measures(const Measures::Named& one, Meaning meaning) {
+bool measures(const Measures::Named& one, OutputMeaning meaning) {
   return one.of.empty() || std::find(one.of.begin(), one.of.end(), to_string(meaning)) != one.of.end();
 }
 
@@ -39,7 +39,7 @@ std::string refusal_of(const Measures::Named& one, const Scores& scores) {
   if (measures(one, scores.meaning())) return one.metric->refusal(scores);
   std::string kinds;
   for (const std::string& kind : one.of) kinds += (kinds.empty() ? "" : " or ") + kind;
-  const bool other = scores.meaning() == Meaning::other;
+  const bool other = scores.meaning() == OutputMeaning::other;
   return "it measures " + kinds + ", and " +
          (other ? scores.why_other() : std::string("with this loss the targets are ") + to_string(scores.meaning()));
 }
@@ -51,7 +51,7 @@ std::string that_fit(const Scores& scores) {
     if (metrics().traits(name).contains("number")) continue;
     if (refusal_of(build_metric(name), scores).empty()) add(name);
   }
-  const bool top = scores.meaning() == Meaning::classes && scores.columns() > 2;
+  const bool top = scores.meaning() == OutputMeaning::classes && scores.columns() > 2;
   if (top) add("top2 to top" + std::to_string(scores.columns() - 1));
   return fitting.empty() ? "none; give metrics = [] to measure the loss alone" : fitting;
 }

@@ -32,7 +32,7 @@ class PerClass final : public Metric {
   PerClass(Measure measure, bool together) : measure_(measure), together_(together) {}
 
   void add(const Scores& batch, Statistics& statistics) const override {
-    if (batch.meaning() == Meaning::classes) {
+    if (batch.meaning() == OutputMeaning::classes) {
       add_classes(batch, statistics.counts(kCounts * batch.columns()));
     } else {
       add_labels(batch, statistics.counts(kCounts * (batch.columns() == 1 ? 2 : batch.columns())));

@@ -18,7 +18,7 @@ namespace {
 // Outputs of a part: 8 MiB as float64.
 constexpr std::int64_t kPart = std::int64_t{1} << 20;
 
-Meaning meaning_of(const at::Tensor& output, const at::Tensor& target, OutputKind kind) {
+OutputMeaning meaning_of(const at::Tensor& output, const at::Tensor& target, OutputKind kind) {
   const bool integers = !target.is_floating_point();
   const bool index = integers && output.dim() >= 2 && target.dim() == output.dim() - 1 &&
                      output.size(0) == target.size(0) && output.sizes().slice(2) == target.sizes().slice(1);
@@ -26,15 +26,15 @@ Meaning meaning_of(const at::Tensor& output, const at::Tensor& target, OutputKin
   switch (kind) {
     case OutputKind::logits:
     case OutputKind::log_probabilities:
-      return index ? Meaning::classes : Meaning::other;
+      return index ? OutputMeaning::classes : OutputMeaning::other;
     case OutputKind::label_logits:
-      return alike ? Meaning::labels : Meaning::other;
+      return alike ? OutputMeaning::labels : OutputMeaning::other;
     case OutputKind::numbers:
-      return alike ? Meaning::numbers : Meaning::other;
+      return alike ? OutputMeaning::numbers : OutputMeaning::other;
     case OutputKind::unknown:
       break;
   }
-  return index ? Meaning::classes : !integers && alike ? Meaning::numbers : Meaning::other;
+  return index ? OutputMeaning::classes : !integers && alike ? OutputMeaning::numbers : OutputMeaning::other;
 }
 
 // Reshapes [n, columns, …] to [rows, columns] with one row for each position, and [n] to [n, 1].
@@ -58,15 +58,15 @@ void put_in(std::vector<std::int64_t>& all, const at::Tensor& rows, const std::v
 
 }  // namespace
 
-const char* to_string(Meaning meaning) {
+const char* to_string(OutputMeaning meaning) {
   switch (meaning) {
-    case Meaning::classes:
+    case OutputMeaning::classes:
       return "classes";
-    case Meaning::labels:
+    case OutputMeaning::labels:
       return "labels";
-    case Meaning::numbers:
+    case OutputMeaning::numbers:
       return "numbers";
-    case Meaning::other:
+    case OutputMeaning::other:
       break;
   }
   return "other";
@@ -85,9 +85,9 @@ Scores::Scores(const at::Tensor& output, const at::Tensor& target, OutputKind ki
     : kind_(kind) {
   const auto [by_classes, class_targets] = by_class(output, target);
   meaning_ = meaning_of(by_classes, class_targets, kind);
-  if (meaning_ == Meaning::classes) {
+  if (meaning_ == OutputMeaning::classes) {
     take_classes(by_classes, class_targets, ignored);
-  } else if (meaning_ != Meaning::other) {
+  } else if (meaning_ != OutputMeaning::other) {
     take_columns(output, target);
   }
 }
@@ -111,14 +111,14 @@ void Scores::take_classes(const at::Tensor& output, const at::Tensor& target, st
   if (wrong == first + rows_) return;
   why_other_ = "a target is class " + std::to_string(*wrong) + ", and the model knows " + std::to_string(columns_) +
                (columns_ == 1 ? " class" : " classes");
-  meaning_ = Meaning::other;
+  meaning_ = OutputMeaning::other;
   rows_ = columns_ = 0;
 }
 
 // For labels, a column is a label and a row is a position. For numbers, a row has all numbers of a sample.
 void Scores::take_columns(const at::Tensor& output, const at::Tensor& target) {
   const auto arranged = [this](const at::Tensor& tensor) {
-    const bool many = meaning_ == Meaning::numbers && tensor.dim() > 2;
+    const bool many = meaning_ == OutputMeaning::numbers && tensor.dim() > 2;
     return doubles(many ? tensor.flatten(1) : by_rows(tensor));
   };
   rows_of_outputs_ = arranged(output);
@@ -136,7 +136,7 @@ const at::Tensor& Scores::on_cpu() const {
 const double* Scores::outputs() const { return on_cpu().const_data_ptr<double>(); }
 
 at::Tensor Scores::probabilities_of(const at::Tensor& outputs) const {
-  if (meaning_ == Meaning::labels) return at::sigmoid(outputs);
+  if (meaning_ == OutputMeaning::labels) return at::sigmoid(outputs);
   return kind_ == OutputKind::log_probabilities ? at::exp(outputs) : at::softmax(outputs, 1);
 }
 

@@ -10,14 +10,14 @@
 namespace ddp::train {
 
 // The meaning of outputs and targets. The loss determines it.
-enum class Meaning {
+enum class OutputMeaning {
   classes,  // one score for each class; the target is the index of the right class
   labels,   // one score for each label; the target tells which labels are set
   numbers,  // one number for each target
   other     // none of these, such as class probabilities as targets
 };
 // "classes", "labels", "numbers", "other".
-const char* to_string(Meaning meaning);
+const char* to_string(OutputMeaning meaning);
 
 // How a loss interprets outputs, from its trait "outputs". For a loss without the trait, integer targets are classes
 // with logits; other targets are numbers.
@@ -33,12 +33,12 @@ OutputKind read_output_kind(const std::string& text);
 class Scores {
  public:
   // Takes outputs and targets in the form for a loss, each on any device. For classes, rows whose target is `ignored`
-  // are left out. If any target is not a class of the model, the meaning is Meaning::other, because the loss may use
-  // such targets in its own way.
+  // are left out. If any target is not a class of the model, the meaning is OutputMeaning::other, because the loss may
+  // use such targets in its own way.
   Scores(const at::Tensor& output, const at::Tensor& target, OutputKind kind, std::int64_t ignored);
 
-  Meaning meaning() const { return meaning_; }
-  // The reason for Meaning::other, as a clause.
+  OutputMeaning meaning() const { return meaning_; }
+  // The reason for OutputMeaning::other, as a clause.
   const std::string& why_other() const { return why_other_; }
   std::int64_t rows() const { return rows_; }
   // The number of classes, labels or numbers in a row.
@@ -65,7 +65,7 @@ class Scores {
   void take_classes(const at::Tensor& output, const at::Tensor& target, std::int64_t ignored);
   void take_columns(const at::Tensor& output, const at::Tensor& target);
 
-  Meaning meaning_ = Meaning::other;
+  OutputMeaning meaning_ = OutputMeaning::other;
   std::string why_other_ = "the targets are neither classes nor labels nor numbers";
   OutputKind kind_;
   std::int64_t rows_ = 0;

@@ -3,7 +3,7 @@
 namespace ddp::train {
 namespace {
 
-bool is_of_validation(const config::Metric& metric) { return metric.name.starts_with(config::kOfValidation); }
+bool is_of_validation(const config::Metric& metric) { return metric.name.starts_with(config::kValidationPrefix); }
 
 }  // namespace
 

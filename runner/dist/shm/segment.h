@@ -51,7 +51,7 @@ inline bool reached(std::uint32_t value, std::uint64_t point) {
 //
 // A rank's progress is a count of points. All ranks call the same collectives in the same order and pass the same
 // points. So "rank 1 has reached point 70" tells what rank 1 has written and what it has read.
-class SharedPage {
+class SharedSegment {
  public:
   // Does not wrap around, unlike the counters, so a very old point counts as reached.
   using Point = std::uint64_t;
@@ -61,9 +61,9 @@ class SharedPage {
   static constexpr std::size_t kSlotBytes = 256u << 10;
 
   // `first_rank`: the number of this group's rank 0 among the ranks of all nodes, for errors.
-  SharedPage(void* memory, std::size_t bytes, int rank, int world_size, int first_rank);
-  SharedPage(const SharedPage&) = delete;
-  SharedPage& operator=(const SharedPage&) = delete;
+  SharedSegment(void* memory, std::size_t bytes, int rank, int world_size, int first_rank);
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
 
   int rank() const { return rank_; }
   int world_size() const { return world_size_; }

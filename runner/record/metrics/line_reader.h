@@ -12,12 +12,13 @@ namespace ddp::record {
 
 // The lines of a file of any size, one by one; the memory is one block. Skips and counts lines longer than `longest`
 // bytes: no run writes them. Also skips, without counting, the text behind the last newline: a run is still writing it.
-class Lines {
+class LineReader {
  public:
   static constexpr std::size_t kLongest = 64 << 10;
 
   // Throws ddp::Error (training) if the file cannot be opened; next() throws it if a read fails.
-  explicit Lines(const std::filesystem::path& file, std::size_t longest = kLongest) : in_(file), longest_(longest) {}
+  explicit LineReader(const std::filesystem::path& file, std::size_t longest = kLongest)
+      : in_(file), longest_(longest) {}
 
   // Returns the next line without its newline, valid until the next call.
   std::optional<std::string_view> next();

@@ -1,4 +1,4 @@
-#include "record/progress_page.h"
+#include "record/shared_progress.h"
 
 #include <sys/mman.h>
 #include <cerrno>
@@ -34,25 +34,25 @@ const char* to_string(Phase phase) {
   return "?";
 }
 
-const char* to_string(Collective collective) {
+const char* to_string(CollectiveKind collective) {
   switch (collective) {
-    case Collective::none:
+    case CollectiveKind::none:
       return "nothing";
-    case Collective::joining:
+    case CollectiveKind::joining:
       return "joining the group";
-    case Collective::all_reduce:
+    case CollectiveKind::all_reduce:
       return "all-reduce";
-    case Collective::broadcast:
+    case CollectiveKind::broadcast:
       return "broadcast";
-    case Collective::all_gather:
+    case CollectiveKind::all_gather:
       return "all-gather";
-    case Collective::reduce:
+    case CollectiveKind::reduce:
       return "reduce";
-    case Collective::gather:
+    case CollectiveKind::gather:
       return "gather";
-    case Collective::scatter:
+    case CollectiveKind::scatter:
       return "scatter";
-    case Collective::barrier:
+    case CollectiveKind::barrier:
       return "barrier";
   }
   return "?";
@@ -88,7 +88,7 @@ MetricValues MetricTable::values() const {
   return all;
 }
 
-ProgressPage::ProgressPage(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + sizeof(RankProgress) * ranks) {
+SharedProgress::SharedProgress(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + sizeof(RankProgress) * ranks) {
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw training_error("cannot map shared memory: " + errno_text(errno));
   header_ = new (memory) Header;
@@ -97,6 +97,6 @@ ProgressPage::ProgressPage(int ranks) : ranks_(ranks), bytes_(sizeof(Header) + s
   run().best = std::numeric_limits<double>::quiet_NaN();
 }
 
-ProgressPage::~ProgressPage() { munmap(header_, bytes_); }
+SharedProgress::~SharedProgress() { munmap(header_, bytes_); }
 
 }  // namespace ddp::record

@@ -1,4 +1,4 @@
-#include "rank/meaning.h"
+#include "rank/prediction_schema.h"
 
 #include <algorithm>
 #include <cctype>
@@ -22,7 +22,7 @@ std::string target_name(const config::Value& option) {
 
 }  // namespace
 
-Meaning meaning_of(const Task& t, bool has_paths) {
+PredictionSchema schema_of(const Task& t, bool has_paths) {
   const std::string& loss = t.experiment->loss.name;
   if (datasets::is_table(t.preprocessing)) {
     datasets::Encoder e = datasets::encoder_from_json(t.preprocessing);

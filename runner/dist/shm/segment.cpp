@@ -1,4 +1,4 @@
-#include "dist/shm/page.h"
+#include "dist/shm/segment.h"
 
 #include <linux/futex.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ constexpr std::size_t kCallsRemembered = 4;
 
 // Distinguishes the calls that share a place, in the bits above the signature.
 std::uint64_t round_of(std::uint64_t call_number) {
-  return call_number / kCallsRemembered << SharedPage::kSignatureBits;
+  return call_number / kCallsRemembered << SharedSegment::kSignatureBits;
 }
 
 void pause_processor() {
@@ -70,7 +70,7 @@ void SharedCounter::sleep(std::uint32_t seen, std::chrono::milliseconds longest)
 }
 
 // Aligned to its own cache lines, because other ranks poll it.
-struct alignas(128) SharedPage::Line {
+struct alignas(128) SharedSegment::Line {
   SharedCounter points;
   std::atomic<std::int32_t> process{0};
   std::atomic<std::uint64_t> calls[kCallsRemembered] = {};
@@ -78,7 +78,7 @@ struct alignas(128) SharedPage::Line {
   alignas(128) SharedCounter bell;
 };
 
-SharedPage::SharedPage(void* memory, std::size_t bytes, int rank, int world_size, int first_rank)
+SharedSegment::SharedSegment(void* memory, std::size_t bytes, int rank, int world_size, int first_rank)
     : memory_(static_cast<std::byte*>(memory)),
       rank_(rank),
       world_size_(world_size),
@@ -98,55 +98,55 @@ SharedPage::SharedPage(void* memory, std::size_t bytes, int rank, int world_size
   yield_ = crowded ? kOffer / 20 : kOffer;
 }
 
-SharedPage::Line& SharedPage::line(int rank) const { return reinterpret_cast<Line*>(memory_)[rank]; }
+SharedSegment::Line& SharedSegment::line(int rank) const { return reinterpret_cast<Line*>(memory_)[rank]; }
 
-std::byte* SharedPage::slot(int rank, int index) const {
+std::byte* SharedSegment::slot(int rank, int index) const {
   const auto world = static_cast<std::size_t>(world_size_);
   const std::size_t lines = in_pages(sizeof(Line) * world);
   return memory_ + lines + (static_cast<std::size_t>(rank) * kSlots + static_cast<std::size_t>(index)) * slot_bytes_;
 }
 
-std::byte* SharedPage::channel(int from, int to) const {
+std::byte* SharedSegment::channel(int from, int to) const {
   return slot(world_size_, 0) + static_cast<std::size_t>(from * world_size_ + to) * channel_bytes_;
 }
 
-std::string SharedPage::name(const std::vector<int>& ranks) const {
+std::string SharedSegment::name(const std::vector<int>& ranks) const {
   std::string text = ranks.size() == 1 ? "rank" : "ranks";
   for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? " " : ", ") + std::to_string(first_rank_ + ranks[i]);
   return text;
 }
 
-void SharedPage::join() { line(rank_).process = getpid(); }
+void SharedSegment::join() { line(rank_).process = getpid(); }
 
-SharedPage::Point SharedPage::post(std::uint32_t points) {
+SharedSegment::Point SharedSegment::post(std::uint32_t points) {
   posted_ += points;
   line(rank_).points.set(static_cast<std::uint32_t>(posted_));
   return posted_;
 }
 
-void SharedPage::announce(std::uint64_t call_number, std::uint64_t signature) {
+void SharedSegment::announce(std::uint64_t call_number, std::uint64_t signature) {
   line(rank_).calls[call_number % kCallsRemembered].store(round_of(call_number) | signature, std::memory_order_relaxed);
 }
 
-std::optional<std::uint64_t> SharedPage::announced(int rank, std::uint64_t call_number) const {
+std::optional<std::uint64_t> SharedSegment::announced(int rank, std::uint64_t call_number) const {
   const std::uint64_t told = line(rank).calls[call_number % kCallsRemembered].load(std::memory_order_relaxed);
   if (told >> kSignatureBits << kSignatureBits != round_of(call_number)) return {};
   return told & ((std::uint64_t{1} << kSignatureBits) - 1);
 }
 
-void SharedPage::announce_place(std::optional<std::size_t> place) {
+void SharedSegment::announce_place(std::optional<std::size_t> place) {
   line(rank_).place.store(place ? *place + 1 : 0, std::memory_order_relaxed);
 }
 
-std::optional<std::size_t> SharedPage::announced_place(int rank) const {
+std::optional<std::size_t> SharedSegment::announced_place(int rank) const {
   const std::uint64_t told = line(rank).place.load(std::memory_order_relaxed);
   return told == 0 ? std::nullopt : std::optional<std::size_t>(told - 1);
 }
 
-void SharedPage::ring(int rank) { line(rank).bell.add_one(); }
+void SharedSegment::ring(int rank) { line(rank).bell.add_one(); }
 
 template <class Ready>
-bool SharedPage::spin(const Ready& ready) {
+bool SharedSegment::spin(const Ready& ready) {
   for (int i = 0; i < spins_; ++i) {
     if (ready()) return true;
     pause_processor();
@@ -161,7 +161,7 @@ bool SharedPage::spin(const Ready& ready) {
 }
 
 template <class Ready>
-void SharedPage::sleep(SharedCounter& counter, const Ready& ready, const LateRanks& late, const Call& call) {
+void SharedSegment::sleep(SharedCounter& counter, const Ready& ready, const LateRanks& late, const Call& call) {
   const auto deadline = Clock::now() + call.timeout;
   while (true) {
     const std::uint32_t seen = counter.value.load();
@@ -182,7 +182,7 @@ void SharedPage::sleep(SharedCounter& counter, const Ready& ready, const LateRan
   }
 }
 
-void SharedPage::await(int rank, Point point, const Call& call) {
+void SharedSegment::await(int rank, Point point, const Call& call) {
   SharedCounter& counter = line(rank).points;
   const auto ready = [&] { return reached(counter.value.load(std::memory_order_acquire), point); };
   if (ready() || spin(ready)) return;
@@ -191,7 +191,7 @@ void SharedPage::await(int rank, Point point, const Call& call) {
       counter, ready, [&] { return behind(point); }, call);
 }
 
-void SharedPage::await_all(Point point, const Call& call) {
+void SharedSegment::await_all(Point point, const Call& call) {
   if (point <= all_reached_) return;
   for (int r = 0; r < world_size_; ++r) {
     if (r != rank_) await(r, point, call);
@@ -199,7 +199,7 @@ void SharedPage::await_all(Point point, const Call& call) {
   all_reached_ = point;
 }
 
-void SharedPage::await_bell(const std::function<bool()>& ready, int late, const Call& call) {
+void SharedSegment::await_bell(const std::function<bool()>& ready, int late, const Call& call) {
   if (ready() || spin(ready)) return;
   const auto others = [&] {
     std::vector<int> ranks;
@@ -213,7 +213,7 @@ void SharedPage::await_bell(const std::function<bool()>& ready, int late, const 
   sleep(line(rank_).bell, ready, others, call);
 }
 
-std::vector<int> SharedPage::behind(Point point) const {
+std::vector<int> SharedSegment::behind(Point point) const {
   std::vector<int> ranks;
   for (int r = 0; r < world_size_; ++r) {
     if (!reached(line(r).points.value.load(), point)) ranks.push_back(r);
@@ -221,7 +221,7 @@ std::vector<int> SharedPage::behind(Point point) const {
   return ranks;
 }
 
-bool SharedPage::has_ended(int rank) {
+bool SharedSegment::has_ended(int rank) {
   const pid_t process = line(rank).process;
   if (process == 0 || rank == rank_) return false;  // not started yet: its parent checks
   FileDescriptor& handle = processes_[static_cast<std::size_t>(rank)];

@@ -24,7 +24,7 @@ enum class Phase : std::int32_t {
 const char* to_string(Phase phase);
 
 // A collective of all ranks. A rank that waits too long in one uses it to find the rank that stays away.
-enum class Collective : std::int32_t {
+enum class CollectiveKind : std::int32_t {
   none,
   joining,
   all_reduce,
@@ -35,7 +35,7 @@ enum class Collective : std::int32_t {
   scatter,
   barrier
 };
-const char* to_string(Collective collective);
+const char* to_string(CollectiveKind collective);
 
 // The loss of one rank in one step, before the average over ranks.
 struct LossEntry {
@@ -50,25 +50,25 @@ struct LossEntry {
 constexpr std::size_t kLossRing = 8;
 inline constexpr std::size_t loss_place(std::int64_t step) { return static_cast<std::size_t>(step) % kLossRing; }
 
-// One rank's part of the page. Only that rank writes it; it has its own cache lines.
+// One rank's part of the shared progress. Only that rank writes it; it has its own cache lines.
 struct alignas(64) RankProgress {
   std::atomic<Phase> phase{Phase::starting};
   std::atomic<std::int64_t> step{0};         // number of finished optimizer steps, or measurements
   std::atomic<std::int64_t> collectives{0};  // number begun so far; every rank begins the same ones in the same order
-  std::atomic<Collective> collective{Collective::none};  // the last one that was begun
-  std::atomic<bool> stopped{false};                      // by SIGSTOP or a debugger, as the parent saw it last
-  std::atomic<std::int64_t> activity{0};                 // grows while the rank does something, on any thread
+  std::atomic<CollectiveKind> collective{CollectiveKind::none};  // the last one that was begun
+  std::atomic<bool> stopped{false};                              // by SIGSTOP or a debugger, as the parent saw it last
+  std::atomic<std::int64_t> activity{0};                         // grows while the rank does something, on any thread
   LossEntry losses[kLossRing];
-  std::atomic<bool> failed{false};     // `error` is complete
-  std::atomic<bool> peer_lost{false};  // the cause is that another rank went away
-  std::atomic<bool> peer_late{false};  // the cause is that another rank stayed away for too long
-  std::atomic<bool> hopeless{false};   // the failure would repeat: a restart of the ranks cannot help
+  std::atomic<bool> failed{false};      // `error` is complete
+  std::atomic<bool> peer_lost{false};   // the cause is that another rank went away
+  std::atomic<bool> peer_late{false};   // the cause is that another rank stayed away for too long
+  std::atomic<bool> no_restart{false};  // the failure would repeat: a restart of the ranks cannot help
   char error[2000] = {};
 
   void note_activity() { activity.fetch_add(1, std::memory_order_relaxed); }
 
   // Notes that this rank begins a collective.
-  void begin(Collective what) {
+  void begin(CollectiveKind what) {
     collective.store(what, std::memory_order_relaxed);
     collectives.fetch_add(1, std::memory_order_relaxed);
   }
@@ -125,13 +125,13 @@ struct alignas(64) RunProgress {
 
 // Shared memory of a group's ranks and their parent: anonymous, mapped by the parent just before the forks. It carries
 // progress, losses (their average then needs no collective) and the agreed stop.
-class ProgressPage {
+class SharedProgress {
  public:
   // Maps zeroed shared memory for this number of ranks. Throws ddp::Error.
-  explicit ProgressPage(int ranks);
-  ~ProgressPage();
-  ProgressPage(const ProgressPage&) = delete;
-  ProgressPage& operator=(const ProgressPage&) = delete;
+  explicit SharedProgress(int ranks);
+  ~SharedProgress();
+  SharedProgress(const SharedProgress&) = delete;
+  SharedProgress& operator=(const SharedProgress&) = delete;
 
   int ranks() const { return ranks_; }
   RunProgress& run() { return header_->run; }

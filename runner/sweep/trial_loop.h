@@ -9,8 +9,8 @@
 #include "launch/process/child.h"
 #include "launch/process/stop_signals.h"
 #include "sweep/journal.h"
-#include "sweep/plan.h"
 #include "sweep/screen.h"
+#include "sweep/sweep_plan.h"
 #include "sweep/sweep_summary.h"
 #include "sweep/trial.h"
 #include "sweep/trials.h"
@@ -20,13 +20,13 @@ namespace ddp::sweep {
 // Runs the trials of a sweep to their ends, as many concurrently as the devices allow. Each trial is a process forked
 // from this one, which has loaded the rank library; the trial's process forks its ranks. This process stays
 // single-threaded: one loop.
-class Scheduler {
+class TrialLoop {
  public:
-  // `trials`: the state that the existing journal describes. Both arguments must outlive the scheduler.
-  Scheduler(const Plan& plan, Trials& trials);
-  ~Scheduler();
-  Scheduler(const Scheduler&) = delete;
-  Scheduler& operator=(const Scheduler&) = delete;
+  // `trials`: the state that the existing journal describes. Both arguments must outlive the loop.
+  TrialLoop(const SweepPlan& plan, Trials& trials);
+  ~TrialLoop();
+  TrialLoop(const TrialLoop&) = delete;
+  TrialLoop& operator=(const TrialLoop&) = delete;
 
   // Returns the program's exit code: 0 done, 1 every trial failed, 130 or 143 stopped by a signal after saving.
   int run();
@@ -34,20 +34,20 @@ class Scheduler {
  private:
   struct Running {
     int trial = 0;
-    Share share = {};
+    DeviceLease lease = {};
     launch::Child process = {};
     std::size_t place = 0;  // of its TrialProgress in memory_
   };
 
   void start_what_fits();
-  std::optional<search::Move> next_move(const search::Fits& fits);
+  std::optional<search::NextTrial> next_trial(const search::Fits& fits);
   bool more() const;
-  void start(const search::Move& move, Share share);
+  void start(const search::NextTrial& next, DeviceLease lease);
   void wait();
   void reap();
   void end(int trial, int exit_status);
   Event end_of(int trial, int exit_status) const;
-  void tell(const Event& event);
+  void record_event(const Event& event);
   bool fails_again(int trial) const;
   void handle_signals();
   void signal_all(int signal);
@@ -57,7 +57,7 @@ class Scheduler {
   void catch_up();
   bool is_ours(int trial) const;
 
-  const Plan& plan_;
+  const SweepPlan& plan_;
   Trials& trials_;
   Journal journal_;
   Devices devices_;
@@ -67,7 +67,7 @@ class Scheduler {
   std::chrono::steady_clock::time_point summary_written_ = begun_;
   SharedMapping memory_;
   TrialProgress* const progress_;
-  std::vector<search::Move> unfinished_;  // begun before, or failed and tried again
+  std::vector<search::NextTrial> unfinished_;  // begun before, or failed and tried again
   std::list<Running> running_;
   std::vector<bool> places_;
   const launch::BlockedStopSignals blocked_;

@@ -1,4 +1,4 @@
-#include "sweep/scheduler.h"
+#include "sweep/trial_loop.h"
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -30,7 +30,7 @@ constexpr int kLookMilliseconds = 250;
 
 }  // namespace
 
-Scheduler::Scheduler(const Plan& plan, Trials& trials)
+TrialLoop::TrialLoop(const SweepPlan& plan, Trials& trials)
     : plan_(plan),
       trials_(trials),
       journal_(plan.directory.journal()),
@@ -56,12 +56,12 @@ Scheduler::Scheduler(const Plan& plan, Trials& trials)
 }
 
 // If the sweep cannot write its journal, no trial may keep training.
-Scheduler::~Scheduler() {
+TrialLoop::~TrialLoop() {
   signal_all(SIGKILL);
   for (const Running& running : running_) waitpid(running.process.pid, nullptr, 0);
 }
 
-int Scheduler::run() {
+int TrialLoop::run() {
   save_summary("running");
   for (;;) {
     if (stop_signal_ == 0) start_what_fits();
@@ -74,66 +74,66 @@ int Scheduler::run() {
   }
 }
 
-void Scheduler::start_what_fits() {
+void TrialLoop::start_what_fits() {
   while (static_cast<int>(running_.size()) < plan_.at_once) {
-    std::optional<Share> share;
+    std::optional<DeviceLease> lease;
     const auto fits = [&](int trial) {
-      share = devices_.take(plan_.needs.at(trial));
-      return share.has_value();
+      lease = devices_.take(plan_.requests.at(trial));
+      return lease.has_value();
     };
-    const std::optional<search::Move> move = next_move(fits);
-    if (!move) return;
-    start(*move, std::move(*share));
+    const std::optional<search::NextTrial> next = next_trial(fits);
+    if (!next) return;
+    start(*next, std::move(*lease));
   }
 }
 
 // Trials that have begun continue before any other trial begins.
-std::optional<search::Move> Scheduler::next_move(const search::Fits& fits) {
-  for (auto move = unfinished_.begin(); move != unfinished_.end(); ++move) {
-    if (!fits(move->trial)) continue;
-    const search::Move found = *move;
-    unfinished_.erase(move);
+std::optional<search::NextTrial> TrialLoop::next_trial(const search::Fits& fits) {
+  for (auto next = unfinished_.begin(); next != unfinished_.end(); ++next) {
+    if (!fits(next->trial)) continue;
+    const search::NextTrial found = *next;
+    unfinished_.erase(next);
     return found;
   }
   return plan_.search.next([&](int trial) { return is_ours(trial) && fits(trial); });
 }
 
-void Scheduler::start(const search::Move& move, Share share) {
-  Running running{.trial = move.trial, .share = std::move(share)};
+void TrialLoop::start(const search::NextTrial& next, DeviceLease lease) {
+  Running running{.trial = next.trial, .lease = std::move(lease)};
   const auto place = std::find(places_.begin(), places_.end(), false);
   *place = true;
   running.place = static_cast<std::size_t>(place - places_.begin());
-  screen_.begin(move.trial, running.place);
+  screen_.begin(next.trial, running.place);
   TrialProgress& progress = *new (&progress_[running.place]) TrialProgress;
-  tell({.kind = "started",
-        .trial = move.trial,
-        .until_epoch = move.epochs,
-        .parameters = trials_.parameters(move.trial)});
-  const auto directory = record::RunDirectory::trial(plan_.directory.path(), move.trial);
-  std::vector<int> kept = running.share.descriptors();
+  record_event({.kind = "started",
+                .trial = next.trial,
+                .until_epoch = next.epochs,
+                .parameters = trials_.parameters(next.trial)});
+  const auto directory = record::RunDirectory::trial(plan_.directory.path(), next.trial);
+  std::vector<int> kept = running.lease.descriptors();
   const std::vector<int> of_data = plan_.data.descriptors();
   kept.insert(kept.end(), of_data.begin(), of_data.end());
   running.process =
       launch::fork_child({.descriptors = std::move(kept), .log = trial_log(directory).string(), .supervises = true},
-                         [&] { return train_trial(plan_, move, std::move(running.share), progress); });
-  running.share.locks.clear();  // the trial's process holds them now
+                         [&] { return train_trial(plan_, next, std::move(running.lease), progress); });
+  running.lease.locks.clear();  // the trial's process holds them now
   running_.push_back(std::move(running));
 }
 
-bool Scheduler::more() const {
+bool TrialLoop::more() const {
   return !unfinished_.empty() || plan_.search.next([this](int trial) { return is_ours(trial); });
 }
 
-bool Scheduler::is_ours(int trial) const { return !plan_.only || trial == *plan_.only; }
+bool TrialLoop::is_ours(int trial) const { return !plan_.only || trial == *plan_.only; }
 
-void Scheduler::wait() {
+void TrialLoop::wait() {
   std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}};
   for (const Running& running : running_) watched.push_back({running.process.pidfd.get(), POLLIN, 0});
   const bool looks = !plan_.gpus.empty() && static_cast<int>(running_.size()) < plan_.at_once;
   poll(watched.data(), watched.size(), screen_.shown() ? kRefreshMilliseconds : looks ? kLookMilliseconds : 2000);
 }
 
-void Scheduler::reap() {
+void TrialLoop::reap() {
   for (auto running = running_.begin(); running != running_.end();) {
     int status = 0;
     if (waitpid(running->process.pid, &status, WNOHANG) != running->process.pid) {
@@ -144,22 +144,22 @@ void Scheduler::reap() {
     running = running_.erase(running);
     places_[ended.place] = false;
     end(ended.trial, status);
-    devices_.give_back(std::move(ended.share));
+    devices_.give_back(std::move(ended.lease));
   }
 }
 
-void Scheduler::end(int trial, int exit_status) {
+void TrialLoop::end(int trial, int exit_status) {
   const Event event = end_of(trial, exit_status);
-  tell(event);
-  screen_.tell_end(trials_.at(trial));
+  record_event(event);
+  screen_.print_end(trials_.at(trial));
   if (event.kind == "failed" && fails_again(trial)) {
     unfinished_.push_back({.trial = trial, .epochs = trials_.at(trial).until_epoch});
   }
 }
 
-bool Scheduler::fails_again(int trial) const { return trials_.at(trial).failures <= plan_.loaded.sweep.retries; }
+bool TrialLoop::fails_again(int trial) const { return trials_.at(trial).failures <= plan_.loaded.sweep.retries; }
 
-Event Scheduler::end_of(int trial, int exit_status) const {
+Event TrialLoop::end_of(int trial, int exit_status) const {
   const std::string& metric = plan_.loaded.sweep.metric.name;
   const auto directory = record::RunDirectory::trial(plan_.directory.path(), trial);
   const TrialState state = state_of(directory, metric);
@@ -188,12 +188,12 @@ Event Scheduler::end_of(int trial, int exit_status) const {
   return event;
 }
 
-void Scheduler::tell(const Event& event) {
+void TrialLoop::record_event(const Event& event) {
   journal_.add(event);
   trials_.take(event);
 }
 
-void Scheduler::handle_signals() {
+void TrialLoop::handle_signals() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
@@ -206,11 +206,11 @@ void Scheduler::handle_signals() {
   }
 }
 
-void Scheduler::signal_all(int signal) {
+void TrialLoop::signal_all(int signal) {
   for (const Running& running : running_) kill(running.process.pid, signal);
 }
 
-void Scheduler::save_summary(const std::string& status) {
+void TrialLoop::save_summary(const std::string& status) {
   summary_.status = status;
   summary_.seconds = seconds_before_ + std::chrono::duration<double>(Clock::now() - begun_).count();
   journal_.alone([this] {
@@ -221,7 +221,7 @@ void Scheduler::save_summary(const std::string& status) {
   summary_written_ = Clock::now();
 }
 
-int Scheduler::conclude() {
+int TrialLoop::conclude() {
   screen_.clear();
   if (plan_.only) return conclude_one(*plan_.only);
   const bool all_ended =
@@ -237,7 +237,7 @@ int Scheduler::conclude() {
   return failed ? 1 : 0;
 }
 
-int Scheduler::conclude_one(int number) {
+int TrialLoop::conclude_one(int number) {
   save_summary("running");
   const Trial& trial = trials_.at(number);
   if (trial.status == Status::interrupted) return launch::exit_code_of(stop_signal_);
@@ -245,7 +245,7 @@ int Scheduler::conclude_one(int number) {
 }
 
 // The journal tells what other processes have done. The last process ends the sweep.
-void Scheduler::catch_up() {
+void TrialLoop::catch_up() {
   Trials now(plan_.loaded.sweep, plan_.search);
   for (const Event& event : read_journal(plan_.directory.journal())) now.take(event);
   trials_.replace(now);

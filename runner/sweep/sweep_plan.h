@@ -16,16 +16,16 @@
 namespace ddp::sweep {
 
 // The trials of a sweep and their resources. All errors that can be found in advance were found before a plan is made.
-struct Plan {
+struct SweepPlan {
   const config::LoadedSweep& loaded;
   search::Search& search;
   const launch::RankLibrary& library;
   const launch::DataShelf& data;  // data that several trials train on
   std::vector<launch::Gpu> gpus;
-  std::vector<Need> needs;       // of each trial
-  int at_once = 1;               // maximum number of concurrent trials
-  int cores = 1;                 // entries of the pool for CPU ranks
-  std::optional<int> only = {};  // this trial alone: other processes train the others
+  std::vector<DeviceRequest> requests;  // of each trial
+  int at_once = 1;                      // maximum number of concurrent trials
+  int cores = 1;                        // entries of the pool for CPU ranks
+  std::optional<int> only = {};         // this trial alone: other processes train the others
   record::RunDirectory directory;
   bool data_changed = false;           // resumed trials accept data files as they are now
   std::string accepting_command = {};  // the command that resumes the sweep on changed data

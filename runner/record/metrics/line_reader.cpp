@@ -1,4 +1,4 @@
-#include "record/metrics/lines.h"
+#include "record/metrics/line_reader.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ constexpr std::uint64_t kBlock = 256 << 10;
 
 }  // namespace
 
-std::optional<std::string_view> Lines::next() {
+std::optional<std::string_view> LineReader::next() {
   for (;;) {
     const std::size_t end = block_.find('\n', begin_);
     if (end != std::string::npos) {
@@ -24,7 +24,7 @@ std::optional<std::string_view> Lines::next() {
 }
 
 // Reads the next block behind the rest of this one. Returns false at the end of the file.
-bool Lines::fill() {
+bool LineReader::fill() {
   block_.erase(0, begin_);
   begin_ = 0;
   if (block_.size() > longest_) {

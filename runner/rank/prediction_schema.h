@@ -8,8 +8,8 @@
 
 namespace ddp::rank {
 
-// The meaning of a run's outputs.
-struct Meaning {
+// The columns of a run's predictions, and what the outputs mean.
+struct PredictionSchema {
   datasets::TargetKind kind = datasets::TargetKind::numbers;
   std::string loss;
   bool of_table = false;
@@ -19,8 +19,8 @@ struct Meaning {
   std::vector<datasets::Scale> scales;  // of numeric targets; empty: no target was scaled
 };
 
-// Derives the meaning from the preprocessing for tables; for other data from the loss, the option "targets", and the
+// Derives the schema from the preprocessing for tables; for other data from the loss, the option "targets", and the
 // class names in the preprocessing.
-Meaning meaning_of(const Task& task, bool has_paths = false);
+PredictionSchema schema_of(const Task& task, bool has_paths = false);
 
 }  // namespace ddp::rank

@@ -8,16 +8,16 @@ namespace ddp::datasets {
 
 // Receives the random values of a transform, under the names of v2's make_params, and stores them in the listener.
 // Without a listener it drops them.
-class Told {
+class DrawLog {
  public:
-  Told() = default;
-  explicit Told(config::Value& listener) : listener_(&listener) {}
+  DrawLog() = default;
+  explicit DrawLog(config::Value& listener) : listener_(&listener) {}
 
   template <class T>
   void operator()(const char* name, T&& value) const {
     if (listener_) (*listener_)[name] = std::forward<T>(value);
   }
-  bool is_heard() const { return listener_ != nullptr; }
+  bool has_listener() const { return listener_ != nullptr; }
 
  private:
   config::Value* listener_ = nullptr;
