@@ -1,5 +1,6 @@
 #include "commands/train/other_optimizer.h"
 
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "commands/sets.h"
 #include "config/difference.h"
@@ -28,7 +29,7 @@ Error other_optimizer(const Continued& c, const config::Experiment& before, cons
   }
   if (changed.empty()) changed = "optimizer " + config::in_quotes(now.experiment.optimizer.name);
   const std::string fresh =
-      with_sets("ddp-exp run " + path_word(c.run.config()) + " --init-from " + path_word(c.checkpoint), c.sets);
+      with_sets(own_command("run " + path_word(c.run.config()) + " --init-from " + path_word(c.checkpoint)), c.sets);
   return now.error(
       now.given(blamed) ? blamed : "optimizer.name",
       "the state of the optimizer in the checkpoint does not fit: " + changed + "\n  " + c.checkpoint.string() + " " +
