@@ -19,7 +19,7 @@ expect "a prefix must be named" test "$status" = 2
 expect_text "$err" "--install PREFIX"
 ddp_exp --install "$checkout/build/release/bin"
 expect "the build is no prefix" test "$status" = 2
-expect_text "$err" "folder of the build"
+expect_text "$err" "that is the build folder"
 
 echo second >"$checkout/models/second.txt"
 umask 077
