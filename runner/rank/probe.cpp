@@ -7,6 +7,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_unique.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/masked_select.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
@@ -152,8 +154,10 @@ void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
   for (const data::Set* set : {&sets.train, &sets.validation, &sets.test}) {
     const at::Tensor all = data::classes_of(*set);
-    if (!all.defined() || all.numel() == 0) continue;
-    const at::Tensor each = std::get<0>(at::_unique(all));
+    if (!all.defined()) continue;
+    // -1 stands for a target that the loss ignores.
+    const at::Tensor each = std::get<0>(at::_unique(all.masked_select(all.ge(0))));
+    if (each.numel() == 0) continue;
     try {
       loss(output.slice(0, 0, 1).expand({each.size(0), output.size(1)}), each);
     } catch (const Error& error) {

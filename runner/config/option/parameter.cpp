@@ -184,22 +184,31 @@ std::vector<Parameter> read_parameters(const Node& table, const std::vector<Opti
   return reader.take();
 }
 
-const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components) {
-  for (const ShortForm& form : kTextForms) {
-    if (key == form.section) return find_option(std::string(form.section) + "." + form.key, options, components);
-  }
-  for (const ShortForm& form : kShortForms) {
-    if (key == form.key) return find_option(std::string(form.section) + "." + key, options, components);
-  }
-  const std::size_t dot = key.find('.');
-  const Option* option = named(options, key.substr(0, dot));
+namespace {
+
+// Finds a path of keys without short forms.
+const Option* find_path(const std::string& path, const std::vector<Option>& options, const Components& components) {
+  const std::size_t dot = path.find('.');
+  const Option* option = named(options, path.substr(0, dot));
   if (!option || dot == std::string::npos) return option;
-  const std::string rest = key.substr(dot + 1);
-  if (option->component_kind.empty()) return find_option(rest, option->section, components);
+  const std::string rest = path.substr(dot + 1);
+  if (option->component_kind.empty()) return find_path(rest, option->section, components);
   for (const auto& [name, spec] : components.of(option->component_kind)) {
     if (const Option* found = named(spec.options, rest)) return found;
   }
   return nullptr;
+}
+
+}  // namespace
+
+const Option* find_option(const std::string& key, const std::vector<Option>& options, const Components& components) {
+  for (const ShortForm& form : kTextForms) {
+    if (key == form.section) return find_path(std::string(form.section) + "." + form.key, options, components);
+  }
+  for (const ShortForm& form : kShortForms) {
+    if (key == form.key) return find_path(std::string(form.section) + "." + key, options, components);
+  }
+  return find_path(key, options, components);
 }
 
 }  // namespace ddp::config
