@@ -116,7 +116,7 @@ TEST_CASE("an assignment by --set to a component's name replaces its section who
   CHECK(load_text(file, {"model.hidden=[1]", "model=linear"}).experiment.model.name == "linear");
 }
 
-TEST_CASE("--set takes numbers as people write them") {
+TEST_CASE("numbers in --set may be written as people write them") {
   const std::string file = kModelAndDataset + "optimizer = { name = \"sgd\", lr = 1.0 }\n";
   for (const auto& [written, number] : std::vector<std::pair<std::string, double>>{
            {".001", 1e-3}, {"1.", 1}, {"1.e-2", 1e-2}, {"1e-3", 1e-3}, {"+5", 5}, {"+.5", 0.5}}) {
