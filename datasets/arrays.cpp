@@ -16,7 +16,6 @@ namespace {
 constexpr std::int64_t kSmall = 64 << 20;
 // Rows of a block in a pass over all rows.
 constexpr std::int64_t kRowsAtOnce = 1 << 16;
-constexpr std::int64_t kNoClass = -1;
 
 void require_same_rows(const ArrayRows& first, const ArrayRows& other) {
   if (first.rows() == other.rows()) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@
 // loss that fits the targets. The trait {"predicts_from", OPTION} names the option with the files; `predict` replaces
 // it with its inputs.
 namespace ddp::datasets {
+
+// The class of a sample whose target does not count. No data have this number as a class.
+inline constexpr std::int64_t kNoClass = std::numeric_limits<std::int64_t>::min();
 
 class Dataset {
  public:
@@ -75,7 +79,7 @@ class MapDataset : public Dataset {
     return nullptr;
   }
   // Returns the class of each sample (int64 [size]), for a stratified split; undefined: the samples have no classes.
-  // The class of a sample is negative if its target does not count.
+  // The class of a sample is kNoClass if its target does not count.
   virtual at::Tensor classes() const { return {}; }
   // Returns the name of a class, for people.
   virtual std::string class_name(std::int64_t number) const { return std::to_string(number); }

@@ -111,8 +111,8 @@ Error wrong_count(const CLI::App& verb, const CLI::Option& option) {
   if (option.nonpositional())
     return usage_error(name + " needs " + accepted_by(option) + ": " + doc, verb.get_name(), examples_in_words(verb));
   const std::string count = std::to_string(option.get_items_expected_min());
-  return usage_error("takes " + count + " of " + name + ", not " + std::to_string(option.count()), verb.get_name(),
-                     examples_in_words(verb));
+  return usage_error("needs " + count + " values of " + name + ", not " + std::to_string(option.count()),
+                     verb.get_name(), examples_in_words(verb));
 }
 
 Error wrong_value(const CLI::App& verb, const CLI::Option& option) {

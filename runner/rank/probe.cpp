@@ -7,8 +7,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_unique.h>
-#include <ATen/ops/ge.h>
 #include <ATen/ops/masked_select.h>
+#include <ATen/ops/ne.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
@@ -155,8 +155,7 @@ void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets
   for (const data::Set* set : {&sets.train, &sets.validation, &sets.test}) {
     const at::Tensor all = data::classes_of(*set);
     if (!all.defined()) continue;
-    // -1 stands for a target that the loss ignores.
-    const at::Tensor each = std::get<0>(at::_unique(all.masked_select(all.ge(0))));
+    const at::Tensor each = std::get<0>(at::_unique(all.masked_select(all.ne(datasets::kNoClass))));
     if (each.numel() == 0) continue;
     try {
       loss(output.slice(0, 0, 1).expand({each.size(0), output.size(1)}), each);

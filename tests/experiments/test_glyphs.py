@@ -51,7 +51,7 @@ def main():
         assert refused.returncode == 1 and "exists: remove it" in refused.stderr, refused.stderr
         (scratch / "none").mkdir()
         refused = draw(scratch / "other", "--fonts", scratch / "none")
-        assert refused.returncode == 1 and "0 families" in refused.stderr, refused.stderr
+        assert refused.returncode == 1 and "0 font families" in refused.stderr, refused.stderr
         assert not (scratch / "other").exists()
 
         final = train(scratch / "glyphs", scratch / "results")

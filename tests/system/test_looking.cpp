@@ -87,7 +87,7 @@ TEST_CASE("an empty list is reported on stderr and is not a failure, and a misty
            {{"show", "nothing"}, "no such run"},
            {{"compare", "tiny/1"}, "two or more runs"},
            {{"diff", "tiny/1", "nothing"}, "no such run"},
-           {{"diff", "tiny/1"}, "runs"}}) {
+           {{"diff", "tiny/1"}, "needs 2 values of RUN, not 1"}}) {
     const Outcome refused = r.w.run(arguments);
     INFO(refused.err);
     CHECK(refused.code == 2);

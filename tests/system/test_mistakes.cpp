@@ -44,7 +44,7 @@ const std::vector<UsersMistake> kMistakes = {
      "run: ", "most restarts of all ranks"},
     {"run tiny.toml -q -v", "do not go together", "run: ", "give one of them"},
     {"sweep tiny.toml --jobs 0", "--jobs takes an integer from 1 to 4096, not \"0\"", "sweep: ", "side by side"},
-    {"diff tiny", "takes 2 of RUN, not 1", "diff: ", "such as: ddp-exp diff basic faster"},
+    {"diff tiny", "needs 2 values of RUN, not 1", "diff: ", "such as: ddp-exp diff basic faster"},
     {"compare tiny", "compare needs two or more runs", "", ""},
     // Settings.
     {"run tiny.toml --set epochs", "not an assignment", "--set 1: ", "--set takes key=value"},
