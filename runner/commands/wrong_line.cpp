@@ -10,6 +10,7 @@
 #include "base/shell_word.h"
 #include "commands/option_text.h"
 #include "config/check/check.h"
+#include "config/check/common_names.h"
 #include "config/check/phrases.h"
 #include "config/components.h"
 #include "config/experiment.h"
@@ -51,7 +52,10 @@ std::string key_meant(const std::string& option) {
   std::string name = option.substr(option.find_first_not_of('-'));
   std::replace(name.begin(), name.end(), '-', '_');
   const auto components = config::Components::installed();
-  return config::place_of_key(name, config::describe<config::Experiment>(), components);
+  const std::string key = config::place_of_key(name, config::describe<config::Experiment>(), components);
+  if (!key.empty()) return key;
+  const config::CommonName* const common = config::find_common_name(name);
+  return common == nullptr ? "" : common->key;
 }
 
 // `rest`: the unused words in their order; the first one is an option.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "config/metric.h"
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 #include "record/metrics/matrices.h"
@@ -59,7 +60,7 @@ void write_summary(const RunDirectory& run, const Summary& s) {
   if (s.status != "running") {
     const config::Value matrices = kept_matrices(run, s.steps);
     for (const auto& [name, rows] : matrices.items()) {
-      const bool tested = name.starts_with("test_");
+      const bool tested = name.starts_with(config::kTestPrefix);
       if (!tested || !test.empty()) (tested ? test : final_metrics)[name] = rows;
     }
   }

@@ -38,6 +38,8 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml again", "there is nothing that \"again\" could be", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run tiny.toml --lr 0.1", "there is no option \"--lr\"", "run: ", "--set optimizer.lr=0.1"},
     {"run tiny.toml --batch-size=8", "there is no option \"--batch-size\"", "run: ", "--set batch_size=8"},
+    {"run tiny.toml --learning-rate 0.1", "there is no option \"--learning-rate\"", "run: ", "--set optimizer.lr=0.1"},
+    {"run tiny.toml --max-epochs=3", "there is no option \"--max-epochs\"", "run: ", "--set epochs=3"},
     {"run tiny.toml --sett epochs=3", "there is no option \"--sett\"", "run: ", "did you mean \"--set\"?"},
     {"run tiny.toml --set", "--set needs a value", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run tiny.toml --max-restarts many", "--max-restarts takes an integer from 0 to 1000000, not \"many\"",

@@ -199,11 +199,16 @@ std::string plain_name(std::string key) {
 
 std::span<const CommonName> common_names() { return kCommonNames; }
 
-std::string remedy_of_common_name(const std::string& key) {
+const CommonName* find_common_name(const std::string& key) {
   const std::string name = plain_name(key);
   const auto known =
       std::find_if(std::begin(kCommonNames), std::end(kCommonNames), [&](const auto& one) { return name == one.name; });
-  if (known == std::end(kCommonNames)) return "";
+  return known == std::end(kCommonNames) ? nullptr : &*known;
+}
+
+std::string remedy_of_common_name(const std::string& key) {
+  const CommonName* const known = find_common_name(key);
+  if (known == nullptr) return "";
   const std::string meant = *known->key ? "did you mean \"" + std::string(known->key) + "\"?" : "";
   return meant + (meant.empty() || !*known->words ? "" : " ") + known->words;
 }

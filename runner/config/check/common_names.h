@@ -13,7 +13,10 @@ struct CommonName {
 };
 std::span<const CommonName> common_names();
 
-// Returns the remedy for an unknown key that is such a name, in any case, with "-" or "_"; empty for any other key.
+// Finds a name in any case, with "-" or "_". Returns null for any other key.
+const CommonName* find_common_name(const std::string& key);
+
+// Returns the remedy for an unknown key that is such a name; empty for any other key.
 std::string remedy_of_common_name(const std::string& key);
 
 // The key of a section that probably takes a value given in place of the section, as in clip = 1.0.

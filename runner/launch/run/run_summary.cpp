@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/shell_word.h"
+#include "config/metric.h"
 #include "launch/library/version.h"
 #include "launch/plugin/run_copy.h"
 #include "record/file/atomic_file.h"
@@ -133,7 +134,8 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
   for (const auto& [name, value] : run.metrics.values()) {
     last[name] = std::isfinite(value) ? config::Value(value) : config::Value(nullptr);
   }
-  for (const auto& [name, value] : last) (name.starts_with("test_") ? s.test : s.final_metrics)[name] = value;
+  for (const auto& [name, value] : last)
+    (name.starts_with(config::kTestPrefix) ? s.test : s.final_metrics)[name] = value;
   if (std::isnan(run.best)) return;
   s.best = {{"metric", e.best_metric().name}, {"value", run.best.load()}, {"step", run.best_step.load()}};
 }

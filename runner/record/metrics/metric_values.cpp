@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "config/metric.h"
+
 namespace ddp::record {
 namespace {
 
@@ -27,7 +29,8 @@ void set_value(MetricValues& metrics, const std::string& name, double value) {
 }
 
 bool is_metric_name(std::string_view name) {
-  return name.starts_with("train_") || name.starts_with("val_") || name.starts_with("test_");
+  return name.starts_with("train_") || name.starts_with(config::kValidationPrefix) ||
+         name.starts_with(config::kTestPrefix);
 }
 
 bool MetricOrder::operator()(const std::string& a, const std::string& b) const {
