@@ -29,7 +29,7 @@ void accept_results_everywhere(const CLI::App& app, std::string& unused) {
   for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; })) {
     CLI::App* verb = app.get_subcommand(known->get_name());
     if (verb->get_option_no_throw("--results") != nullptr) continue;
-    verb->add_option("--results", unused, "results root; ignored by this command")->group("");
+    verb->add_option("--results", unused, "results folder; ignored by this command")->group("");
   }
 }
 

@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
 #include "commands/commands.h"
 #include "config/check/phrases.h"
 #include "config/components.h"
+#include "config/text/source.h"
 #include "report/text/table.h"
 
 namespace ddp::commands {
@@ -37,10 +39,18 @@ void print(const config::Spec& spec, std::ostream& out) {
   }
 }
 
-void list(const std::string& verb_name, const std::string& kind, bool json) {
+// `only`: the name of one component; empty: all.
+void list(const std::string& verb_name, const std::string& kind, const std::string& only, bool json) {
   const config::Components components = config::Components::installed();
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : components.of(kind)) names.push_back(name);
+  if (!only.empty() && components.find(kind, only) == nullptr) {
+    throw usage_error("there is no " + kind + " " + config::in_quotes(only), verb_name,
+                      config::suggestion(only, names, "every " + kind));
+  }
   config::Value specs = config::Value::array();
   for (const auto& [name, spec] : components.of(kind)) {
+    if (!only.empty() && name != only) continue;
     if (json) {
       specs.push_back(config::to_json(spec));
     } else {
@@ -53,9 +63,11 @@ void list(const std::string& verb_name, const std::string& kind, bool json) {
 void add_list(CLI::App& app, int& exit_code, const std::string& verb_name, const std::string& kind) {
   CLI::App* verb = app.add_subcommand(verb_name, "list the " + verb_name + " of experiment files, with their options");
   auto json = std::make_shared<bool>(false);
+  auto only = std::make_shared<std::string>();
+  verb->add_option("NAME", *only, "the only " + kind + " to print; default: all");
   verb->add_flag("--json", *json, "print JSON");
-  verb->callback([json, verb_name, kind, &exit_code] {
-    list(verb_name, kind, *json);
+  verb->callback([json, only, verb_name, kind, &exit_code] {
+    list(verb_name, kind, *only, *json);
     exit_code = 0;
   });
 }

@@ -26,8 +26,8 @@ const std::vector<std::string>& examples_of(const std::string& verb) {
       {"export", {"export digits weights.safetensors"}},
       {"comm", {"comm --sizes 1KiB..64MiB", "comm --op all_reduce --backend gloo"}},
       {"new", {"new model my_model"}},
-      {"models", {"models"}},
-      {"datasets", {"datasets"}},
+      {"models", {"models", "models mlp"}},
+      {"datasets", {"datasets", "datasets csv"}},
       {"schema", {"schema", "schema summary"}},
       {"completion", {"completion bash"}},
   };

@@ -81,8 +81,8 @@ const std::map<std::string, Here>& commands_of_others() {
 }
 
 const std::string kRemoving =
-    "a run is a folder, which `rm -r results/NAME/RUN-ID` removes; its newest two checkpoints and the best one stay "
-    "(checkpoint.keep_last, checkpoint.keep_best)";
+    "a run is a folder: `rm -r results/NAME/RUN-ID` removes all of it. While a run trains, it keeps its newest two "
+    "checkpoints and the best one, and removes the others (checkpoint.keep_last, checkpoint.keep_best)";
 const std::string kStopping =
     "press ^C in its terminal, or `kill -INT` its process: it saves, and `resume` continues it; [stop] in the file "
     "ends a run by itself";

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "base/own_command.h"
 #include "base/shell_word.h"
+#include "commands/option_meant.h"
 #include "commands/option_text.h"
-#include "config/check/check.h"
-#include "config/check/common_names.h"
 #include "config/check/phrases.h"
-#include "config/components.h"
-#include "config/experiment.h"
 #include "config/text/source.h"
 
 namespace ddp::commands {
@@ -47,17 +45,6 @@ const CLI::Option* option_in(const CLI::App& verb, const std::string& text) {
 
 std::string name_of_option(const CLI::Option& option) { return option_names(option).back(); }
 
-// Returns the key of the experiment that an unknown option stands for, such as "--lr" or "--batch-size"; empty: none.
-std::string key_meant(const std::string& option) {
-  std::string name = option.substr(option.find_first_not_of('-'));
-  std::replace(name.begin(), name.end(), '-', '_');
-  const auto components = config::Components::installed();
-  const std::string key = config::place_of_key(name, config::describe<config::Experiment>(), components);
-  if (!key.empty()) return key;
-  const config::CommonName* const common = config::find_common_name(name);
-  return common == nullptr ? "" : common->key;
-}
-
 // `rest`: the unused words in their order; the first one is an option.
 Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest) {
   const std::string& word = rest.front();
@@ -68,14 +55,34 @@ Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest)
     if (option->nonpositional() && !option->get_group().empty()) known.push_back(name_of_option(*option));
   }
   const std::string what = "there is no option " + config::in_quotes(name);
-  const bool sets = verb.get_option_no_throw("--set") != nullptr && name.find_first_not_of('-') != std::string::npos;
-  if (const std::string key = sets ? key_meant(name) : ""; !key.empty()) {
-    const bool has_value = equals == std::string::npos && rest.size() > 1 && !rest[1].starts_with("--");
-    const std::string value = equals != std::string::npos ? word.substr(equals + 1) : has_value ? rest[1] : "…";
-    return usage_error(what, verb.get_name(),
-                       "set a key of the experiment with --set " + shell_word(key + "=" + value));
-  }
+  const bool has_value = equals == std::string::npos && rest.size() > 1 && !rest[1].starts_with("--");
+  const std::string value = equals != std::string::npos ? word.substr(equals + 1) : has_value ? rest[1] : "";
+  const std::string meant = option_meant(verb, name, value);
+  if (!meant.empty()) return usage_error(what, verb.get_name(), meant);
   return usage_error(what, verb.get_name(), config::suggestion(name, known, "options"));
+}
+
+// Returns "takes one FILE", "takes RUN and OUT" or "takes no words".
+std::string taken_in_words(const CLI::App& verb) {
+  std::string names;
+  int count = 0;
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional()) continue;
+    const int times = std::max(1, option->get_expected_min());
+    for (int i = 0; i < times; ++i) names += (count++ == 0 ? "" : " and ") + option->get_name(true);
+  }
+  return "takes " + (count == 0 ? "no words" : count == 1 ? "one " + names : names);
+}
+
+// Returns the remedy if the shell has split the name of an existing file at its blank; else empty.
+std::string quoted_name(const CLI::App& verb, const std::string& rest) {
+  for (const CLI::Option* option : verb.get_options()) {
+    if (!option->get_positional() || option->count() == 0) continue;
+    const std::string name = option->results().back() + " " + rest;
+    std::error_code unreadable;
+    if (std::filesystem::exists(name, unreadable)) return "quote a name that has a blank: " + path_word(name);
+  }
+  return "";
 }
 
 Error too_much(const CLI::App& verb) {
@@ -84,8 +91,10 @@ Error too_much(const CLI::App& verb) {
   const auto option = std::find_if(rest.begin(), rest.end(), [](const auto& word) { return word.starts_with("-"); });
   if (option != rest.end()) return unknown_option(verb, {option, rest.end()});
   const std::string first = rest.empty() ? "" : rest.front();
-  return usage_error("there is nothing that " + config::in_quotes(first) + " could be", verb.get_name(),
-                     usage_line(verb));
+  const std::string quoted = quoted_name(verb, first);
+  const std::string remedy = quoted.empty() ? word_meant(verb, first) : quoted;
+  return usage_error(taken_in_words(verb) + "; " + config::in_quotes(first) + " is one too many", verb.get_name(),
+                     remedy.empty() ? usage_line(verb) : remedy);
 }
 
 Error missing_argument(const CLI::App& verb) {

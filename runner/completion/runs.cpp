@@ -11,7 +11,7 @@ namespace ddp::completion {
 namespace fs = std::filesystem;
 namespace {
 
-// Adds the entries under folder/ of the results root: run ids under a name, the numbers of trials under a sweep.
+// Adds the entries under folder/ of the results folder: run ids under a name, the numbers of trials under a sweep.
 void add_inside(Candidates& found, const fs::path& results, const std::string& folder, const std::string& begun) {
   const record::RunDirectory inside(results / folder);
   if (inside.begun()) return;  // a run's folders are not runs

@@ -7,7 +7,7 @@
 
 namespace ddp::completion {
 
-// Returns the runs and sweeps under a results root, by their names: "latest", a name, name/run-id, name/sweep-id/007,
+// Returns the runs and sweeps under a results folder, by their names: "latest", a name, name/run-id, name/sweep-id/007,
 // or an id of at least four characters. Returns folders if a path is typed.
 Candidates runs(const std::filesystem::path& results, const std::string& typed);
 

@@ -5,6 +5,9 @@
 namespace ddp::config {
 namespace {
 
+constexpr const char* kForms =
+    "give, for example, \"auto\" (every GPU, or two CPU ranks), 4, [0, 1], [\"cpu\", \"cpu\"] or [[0, 1], [2, 3]]";
+
 // Checks a list of devices, or of groups of devices, and reports the first mistake.
 class ShapeCheck {
  public:
@@ -47,8 +50,7 @@ class ShapeCheck {
 
   void mistake(const Node& node, const std::string& what) {
     found_ = true;
-    problems_.add(node.place, "\"device_pool\": " + what,
-                  "give, for example, \"auto\", 4, [0, 1], [\"cpu\", \"cpu\"] or [[0, 1], [2, 3]]");
+    problems_.add(node.place, "\"device_pool\": " + what, kForms);
   }
 
   Problems& problems_;
@@ -64,7 +66,7 @@ void check_device_pool(const Node& pool, Problems& problems) {
   const bool is_auto = pool.text() == "auto";
   const bool is_count = pool.kind == Kind::integer && pool.scalar.get<std::int64_t>() >= 1;
   if (is_auto || is_count || (pool.kind != Kind::text && pool.kind != Kind::integer)) return;
-  problems.add(pool.place, "\"device_pool\" must be \"auto\", a number of ranks or a list, not " + shown(pool));
+  problems.add(pool.place, "\"device_pool\" must be \"auto\", a number of ranks or a list, not " + shown(pool), kForms);
 }
 
 }  // namespace ddp::config

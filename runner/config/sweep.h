@@ -30,7 +30,7 @@ struct Sweep {
 class LoadedSweep {
  public:
   Sweep sweep;
-  std::string name;  // of the experiment: the folder under the results root
+  std::string name;  // of the experiment: the folder under the results folder
   std::filesystem::path file;
   std::int64_t epochs = 0;  // of a trial; 0: the file gives steps
   SourceRange place;        // of [sweep]

@@ -62,7 +62,7 @@ fs::path own_folder(const fs::path& named) {
   return relative == "." || *relative.begin() == ".." ? whole : relative;
 }
 
-// Returns the newest run or sweep under the results root: the target of the youngest `latest` link.
+// Returns the newest run or sweep under the results folder: the target of the youngest `latest` link.
 fs::path newest(const fs::path& results) {
   fs::path found;
   std::optional<fs::file_time_type> youngest;

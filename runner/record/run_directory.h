@@ -19,7 +19,7 @@ class RunDirectory {
  public:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Throws ddp::Error (usage) if the id is invalid: it must not lead out of the results root.
+  // Throws ddp::Error (usage) if the id is invalid: it must not lead out of the results folder.
   static void require_run_id(const std::string& run_id);
 
   // Makes results/<name>/<run-id>/ for one new run or sweep. An empty id gets a new one, YYYYmmdd-HHMMSS-xxxx. If it
@@ -46,8 +46,9 @@ class RunDirectory {
   void discard() const;
 
   // Finds RUN as a user names it: a run directory; "name", "name/run-id", "name/sweep-id/003" (a trial) or "latest"
-  // under the results root; or a unique part of an id of at least four characters. The result may be a sweep, which has
-  // sweep.toml in place of config.toml. Throws ddp::Error (usage) if nothing matches, or several ids have that part.
+  // under the results folder; or a unique part of an id of at least four characters. The result may be a sweep, which
+  // has sweep.toml in place of config.toml. Throws ddp::Error (usage) if nothing matches, or several ids have that
+  // part.
   static RunDirectory find(const std::filesystem::path& results, const std::string& run);
 
   // Takes an exclusive lock. It lasts until the descriptor and its copies in the ranks are closed. Throws ddp::Error

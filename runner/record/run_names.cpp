@@ -111,6 +111,11 @@ std::string remedy_for_unknown_run(const fs::path& results, const std::string& n
   const auto wanted = split_name(named);
   const std::vector<std::string> names = folders_inside(results);
   std::vector<std::string> near;
+  // A run has the name of its experiment file.
+  const fs::path file = named;
+  if (file.extension() == ".toml" && std::find(names.begin(), names.end(), file.stem().string()) != names.end()) {
+    return "a run has no ending: did you mean " + config::in_quotes(file.stem().string()) + "?";
+  }
   if (wanted && wanted->name.empty()) near.push_back(config::nearest(named, names));
   if (wanted && !wanted->name.empty()) {
     const std::string name = config::nearest(wanted->name, names);

@@ -10,7 +10,7 @@ namespace ddp::record {
 // The shortest part of an id that can name a run.
 inline constexpr std::size_t kShortestPart = 4;
 
-// Returns the folder of the run or sweep under the results root whose id contains `named`; "name/part" searches one
+// Returns the folder of the run or sweep under the results folder whose id contains `named`; "name/part" searches one
 // name only. A part has at least kShortestPart characters. Links such as `latest` do not count as ids. Returns nothing
 // if no id matches. If several match, throws ddp::Error (usage) that lists them. Opens only the folders of matching
 // runs.

@@ -22,7 +22,7 @@ inline constexpr const char* kLossNotFinite = " is not finite";
 
 // The checkpoint from which a fork started.
 struct Origin {
-  std::string run;  // as commands take it: "name/run-id", or the run's folder if that is under another results root
+  std::string run;  // as commands take it: "name/run-id", or the run's folder if that is under another results folder
   std::string checkpoint;  // "step-00000046"
   std::int64_t step = 0;
 };

@@ -36,7 +36,7 @@ TEST_CASE("device_pool accepts auto, a count, devices, or equal groups of them")
   CHECK(contains(said("device_pool = [\"cuda:0\"]"), "a device is a GPU's index or \"cpu\""));
 }
 
-TEST_CASE("a name that would leave the results root is refused") {
+TEST_CASE("a name that would leave the results folder is refused") {
   CHECK(said("name = \"lr-0.1_b\"") == "");
   for (const std::string name : {"", "..", ".x", "a/b", "/a", "a b", "é", "latest"}) {
     CHECK(contains(said("name = \"" + name + "\""), "cannot be the name of an experiment"));

@@ -7,7 +7,7 @@ from program import PROGRAM, Folder
 
 LONG = "x" * 300
 
-# Results roots that are not folders.
+# Results folders that are not folders.
 BAD_ROOTS = {
     "a file": ("file", "Not a directory"),
     "below a file": ("file/below", "Not a directory"),
@@ -53,7 +53,7 @@ def bad_results_roots():
                 assert root[:50] in folder.refused(*command, "--results", root), command
             folder.run("list", "--results", root)
             folder.run("__complete", "show", "--results", root, "")
-            print("reported: a results root that is", kind)
+            print("reported: a results folder that is", kind)
 
 
 def results_with_something_in_the_way():

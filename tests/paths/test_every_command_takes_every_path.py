@@ -1,11 +1,11 @@
-"""Every command works with any path and any name of the results root and of the experiment file."""
+"""Every command works with any path and any name of the results folder and of the experiment file."""
 
 import json
 import os
 
 from program import PROGRAM, SWEEP, TINY, Folder
 
-# The results roots as given from the folder work/; "{}" is its parent folder.
+# The results folders as given from the folder work/; "{}" is its parent folder.
 ROOTS = {
     "relative": "results",
     "relative to the folder above": "../up",
@@ -95,7 +95,7 @@ def every_root_works():
             commands_that_plan(folder, root)
             if os.fsencode(root).isascii() or kind == "not ASCII":  # JSON holds only UTF-8
                 the_best_alone_leaves_the_sweep_its_name(folder, root)
-            print("works: a results root that is", kind)
+            print("works: a results folder that is", kind)
 
 
 def every_experiment_file_works():

@@ -92,6 +92,14 @@ TEST_CASE("a checkpoint of other data is refused with the file, the difference, 
   CHECK_FALSE(refusal_of(folder, {file("b")}, {"test.dataset.path"}).empty());
 }
 
+TEST_CASE("data that are gone cannot be accepted: the refusal asks for their place") {
+  const Scratch scratch;
+  const std::string refusal = refusal_of(checkpoint(scratch, state_with({file("a")})), {});
+  CHECK(contains(refusal, "a: is missing"));
+  CHECK(contains(refusal, "--set dataset.path=…"));
+  CHECK_FALSE(contains(refusal, "--data-changed"));
+}
+
 TEST_CASE("a checkpoint of an older version without its data files is accepted") {
   const Scratch scratch;
   CHECK(refusal_of(checkpoint(scratch, R"({"version": 1})"), {file("a")}).empty());

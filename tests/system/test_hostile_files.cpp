@@ -1,5 +1,5 @@
 // Hostile files and names are refused at once, within bounded memory, with nothing started, and nothing written outside
-// the results root.
+// the results folder.
 #include <sys/stat.h>
 #include <unistd.h>
 #include <fstream>
@@ -72,7 +72,7 @@ TEST_CASE("a file without read permission is named") {
   CHECK(contains(check_file_refused(w, {"run", "x.toml"}).err, "Permission denied"));
 }
 
-TEST_CASE("no name leads out of the results root") {
+TEST_CASE("no name leads out of the results folder") {
   const Workspace w;
   w.write("x.toml", kOne);
   for (const std::string& name :

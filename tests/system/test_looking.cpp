@@ -96,7 +96,7 @@ TEST_CASE("an empty list is reported on stderr and is not a failure, and a misty
   }
 }
 
-TEST_CASE("a run has the same name for every form of the results root") {
+TEST_CASE("a run has the same name for every form of the results folder") {
   const Runs r;
   const std::string absolute = r.w.results().string();
   for (const std::string& results : {std::string("results"), std::string("./results/"), absolute, absolute + "/"}) {

@@ -28,6 +28,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"status tiny", "unknown command \"status\"", "", "here it is `ddp-exp list`"},
     {"stop tiny", "unknown command \"stop\"", "", "press ^C in its terminal"},
     {"rm tiny", "unknown command \"rm\"", "", "`rm -r results/NAME/RUN-ID` removes"},
+    {"delete tiny", "unknown command \"delete\"", "", "removes all of it. While a run trains, it keeps"},
     {"clean", "unknown command \"clean\"", "", "`rm -r results/NAME/RUN-ID` removes"},
     {"rename tiny other", "unknown command \"rename\"", "", "`fork RUN --name NEW`"},
     {"resmue tiny", "unknown command \"resmue\"", "", "did you mean \"resume\"?"},
@@ -35,7 +36,29 @@ const std::vector<UsersMistake> kMistakes = {
     // Arguments and options.
     {"run", "FILE is missing: experiment file", "run: ", "such as: ddp-exp run experiments/basic.toml"},
     {"run gone.toml", "there is no such file", "gone.toml: ", ""},
-    {"run tiny.toml again", "there is nothing that \"again\" could be", "run: ", "usage: ddp-exp run [options] FILE"},
+    {"run tiny.toml again", "takes one FILE; \"again\" is one too many", "run: ", "usage: ddp-exp run [options] FILE"},
+    {"run my exp.toml", "takes one FILE; \"exp.toml\" is one too many", "run: ", "has a blank: 'my exp.toml'"},
+    {"run tiny.toml epochs=3", "\"epochs=3\" is one too many", "run: ", "needs its option: --set epochs=3"},
+    {"run tiny.toml --set epochs 3", "\"3\" is one too many", "run: ", "a setting is one word: --set epochs=3"},
+    {"completion bash zsh", "\"zsh\" is one too many", "completion: ", "usage: "},
+    {"diff tiny tiny tiny", "takes RUN and RUN; \"tiny\" is one too many", "diff: ", "usage: "},
+    {"datasets cvs", "there is no dataset \"cvs\"", "datasets: ", "did you mean \"csv\"?"},
+    {"run tiny.toml --device cpu", "there is no option \"--device\"", "run: ", "--set 'device_pool=[\"cpu\",\"cpu\"]'"},
+    {"run tiny.toml --gpus 2", "there is no option \"--gpus\"", "run: ", "--set device_pool=2"},
+    {"run tiny.toml --device cuda:1", "there is no option \"--device\"", "run: ", "--set 'device_pool=[1]'"},
+    {"run tiny.toml --set device_pool=cpu", "\"device_pool\" must be", "--set 1: ", "[\"cpu\", \"cpu\"]"},
+    {"run tiny.toml --resume", "there is no option \"--resume\"", "run: ", "`ddp-exp resume RUN` continues a run"},
+    {"run --config tiny.toml", "there is no option \"--config\"", "run: ", "give FILE as a word without an option"},
+    {"run tiny.toml --validation 0.2", "there is no option \"--validation\"", "run: ", "--set validation.split=0.2"},
+    {"eval tiny --data x.csv", "there is no option \"--data\"", "eval: ", "--set dataset.path=x.csv"},
+    {"eval tiny x.csv", "takes one RUN; \"x.csv\" is one too many", "eval: ", "--set dataset.path=x.csv"},
+    {"eval tiny --set path=x.csv", "unknown key \"path\"", "--set 1: ", "did you mean \"dataset.path\"?"},
+    {"predict tiny x.csv --checkpoint best", "there is no option \"--checkpoint\"", "predict: ", "--from best"},
+    {"predict tiny --input x.csv", "there is no option \"--input\"", "predict: ", "give INPUT as a word"},
+    {"resume tiny.toml", "no such run: \"tiny.toml\"", "results: ", "did you mean \"tiny\"?"},
+    {"run data.csv", "this is not an experiment file", "data.csv: ", "path = \"data.csv\""},
+    {"resume tiny --set model.name=mlp", "the model of a run cannot change",
+     "--set 1: ", "start a new run with the other model: ddp-exp run "},
     {"run tiny.toml --lr 0.1", "there is no option \"--lr\"", "run: ", "--set optimizer.lr=0.1"},
     {"run tiny.toml --batch-size=8", "there is no option \"--batch-size\"", "run: ", "--set batch_size=8"},
     {"run tiny.toml --learning-rate 0.1", "there is no option \"--learning-rate\"", "run: ", "--set optimizer.lr=0.1"},
@@ -66,6 +89,9 @@ const std::vector<UsersMistake> kMistakes = {
     // Experiment files.
     {"run bad.toml", "unknown key \"batchsize\"", "bad.toml:7:1: ", "did you mean \"batch_size\"?", "batchsize = 3"},
     {"run bad.toml", "\"seed\" must be an integer", "bad.toml:7:8: ", "", "seed = \"seven\""},
+    {"run bad.toml", "there is no loss \"mae\"", "bad.toml:7:8: ", "did you mean \"l1\"?", "loss = \"mae\""},
+    {"run bad.toml", "unknown key \"test_size\" in [validation]", "bad.toml:7:", "did you mean \"validation.split\"?",
+     "validation.test_size = 0.2"},
     {"run bad.toml", "there is no optimizer \"adamm\"", "bad.toml:7:13: ", "did you mean \"adam\"?",
      "optimizer = \"adamm\""},
     {"run classes.toml", "a target is class 9, and the model gives 5 classes",
@@ -107,6 +133,8 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("sweep.toml", kSweep);
   w.write("classes.toml", kTooFewOutputs);
   w.write("digits.csv", digits());
+  w.write("data.csv", "age,city\n1,Bonn\n");
+  w.write("my exp.toml", kTiny);
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {
     w.write("bad.toml", kTiny.substr(1) + mistake.file + "\n");

@@ -64,7 +64,8 @@ void diff(const CompareOptions& o) {
 
 CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::shared_ptr<CompareOptions>& options) {
   CLI::App* verb = app.add_subcommand(name, doc);
-  verb->add_option("--results", options->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_option("--results", options->results, "results folder: the folder of all runs and sweeps")
+      ->capture_default_str();
   verb->add_flag("--json", options->json, "print JSON");
   return verb;
 }

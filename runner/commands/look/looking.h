@@ -11,7 +11,7 @@ namespace ddp::commands {
 // Shared code of the commands that show results.
 
 inline constexpr const char* kRunInWords =
-    "a run's folder; name, name/run-id, name/sweep-id/007 or latest under the results root; or a part of an id";
+    "a run's folder; name, name/run-id, name/sweep-id/007 or latest under the results folder; or a part of an id";
 
 // Returns the run or sweep with this name. Throws ddp::Error (usage) if it does not exist or cannot be read.
 report::Row find_result(const std::filesystem::path& results, const std::string& run);

@@ -83,7 +83,7 @@ void add_report(CLI::App& app, int& exit_code) {
   verb->add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
       ->required()
       ->type_name("RUN|SWEEP");
-  verb->add_option("--results", options->results, "results root: the directory of the runs")
+  verb->add_option("--results", options->results, "results folder: the folder of all runs and sweeps")
       ->type_name("DIR")
       ->capture_default_str();
   verb->add_option("--output", options->output,

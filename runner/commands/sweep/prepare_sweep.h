@@ -43,7 +43,7 @@ std::unique_ptr<search::Search> make_search(const config::LoadedSweep& loaded);
 std::vector<config::Loaded> check_trials(const config::LoadedSweep& loaded, const search::Search& search);
 
 // Reads the sweep and checks every trial: against the known keys and the machine; and, once for each kind of model,
-// data and loss, with a batch. `jobs`: most trials side by side. `results`: the results root for runs that init_from
+// data and loss, with a batch. `jobs`: most trials side by side. `results`: the results folder for runs that init_from
 // names. `timed`: also measures the time of a step. Prints the warnings. Throws ddp::Error (usage) with all mistakes
 // before anything starts.
 PreparedSweep prepare_sweep(const std::filesystem::path& file, const std::vector<std::string>& sets,

@@ -52,7 +52,7 @@ std::vector<std::string> fork_sets(const ForkOptions& o, const record::RunDirect
   return sets;
 }
 
-// Returns the origin's name under the results root, or its absolute path: a later command finds it from any folder.
+// Returns the origin's name under the results folder, or its absolute path: a later command finds it from any folder.
 std::string name_of_origin(const fs::path& origin, const fs::path& results) {
   const std::string name = report::name_of(origin, results);
   std::error_code unreadable;
@@ -189,7 +189,7 @@ void add_fork(CLI::App& app, int& exit_code) {
   verb->add_option("--name", o->name, "name of the new run; default: the other run's name");
   verb->add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);
-  verb->add_option("--results", o->results, "results root: the directory of the runs")->capture_default_str();
+  verb->add_option("--results", o->results, "results folder: the folder of all runs and sweeps")->capture_default_str();
   verb->add_option("--run-id", o->run_id, "id of the new run; an existing fork is resumed");
   add_verbosity(*verb);
   add_launch_flags(*verb, o->flags);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,10 @@ struct Continued {
 // that does not fit.
 Error other_optimizer(const Continued& continued, const config::Experiment& before, const config::Loaded& now,
                       const Error& refusal);
+
+// Returns the same about a checkpoint whose weights do not fit the model; nothing if the settings of the model have not
+// changed.
+std::optional<Error> other_model(const Continued& continued, const config::Experiment& before,
+                                 const config::Loaded& now, const Error& refusal);
 
 }  // namespace ddp::commands

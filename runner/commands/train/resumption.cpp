@@ -238,8 +238,14 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
   try {
     point.prepared = prepare(loaded, launch, checkpoint, global_batch_size, use);
   } catch (const Error& error) {
-    if (checkpoint.empty() || error.where() != rank::optimizer_file(checkpoint).string()) throw;
-    throw other_optimizer({.run = r.directory, .checkpoint = checkpoint, .sets = r.sets}, before, loaded, error);
+    if (checkpoint.empty()) throw;
+    const Continued continued{.run = r.directory, .checkpoint = checkpoint, .sets = r.sets};
+    if (error.where() == rank::optimizer_file(checkpoint).string()) {
+      throw other_optimizer(continued, before, loaded, error);
+    }
+    const bool of_weights = error.where() == checkpoint.string();
+    if (const auto other = of_weights ? other_model(continued, before, loaded, error) : std::nullopt) throw *other;
+    throw;
   }
   if (point.position.inside_epoch()) {
     require_same_order(point.prepared, before, point.position);

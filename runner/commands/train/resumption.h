@@ -13,7 +13,7 @@ namespace ddp::commands {
 // The request to resume a run in its directory, from one of its checkpoints: "latest", "best" or a step.
 struct Resumption {
   record::RunDirectory directory;
-  std::filesystem::path results;  // results root for runs that --set init_from names
+  std::filesystem::path results;  // results folder for runs that --set init_from names
   std::vector<std::string> sets = {};
   std::string from = "latest";
   std::string typed = {};     // this command line, if it can take --data-changed

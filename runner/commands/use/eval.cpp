@@ -6,8 +6,10 @@
 
 #include "base/log.h"
 #include "commands/use/trained.h"
+#include "config/text/source.h"
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
+#include "record/saves/checkpoint_index.h"
 
 namespace ddp::commands {
 namespace {
@@ -37,6 +39,12 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
 
 int eval(const EvalOptions& o) {
   const Trained t = open_trained(o.trained);
+  const record::Position position = record::position_of(t.checkpoint);
+  log::info("the checkpoint of step " + std::to_string(position.step) + ", in epoch " + std::to_string(position.epoch) +
+            ": " + config::printable(t.checkpoint.string()));
+  if (t.plan.experiment.dataset.options.value("normalise_targets", false)) {
+    log::info("normalise_targets: errors are in standard deviations of the training targets, not in their own unit");
+  }
   const config::Value values = measure_trained(t, sets_dataset(o.trained.sets), o.trained.raw);
   if (o.json) {
     const config::Value json = {{"version", 1},

@@ -84,13 +84,20 @@ void Checker::unknown_key(const std::string& key, const Node& value, const std::
     for (const ShortForm& form : kShortForms) known.push_back(form.key);
   }
   const bool is_item = !owner.section.empty();
+  const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
+  if (const std::string own = is_item || owner.path.empty() ? "" : key_in_section(key, known); !own.empty()) {
+    problems_.add(
+        value.key,
+        owner.kind.empty() ? "unknown key " + in_quotes(key) + in : owner.known_as + " has no option " + in_quotes(key),
+        "did you mean \"" + under(owner.path, own) + "\"?");
+    return;
+  }
   const std::string common = is_item ? "" : remedy_of_common_name(key);
   if (owner.kind.empty()) {
     const std::string place = is_item || !nearest(key, known).empty() ? "" : place_of_key(key, options_, components_);
     const std::string remedy = !common.empty()  ? common
                                : !place.empty() ? "did you mean \"" + place + "\"?"
                                                 : suggestion(key, known, owner.known_as);
-    const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
     problems_.add(value.key, "unknown key " + in_quotes(key) + in, remedy);
     return;
   }
@@ -166,9 +173,10 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   if (!name) return misfit(*name_node, {.name = "name", .types = {Type::text}}, path + ".name");
   const Spec* spec = components_.find(option.component_kind, *name);
   if (!spec) {
+    const std::string meant = common_component(option.component_kind, *name);
     problems_.add(name_node ? name_node->place : node.place,
                   "there is no " + option.component_kind + " " + in_quotes(*name),
-                  suggestion(*name, names_of(known), "every " + option.component_kind));
+                  suggestion(meant.empty() ? *name : meant, names_of(known), "every " + option.component_kind));
     return std::nullopt;
   }
   Value values = Value::object();

@@ -32,6 +32,21 @@ bool is_numbered(const Option& option, const std::string& text) {
   return std::find(option.numbered.begin(), option.numbered.end(), prefix) != option.numbered.end();
 }
 
+// Returns the choice that a metric's name of other programs means, or a name without its prefix: "val_r2" for "r2" if
+// the option names a value of the validation. Empty: none.
+std::string metric_choice(const Option& option, const std::string& text) {
+  if (option.names_kind != "metric" && option.names_kind != "measure") return "";
+  const bool has_prefix = text.starts_with(kValidationPrefix);
+  const std::string name = has_prefix ? text.substr(kValidationPrefix.size()) : text;
+  const std::string common = common_component("metric", name);
+  const std::string metric = common.empty() ? name : common;
+  for (const std::string& choice : {metric, kValidationPrefix + metric}) {
+    const bool listed = std::find(option.choices.begin(), option.choices.end(), choice) != option.choices.end();
+    if (choice != text && (listed || is_numbered(option, choice))) return choice;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string absolute_path(const Node& node, const std::string& name) {
@@ -114,12 +129,15 @@ std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std
 std::string Checker::remedy_of(const Node& node, const Option& option, const std::string& path) const {
   if (!option.section.empty()) return section_remedy(node, option, path);
   const auto text = node.text();
+  const std::string value = text ? *text : node.kind == Kind::boolean ? node.scalar.dump() : "";
+  if (const std::string remedy = remedy_of_common_value(path, value); !remedy.empty()) return remedy;
   if (!text) return "";
   const Spec* metric = option.names_kind == "metric" && text->starts_with(kValidationPrefix)
                            ? find_metric(text->substr(kValidationPrefix.size()), components_)
                            : nullptr;
   if (metric && has_matrix(*metric)) return metric->name + " is a matrix: give a metric that is a number";
-  const std::string near = nearest(*text, option.choices);
+  const std::string measured = metric_choice(option, *text);
+  const std::string near = measured.empty() ? nearest(*text, option.choices) : measured;
   const std::string meant = is_numbered(option, *text) || option.choices.empty() ? *text : near;
   if (option.item == Type::text && !takes_type(option, Type::text)) {
     return meant.empty() ? "" : "give " + path + " = [" + in_quotes(meant) + "]";

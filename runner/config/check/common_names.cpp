@@ -10,7 +10,7 @@ constexpr const char* kPrecision = "precision = \"bf16\" or \"fp16\" trains in h
 constexpr const char* kTensorBoard =
     "this logger is not supported: log.tensorboard writes event files, and every run has metrics.jsonl";
 constexpr const char* kSharding = "models are not sharded: the key parallel chooses how ranks share the work";
-constexpr const char* kResults = "the command line sets the results root: ddp-exp run FILE --results FOLDER";
+constexpr const char* kResults = "the command line sets the results folder: ddp-exp run FILE --results FOLDER";
 constexpr const char* kResume = "the command `ddp-exp resume RUN` continues a run; init_from takes only its weights";
 constexpr const char* kTop = "the keys of training belong at the top of the file, outside all sections";
 
@@ -75,6 +75,26 @@ constexpr CommonName kCommonNames[] = {
     {.name = "gradient_accumulation_steps", .key = "accumulate"},
     // data
     {.name = "data", .key = "dataset"},
+    {.name = "path", .key = "dataset.path"},
+    {.name = "file", .key = "dataset.path"},
+    {.name = "filename", .key = "dataset.path"},
+    {.name = "sep", .key = "dataset.delimiter"},
+    {.name = "separator", .key = "dataset.delimiter"},
+    {.name = "label", .key = "dataset.target"},
+    {.name = "labels", .key = "dataset.target"},
+    {.name = "label_column", .key = "dataset.target"},
+    {.name = "target_column", .key = "dataset.target"},
+    {.name = "usecols", .key = "dataset.features"},
+    {.name = "feature_columns", .key = "dataset.features"},
+    {.name = "drop_columns", .key = "dataset.drop"},
+    {.name = "cat_features", .key = "dataset.categories"},
+    {.name = "cat_cols", .key = "dataset.categories"},
+    {.name = "categorical", .key = "dataset.categories"},
+    {.name = "categorical_features", .key = "dataset.categories"},
+    {.name = "categorical_columns", .key = "dataset.categories"},
+    {.name = "normalize", .key = "dataset.normalise"},
+    {.name = "standardize", .key = "dataset.normalise"},
+    {.name = "scaler", .key = "dataset.normalise"},
     {.name = "data_path", .key = "dataset.path"},
     {.name = "data_dir", .key = "dataset.path"},
     {.name = "val_split", .key = "validation.split"},
@@ -105,6 +125,11 @@ constexpr CommonName kCommonNames[] = {
     {.name = "architecture", .key = "model"},
     {.name = "network", .key = "model"},
     {.name = "backbone", .key = "model"},
+    {.name = "hidden_layer_sizes", .key = "model.hidden"},
+    {.name = "hidden_layers", .key = "model.hidden"},
+    {.name = "hidden_sizes", .key = "model.hidden"},
+    {.name = "hidden_dims", .key = "model.hidden"},
+    {.name = "hidden_units", .key = "model.hidden"},
     {.name = "criterion", .key = "loss"},
     {.name = "loss_fn", .key = "loss"},
     {.name = "loss_function", .key = "loss"},
@@ -116,6 +141,8 @@ constexpr CommonName kCommonNames[] = {
     {.name = "freeze_layers", .key = "freeze"},
     {.name = "random_seed", .key = "seed"},
     {.name = "manual_seed", .key = "seed"},
+    {.name = "random_state", .key = "seed"},
+    {.name = "seed_everything", .key = "seed"},
     {.name = "experiment_name", .key = "name"},
     {.name = "exp_name", .key = "name"},
     {.name = "run_name", .key = "name"},
@@ -188,14 +215,13 @@ constexpr FirstKey kFirstKeys[] = {
     {.section = "distributed", .key = "backend", .example = "\"gloo\""},
 };
 
-// Returns the name in the spelling of kCommonNames.
-std::string plain_name(std::string key) {
-  std::transform(key.begin(), key.end(), key.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
-  return key;
-}
-
 }  // namespace
+
+std::string plain_name(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
+  return name;
+}
 
 std::span<const CommonName> common_names() { return kCommonNames; }
 
@@ -211,6 +237,14 @@ std::string remedy_of_common_name(const std::string& key) {
   if (known == nullptr) return "";
   const std::string meant = *known->key ? "did you mean \"" + std::string(known->key) + "\"?" : "";
   return meant + (meant.empty() || !*known->words ? "" : " ") + known->words;
+}
+
+std::string key_in_section(const std::string& name, const std::vector<std::string>& keys) {
+  const CommonName* const known = find_common_name(name);
+  if (known == nullptr) return "";
+  const std::string path = known->key;
+  const std::string last = path.substr(path.rfind('.') + 1);
+  return path.find('.') != path.npos && std::find(keys.begin(), keys.end(), last) != keys.end() ? last : "";
 }
 
 const FirstKey* first_key(const std::string& section) {

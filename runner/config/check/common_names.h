@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace ddp::config {
 
@@ -13,11 +14,25 @@ struct CommonName {
 };
 std::span<const CommonName> common_names();
 
+// Returns a name in the spelling of the tables: small letters, "_" in place of "-".
+std::string plain_name(std::string name);
+
 // Finds a name in any case, with "-" or "_". Returns null for any other key.
 const CommonName* find_common_name(const std::string& key);
 
 // Returns the remedy for an unknown key that is such a name; empty for any other key.
 std::string remedy_of_common_name(const std::string& key);
+
+// Returns the key that such a name means inside a section with these keys: "split" for "test_size" in [validation].
+// Empty: the section has no key of this meaning.
+std::string key_in_section(const std::string& name, const std::vector<std::string>& keys);
+
+// Returns the component that a name from other programs means: "l1" for the loss "mae". Empty: the name is not known.
+std::string common_component(const std::string& kind, const std::string& name);
+
+// Returns the remedy for a value that other programs take at this key, such as weight = "balanced"; empty for any
+// other.
+std::string remedy_of_common_value(const std::string& path, const std::string& value);
 
 // The key of a section that probably takes a value given in place of the section, as in clip = 1.0.
 struct FirstKey {

@@ -29,7 +29,7 @@ void check_clip(const Node& root, Problems& problems) {
   problems.add(clip->key, "[clip] gives no limit", "give norm = 1.0, or value = 0.5, or leave [clip] out");
 }
 
-// The name becomes a folder under the results root and must not lead outside it.
+// The name becomes a folder under the results folder and must not lead outside it.
 void check_name(const Node& root, const std::string& name, Problems& problems) {
   const Node* given = root.find("name");
   if (given && !given->text()) return;

@@ -37,6 +37,13 @@ Text read_text(const std::filesystem::path& path) {
   return {.text = std::move(text)};
 }
 
+// Is this a file of data, by its ending?
+bool is_data(const std::filesystem::path& file) {
+  const std::string ending = file.extension().string();
+  const auto known = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".npy", ".npz", ".tar", ".safetensors"};
+  return std::find(known.begin(), known.end(), ending) != known.end();
+}
+
 // Follows `extends` from file to file.
 class LayerReader {
  public:
@@ -79,7 +86,13 @@ class LayerReader {
       }
       return false;
     }
-    std::optional<Node> layer = parse_toml(source, source->text(), problems_);
+    Problems of_data;
+    std::optional<Node> layer = parse_toml(source, source->text(), is_data(file) ? of_data : problems_);
+    if (!of_data.empty()) {
+      problems_.add({.source = source}, "this is not an experiment file, which is TOML",
+                    "give an experiment file (.toml); its [dataset] names the data: path = " +
+                        in_quotes(file.filename().string()));
+    }
     if (!layer) return false;
     layer->place = {.source = source};
     seen_.push_back(canonical);

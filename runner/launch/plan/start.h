@@ -12,7 +12,7 @@ struct Start {
   std::filesystem::path init_from;    // a .safetensors file: the weights only
 };
 
-// Replaces init_from.path by the weights file of its target: a checkpoint, or a run under the results root, by folder
+// Replaces init_from.path by the weights file of its target: a checkpoint, or a run under the results folder, by folder
 // or name, which stands for its latest checkpoint. Throws ddp::Error (usage) if the target does not exist.
 void find_weights(config::Loaded& loaded, const std::filesystem::path& results);
 

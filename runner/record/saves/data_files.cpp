@@ -131,6 +131,15 @@ std::vector<DataFile> without(std::vector<DataFile> files, const std::vector<std
   return files;
 }
 
+// Returns the first key that named files then and names none now: there are no data to accept. Empty: no such key.
+std::string key_without_files(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
+  for (const DataFile& file : then) {
+    const auto same_key = [&](const DataFile& other) { return other.key == file.key; };
+    if (std::none_of(now.begin(), now.end(), same_key)) return file.key;
+  }
+  return "";
+}
+
 nlohmann::json read_json(const fs::path& file) try {
   return config::parse_json(read_text(file));
 } catch (const std::runtime_error& error) {
@@ -237,8 +246,10 @@ void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& 
   if (difference.path.empty()) return;
   const auto accepted = accepted_data(checkpoint);
   if (accepted && data_difference(without(*accepted, set_keys), compared).path.empty()) return;
+  const std::string gone = key_without_files(without(*then, set_keys), compared);
   throw usage_error(difference.what, difference.path,
-                    "restore the checkpoint's data, or accept the changed data: " + command);
+                    gone.empty() ? "restore the checkpoint's data, or accept the changed data: " + command
+                                 : "put it back, or name the place where it is now: --set " + gone + "=…");
 }
 
 config::Value fitted_to_data(const fs::path& checkpoint) {

@@ -138,6 +138,31 @@ TrialView read_trial(const Value& json, const fs::path& sweep) {
   return trial;
 }
 
+// Returns the rows of a square matrix of counts; empty: the value is none.
+std::vector<std::vector<std::int64_t>> to_matrix(const Value& value) {
+  std::vector<std::vector<std::int64_t>> rows;
+  if (!value.is_array()) return rows;
+  for (const Value& row : value) {
+    if (!row.is_array() || row.size() != value.size()) return {};
+    rows.emplace_back();
+    for (const Value& cell : row) {
+      const auto count = to_count(cell);
+      if (!count) return {};
+      rows.back().push_back(*count);
+    }
+  }
+  return rows;
+}
+
+// Reads a member of summary.json with metrics: the numbers into `numbers`, the matrices into the run.
+void read_metrics(const Value& metrics, std::map<std::string, double, record::MetricOrder>& numbers, RunView& run) {
+  if (!metrics.is_object()) return;
+  for (const auto& [name, value] : metrics.items()) {
+    if (const auto number = to_number(value)) numbers.emplace(config::printable(name), *number);
+    if (auto matrix = to_matrix(value); !matrix.empty()) run.matrices.emplace(config::printable(name), matrix);
+  }
+}
+
 }  // namespace
 
 std::string status_in_words(const TrialView& trial) {
@@ -165,11 +190,8 @@ RunView read_run(const fs::path& folder) {
   run.stopped_by = text(json, "stopped_by");
   run.epochs = count_of(json, "epochs");
   run.steps = count_of(json, "steps");
-  if (const Value& metrics = member(json, "final"); metrics.is_object()) {
-    for (const auto& [name, value] : metrics.items()) {
-      if (const auto number = to_number(value)) run.final_metrics.emplace(config::printable(name), *number);
-    }
-  }
+  read_metrics(member(json, "final"), run.final_metrics, run);
+  read_metrics(member(json, "test"), run.test_metrics, run);
   if (const Value& best = member(json, "best"); to_number(member(best, "value"))) {
     run.best = {.metric = text(best, "metric"), .value = number_of(best, "value"), .step = count_of(best, "step")};
   }

@@ -38,6 +38,9 @@ struct RunView : View {
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   std::map<std::string, double, record::MetricOrder> final_metrics;
+  std::map<std::string, double, record::MetricOrder> test_metrics;  // empty: no test
+  // Per metric, such as val_confusion: the counts of samples, a row for each right class.
+  std::map<std::string, std::vector<std::vector<std::int64_t>>> matrices;
   std::optional<Best> best;
   std::int64_t parameters = 0;  // 0: unknown
   std::int64_t frozen_parameters = 0;

@@ -15,7 +15,7 @@ struct Catalog {
   std::vector<std::string> problems;
 };
 
-// Reads the runs and sweeps of a results root, results/<name>/<run-id>/, without trials. With `name`, reads only that
+// Reads the runs and sweeps of a results folder, results/<name>/<run-id>/, without trials. With `name`, reads only that
 // name.
 Catalog read_results(const std::filesystem::path& results, const std::string& name = "");
 

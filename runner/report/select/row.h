@@ -12,7 +12,7 @@ namespace ddp::report {
 
 // A run or a sweep in a list.
 struct Row {
-  std::string run;  // the name for commands: "name/run-id" under the results root, else the folder
+  std::string run;  // the name for commands: "name/run-id" under the results folder, else the folder
   std::variant<RunView, SweepView> what;
   std::map<std::string, config::Value> config = {};  // the requested keys of its config.toml
 
@@ -23,7 +23,7 @@ struct Row {
   const SweepView* as_sweep() const { return std::get_if<SweepView>(&what); }
 };
 
-// Returns the name of a results folder for commands: "name/run-id" below the results root, else its path. Nothing is
+// Returns the name of a results folder for commands: "name/run-id" below the results folder, else its path. Nothing is
 // below an empty root.
 std::string name_of(const std::filesystem::path& folder, const std::filesystem::path& results);
 

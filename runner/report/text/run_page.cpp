@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kWideCurve = 40;
+constexpr std::size_t kShownClasses = 10;  // with more classes a matrix is wider than a terminal
 
 struct Saved {
   std::int64_t step = 0;
@@ -122,6 +123,32 @@ void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& che
   }
 }
 
+// Returns the lines of a matrix with aligned columns, a line for each right class.
+std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix) {
+  std::size_t width = 0;
+  for (const auto& row : matrix) {
+    for (const std::int64_t count : row) width = std::max(width, std::to_string(count).size());
+  }
+  const auto cell = [width](std::int64_t number) {
+    const std::string digits = std::to_string(number);
+    return std::string(width + 2 - std::min(width, digits.size()), ' ') + digits;
+  };
+  std::string text = "class  predicted as";
+  for (std::size_t i = 0; i < matrix.size(); ++i) text += cell(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    text += "\n" + std::to_string(i) + std::string(18, ' ');
+    for (const std::int64_t count : matrix[i]) text += cell(count);
+  }
+  return text;
+}
+
+void add_test_and_matrices(Facts& facts, const RunView& run) {
+  for (const auto& [name, value] : run.test_metrics) facts.add(name, in_words(value));
+  for (const auto& [name, matrix] : run.matrices) {
+    if (matrix.size() <= kShownClasses) facts.add(name, in_lines(matrix));
+  }
+}
+
 void add_history(Facts& facts, const RunView& run, const fs::path& metrics) {
   if (run.restarts > 0) facts.add("restarts", std::to_string(run.restarts));
   try {
@@ -181,6 +208,7 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kWideCurve)));
   const std::vector<Saved> checkpoints = checkpoints_of(directory);
   add_metrics(facts, run, checkpoints);
+  add_test_and_matrices(facts, run);
   if (run.parameters > 0) facts.add("weights", parameters(run));
   facts.add("ranks", ranks(run));
   facts.add("versions", versions(run));

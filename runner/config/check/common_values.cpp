@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <iterator>
+
+#include "config/check/common_names.h"
+
+namespace ddp::config {
+namespace {
+
+// A name of other programs for a component of this program.
+struct ComponentName {
+  const char* kind;
+  const char* name;
+  const char* here;
+};
+
+constexpr ComponentName kComponentNames[] = {
+    {"loss", "mseloss", "mse"},
+    {"loss", "l2", "mse"},
+    {"loss", "mean_squared_error", "mse"},
+    {"loss", "mae", "l1"},
+    {"loss", "l1loss", "l1"},
+    {"loss", "mean_absolute_error", "l1"},
+    {"loss", "smoothl1loss", "smooth_l1"},
+    {"loss", "huberloss", "huber"},
+    {"loss", "nllloss", "nll"},
+    {"loss", "ce", "cross_entropy"},
+    {"loss", "crossentropy", "cross_entropy"},
+    {"loss", "crossentropyloss", "cross_entropy"},
+    {"loss", "categorical_crossentropy", "cross_entropy"},
+    {"loss", "sparse_categorical_crossentropy", "cross_entropy"},
+    {"loss", "log_loss", "cross_entropy"},
+    {"loss", "bce", "bce_with_logits"},
+    {"loss", "bceloss", "bce_with_logits"},
+    {"loss", "bcewithlogitsloss", "bce_with_logits"},
+    {"loss", "binary_crossentropy", "bce_with_logits"},
+    {"metric", "acc", "accuracy"},
+    {"metric", "f1", "f1_macro"},
+    {"metric", "f1_score", "f1_macro"},
+    {"metric", "precision", "precision_macro"},
+    {"metric", "recall", "recall_macro"},
+    {"metric", "balanced_accuracy", "recall_macro"},
+    {"metric", "auc", "auroc"},
+    {"metric", "roc_auc", "auroc"},
+    {"metric", "confusion_matrix", "confusion"},
+    {"metric", "r2_score", "r2"},
+    {"metric", "mean_absolute_error", "mae"},
+    {"metric", "mean_squared_error", "mse"},
+    {"metric", "root_mean_squared_error", "rmse"},
+    {"scheduler", "steplr", "step"},
+    {"scheduler", "multisteplr", "multistep"},
+    {"scheduler", "exponentiallr", "exponential"},
+    {"scheduler", "linearlr", "linear"},
+    {"scheduler", "constantlr", "constant"},
+    {"scheduler", "polynomiallr", "polynomial"},
+    {"scheduler", "onecyclelr", "onecycle"},
+    {"scheduler", "one_cycle", "onecycle"},
+    {"scheduler", "cosineannealinglr", "cosine"},
+    {"scheduler", "cosine_annealing", "cosine"},
+    {"scheduler", "cosineannealingwarmrestarts", "cosine_restarts"},
+    {"scheduler", "reducelronplateau", "plateau"},
+};
+
+// A value of other programs that a key of this program does not take.
+struct CommonValue {
+  const char* path;
+  const char* value;
+  const char* remedy;
+};
+
+constexpr CommonValue kCommonValues[] = {
+    {"loss.weight", "balanced",
+     "give one number for each class, in the order of dataset.classes: weight = [1.0, 2.5]; without dataset.classes "
+     "this is the sorted order"},
+    {"dataset.normalise", "true", "give normalise = \"standard\", or \"minmax\""},
+    {"dataset.normalise", "false", "give normalise = \"none\", or leave it out"},
+};
+
+}  // namespace
+
+std::string common_component(const std::string& kind, const std::string& name) {
+  const std::string plain = plain_name(name);
+  const auto known = std::find_if(std::begin(kComponentNames), std::end(kComponentNames),
+                                  [&](const auto& one) { return kind == one.kind && plain == one.name; });
+  return known == std::end(kComponentNames) ? "" : known->here;
+}
+
+std::string remedy_of_common_value(const std::string& path, const std::string& value) {
+  const auto known = std::find_if(std::begin(kCommonValues), std::end(kCommonValues),
+                                  [&](const auto& one) { return path.ends_with(one.path) && value == one.value; });
+  return known == std::end(kCommonValues) ? "" : known->remedy;
+}
+
+}  // namespace ddp::config
