@@ -58,6 +58,23 @@ std::string key_meant(const std::string& option) {
   return common == nullptr ? "" : common->key;
 }
 
+// Returns the remedy for an option of sbatch that a job script can have; empty: it is none.
+std::string remedy_of_sbatch(const CLI::App& verb, const std::string& name, const std::string& word) {
+  if (verb.get_option_no_throw("--signal-before") == nullptr) return "";
+  const std::vector<std::string> options = {"--qos",  "--mem",       "--gres",      "--gpus",         "--constraint",
+                                            "-C",     "--mail-user", "--mail-type", "--mem-per-cpu",  "--nodelist",
+                                            "-w",     "--exclude",   "-x",          "--reservation",  "--dependency",
+                                            "--error", "--chdir",    "-D",          "--ntasks",       "-n",
+                                            "-c",     "--comment",   "--licenses",  "--mem-per-gpu"};
+  const std::vector<std::pair<std::string, std::string>> short_names = {
+      {"-p", "--partition"}, {"-N", "--nodes"}, {"-A", "--account"}, {"-t", "--time"}, {"-J", "--job-name"}};
+  for (const auto& [letter, option] : short_names) {
+    if (name == letter && verb.get_option_no_throw(option) != nullptr) return "here it is " + option;
+  }
+  if (std::find(options.begin(), options.end(), name) == options.end()) return "";
+  return "other options of sbatch: sbatch " + word + " job.sbatch, or a line \"#SBATCH " + word + "\" in job.sbatch";
+}
+
 // `rest`: the unused words in their order; the first one is an option.
 Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest) {
   const std::string& word = rest.front();
@@ -68,6 +85,10 @@ Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest)
     if (option->nonpositional() && !option->get_group().empty()) known.push_back(name_of_option(*option));
   }
   const std::string what = "there is no option " + config::in_quotes(name);
+  const bool apart = equals == std::string::npos && rest.size() > 1 && !rest[1].starts_with("-");
+  const std::string joint = (name.starts_with("--") ? "=" : " ");
+  const std::string sbatch = remedy_of_sbatch(verb, name, apart ? word + joint + rest[1] : word);
+  if (!sbatch.empty()) return usage_error(what, verb.get_name(), sbatch);
   const bool sets = verb.get_option_no_throw("--set") != nullptr && name.find_first_not_of('-') != std::string::npos;
   if (const std::string key = sets ? key_meant(name) : ""; !key.empty()) {
     const bool has_value = equals == std::string::npos && rest.size() > 1 && !rest[1].starts_with("--");

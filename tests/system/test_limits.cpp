@@ -155,6 +155,30 @@ TEST_CASE("launch flags do not make each process of torchrun or srun train a cop
   CHECK(w.run(nodes, srun).code == 0);
 }
 
+TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings that a launcher overrides are told") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  const std::vector<std::string> planned = {"run", "x.toml", "--dry-run", "--set"};
+  const auto said = [&](const std::string& pool, const std::map<std::string, std::string>& environment,
+                        const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = planned;
+    words.push_back("device_pool=" + pool);
+    words.insert(words.end(), more.begin(), more.end());
+    return w.run(words, environment).err;
+  };
+  const std::map<std::string, std::string> job = {{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", ""}};
+  CHECK(contains(said("2", job), "Slurm gave this job GPUs (SLURM_GPUS_ON_NODE=4), but none is visible"));
+  CHECK(said("[\"cpu\", \"cpu\"]", job).empty());
+  CHECK(said("2", {{"SLURM_GPUS_ON_NODE", "0"}, {"CUDA_VISIBLE_DEVICES", ""}}).empty());
+  CHECK(contains(said("1000", {{"CUDA_VISIBLE_DEVICES", ""}}), "1000 ranks share "));
+  const std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},
+                                                       {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
+                                                       {"MASTER_ADDR", "host"}, {"CUDA_VISIBLE_DEVICES", ""}};
+  const std::string warned = said("4", torchrun, {"--max-restarts", "2"});
+  CHECK(contains(warned, "the launcher starts 2 ranks"));
+  CHECK(contains(warned, "--max-restarts has no effect on ranks that torchrun started"));
+}
+
 TEST_CASE("a sweep is one process, and has Slurm's options only as a job array") {
   const Workspace w;
   w.write("x.toml", std::string(kLimitedPair) + "[sweep]\nmethod = \"grid\"\nparameters.batch_size = [2, 4]\n");

@@ -31,6 +31,17 @@ constexpr milliseconds kRefusal{200};
 // Interval for checking deadlines.
 constexpr milliseconds kLook{500};
 
+constexpr std::size_t kShownDifferences = 5;
+
+// `where`: where the newcomer is, as the reader sees it.
+std::string differences_in_words(const std::vector<config::Difference>& differ, const std::string& where) {
+  std::string text;
+  for (const auto& d : differ) {
+    text += (text.empty() ? "" : "; ") + d.key + " is " + d.second + " " + where + ", " + d.first + " on node 0";
+  }
+  return text;
+}
+
 milliseconds left_until(Clock::time_point deadline) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(deadline - Clock::now()));
 }
@@ -141,10 +152,10 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
     if (node.rank != newcomer.rank) continue;
     return refuse(newcomer.link, node.name() + " is there already: each node needs a --node-rank of its own");
   }
-  if (const auto differs = config::first_difference(terms, hello.at("terms"))) {
-    const std::string what = differs->key + " is " + differs->second + " there, " + differs->first + " on node 0";
-    refuse(newcomer.link, what);
-    throw usage_error("differs from node 0: " + what, newcomer.name(),
+  const auto differ = config::first_differences(terms, hello.at("terms"), kShownDifferences);
+  if (!differ.empty()) {
+    dismiss(newcomer.link, differences_in_words(differ, "here"));
+    throw usage_error("differs from node 0: " + differences_in_words(differ, "there"), newcomer.name(),
                       "all nodes need the same command, experiment and build");
   }
   if (newcomer.rank >= launch_.nodes) {
@@ -156,6 +167,10 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
 
 void Nodes::refuse(NodeLink& link, const std::string& why) {
   log::warn("refused a node at " + link.peer() + ": " + why);
+  dismiss(link, why);
+}
+
+void Nodes::dismiss(NodeLink& link, const std::string& why) {
   link.send({{"type", "refused"}, {"why", why}});
   // Unread input may be left, and closing the socket would then reset the connection: the node would not learn why.
   link.end_sending();
@@ -191,6 +206,12 @@ void Nodes::end(int exit_code, const std::string& why) {
   for (Node& node : nodes_) node.link.end_sending();
   const auto deadline = Clock::now() + kFarewell;
   for (Node& node : nodes_) node.link.wait_for_end(deadline);
+}
+
+std::string Nodes::name_of(int node) const {
+  if (node == 0) return "node 0 (" + address_.ip + ")";
+  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [node](const Node& n) { return n.rank == node; });
+  return found == nodes_.end() ? "node " + std::to_string(node) : found->name();
 }
 
 std::vector<std::string> Nodes::devices() const {
