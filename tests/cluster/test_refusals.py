@@ -36,7 +36,7 @@ def both_refuse(c, node_0, node_1, *words):
 def another_experiment(c):
     """a node with another experiment is refused; both nodes report the keys and their two values"""
     node_1 = start_node(c, 1, "run", "--set", "optimizer.lr=0.5", "--set", "seed=7")
-    both_differ(c, start_node(c, 0, "run"), node_1, ("optimizer.lr", "0.5", "0.01"), ("seed", "7", "0"))
+    both_differ(c, start_node(c, 0, "run"), node_1, ("optimizer.lr", "0.5", "0.01"), ("seed", "7", "42"))
 
 
 def another_build(c):

@@ -99,6 +99,10 @@ TEST_CASE("contradictory launch flags are refused") {
                       "--node-rank");
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "0"}, "--master-addr");
+  check_limit_refused(w,
+                      {"run", "x.toml", "--nnodes", "2", "--node-rank", "0", "--set",
+                       "distributed.init_method=file:///no-folder/meet"},
+                      "distributed.init_method: the nodes cannot meet at /no-folder/meet: ");
   check_limit_refused(w, {"run", "x.toml", "--nproc-per-node", "3"}, "--nproc-per-node");
   check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint: \"here\" is not host:port");
   check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:99999"}, "ports count from 1 to 65535");

@@ -31,9 +31,18 @@ constexpr milliseconds kRefusal{200};
 // Interval for checking deadlines.
 constexpr milliseconds kLook{500};
 
+void write_meeting_file(const std::filesystem::path& file, const std::string& text) {
+  try {
+    record::write_atomically(file, text);
+  } catch (const Error& error) {
+    throw usage_error("the nodes cannot meet at " + file.string() + ": " + error.summary(), "distributed.init_method",
+                      "name a file in a folder that exists and that all nodes see");
+  }
+}
+
 constexpr std::size_t kShownDifferences = 5;
 
-// `where`: where the newcomer is, as the reader sees it.
+// `where`: the place of the newcomer, as the reader sees it.
 std::string differences_in_words(const std::vector<config::Difference>& differ, const std::string& where) {
   std::string text;
   for (const auto& d : differ) {
@@ -68,7 +77,7 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
   address_ = address_of(launch);
   listener_ = listen_on(address_);
   const MeetingFile file(launch.meeting_file);
-  if (!file.path().empty()) record::write_atomically(file.path(), address_.text() + "\n");
+  if (!file.path().empty()) write_meeting_file(file.path(), address_.text() + "\n");
   log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
   try {
     gather(terms);
