@@ -42,7 +42,7 @@ void write_meeting_file(const std::filesystem::path& file, const std::string& te
 
 constexpr std::size_t kShownDifferences = 5;
 
-// `where`: the place of the newcomer, as the reader sees it.
+// The reader is at the newcomer ("here") or at node 0 ("there").
 std::string differences_in_words(const std::vector<config::Difference>& differ, const std::string& where) {
   std::string text;
   for (const auto& d : differ) {
