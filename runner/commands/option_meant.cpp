@@ -62,9 +62,32 @@ std::string assignment(const std::string& key, const std::string& value) {
   return (first == nullptr ? key : key + "." + first->key) + "=" + (value.empty() ? "…" : value);
 }
 
+// Options of sbatch that `slurm` does not have, and the long names of its short options.
+constexpr const char* kOptionsOfSbatch[] = {
+    "--qos",         "--mem",     "--gres",      "--gpus",        "--constraint", "-C",           "--mail-user",
+    "--mail-type",   "--error",   "--exclude",   "--mem-per-cpu", "--nodelist",   "-w",           "-x",
+    "--reservation", "--chdir",   "-D",          "--dependency",  "--ntasks",     "-n",           "-c",
+    "--comment",     "--licenses", "--mem-per-gpu"};
+constexpr OptionOfOthers kShortOptionsOfSbatch[] = {
+    {"-p", "--partition"}, {"-N", "--nodes"}, {"-A", "--account"}, {"-t", "--time"}, {"-J", "--job-name"}};
+
+// Returns the remedy for an option of sbatch, if the command writes a job script; empty: there is none.
+std::string sbatch_meant(const CLI::App& verb, const std::string& option, const std::string& value) {
+  if (verb.get_option_no_throw("--signal-before") == nullptr) return "";
+  for (const OptionOfOthers& one : kShortOptionsOfSbatch) {
+    if (option == one.name && verb.get_option_no_throw(one.here) != nullptr) return std::string("here it is ") + one.here;
+  }
+  if (std::find(std::begin(kOptionsOfSbatch), std::end(kOptionsOfSbatch), option) == std::end(kOptionsOfSbatch)) {
+    return "";
+  }
+  const std::string line = option + (value.empty() ? "" : (option.starts_with("--") ? "=" : " ") + value);
+  return "other options of sbatch: sbatch " + line + " job.sbatch, or a line \"#SBATCH " + line + "\" in job.sbatch";
+}
+
 }  // namespace
 
 std::string option_meant(const CLI::App& verb, const std::string& option, const std::string& value) {
+  if (const std::string sbatch = sbatch_meant(verb, option, value); !sbatch.empty()) return sbatch;
   const std::string name = config::plain_name(option.substr(std::min(option.find_first_not_of('-'), option.size())));
   if (const CLI::Option* const here = option_of_others(verb, name)) {
     const std::string known = option_names(*here).back();

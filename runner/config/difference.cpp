@@ -41,13 +41,18 @@ bool compare(const std::string& key, const Value& first, const Value& second, co
 
 }  // namespace
 
-std::optional<Difference> first_difference(const Value& first, const Value& second) {
-  std::optional<Difference> found;
-  compare("", first, second, [&found](const std::string& key, const Value* mine, const Value* other) {
-    found = Difference{.key = shown(key), .first = shown(mine), .second = shown(other)};
-    return false;
+std::vector<Difference> first_differences(const Value& first, const Value& second, std::size_t most) {
+  std::vector<Difference> found;
+  compare("", first, second, [&](const std::string& key, const Value* mine, const Value* other) {
+    found.push_back({.key = shown(key), .first = shown(mine), .second = shown(other)});
+    return found.size() < most;
   });
   return found;
+}
+
+std::optional<Difference> first_difference(const Value& first, const Value& second) {
+  const std::vector<Difference> found = first_differences(first, second, 1);
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 Value differences(const Value& first, const Value& second) {

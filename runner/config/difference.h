@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/value.h"
 
@@ -13,6 +14,9 @@ struct Difference {
   std::string first;
   std::string second;  // as JSON, long texts cut off; "missing" if the table lacks the key
 };
+
+// Returns the first differences, at most `most`.
+std::vector<Difference> first_differences(const Value& first, const Value& second, std::size_t most);
 
 // Returns the first difference.
 std::optional<Difference> first_difference(const Value& first, const Value& second);

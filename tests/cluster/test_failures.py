@@ -27,7 +27,10 @@ def rank_dies(c, rank):
     os.kill(run.ranks()[rank], signal.SIGKILL)
     ended_soon(run.nodes)
     for ended in finish(run.nodes, code=1):
-        assert f"rank {rank} (cpu): killed by SIGKILL after step " in ended.err, ended
+        place = f"on node {rank // 2} (10.88.0.{rank // 2 + 1})"
+        assert f"rank {rank} (cpu): {place}: killed by SIGKILL after step " in ended.err, ended
+        assert "to continue, on all 2 nodes with the launch flags of this command: " in ended.err, ended
+    assert "files are on node 0" in run.nodes[1].finish().err
     summary = run.run.summary()
     assert summary["status"] == "failed" and summary["error"]["rank"] == rank, summary
     return run
@@ -74,6 +77,7 @@ def is_stopped(c, node, number, code):
     node_0, _ = finish(run.nodes, code=code)
     last = run.run.last_step()
     assert run.run.saved_step() == last and f"saved after step {last}" in node_0.err, node_0
+    assert "to continue, on all 2 nodes with the launch flags of this command: " in node_0.err, node_0
     summary = run.run.summary()
     assert (summary["status"], summary["steps"], summary["error"]) == ("interrupted", last, None), summary
     return run

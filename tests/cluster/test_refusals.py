@@ -13,6 +13,15 @@ cluster.isolate()
 SOON = 20  # seconds; less than one on an idle machine, while a waiting node waits for 600
 
 
+def both_differ(c, node_0, node_1, *differences):
+    """Both nodes end soon with these differences, each from its own side; node 0 says them once."""
+    both_refuse(c, node_0, node_1, *[f", {value_0} on node 0" for _, _, value_0 in differences])
+    for node, place in ((node_0, "there"), (node_1, "here")):
+        for key, value, value_0 in differences:
+            said = node.finish().err.count(f"{key} is {value} {place}, {value_0} on node 0")
+            assert said == 1, (said, node.finish())
+
+
 def both_refuse(c, node_0, node_1, *words):
     """Both nodes end soon with exit code 2 and these words, and write no file."""
     for ended in [node.finish(within=SOON) for node in (node_0, node_1)]:
@@ -25,9 +34,9 @@ def both_refuse(c, node_0, node_1, *words):
 
 
 def another_experiment(c):
-    """a node with another experiment is refused; both nodes report the key and its two values"""
-    node_1 = start_node(c, 1, "run", "--set", "optimizer.lr=0.5")
-    both_refuse(c, start_node(c, 0, "run"), node_1, "optimizer.lr is 0.5 there, 0.01 on node 0")
+    """a node with another experiment is refused; both nodes report the keys and their two values"""
+    node_1 = start_node(c, 1, "run", "--set", "optimizer.lr=0.5", "--set", "seed=7")
+    both_differ(c, start_node(c, 0, "run"), node_1, ("optimizer.lr", "0.5", "0.01"), ("seed", "7", "42"))
 
 
 def another_build(c):
@@ -45,18 +54,18 @@ def another_build(c):
 
 def other_number_of_ranks(c):
     """a node with another --nproc-per-node is refused"""
-    both_refuse(c, start_node(c, 0, "run"), start_node(c, 1, "run", ranks=1), "nproc_per_node is 1 there, 2 on node 0")
+    both_differ(c, start_node(c, 0, "run"), start_node(c, 1, "run", ranks=1), ("nproc_per_node", "1", "2"))
 
 
 def other_number_of_nodes(c):
     """a node with another --nnodes is refused"""
-    both_refuse(c, start_node(c, 0, "run"), start_node(c, 1, "run", nnodes=3), "nnodes is 3 there, 2 on node 0")
+    both_differ(c, start_node(c, 0, "run"), start_node(c, 1, "run", nnodes=3), ("nnodes", "3", "2"))
 
 
 def other_command(c):
     """a node that resumes while node 0 runs is refused"""
     node_1 = start_node(c, 1, "resume", "small")
-    both_refuse(c, start_node(c, 0, "run"), node_1, "command is \"resume\" there, \"run\" on node 0")
+    both_differ(c, start_node(c, 0, "run"), node_1, ("command", '"resume"', '"run"'))
 
 
 def no_such_node(c):

@@ -99,9 +99,100 @@ TEST_CASE("contradictory launch flags are refused") {
                       "--node-rank");
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "0"}, "--master-addr");
+  check_limit_refused(w,
+                      {"run", "x.toml", "--nnodes", "2", "--node-rank", "0", "--set",
+                       "distributed.init_method=file:///no-folder/meet"},
+                      "distributed.init_method: the nodes cannot meet at /no-folder/meet: ");
   check_limit_refused(w, {"run", "x.toml", "--nproc-per-node", "3"}, "--nproc-per-node");
-  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint");
+  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint: \"here\" is not host:port");
+  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:99999"}, "ports count from 1 to 65535");
+  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:2", "--master-addr", "g"}, "name different places");
+  check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:2", "--master-port", "3"}, "name different places");
+  check_limit_refused(w, {"run", "x.toml", "--master-addr", "127.0.0.1:29500"},
+                      "--master-addr 127.0.0.1 --master-port 29500");
+  check_limit_refused(w, {"run", "x.toml", "--node-rank", "1"}, "--node-rank: --nnodes is missing");
+  check_limit_refused(w, {"run", "x.toml", "--standalone", "--nnodes", "2"}, "--standalone: trains on one node");
+  check_limit_refused(w, {"run", "x.toml", "--nnodes", "1:4"}, "--nnodes 4");
+  check_limit_refused(w, {"run", "x.toml", "--nproc-per-node", "gpu"}, "device_pool = \"auto\"");
+  check_limit_refused(w, {"run", "x.toml", "--rdzv-backend", "etcd"}, "nodes meet at --rdzv-endpoint");
   check_limit_refused(w, {"run", "x.toml", "--set", "distributed.init_method=udp://1"}, "init_method");
+}
+
+TEST_CASE("torchrun's spellings of the launch flags are accepted") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
+           {"--nnodes", "1:1"},
+           {"--rdzv-backend", "c10d", "--rdzv-id", "7", "--nproc-per-node", "2"},
+           {"--rdzv-endpoint", "127.0.0.1:29400", "--master-addr", "127.0.0.1", "--master-port", "29400"}}) {
+    std::vector<std::string> words = {"run", "x.toml", "--dry-run"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome planned = w.run(words);
+    INFO(planned.err);
+    CHECK(planned.code == 0);
+  }
+}
+
+TEST_CASE("launch flags do not make each process of torchrun or srun train a copy of its own") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  using Environment = std::map<std::string, std::string>;
+  const Environment torchrun = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "none"}};
+  const Environment srun = {{"SLURM_STEP_ID", "0"},
+                            {"SLURM_STEP_NUM_TASKS", "2"},
+                            {"SLURM_STEP_TASKS_PER_NODE", "2"},
+                            {"SLURM_STEP_NODELIST", "n1"},
+                            {"SLURM_PROCID", "1"},
+                            {"SLURM_LOCALID", "1"},
+                            {"SLURM_NODEID", "0"}};
+  for (const std::vector<std::string>& flag : std::vector<std::vector<std::string>>{
+           {"--nproc-per-node", "2"}, {"--nnodes", "1"}, {"--master-addr", "127.0.0.1"}}) {
+    const std::vector<std::string> words = {"run", "x.toml", flag[0], flag[1]};
+    const std::string remedy = "leave out " + flag[0] + " (--standalone trains alone)";
+    const std::string said = check_limit_refused(w, words, "torchrun started this process as rank 0 of 2", torchrun);
+    CHECK(contains(said, remedy));
+    CHECK(contains(check_limit_refused(w, words, "srun started this process as task 1 of 2", srun), remedy));
+  }
+  CHECK(w.run({"run", "x.toml", "--dry-run", "--standalone"}, torchrun).code == 0);
+  const std::vector<std::string> nodes = {"run",         "x.toml", "--dry-run",     "--nnodes", "2",
+                                          "--node-rank", "1",      "--master-addr", "n1"};
+  CHECK(w.run(nodes, srun).code == 0);
+}
+
+TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings that a launcher overrides are told") {
+  const Workspace w;
+  w.write("x.toml", kLimitedPair);
+  const std::vector<std::string> planned = {"run", "x.toml", "--dry-run", "--set"};
+  const auto said = [&](const std::string& pool, const std::map<std::string, std::string>& environment,
+                        const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = planned;
+    words.push_back("device_pool=" + pool);
+    words.insert(words.end(), more.begin(), more.end());
+    return w.run(words, environment).err;
+  };
+  const std::map<std::string, std::string> job = {{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", ""}};
+  CHECK(contains(said("2", job), "Slurm gave this job GPUs (SLURM_GPUS_ON_NODE=4), but none is visible"));
+  CHECK(said("[\"cpu\", \"cpu\"]", job).empty());
+  CHECK(said("2", {{"SLURM_GPUS_ON_NODE", "0"}, {"CUDA_VISIBLE_DEVICES", ""}}).empty());
+  CHECK(contains(said("1000", {{"CUDA_VISIBLE_DEVICES", ""}}), "1000 ranks share "));
+  const std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},
+                                                       {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
+                                                       {"MASTER_ADDR", "host"}, {"CUDA_VISIBLE_DEVICES", ""}};
+  const std::string warned = said("4", torchrun, {"--max-restarts", "2"});
+  CHECK(contains(warned, "the launcher starts 2 ranks"));
+  CHECK(contains(warned, "--max-restarts has no effect on ranks that torchrun started"));
+}
+
+TEST_CASE("a sweep is one process, and has Slurm's options only as a job array") {
+  const Workspace w;
+  w.write("x.toml", std::string(kLimitedPair) + "[sweep]\nmethod = \"grid\"\nparameters.batch_size = [2, 4]\n");
+  const std::string said = check_limit_refused(w, {"sweep", "x.toml"}, "sweep: is one process, but",
+                                               {{"RANK", "1"}, {"WORLD_SIZE", "4"}});
+  CHECK(contains(said, "use srun -n 1, or --array"));
+  for (const char* option : {"--partition", "--time", "--output"}) {
+    check_limit_refused(w, {"sweep", "x.toml", option, "5"}, option + std::string(": needs --array"));
+  }
+  check_limit_refused(w, {"sweep", "x.toml", "--no-exclusive"}, "--exclusive: needs --array");
 }
 
 TEST_CASE("a layer that PyTorch refuses is reported at its place without a backtrace") {

@@ -69,6 +69,8 @@ const std::vector<UsersMistake> kMistakes = {
      "run: ", "most restarts of all ranks"},
     {"run tiny.toml -q -v", "do not go together", "run: ", "give one of them"},
     {"sweep tiny.toml --jobs 0", "--jobs takes an integer from 1 to 4096, not \"0\"", "sweep: ", "side by side"},
+    {"slurm tiny.toml --mem 20G", "there is no option \"--mem\"", "slurm: ", "sbatch --mem=20G job.sbatch"},
+    {"slurm tiny.toml -p gpu", "there is no option \"-p\"", "slurm: ", "here it is --partition"},
     {"diff tiny", "needs 2 values of RUN, not 1", "diff: ", "such as: ddp-exp diff basic faster"},
     {"compare tiny", "compare needs two or more runs", "", ""},
     // Settings.

@@ -43,6 +43,8 @@ TEST_CASE("a run that resumes with another number of ranks inside an epoch sees 
     const Outcome again = f.resume({"small", "--from", "5", "--set", pool(ranks)});
     INFO(again.err);
     REQUIRE(again.code == 0);
+    CHECK(contains(again.err, "ranks were 2, now " + std::to_string(ranks) + "; batch_size " +
+                                  std::to_string(24 / ranks) + " keeps 24 samples a step"));
     CHECK(f.run.has_each_step_once(24));
     check_same_samples(f.run, expected);
     CHECK(f.run.summary().at("world_size") == ranks);

@@ -3,9 +3,14 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "launch/slurm/slurm_job.h"
+
+namespace CLI {
+class Option;
+}
 
 namespace ddp::commands {
 
@@ -20,8 +25,8 @@ struct SlurmOptions {
   bool submit = false;
 };
 
-// Adds the options for Slurm's resources and for the script's file to a command.
-void add_slurm_requests(CLI::App& verb, SlurmOptions& options);
+// Adds the options for Slurm's resources and for the script's file to a command. Returns them.
+std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& options);
 
 // Fills in the paths and checks the values in the script. Throws ddp::Error (usage).
 void complete(SlurmOptions& options);

@@ -12,6 +12,7 @@
 #include "base/shell_word.h"
 #include "commands/look/looking.h"
 #include "commands/look/report.h"
+#include "commands/option_text.h"
 #include "commands/sets.h"
 #include "commands/sweep/prepare_sweep.h"
 #include "commands/sweep/show_sweep.h"
@@ -19,6 +20,7 @@
 #include "commands/train/output.h"
 #include "config/compose/compose.h"
 #include "config/difference.h"
+#include "launch/cluster/launcher.h"
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
 #include "launch/run/git_state.h"
@@ -180,6 +182,14 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   return write_job(slurm);
 }
 
+void require_array_for(const std::vector<CLI::Option*>& requests) {
+  for (const CLI::Option* option : requests) {
+    if (option->count() == 0) continue;
+    throw usage_error("needs --array", option_names(*option).front(),
+                      "without --array the sweep trains here, without a Slurm job: leave the option out");
+  }
+}
+
 int sweep(SweepOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   std::vector<std::string> sets = o.sets;
@@ -190,6 +200,7 @@ int sweep(SweepOptions& o) {
     show_sweep(prepare_sweep(o.file, sets, o.jobs, o.results, /*timed=*/true), o.results, /*json=*/false);
     return 0;
   }
+  launch::require_one_process("sweep", "use srun -n 1, or --array");
   const fs::path folder = paths::absolute(o.file).parent_path();
   if (!o.run_id.empty()) {
     const std::string name = launch::load_sweep(o.file, sets).name;
@@ -242,10 +253,13 @@ void add_sweep(CLI::App& app, int& exit_code) {
   verb->add_flag("--array", o->array,
                  "write the script of a Slurm job array, one job per trial; --jobs limits how many run at a time");
   o->slurm.job.exclusive = false;
-  add_slurm_requests(*verb, o->slurm);
+  const auto requests = add_slurm_requests(*verb, o->slurm);
   add_verbosity(*verb);
   verb->add_flag("--dry-run", o->dry_run, "show the plan, train nothing");
-  verb->callback([o, &exit_code] { exit_code = sweep(*o); });
+  verb->callback([o, requests, &exit_code] {
+    if (!o->array) require_array_for(requests);
+    exit_code = sweep(*o);
+  });
 }
 
 const bool sweep_registered = register_verb(40, add_sweep);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "launch/held/hold.h"
 #include "launch/library/obtain.h"
+#include "launch/plan/device_warnings.h"
 #include "launch/plan/ineffective.h"
 #include "launch/probe/probe.h"
 
@@ -63,7 +64,9 @@ Prepared prepare(config::Loaded loaded, const launch::Launch& launch, const fs::
   p.data = read_data(*p.library, p.loaded, p.plan, launch.one_rank(), use);
   p.probe = try_model(*p.library, p.loaded, p.plan, p.start, p.data);
   p.workload = launch::workload_of(p.loaded, p.plan, p.probe);
-  p.warnings = p.data.facts().value("warnings", std::vector<std::string>());
+  p.warnings = launch::device_warnings(p.loaded, p.plan, launch);
+  const auto of_data = p.data.facts().value("warnings", std::vector<std::string>());
+  p.warnings.insert(p.warnings.end(), of_data.begin(), of_data.end());
   p.warnings.insert(p.warnings.end(), p.probe.warnings.begin(), p.probe.warnings.end());
   const auto ineffective = launch::without_effect(p.loaded, p.plan, p.probe, p.workload);
   p.warnings.insert(p.warnings.end(), ineffective.begin(), ineffective.end());

@@ -74,7 +74,8 @@ Value Guest::next_message(milliseconds patience) {
   const Value message = link_->wait(patience + kVerdictPatience);
   if (!message.is_object()) {
     throw training_error(link_->closed() ? "ended before the run began" : "does not answer",
-                         "node 0 (" + link_->peer() + ")");
+                         "node 0 (" + link_->peer() + ")",
+                         "is another program at this port? check --master-port and node 0's output");
   }
   if (message.value("type", "") != "end") return message;
   if (message.value("code", 1) == 0) return end_ = message;

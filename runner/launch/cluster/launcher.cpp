@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "launch/slurm/slurm_step.h"
 
 namespace ddp::launch {
@@ -49,6 +50,14 @@ std::optional<Endpoint> parse_endpoint(const std::string& text) {
   return Endpoint{.host = host, .port = port};
 }
 
+// Returns what is wrong with a text that is no endpoint.
+std::string wrong_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool has_port = colon > 0 && !port.empty() && port.find_first_not_of("0123456789") == std::string::npos;
+  return has_port ? "has the port " + port + ", and ports count from 1 to 65535" : "is not host:port";
+}
+
 // Identifies the process that lives as long as torchrun's restarts: its agent, our parent. (Its --rdzv-id is "none"
 // unless the user gave one.)
 std::string agent_identity() {
@@ -88,10 +97,68 @@ Launch by_srun(const SlurmStep& step) {
           .id = {}};
 }
 
+// Returns the place of this process among the processes that a launcher started; empty: it is the only one.
+std::string place_in_group() {
+  if (environment("RANK") && parse<int>(environment("WORLD_SIZE").value_or("")).value_or(1) > 1) {
+    const std::string place = "rank " + *environment("RANK") + " of " + *environment("WORLD_SIZE");
+    return environment("TORCHELASTIC_RUN_ID") ? "torchrun started this process as " + place
+                                              : "RANK and WORLD_SIZE make this process " + place;
+  }
+  const auto step = slurm_step();
+  if (!step || step->tasks <= 1) return "";
+  return "srun started this process as task " + std::to_string(step->task) + " of " + std::to_string(step->tasks);
+}
+
+// Without several nodes, each process of a launcher would train a copy of its own.
+void require_one_launcher(const LaunchFlags& f) {
+  if (f.standalone || f.nnodes.value_or(1) > 1) return;
+  const std::string place = place_in_group();
+  if (place.empty()) return;
+  const std::string flag = f.given().front();
+  throw usage_error(place, flag, "leave out " + flag + " (--standalone trains alone)");
+}
+
+void require_one_meaning(const LaunchFlags& f) {
+  const bool nodes = f.nnodes.value_or(1) > 1 || f.node_rank.value_or(0) > 0;
+  if (f.standalone && nodes) {
+    throw usage_error("trains on one node, and another flag names several", "--standalone",
+                      "leave out --standalone, or --nnodes and --node-rank");
+  }
+  if (f.node_rank.value_or(0) > 0 && !f.nnodes) {
+    throw usage_error("--nnodes is missing", "--node-rank", "give the number of nodes too: --nnodes 2");
+  }
+}
+
+// Returns the endpoint of --rdzv-endpoint. Throws if --master-addr or --master-port names another place.
+Endpoint rendezvous_of(const LaunchFlags& f) {
+  const auto endpoint = parse_endpoint(f.rdzv_endpoint);
+  if (!endpoint) {
+    throw usage_error("\"" + f.rdzv_endpoint + "\" " + wrong_endpoint(f.rdzv_endpoint), "--rdzv-endpoint",
+                      "write it as 10.0.0.1:29500");
+  }
+  const bool other_host = !f.master_addr.empty() && f.master_addr != endpoint->host;
+  if (other_host || f.master_port.value_or(endpoint->port) != endpoint->port) {
+    throw usage_error("--rdzv-endpoint and " + std::string(other_host ? "--master-addr" : "--master-port") +
+                          " name different places",
+                      "--rdzv-endpoint", "give one of them");
+  }
+  return *endpoint;
+}
+
+void require_no_port_in(const std::string& master_addr) {
+  const auto endpoint = parse_endpoint(master_addr);
+  if (!endpoint || endpoint->host.find(':') != std::string::npos) return;  // an IPv6 address has colons
+  throw usage_error("\"" + master_addr + "\" has a port", "--master-addr",
+                    "give the port apart: --master-addr " + endpoint->host + " --master-port " +
+                        std::to_string(endpoint->port));
+}
+
 Launch by_flags(const LaunchFlags& f) {
+  require_one_launcher(f);
+  require_one_meaning(f);
   Launch l{.by = Launch::By::itself, .max_restarts = f.max_restarts};
-  l.nodes = f.standalone ? 1 : f.nnodes.value_or(1);
-  l.node_rank = f.standalone ? 0 : f.node_rank.value_or(0);
+  l.nodes = f.nnodes.value_or(1);
+  l.node_rank = f.node_rank.value_or(0);
   l.ranks_here = f.nproc_per_node;
   if (l.node_rank >= l.nodes) {
     throw usage_error("there is no node " + std::to_string(l.node_rank) + " of " + std::to_string(l.nodes),
@@ -103,17 +170,11 @@ Launch by_flags(const LaunchFlags& f) {
                       "give --node-rank 0 on the first, 1 on the second, …");
   }
   if (!f.rdzv_endpoint.empty()) {
-    if (!f.master_addr.empty()) {
-      throw usage_error("--rdzv-endpoint and --master-addr are the same", "--rdzv-endpoint", "give one of them");
-    }
-    const auto endpoint = parse_endpoint(f.rdzv_endpoint);
-    if (!endpoint) {
-      throw usage_error("\"" + f.rdzv_endpoint + "\" is not host:port", "--rdzv-endpoint",
-                        "write it as 10.0.0.1:29500");
-    }
-    l.master_host = endpoint->host;
-    l.master_port = endpoint->port;
+    const Endpoint endpoint = rendezvous_of(f);
+    l.master_host = endpoint.host;
+    l.master_port = endpoint.port;
   } else {
+    require_no_port_in(f.master_addr);
     l.master_host = f.master_addr;
     l.master_port = f.master_port.value_or(f.master_addr.empty() ? 0 : kTorchrunsPort);
   }
@@ -122,16 +183,34 @@ Launch by_flags(const LaunchFlags& f) {
 
 }  // namespace
 
-bool LaunchFlags::given() const {
-  return nnodes || node_rank || nproc_per_node || !master_addr.empty() || master_port || !rdzv_endpoint.empty() ||
-         standalone;
+std::vector<std::string> LaunchFlags::given() const {
+  std::vector<std::string> names;
+  if (nproc_per_node) names.push_back("--nproc-per-node");
+  if (nnodes) names.push_back("--nnodes");
+  if (node_rank) names.push_back("--node-rank");
+  if (!master_addr.empty()) names.push_back("--master-addr");
+  if (master_port) names.push_back("--master-port");
+  if (!rdzv_endpoint.empty()) names.push_back("--rdzv-endpoint");
+  if (standalone) names.push_back("--standalone");
+  return names;
+}
+
+void require_one_process(const std::string& verb, const std::string& remedy) {
+  const std::string place = place_in_group();
+  if (!place.empty()) throw usage_error("is one process, but " + place, verb, remedy);
 }
 
 Launch choose_launch(const LaunchFlags& flags) {
-  if (flags.given()) return by_flags(flags);
-  if (environment("RANK") && environment("WORLD_SIZE")) return by_torchrun();
-  if (const auto step = slurm_step(); step && step->tasks > 1) return by_srun(*step);
-  return {.max_restarts = flags.max_restarts};
+  if (!flags.given().empty()) return by_flags(flags);
+  const auto step = slurm_step();
+  const bool torchrun = environment("RANK") && environment("WORLD_SIZE");
+  if (!torchrun && (!step || step->tasks <= 1)) return {.max_restarts = flags.max_restarts};
+  const Launch launch = torchrun ? by_torchrun() : by_srun(*step);
+  if (flags.max_restarts > 0 && launch.leads()) {
+    log::warn("--max-restarts has no effect on ranks that " + std::string(torchrun ? "torchrun" : "srun") +
+              " started" + (torchrun ? ": give it to torchrun" : ""));
+  }
+  return launch;
 }
 
 void apply_init_method(const config::Loaded& loaded, Launch& launch) {
@@ -141,7 +220,7 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
     if (!endpoint) {
-      throw loaded.error("distributed.init_method", "is not host:port", "write it as \"tcp://10.0.0.1:29500\"");
+      throw loaded.error("distributed.init_method", wrong_endpoint(method.substr(6)), "write it as \"tcp://10.0.0.1:29500\"");
     }
     if (launch.master_host.empty()) {
       launch.master_host = endpoint->host;

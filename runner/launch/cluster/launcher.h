@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/load.h"
 
@@ -16,11 +17,11 @@ struct LaunchFlags {
   std::string master_addr;
   std::optional<std::uint16_t> master_port;
   std::string rdzv_endpoint;  // "host:port": the two above in one
-  bool standalone = false;    // one machine; overrides the other flags
+  bool standalone = false;    // one machine, even if a launcher started this process
   int max_restarts = 0;       // does not say who launches
 
-  // Returns whether a flag says who launches.
-  bool given() const;
+  // Returns the given flags that say who launches.
+  std::vector<std::string> given() const;
 };
 
 // How the ranks are started, and the role of this process.
@@ -56,6 +57,9 @@ struct Launch {
 // Chooses the launch. Flags win; without flags, torchrun's RANK and WORLD_SIZE; then a Slurm step of several tasks;
 // then this process alone. Throws ddp::Error (usage) if the settings contradict each other.
 Launch choose_launch(const LaunchFlags& flags);
+
+// Throws ddp::Error (usage) if torchrun or srun started several processes of a command that trains in one.
+void require_one_process(const std::string& verb, const std::string& remedy);
 
 // If neither flags nor environment say where ranks meet, applies `distributed.init_method`: "tcp://host:port" or
 // "file:///path". Throws ddp::Error (usage) if it is neither of the two, or if it is needed but gives no place.

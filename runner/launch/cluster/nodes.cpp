@@ -31,6 +31,26 @@ constexpr milliseconds kRefusal{200};
 // Interval for checking deadlines.
 constexpr milliseconds kLook{500};
 
+void write_meeting_file(const std::filesystem::path& file, const std::string& text) {
+  try {
+    record::write_atomically(file, text);
+  } catch (const Error& error) {
+    throw usage_error("the nodes cannot meet at " + file.string() + ": " + error.summary(), "distributed.init_method",
+                      "name a file in a folder that exists and that all nodes see");
+  }
+}
+
+constexpr std::size_t kShownDifferences = 5;
+
+// The reader is at the newcomer ("here") or at node 0 ("there").
+std::string differences_in_words(const std::vector<config::Difference>& differ, const std::string& where) {
+  std::string text;
+  for (const auto& d : differ) {
+    text += (text.empty() ? "" : "; ") + d.key + " is " + d.second + " " + where + ", " + d.first + " on node 0";
+  }
+  return text;
+}
+
 milliseconds left_until(Clock::time_point deadline) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(deadline - Clock::now()));
 }
@@ -57,7 +77,7 @@ Nodes::Nodes(const Launch& launch, const Value& terms, milliseconds patience) : 
   address_ = address_of(launch);
   listener_ = listen_on(address_);
   const MeetingFile file(launch.meeting_file);
-  if (!file.path().empty()) record::write_atomically(file.path(), address_.text() + "\n");
+  if (!file.path().empty()) write_meeting_file(file.path(), address_.text() + "\n");
   log::info("node 0 of " + std::to_string(launch.nodes) + " at " + address_.text() + ", waiting for the others");
   try {
     gather(terms);
@@ -141,10 +161,10 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
     if (node.rank != newcomer.rank) continue;
     return refuse(newcomer.link, node.name() + " is there already: each node needs a --node-rank of its own");
   }
-  if (const auto differs = config::first_difference(terms, hello.at("terms"))) {
-    const std::string what = differs->key + " is " + differs->second + " there, " + differs->first + " on node 0";
-    refuse(newcomer.link, what);
-    throw usage_error("differs from node 0: " + what, newcomer.name(),
+  const auto differ = config::first_differences(terms, hello.at("terms"), kShownDifferences);
+  if (!differ.empty()) {
+    dismiss(newcomer.link, differences_in_words(differ, "here"));
+    throw usage_error("differs from node 0: " + differences_in_words(differ, "there"), newcomer.name(),
                       "all nodes need the same command, experiment and build");
   }
   if (newcomer.rank >= launch_.nodes) {
@@ -156,6 +176,10 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
 
 void Nodes::refuse(NodeLink& link, const std::string& why) {
   log::warn("refused a node at " + link.peer() + ": " + why);
+  dismiss(link, why);
+}
+
+void Nodes::dismiss(NodeLink& link, const std::string& why) {
   link.send({{"type", "refused"}, {"why", why}});
   // Unread input may be left, and closing the socket would then reset the connection: the node would not learn why.
   link.end_sending();
@@ -191,6 +215,12 @@ void Nodes::end(int exit_code, const std::string& why) {
   for (Node& node : nodes_) node.link.end_sending();
   const auto deadline = Clock::now() + kFarewell;
   for (Node& node : nodes_) node.link.wait_for_end(deadline);
+}
+
+std::string Nodes::name_of(int node) const {
+  if (node == 0) return "node 0 (" + address_.ip + ")";
+  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [node](const Node& n) { return n.rank == node; });
+  return found == nodes_.end() ? "node " + std::to_string(node) : found->name();
 }
 
 std::vector<std::string> Nodes::devices() const {

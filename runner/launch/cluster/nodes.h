@@ -57,6 +57,8 @@ class Nodes {
   std::vector<Node>& all() { return nodes_; }
   // This node's address, as the other nodes reach it.
   const std::string& own_ip() const { return address_.ip; }
+  // "node 1 (10.0.0.2)"
+  std::string name_of(int node) const;
   // The devices of all ranks of the other nodes, in rank order.
   std::vector<std::string> devices() const;
 
@@ -74,6 +76,8 @@ class Nodes {
   std::string missing() const;
   void admit(NodeLink link, const config::Value& hello, const config::Value& terms);
   void refuse(NodeLink& link, const std::string& why);
+  // The same, without a word on this node.
+  static void dismiss(NodeLink& link, const std::string& why);
 
   const Launch& launch_;
   const std::chrono::milliseconds patience_;

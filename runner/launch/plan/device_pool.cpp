@@ -138,7 +138,7 @@ Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, 
     throw loaded.error("device_pool",
                        "has " + count(groups.size(), "rank") + ", the launcher starts " + std::to_string(ranks) +
                            " on this machine (--nproc-per-node, or srun's tasks)",
-                       "use the same number, or device_pool = \"auto\"");
+                       "use the same number, or --set device_pool=auto");
   }
   groups.resize(ranks);
   return groups;

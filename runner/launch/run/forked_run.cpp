@@ -52,7 +52,7 @@ class RankGroups {
       if (run_group(shared, outcome) && restarts_.prepare(outcome, shared.run())) continue;
       summary_.git = git_ ? git_->result() : *t_.git;
       add_progress(summary_, shared.run(), t_.plan.experiment);
-      return conclude(f_.run.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal);
+      return conclude(f_.run.directory, summary_, shared.run(), outcome.failure, outcome.stop_signal, f_.launch);
     }
   }
 
@@ -76,7 +76,15 @@ class RankGroups {
     if (!git_ && !t_.git) git_.emplace(t_.experiment_folder);
     if (git_) supervisor.watch_also(git_->output(), [this] { return git_->read(); });
     outcome = supervisor.watch();
+    name_node(outcome);
     return restarts_.wanted(outcome, shared) && nodes.regroup(outcome);
+  }
+
+  // On several nodes a rank's number does not say where to look.
+  void name_node(Outcome& outcome) const {
+    if (!outcome.failure || outcome.failure->rank < 0 || f_.nodes.all().empty()) return;
+    auto& what = outcome.failure->what;
+    what = "on " + f_.nodes.name_of(outcome.failure->rank / t_.plan.ranks_here()) + ": " + what;
   }
 
   // A signal between two groups must reach the second group.

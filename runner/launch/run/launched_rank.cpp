@@ -73,12 +73,13 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
                          .log = w.run.directory.log(0).string()};
 }
 
-int end_run(WrittenRun& w, const Plan& plan, record::SharedProgress& shared, int code) {
+int end_run(WrittenRun& w, const Plan& plan, const Launch& launch, record::SharedProgress& shared, int code) {
   w.summary.git = w.git->result();
   add_progress(w.summary, shared.run(), plan.experiment);
   // If the run stopped early and this rank received no signal, another rank did.
   const int signal = heard_signal != 0 ? heard_signal : SIGTERM;
-  return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), signal).exit_code;
+  return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), signal, launch)
+      .exit_code;
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ int train_launched(const Training& t, const Launch& launch) {
   task.watched = false;
   hear_signals(shared, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);
-  if (written) return end_run(*written, t.plan, shared, code);
+  if (written) return end_run(*written, t.plan, launch, shared, code);
   return code != 0 ? code : heard_signal != 0 ? exit_code_of(heard_signal) : 0;
 }
 

@@ -38,6 +38,15 @@ std::deque<std::string> lines_before(std::deque<std::string> lines, const std::s
   return lines;
 }
 
+// The number of ranks is the launch's: without its flags a run of several nodes would continue on one.
+std::string how_to_continue(const record::RunDirectory& directory, const Launch& launch) {
+  const std::string command = own_command("resume " + path_word(directory.path()));
+  if (launch.one_rank()) return "to continue, with the same launcher: " + command;
+  if (launch.nodes == 1) return "to continue: " + command;
+  return "to continue, on all " + std::to_string(launch.nodes) + " nodes with the launch flags of this command: " +
+         command;
+}
+
 }  // namespace
 
 std::deque<std::string> last_lines(const fs::path& file, std::size_t most) {
@@ -144,7 +153,7 @@ void add_progress(record::Summary& s, const record::RunProgress& run, const conf
 int exit_code_of(int stop_signal) { return 128 + (stop_signal == SIGUSR2 ? SIGTERM : stop_signal); }
 
 Ending conclude(const record::RunDirectory& directory, record::Summary& s, const record::RunProgress& run,
-                const std::optional<record::Failure>& failure, int stop_signal) {
+                const std::optional<record::Failure>& failure, int stop_signal, const Launch& launch) {
   // A stopped run that could not save has failed: nobody may believe that it can be resumed from there.
   s.status = failure ? "failed" : run.ended ? "completed" : "interrupted";
   s.error = failure;
@@ -159,13 +168,19 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
       saved +=
           " (" + last.filename().string() + "), later steps, up to " + std::to_string(run.step) + ", are not saved";
     }
-    log::info("stopped; " + saved + "; to continue: " + own_command("resume " + path_word(directory.path())));
+    log::info("stopped; " + saved + "; " + how_to_continue(directory, launch));
     return {.exit_code = exit_code_of(stop_signal)};
   }
   if (!failure) return {};
-  const std::string text = in_words(*s.error, directory, s);
+  std::string text = in_words(*s.error, directory, s);
+  if (failure->what.find("killed by SIGKILL") != std::string::npos) {
+    if (const fs::path last = record::latest_checkpoint(directory.checkpoints()); !last.empty()) {
+      text += "\n  last saved after step " + std::to_string(record::step_of(last)) + "; " +
+              how_to_continue(directory, launch);
+    }
+  }
   log::error(text);
-  return {.exit_code = 1, .why = text};
+  return {.exit_code = 1, .why = text + (launch.nodes > 1 && failure->rank >= 0 ? "\n  (files are on node 0)" : "")};
 }
 
 }  // namespace ddp::launch

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/cluster/launcher.h"
 #include "launch/plan/plan.h"
 #include "record/shared_progress.h"
 #include "record/summary.h"
@@ -44,8 +45,8 @@ struct Ending {
 int exit_code_of(int stop_signal);
 
 // Ends a run: decides its status from the failure and the stop signal (0: none), writes summary.json, and prints the
-// result.
+// result. A stopped run tells how it continues in the same launch.
 Ending conclude(const record::RunDirectory& directory, record::Summary& summary, const record::RunProgress& run,
-                const std::optional<record::Failure>& failure, int stop_signal);
+                const std::optional<record::Failure>& failure, int stop_signal, const Launch& launch);
 
 }  // namespace ddp::launch

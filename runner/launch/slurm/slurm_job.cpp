@@ -152,6 +152,7 @@ done
 # 143: stopped and saved; 140: stopped before it began. In both cases the job returns to the queue, unless it was
 # cancelled or its time is up.
 if ((code == 143 || code == 140)) && [[ $(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T) == RUNNING ]]; then
+  echo "job $SLURM_JOB_ID goes back to the queue, and resumes this run by itself when it starts again"
   scontrol requeue "$SLURM_JOB_ID"
 fi
 exit "$code"

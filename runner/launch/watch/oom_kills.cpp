@@ -54,7 +54,8 @@ std::string OomKills::verdict() const {
   const std::int64_t now = oom_kills(file_).value_or(before_);
   const std::string counter = "cgroup " + file_.filename().string() + ": oom_kill ";
   if (now == before_)
-    return "; by the kernel's OOM killer? (no sign of it, " + counter + "is still " + std::to_string(now) + ")";
+    return ", not by the kernel for lack of memory (" + counter + "is still " + std::to_string(now) +
+           "): another process killed it";
   return ", by the kernel's OOM killer (" + counter + "went from " + std::to_string(before_) + " to " +
          std::to_string(now) + ")";
 }
