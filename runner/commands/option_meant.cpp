@@ -92,7 +92,7 @@ std::string option_meant(const CLI::App& verb, const std::string& option, const 
   if (const CLI::Option* const here = option_of_others(verb, name)) {
     const std::string known = option_names(*here).back();
     if (here->get_positional()) return "give " + known + " as a word without an option\n  usage: " + usage_of(verb);
-    return "here it is " + known + ": " + known + " " + (value.empty() ? "…" : shell_word(value));
+    return "here it is " + known + ": " + (value.empty() ? here->get_description() : known + " " + shell_word(value));
   }
   if (name.empty() || verb.get_option_no_throw("--set") == nullptr) return "";
   const config::CommonName* const common = config::find_common_name(name);

@@ -10,7 +10,7 @@ namespace {
 
 std::string told_of_line(const std::string& line) {
   const Scratch scratch;
-  scratch.write("x.toml", line + "\n" + kModelAndDataset);
+  scratch.write("x.toml", line + "\n" + (line.starts_with("dataset") ? "model = \"linear\"\n" : kModelAndDataset));
   try {
     load("x.toml", {}, real_components());
     return "";
@@ -39,6 +39,33 @@ TEST_CASE("a name from another program is recognized in any case, with - or _, a
   CHECK(contains(told_of_line("Learning-Rate = 1"), "did you mean \"optimizer.lr\"?"));
   CHECK(contains(told_of_line("loader.num_workers = 1"), "did you mean \"loader.workers\"?"));
   CHECK(contains(told_of_line("optimizer = { name = \"sgd\", learning_rate = 1 }"), "did you mean \"optimizer.lr\"?"));
+}
+
+TEST_CASE("a name from another program is answered with the key of the section in which it stands") {
+  for (const auto& [line, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"validation.test_size = 0.2", "did you mean \"validation.split\"?"},
+           {"dataset = { name = \"csv\", cat_features = [\"a\"] }", "did you mean \"dataset.categories\"?"},
+           {"dataset = { name = \"csv\", sep = \";\" }", "did you mean \"dataset.delimiter\"?"},
+           {"dataset = { name = \"csv\", labels = \"a\" }", "did you mean \"dataset.target\"?"}}) {
+    INFO(line);
+    CHECK(contains(told_of_line(line), remedy));
+  }
+}
+
+TEST_CASE("names of losses, schedulers and metrics from other programs, and their values, are answered") {
+  for (const auto& [line, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"loss = \"mae\"", "did you mean \"l1\"?"},
+           {"loss = \"BCEWithLogitsLoss\"", "did you mean \"bce_with_logits\"?"},
+           {"scheduler = \"CosineAnnealingLR\"", "did you mean \"cosine\"?"},
+           {"metrics = [\"f1\"]", "did you mean \"f1_macro\"?"},
+           {"metrics = \"auc\"", "give metrics = [\"auroc\"]"},
+           {"stop.metric = \"rmse\"", "did you mean \"val_rmse\"?"},
+           {"checkpoint.metric = \"val_auc\"", "did you mean \"val_auroc\"?"},
+           {"loss = { name = \"cross_entropy\", weight = \"balanced\" }", "give one number for each class"},
+           {"dataset = { name = \"csv\", normalise = true }", "give normalise = \"standard\""}}) {
+    INFO(line);
+    CHECK(contains(told_of_line(line), remedy));
+  }
 }
 
 TEST_CASE("a value in place of a section is answered with the key that takes it") {

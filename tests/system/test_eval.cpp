@@ -177,6 +177,8 @@ TEST_CASE("eval prints null for a metric that is not a number") {
   REQUIRE(run.events("epoch").back().at("val_loss").is_null());
   CHECK(evaluated(w, {"shapes", "--from", "latest"}).at("metrics").at("val_loss").is_null());
   const Outcome plain = w.run({"eval", "shapes", "--from", "latest"});
+  CHECK(contains(plain.err, "the checkpoint of step "));
+  CHECK(contains(plain.err, ", after epoch "));
   INFO(plain.err);
   CHECK(plain.code == 0);
   CHECK(contains(plain.out, "val_loss nan"));

@@ -69,7 +69,12 @@ TEST_CASE("the confusion matrix is in the summary alone, with a row for each rig
     CHECK(all > 0);
     CHECK(summary.at(section).at(std::string(prefix) + "accuracy") == static_cast<double>(right) / all);
   }
-  CHECK(f.workspace.run({"show", "small"}).code == 0);
+  const Outcome shown = f.workspace.run({"show", "small"});
+  CHECK(shown.code == 0);
+  for (const char* name : {"test_loss", "test_accuracy", "val_confusion", "test_confusion"}) {
+    CHECK(contains(shown.out, name));
+  }
+  CHECK(contains(shown.out, "class  predicted as"));
   CHECK(f.workspace.run({"list"}).code == 0);
 }
 

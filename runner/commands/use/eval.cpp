@@ -40,8 +40,10 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
 int eval(const EvalOptions& o) {
   const Trained t = open_trained(o.trained);
   const record::Position position = record::position_of(t.checkpoint);
-  log::info("the checkpoint of step " + std::to_string(position.step) + ", in epoch " + std::to_string(position.epoch) +
-            ": " + config::printable(t.checkpoint.string()));
+  const std::string epoch = position.inside_epoch() ? "in epoch " + std::to_string(position.epoch)
+                                                    : "after epoch " + std::to_string(position.epoch - 1);
+  log::info("the checkpoint of step " + std::to_string(position.step) + ", " + epoch + ": " +
+            config::printable(t.checkpoint.string()));
   if (t.plan.experiment.dataset.options.value("normalise_targets", false)) {
     log::info("normalise_targets: errors are in standard deviations of the training targets, not in their own unit");
   }
