@@ -85,7 +85,7 @@ SOURCES = ("CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "datasets", 
 def added_file():
     """The file that "Add a model" shows, its content, and the commands that follow."""
     section = README[README.index("## Add a model") : README.index("## How it works")]
-    file = re.search(r"This is `(.*?)`", section).group(1)
+    file = re.search(r"Save this as `(.*?)`", section).group(1)
     train = re.search(r"Then `(scripts/ddp-exp run .*?)` trains it", section).group(1)
     typo, said = re.search(r"`(--set .*?)` is refused with `(.*?)`", section).groups()
     return file, blocks("cpp")[0], shlex.split(train), shlex.split(typo), said
