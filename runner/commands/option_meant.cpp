@@ -64,9 +64,9 @@ std::string assignment(const std::string& key, const std::string& value) {
 
 // Options of sbatch that `slurm` does not have, and the long names of its short options.
 constexpr const char* kOptionsOfSbatch[] = {
-    "--qos",         "--mem",     "--gres",      "--gpus",        "--constraint", "-C",           "--mail-user",
-    "--mail-type",   "--error",   "--exclude",   "--mem-per-cpu", "--nodelist",   "-w",           "-x",
-    "--reservation", "--chdir",   "-D",          "--dependency",  "--ntasks",     "-n",           "-c",
+    "--qos",         "--mem",      "--gres",       "--gpus",        "--constraint", "-C", "--mail-user",
+    "--mail-type",   "--error",    "--exclude",    "--mem-per-cpu", "--nodelist",   "-w", "-x",
+    "--reservation", "--chdir",    "-D",           "--dependency",  "--ntasks",     "-n", "-c",
     "--comment",     "--licenses", "--mem-per-gpu"};
 constexpr OptionOfOthers kShortOptionsOfSbatch[] = {
     {"-p", "--partition"}, {"-N", "--nodes"}, {"-A", "--account"}, {"-t", "--time"}, {"-J", "--job-name"}};
@@ -75,7 +75,8 @@ constexpr OptionOfOthers kShortOptionsOfSbatch[] = {
 std::string sbatch_meant(const CLI::App& verb, const std::string& option, const std::string& value) {
   if (verb.get_option_no_throw("--signal-before") == nullptr) return "";
   for (const OptionOfOthers& one : kShortOptionsOfSbatch) {
-    if (option == one.name && verb.get_option_no_throw(one.here) != nullptr) return std::string("here it is ") + one.here;
+    if (option == one.name && verb.get_option_no_throw(one.here) != nullptr)
+      return std::string("here it is ") + one.here;
   }
   if (std::find(std::begin(kOptionsOfSbatch), std::end(kOptionsOfSbatch), option) == std::end(kOptionsOfSbatch)) {
     return "";

@@ -39,7 +39,7 @@ struct StepperParts {
 
 // The result of one optimizer step. It is the same on every rank.
 struct StepOutcome {
-  std::optional<int> not_finite;  // first rank whose loss is not finite: the weights do not change
+  std::optional<int> not_finite;  // first rank whose loss is not finite: weights and buffers stay as they were
   at::Tensor grad_norm;           // before clipping; undefined: the norm is not clipped
   bool skipped = false;           // fp16: a gradient is not finite, so the weights are not changed
 };

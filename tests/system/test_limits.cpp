@@ -99,10 +99,10 @@ TEST_CASE("contradictory launch flags are refused") {
                       "--node-rank");
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--master-addr", "127.0.0.1"}, "--node-rank");
   check_limit_refused(w, {"run", "x.toml", "--nnodes", "2", "--node-rank", "0"}, "--master-addr");
-  check_limit_refused(w,
-                      {"run", "x.toml", "--nnodes", "2", "--node-rank", "0", "--set",
-                       "distributed.init_method=file:///no-folder/meet"},
-                      "distributed.init_method: the nodes cannot meet at /no-folder/meet: ");
+  check_limit_refused(
+      w,
+      {"run", "x.toml", "--nnodes", "2", "--node-rank", "0", "--set", "distributed.init_method=file:///no-folder/meet"},
+      "distributed.init_method: the nodes cannot meet at /no-folder/meet: ");
   check_limit_refused(w, {"run", "x.toml", "--nproc-per-node", "3"}, "--nproc-per-node");
   check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "here"}, "--rdzv-endpoint: \"here\" is not host:port");
   check_limit_refused(w, {"run", "x.toml", "--rdzv-endpoint", "h:99999"}, "ports count from 1 to 65535");
@@ -138,13 +138,10 @@ TEST_CASE("launch flags do not make each process of torchrun or srun train a cop
   w.write("x.toml", kLimitedPair);
   using Environment = std::map<std::string, std::string>;
   const Environment torchrun = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "none"}};
-  const Environment srun = {{"SLURM_STEP_ID", "0"},
-                            {"SLURM_STEP_NUM_TASKS", "2"},
-                            {"SLURM_STEP_TASKS_PER_NODE", "2"},
-                            {"SLURM_STEP_NODELIST", "n1"},
-                            {"SLURM_PROCID", "1"},
-                            {"SLURM_LOCALID", "1"},
-                            {"SLURM_NODEID", "0"}};
+  const Environment srun = {
+      {"SLURM_STEP_ID", "0"},        {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_TASKS_PER_NODE", "2"},
+      {"SLURM_STEP_NODELIST", "n1"}, {"SLURM_PROCID", "1"},         {"SLURM_LOCALID", "1"},
+      {"SLURM_NODEID", "0"}};
   for (const std::vector<std::string>& flag : std::vector<std::vector<std::string>>{
            {"--nproc-per-node", "2"}, {"--nnodes", "1"}, {"--master-addr", "127.0.0.1"}}) {
     const std::vector<std::string> words = {"run", "x.toml", flag[0], flag[1]};
@@ -186,8 +183,8 @@ TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings tha
 TEST_CASE("a sweep is one process, and has Slurm's options only as a job array") {
   const Workspace w;
   w.write("x.toml", std::string(kLimitedPair) + "[sweep]\nmethod = \"grid\"\nparameters.batch_size = [2, 4]\n");
-  const std::string said = check_limit_refused(w, {"sweep", "x.toml"}, "sweep: is one process, but",
-                                               {{"RANK", "1"}, {"WORLD_SIZE", "4"}});
+  const std::string said =
+      check_limit_refused(w, {"sweep", "x.toml"}, "sweep: is one process, but", {{"RANK", "1"}, {"WORLD_SIZE", "4"}});
   CHECK(contains(said, "use srun -n 1, or --array"));
   for (const char* option : {"--partition", "--time", "--output"}) {
     check_limit_refused(w, {"sweep", "x.toml", option, "5"}, option + std::string(": needs --array"));

@@ -64,8 +64,7 @@ void diff(const CompareOptions& o) {
 
 CLI::App* add(CLI::App& app, const char* name, const char* doc, const std::shared_ptr<CompareOptions>& options) {
   CLI::App* verb = app.add_subcommand(name, doc);
-  verb->add_option("--results", options->results, "results folder: the folder of all runs and sweeps")
-      ->capture_default_str();
+  add_results(*verb, options->results);
   verb->add_flag("--json", options->json, "print JSON");
   return verb;
 }

@@ -88,8 +88,7 @@ void add_list(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("list", "list runs and sweeps, newest first");
   auto options = std::make_shared<ListOptions>();
   verb->add_option("NAME", options->names, "list only these experiments, runs, and trials of these sweeps");
-  verb->add_option("--results", options->results, "results folder: the folder of all runs and sweeps")
-      ->capture_default_str();
+  add_results(*verb, options->results);
   verb->add_option("--status", options->query.status,
                    "list only this status: running, completed, failed or interrupted");
   verb->add_option("--name", options->query.name, "list only experiments of this name; * and ? are wildcards");

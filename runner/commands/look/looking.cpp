@@ -2,11 +2,17 @@
 
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
+
 #include "base/log.h"
 #include "base/paths.h"
 #include "record/run_directory.h"
 
 namespace ddp::commands {
+
+void add_results(CLI::App& verb, std::string& results) {
+  verb.add_option("--results", results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+}
 
 report::Row find_result(const std::filesystem::path& results, const std::string& run) {
   return read_result(record::RunDirectory::find(results, run).path(), results);

@@ -1,4 +1,5 @@
 #include "commands/look/report.h"
+#include "commands/look/looking.h"
 
 #include <iostream>
 #include <memory>
@@ -83,9 +84,7 @@ void add_report(CLI::App& app, int& exit_code) {
   verb->add_option("RUN", options->runs, "one run, several runs to compare, or a sweep")
       ->required()
       ->type_name("RUN|SWEEP");
-  verb->add_option("--results", options->results, "results folder: the folder of all runs and sweeps")
-      ->type_name("DIR")
-      ->capture_default_str();
+  add_results(*verb, options->results);
   verb->add_option("--output", options->output,
                    "file of the page; default: report.html in the folder of the sweep or first run")
       ->type_name("FILE");

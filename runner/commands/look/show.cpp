@@ -21,8 +21,7 @@ void add_show(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("show", "show the results and files of a run or a sweep");
   auto options = std::make_shared<Options>();
   verb->add_option("RUN", options->run, kRunInWords)->required();
-  verb->add_option("--results", options->results, "results folder: the folder of all runs and sweeps")
-      ->capture_default_str();
+  add_results(*verb, options->results);
   verb->add_flag("--json", options->json, "print JSON");
   verb->callback([options, &exit_code] {
     const report::Row row = find_result(options->results, options->run);

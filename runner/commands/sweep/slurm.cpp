@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands/commands.h"
+#include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/sweep/slurm_options.h"
 #include "config/compose/compose.h"
@@ -41,7 +42,7 @@ void add_slurm(CLI::App& app, int& exit_code) {
   add_slurm_requests(*verb, *o);
   add_sets(*verb, job.sets);
   verb->add_option("--name", job.name, "name of the experiment, and of its folder under the results folder");
-  verb->add_option("--results", o->results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+  add_results(*verb, o->results);
   verb->callback([o, &exit_code] { exit_code = slurm(*o); });
 }
 

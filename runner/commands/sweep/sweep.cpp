@@ -244,7 +244,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   verb->add_option("FILE", o->file, "experiment file with a [sweep] table")->required();
   add_sets(*verb, o->sets);
   verb->add_option("--name", o->name, "name of the experiment, and of its folder under the results folder");
-  verb->add_option("--results", o->results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+  add_results(*verb, o->results);
   verb->add_option("--run-id", o->run_id, "id of the sweep; an existing sweep is resumed");
   add_jobs(*verb, o->jobs);
   verb->add_option("--trial", o->trial,

@@ -11,6 +11,7 @@
 #include "base/paths.h"
 #include "base/shell_word.h"
 #include "commands/commands.h"
+#include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/launch_flags.h"
 #include "commands/train/nodes.h"
@@ -189,7 +190,7 @@ void add_fork(CLI::App& app, int& exit_code) {
   verb->add_option("--name", o->name, "name of the new run; default: the other run's name");
   verb->add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);
-  verb->add_option("--results", o->results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+  add_results(*verb, o->results);
   verb->add_option("--run-id", o->run_id, "id of the new run; an existing fork is resumed");
   add_verbosity(*verb);
   add_launch_flags(*verb, o->flags);

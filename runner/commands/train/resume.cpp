@@ -163,7 +163,7 @@ void add_resume(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("resume", "continue a run or a sweep");
   verb->add_option("RUN", o->run, kRunInWords)->required();
   add_sets(*verb, o->sets);
-  verb->add_option("--results", o->results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+  add_results(*verb, o->results);
   verb->add_option("--from", o->from, "checkpoint: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);
   add_jobs(*verb, o->jobs);

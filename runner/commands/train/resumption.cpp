@@ -191,6 +191,18 @@ config::Experiment experiment_before(const record::RunDirectory& run, const conf
   }
 }
 
+// Describes another number of ranks, and the batch that keeps the samples of a step; empty: the number is the same.
+std::string rank_change(const ResumePoint& point) {
+  const launch::Plan& plan = point.prepared.plan;
+  if (point.checkpoint.empty() || point.position.world_size == plan.world_size()) return "";
+  const std::int64_t batch = *plan.experiment.batch_size;
+  const bool same_step = batch * plan.world_size() * plan.experiment.accumulate == point.position.global_batch_size;
+  return "ranks were " + std::to_string(point.position.world_size) + ", now " + std::to_string(plan.world_size()) +
+         (same_step ? "; batch_size " + std::to_string(batch) + " keeps " +
+                          std::to_string(point.position.global_batch_size) + " samples a step"
+                    : "");
+}
+
 }  // namespace
 
 void tell_what_goes(const Resumption& r, const ResumePoint& point) {
@@ -264,20 +276,8 @@ std::string ResumePoint::ended_by_rule() const {
   return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
 }
 
-// Describes another number of ranks, and the batch that keeps the samples of a step; empty: the number is the same.
-std::string ResumePoint::rank_change() const {
-  const launch::Plan& plan = prepared.plan;
-  if (checkpoint.empty() || position.world_size == plan.world_size()) return "";
-  const std::int64_t batch = *plan.experiment.batch_size;
-  const bool same_step = batch * plan.world_size() * plan.experiment.accumulate == position.global_batch_size;
-  return "ranks were " + std::to_string(position.world_size) + ", now " + std::to_string(plan.world_size()) +
-         (same_step ? "; batch_size " + std::to_string(batch) + " keeps " + std::to_string(position.global_batch_size) +
-                          " samples a step"
-                    : "");
-}
-
 std::string ResumePoint::told_changes() const {
-  if (const std::string ranks = rank_change(); !ranks.empty()) log::info("changed: " + ranks);
+  if (const std::string ranks = rank_change(*this); !ranks.empty()) log::info("changed: " + ranks);
   for (const auto& [key, values] : changes.items()) {
     log::info("changed: " + config::change_in_words(key, values));
   }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "commands/commands.h"
+#include "commands/look/looking.h"
 #include "commands/look/show_plan.h"
 #include "commands/sets.h"
 #include "commands/train/launch_flags.h"
@@ -100,7 +101,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("FILE", o->file, "experiment file")->required();
   add_sets(*verb, o->sets);
   verb->add_option("--name", o->name, "name of the experiment, and of its folder under the results folder");
-  verb->add_option("--results", o->results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+  add_results(*verb, o->results);
   verb->add_option("--run-id", o->run_id, "id of the run; an existing run is resumed");
   verb->add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file");
   add_launch_flags(*verb, o->flags);

@@ -14,7 +14,7 @@ namespace ddp::commands {
 namespace fs = std::filesystem;
 void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_option("RUN", o.run, kRunInWords)->required();
-  verb.add_option("--results", o.results, "results folder: the folder of all runs and sweeps")->capture_default_str();
+  add_results(verb, o.results);
   verb.add_option("--from", o.from,
                   "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
   verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");

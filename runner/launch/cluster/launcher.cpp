@@ -138,9 +138,9 @@ Endpoint rendezvous_of(const LaunchFlags& f) {
   }
   const bool other_host = !f.master_addr.empty() && f.master_addr != endpoint->host;
   if (other_host || f.master_port.value_or(endpoint->port) != endpoint->port) {
-    throw usage_error("--rdzv-endpoint and " + std::string(other_host ? "--master-addr" : "--master-port") +
-                          " name different places",
-                      "--rdzv-endpoint", "give one of them");
+    throw usage_error(
+        "--rdzv-endpoint and " + std::string(other_host ? "--master-addr" : "--master-port") + " name different places",
+        "--rdzv-endpoint", "give one of them");
   }
   return *endpoint;
 }
@@ -148,9 +148,9 @@ Endpoint rendezvous_of(const LaunchFlags& f) {
 void require_no_port_in(const std::string& master_addr) {
   const auto endpoint = parse_endpoint(master_addr);
   if (!endpoint || endpoint->host.find(':') != std::string::npos) return;  // an IPv6 address has colons
-  throw usage_error("\"" + master_addr + "\" has a port", "--master-addr",
-                    "give the port apart: --master-addr " + endpoint->host + " --master-port " +
-                        std::to_string(endpoint->port));
+  throw usage_error(
+      "\"" + master_addr + "\" has a port", "--master-addr",
+      "give the port apart: --master-addr " + endpoint->host + " --master-port " + std::to_string(endpoint->port));
 }
 
 Launch by_flags(const LaunchFlags& f) {
@@ -207,8 +207,8 @@ Launch choose_launch(const LaunchFlags& flags) {
   if (!torchrun && (!step || step->tasks <= 1)) return {.max_restarts = flags.max_restarts};
   const Launch launch = torchrun ? by_torchrun() : by_srun(*step);
   if (flags.max_restarts > 0 && launch.leads()) {
-    log::warn("--max-restarts has no effect on ranks that " + std::string(torchrun ? "torchrun" : "srun") +
-              " started" + (torchrun ? ": give it to torchrun" : ""));
+    log::warn("--max-restarts has no effect on ranks that " + std::string(torchrun ? "torchrun" : "srun") + " started" +
+              (torchrun ? ": give it to torchrun" : ""));
   }
   return launch;
 }
@@ -220,7 +220,8 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
     if (!endpoint) {
-      throw loaded.error("distributed.init_method", wrong_endpoint(method.substr(6)), "write it as \"tcp://10.0.0.1:29500\"");
+      throw loaded.error("distributed.init_method", wrong_endpoint(method.substr(6)),
+                         "write it as \"tcp://10.0.0.1:29500\"");
     }
     if (launch.master_host.empty()) {
       launch.master_host = endpoint->host;

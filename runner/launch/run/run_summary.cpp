@@ -43,8 +43,8 @@ std::string how_to_continue(const record::RunDirectory& directory, const Launch&
   const std::string command = own_command("resume " + path_word(directory.path()));
   if (launch.one_rank()) return "to continue, with the same launcher: " + command;
   if (launch.nodes == 1) return "to continue: " + command;
-  return "to continue, on all " + std::to_string(launch.nodes) + " nodes with the launch flags of this command: " +
-         command;
+  return "to continue, on all " + std::to_string(launch.nodes) +
+         " nodes with the launch flags of this command: " + command;
 }
 
 }  // namespace
@@ -173,7 +173,8 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   }
   if (!failure) return {};
   std::string text = in_words(*s.error, directory, s);
-  if (failure->what.find("killed by SIGKILL") != std::string::npos) {
+  // A run whose loss is not finite would fail again: its error says what to change.
+  if (failure->what.find(record::kLossNotFinite) == std::string::npos) {
     if (const fs::path last = record::latest_checkpoint(directory.checkpoints()); !last.empty()) {
       text += "\n  last saved after step " + std::to_string(record::step_of(last)) + "; " +
               how_to_continue(directory, launch);
