@@ -59,12 +59,13 @@ def shows_the_link(c):
 def another_command_is_refused(c):
     """a node that has another command line is refused, with the difference"""
     for here, there, differs in [
-        (["--sizes", "1KiB"], ["--sizes", "2KiB"], '--sizes is "2KiB" there, "1KiB" on node 0'),
-        (["--op", "reduce"], ["--op", "gather"], '--op is "gather" there, "reduce" on node 0'),
-        (["--dtype", "half"], [], '--dtype is "float" there, "half" on node 0'),
+        (["--sizes", "1KiB"], ["--sizes", "2KiB"], '--sizes is "2KiB" {}, "1KiB" on node 0'),
+        (["--op", "reduce"], ["--op", "gather"], '--op is "gather" {}, "reduce" on node 0'),
+        (["--dtype", "half"], [], '--dtype is "float" {}, "half" on node 0'),
     ]:
-        for ended in finish([start(c, 0, *here), start(c, 1, *there)], code=2):
-            assert differs in ended.err and ended.out == "", ended
+        ended = finish([start(c, 0, *here), start(c, 1, *there)], code=2)
+        for node, where in zip(ended, ("there", "here")):
+            assert differs.format(where) in node.err and node.out == "", node
 
 
 def another_verb_is_refused(c):
@@ -72,8 +73,9 @@ def another_verb_is_refused(c):
     measuring = start(c, 0, "--sizes", "4")
     (c.hosts[1].folder / "x.toml").write_text('model = "linear"\ndataset = "random_pairs"\ndevice_pool = 2\n')
     launch = ["--nnodes", 2, "--node-rank", 1, "--nproc-per-node", 2, "--master-addr", c.hosts[0].address]
-    for ended in finish([measuring, c.hosts[1].start(PROGRAM, "run", "x.toml", *launch)], code=2):
-        assert 'command is "run" there, "comm" on node 0' in ended.err, ended
+    ended = finish([measuring, c.hosts[1].start(PROGRAM, "run", "x.toml", *launch)], code=2)
+    for node, where in zip(ended, ("there", "here")):
+        assert f'command is "run" {where}, "comm" on node 0' in node.err, node
 
 
 class Long:

@@ -21,7 +21,7 @@ def killed_rank(c):
         assert (event["rank"], event["restart"]) == (rank, time), event
         assert "killed by SIGKILL after step" in event["cause"], event
         run.until_step(event["step"] + 12)
-    assert "rank 3 (cpu): killed by SIGKILL" in run.nodes[0].said(), run.nodes[0].said()
+    assert "rank 3 (cpu): on node 1 (" + c.hosts[1].address + "): killed by SIGKILL" in run.nodes[0].said(), run.nodes[0].said()
     assert "node 0 starts all ranks again" in run.nodes[1].said(), run.nodes[1].said()
     # A stop still reaches all ranks.
     run.nodes[1].kill(signal.SIGTERM)

@@ -53,7 +53,7 @@ def killed_rank(c):
     run = LongRun(c, *SHM)
     os.kill(run.ranks()[3], signal.SIGKILL)
     for ended in finish(run.nodes, code=1):
-        assert "rank 3 (cpu): killed by SIGKILL after step " in ended.err, ended
+        assert "rank 3 (cpu): on node 1 (" + c.hosts[1].address + "): killed by SIGKILL after step " in ended.err, ended
 
 
 PROMISES = [gloos_numbers, one_rank_a_node, options_of_ddp, killed_rank]

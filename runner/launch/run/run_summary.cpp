@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/own_command.h"
 #include "base/shell_word.h"
@@ -45,6 +46,19 @@ std::string how_to_continue(const record::RunDirectory& directory, const Launch&
   if (launch.nodes == 1) return "to continue: " + command;
   return "to continue, on all " + std::to_string(launch.nodes) +
          " nodes with the launch flags of this command: " + command;
+}
+
+// Returns the line that follows a failure; empty without a checkpoint to continue from.
+std::string last_saved(const record::RunDirectory& directory, const Launch& launch) {
+  fs::path last;
+  try {
+    last = record::latest_checkpoint(directory.checkpoints());
+  } catch (const Error&) {
+    // A folder that cannot be read may be why the run failed. Its failure is told, and not this one.
+  }
+  if (last.empty()) return "";
+  return "\n  last saved after step " + std::to_string(record::step_of(last)) + "; " +
+         how_to_continue(directory, launch);
 }
 
 }  // namespace
@@ -174,12 +188,7 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
   if (!failure) return {};
   std::string text = in_words(*s.error, directory, s);
   // A run whose loss is not finite would fail again: its error says what to change.
-  if (failure->what.find(record::kLossNotFinite) == std::string::npos) {
-    if (const fs::path last = record::latest_checkpoint(directory.checkpoints()); !last.empty()) {
-      text += "\n  last saved after step " + std::to_string(record::step_of(last)) + "; " +
-              how_to_continue(directory, launch);
-    }
-  }
+  if (failure->what.find(record::kLossNotFinite) == std::string::npos) text += last_saved(directory, launch);
   log::error(text);
   return {.exit_code = 1, .why = text + (launch.nodes > 1 && failure->rank >= 0 ? "\n  (files are on node 0)" : "")};
 }
