@@ -27,6 +27,8 @@ struct Context {
   // The preprocessing fitted on the training data (Dataset::preprocessing), for validation, test and prediction. Null:
   // this dataset fits it.
   config::Value preprocessing = nullptr;
+  // The preprocessing comes from a checkpoint. Options of the dataset do not change it, so no error advises to.
+  bool trained_before = false;
   // The shares that a dataset with the trait {"splits_itself", true} holds out. The order is: training part, validation
   // part, test part.
   double validation_share = 0;

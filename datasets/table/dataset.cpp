@@ -23,7 +23,9 @@ class TableDataset : public MapDataset {
     encoder_ = context.preprocessing.is_null()
                    ? choose_columns(options_, columns_, context.loss, how_, files_.front().string())
                    : encoder_from_json(context.preprocessing);
+    encoder_.loss = context.loss;
     encoder_.classes_given = gives_classes(options_);
+    encoder_.trained_before = context.trained_before;
     table_ = read_table(files_, how_, encoder_.wanted(/*with_targets=*/true));
     rows_ = table_.rows;
     if (rows_ == 0) throw usage_error("has no rows", files_.front().string());
@@ -38,6 +40,7 @@ class TableDataset : public MapDataset {
 
   void fit(const at::Tensor& samples) override {
     datasets::fit(encoder_, table_, samples, options_);
+    warnings_ = warnings_of_fit(encoder_, samples.numel());
     encode_all();
   }
 
@@ -71,18 +74,17 @@ class TableDataset : public MapDataset {
   config::Value describe() const override { return describe_table(encoder_, rows_); }
 
   std::vector<std::string> warnings() const override {
-    if (unknown_names_ == 0) return {};
-    return {std::to_string(unknown_names_) + (unknown_names_ == 1 ? " cell" : " cells") + " of " +
-            files_.front().string() + (files_.size() > 1 ? " and the other files" : "") +
-            (unknown_names_ == 1 ? " holds" : " hold") +
-            " a category that the training rows do not have: all its columns are 0"};
+    std::vector<std::string> all = warnings_;
+    const std::string file = files_.front().string() + (files_.size() > 1 ? " and the other files" : "");
+    for (const std::string& line : in_words(unknown_names_)) all.push_back(file + ": " + line);
+    return all;
   }
 
  private:
   void encode_all() {
     Encoded encoded = encode(encoder_, table_, /*with_targets=*/true);
     usable_ = encoded.usable;
-    unknown_names_ = encoded.unknown_names;
+    unknown_names_ = std::move(encoded.unknown_names);
     tensors_.emplace(std::move(encoded.inputs), std::move(encoded.targets));
     table_.pieces.clear();  // its memory
   }
@@ -99,7 +101,8 @@ class TableDataset : public MapDataset {
   mutable ValueNames values_;  // values of the target, for a stratified split
   std::optional<InMemory> tensors_;
   at::Tensor usable_;
-  std::int64_t unknown_names_ = 0;
+  std::vector<UnknownNames> unknown_names_;
+  std::vector<std::string> warnings_;  // of the fit
 };
 
 // The rows of a table that another process read and encoded.

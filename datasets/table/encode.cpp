@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "datasets/table/encoder.h"
 
 namespace ddp::datasets {
@@ -25,6 +26,17 @@ void require_scale(const Scale& scale, const std::string& column, const char* op
   throw usage_error("column \"" + column + "\" cannot be normalised: its numbers are too large", option,
                     "remove the column with dataset.drop, or scale it down in the file");
 }
+
+const CellFault kNoTarget = {.one = "is missing, but it is the target",
+                             .many = "are missing, but it is the target",
+                             .remedy = "remove the rows without a target"};
+const CellFault kNotBinary = {.one = "is neither 0 nor 1, as the loss bce_with_logits requires",
+                              .many = "are neither 0 nor 1, as the loss bce_with_logits requires"};
+const CellFault kTooLarge = {.one = "is too large for a float32",
+                             .many = "are too large for a float32",
+                             .remedy = "scale the column down in the file"};
+
+constexpr std::int64_t kShownNames = 3;
 
 // Rows of a piece that are encoded together, column by column, so that the result stays in a core's cache.
 constexpr std::int64_t kTile = 512;
@@ -43,7 +55,8 @@ class TableEncoder {
         table_(table),
         width_(encoder.width()),
         encoded_(encoded),
-        inputs_(encoded.inputs.mutable_data_ptr<float>()) {}
+        inputs_(encoded.inputs.mutable_data_ptr<float>()),
+        unknown_names_(encoder.features.size()) {}
 
   void encode(const Table::Piece& piece) {
     for (std::int64_t begin = 0; begin < piece.chunk.rows; begin += kTile) {
@@ -58,7 +71,14 @@ class TableEncoder {
     for (const Table::Piece& piece : table_.pieces) encode(piece);
     mistakes_.require_none(table_);
   }
-  std::int64_t unknown_names() const { return unknown_names_; }
+  // Returns the unknown values, with the first ones of each column in the order of the rows.
+  std::vector<UnknownNames> unknown_names() const {
+    std::vector<UnknownNames> all;
+    for (std::size_t i = 0; i < e_.features.size(); ++i) {
+      if (unknown_names_[i] > 0) all.push_back(unknown_of(i));
+    }
+    return all;
+  }
 
  private:
   void encode(const Tile& tile) {
@@ -107,11 +127,24 @@ class TableEncoder {
       }
       const std::int64_t value = feature.values.find(cells.text_of(r));
       if (value < 0) {
-        ++unknown_names_;
+        ++unknown_names_[i];
       } else {
         out[value] = 1;
       }
     }
+  }
+
+  UnknownNames unknown_of(std::size_t i) const {
+    UnknownNames unknown{.column = e_.features[i].name, .count = unknown_names_[i]};
+    ValueNames seen;
+    for (const Table::Piece& piece : table_.pieces) {
+      const ColumnCells& cells = piece.chunk.columns[i];
+      for (std::int64_t r = 0; r < piece.chunk.rows && seen.size() < kShownNames; ++r) {
+        if (!cells.is_missing(r) && e_.features[i].values.find(cells.text_of(r)) < 0) seen.add(cells.text_of(r));
+      }
+    }
+    unknown.first = seen.names();
+    return unknown;
   }
 
   void encode_classes(const Tile& tile) {
@@ -122,7 +155,7 @@ class TableEncoder {
       *out = value;
       if (value >= 0) continue;
       if (cells.is_missing(r)) {
-        mistake(tile.piece, r, e_.targets.front(), "is missing, but it is the target");
+        mistake(tile.piece, r, e_.targets.front(), kNoTarget);
       } else {
         unknown_class(tile.piece, r, cells.text_of(r));
       }
@@ -137,11 +170,11 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += stride) {
       const double value = cells.is_missing(r) ? NAN : cells.numbers[r];
       if (cells.is_missing(r)) {
-        mistake(tile.piece, r, e_.targets[i], "is missing, but it is the target");
+        mistake(tile.piece, r, e_.targets[i], kNoTarget);
       } else if (!std::isfinite(value)) {
-        mistake(tile.piece, r, e_.targets[i], "is " + printed(value));
+        mistake(tile.piece, r, e_.targets[i], {.one = "is " + printed(value), .many = "are infinite"});
       } else if (e_.kind == TargetKind::binary && value != 0 && value != 1) {
-        mistake(tile.piece, r, e_.targets[i], "is neither 0 nor 1, as the loss bce_with_logits requires");
+        mistake(tile.piece, r, e_.targets[i], kNotBinary);
       }
       *out = static_cast<float>(e_.target_scales[i].apply(value));
       if (std::isfinite(value) && !std::isfinite(*out)) {
@@ -155,36 +188,36 @@ class TableEncoder {
   void tell_infinite(const Table::Piece& piece, std::int64_t r, const std::string& column, double value,
                      const Scale& scale) {
     if (!std::isfinite(value)) {
-      mistake(piece, r, column, "is " + printed(value));
+      mistake(piece, r, column, {.one = "is " + printed(value), .many = "are infinite"});
     } else if (std::isfinite(scale.shift) && std::isfinite(scale.factor)) {
-      mistake(piece, r, column, "is too large for a float32", "scale the column down in the file");
+      mistake(piece, r, column, kTooLarge);
     }
   }
 
   void unknown_class(const Table::Piece& piece, std::int64_t r, std::string_view name) {
-    const std::string is = "is \"" + std::string(name) + "\", a class that ";
-    if (e_.classes_given) {
-      mistake(piece, r, e_.targets.front(), is + "dataset.classes does not name", "add the class to dataset.classes");
-    } else {
-      mistake(piece, r, e_.targets.front(), is + "the training rows do not have",
-              "list all classes in dataset.classes");
-    }
+    const std::string where = e_.classes_given ? "dataset.classes does not name" : "the training rows do not have";
+    std::string remedy = e_.classes_given ? "add the class to dataset.classes" : "list all classes in dataset.classes";
+    if (e_.trained_before)
+      remedy = "remove these rows, or train again with them: the model has no output for the class";
+    if (e_.classes.is_numeric() && !e_.trained_before) remedy += "; to predict a number, give loss = \"mse\"";
+    const std::string value = "\"" + std::string(name) + "\"";
+    mistake(piece, r, e_.targets.front(),
+            {.one = "is " + value + ", a class that " + where,
+             .many = "are classes that " + where + ", the first is " + value,
+             .remedy = remedy});
   }
 
   void miss(const Table::Piece& piece, std::int64_t r, const std::string& column) {
     if (e_.missing == "drop") {
       encoded_.usable.mutable_data_ptr<bool>()[piece.first_row + r] = false;
     } else if (e_.missing == "error") {
-      mistake(piece, r, column, "is missing",
-              "fill such cells with dataset.missing = \"mean\" or \"zero\", or remove their rows with \"drop\"");
+      mistake(piece, r, column, {.one = "is missing", .many = "are missing", .remedy = e_.if_missing()});
     }
   }
 
-  void mistake(const Table::Piece& piece, std::int64_t r, const std::string& column, const std::string& what,
-               const std::string& remedy = "") {
+  void mistake(const Table::Piece& piece, std::int64_t r, const std::string& column, const CellFault& fault) {
     has_mistakes_ = true;
-    if (!telling_ || mistakes_.full()) return;
-    mistakes_.add(piece.first_row + r, column, what, remedy);
+    if (telling_) mistakes_.add(piece.first_row + r, column, fault);
   }
 
   const Encoder& e_;
@@ -192,13 +225,42 @@ class TableEncoder {
   const std::int64_t width_;
   Encoded& encoded_;
   float* const inputs_;
-  std::atomic<std::int64_t> unknown_names_{0};
+  std::vector<std::atomic<std::int64_t>> unknown_names_;  // cells of each feature
   std::atomic<bool> has_mistakes_{false};
   bool telling_ = false;
   Mistakes mistakes_;
 };
 
 }  // namespace
+
+void add(std::vector<UnknownNames>& all, const std::vector<UnknownNames>& more) {
+  for (const UnknownNames& one : more) {
+    const auto known =
+        std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.column == one.column; });
+    if (known == all.end()) {
+      all.push_back(one);
+      continue;
+    }
+    known->count += one.count;
+    for (const std::string& name : one.first) {
+      const bool is_new = std::find(known->first.begin(), known->first.end(), name) == known->first.end();
+      if (is_new && std::ssize(known->first) < kShownNames) known->first.push_back(name);
+    }
+  }
+}
+
+std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown) {
+  std::vector<std::string> lines;
+  for (const UnknownNames& one : unknown) {
+    std::string names;
+    for (const std::string& name : one.first) names += (names.empty() ? "" : ", ") + config::in_quotes(name);
+    lines.push_back("column " + config::in_quotes(one.column) + ": " + std::to_string(one.count) +
+                    (one.count == 1 ? " cell holds " : " cells hold ") + names +
+                    (one.count > std::ssize(one.first) && std::ssize(one.first) == kShownNames ? ", …" : "") +
+                    ", which the training rows do not have: all columns of the category are 0");
+  }
+  return lines;
+}
 
 Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
   Encoded encoded;

@@ -1,10 +1,6 @@
 #include "datasets/table/encoder.h"
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "config/text/source.h"
-#include "format/delimiter.h"
 
 namespace ddp::datasets {
 namespace {
@@ -12,32 +8,10 @@ namespace {
 constexpr const char* kTableKind = "table";
 constexpr const char* kKinds[] = {"classes", "binary", "numbers"};
 
-bool holds(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::vector<std::string> texts_of(const config::Value& one_or_more) {
-  if (one_or_more.is_string()) return {one_or_more.get<std::string>()};
-  return one_or_more.get<std::vector<std::string>>();
-}
-
-// Returns a remedy for an unknown column: the columns of the file, and a hint if the delimiter looks wrong.
-std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how,
-                             const std::string& file) {
-  std::string text;
-  for (const auto& column : columns) text += (text.empty() ? "columns: " : ", ") + config::printable(column.name);
-  const std::string hint = format::delimiter_hint(columns, how, file);
-  return hint.empty() ? text : text + "\n  " + hint;
-}
-
-void require_columns(const std::vector<std::string>& names, const std::vector<format::ColumnInfo>& columns,
-                     const char* option, const format::TableOptions& how, const std::string& file) {
-  for (const std::string& name : names) {
-    const bool there = std::any_of(columns.begin(), columns.end(), [&](const auto& c) { return c.name == name; });
-    if (there) continue;
-    throw usage_error("has no column \"" + name + "\", which dataset." + option + " names", file,
-                      columns_in_words(columns, how, file));
-  }
+// Returns the remedy for text in the column of a target that the loss takes as a number.
+std::string if_target_is_text(const Encoder& e) {
+  if (e.trained_before) return "the model was trained on a target of numbers";
+  return "it is the target, and the loss " + e.loss + " needs numbers: give loss = \"cross_entropy\"";
 }
 
 }  // namespace
@@ -53,15 +27,27 @@ std::int64_t Encoder::width() const {
   return sum;
 }
 
+std::string Encoder::if_missing() const {
+  if (trained_before) return "fill these cells in the file, or train again with dataset.missing = \"mean\" or \"zero\"";
+  return "fill such cells with dataset.missing = \"mean\" or \"zero\", or remove their rows with \"drop\"";
+}
+
 std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
   using format::CellType;
   std::vector<format::WantedColumn> columns;
   for (const Feature& f : features) {
-    columns.push_back({.name = f.name, .type = f.is_category ? CellType::text : CellType::number});
+    columns.push_back(
+        {.name = f.name,
+         .type = f.is_category ? CellType::text : CellType::number,
+         .if_text = trained_before ? "train again without it: the model was trained on numbers in it" : "",
+         .if_missing = f.is_category || missing != "error" ? "" : if_missing()});
   }
   if (!with_targets) return columns;
   for (const std::string& name : targets) {
-    columns.push_back({.name = name, .type = kind == TargetKind::classes ? CellType::text : CellType::number});
+    columns.push_back({.name = name,
+                       .type = kind == TargetKind::classes ? CellType::text : CellType::number,
+                       .if_text = if_target_is_text(*this),
+                       .if_missing = "remove the rows without a target"});
   }
   return columns;
 }
@@ -116,36 +102,6 @@ Encoder encoder_from_json(const config::Value& json) try {
   return e;
 } catch (const config::Value::exception& error) {
   throw usage_error(std::string("is damaged: ") + error.what(), "preprocessing.json");
-}
-
-Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnInfo>& columns, const std::string& loss,
-                       const format::TableOptions& how, const std::string& file) {
-  Encoder e{.missing = o.missing,
-            .features = {},
-            .kind = target_kind(loss),
-            .targets = texts_of(o.target),
-            .classes = {},
-            .classes_given = false,
-            .target_scales = {}};
-  if (e.targets.empty()) throw usage_error("is empty", "dataset.target", "name the column to predict");
-  require_columns(e.targets, columns, "target", how, file);
-  require_columns(o.features, columns, "features", how, file);
-  require_columns(o.drop, columns, "drop", how, file);
-  require_columns(o.categories, columns, "categories", how, file);
-  if (e.kind == TargetKind::classes && e.targets.size() != 1) {
-    throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
-                      "dataset.target");
-  }
-  for (const auto& column : columns) {
-    const bool chosen = o.features.empty() || holds(o.features, column.name);
-    if (!chosen || holds(o.drop, column.name) || holds(e.targets, column.name)) continue;
-    Encoder::Feature feature;
-    feature.name = column.name;
-    feature.is_category = holds(o.categories, column.name);
-    e.features.push_back(std::move(feature));
-  }
-  if (e.features.empty()) throw usage_error("leaves no column to predict from", file, "see dataset.features and drop");
-  return e;
 }
 
 }  // namespace ddp::datasets

@@ -35,11 +35,17 @@ struct Encoder {
   TargetKind kind = TargetKind::numbers;
   std::vector<std::string> targets;  // columns
   ValueNames classes;                // the target's classes, if it has classes
-  bool classes_given = false;        // by the option `classes`; only for the text of an error, not saved
   std::vector<Scale> target_scales;  // a scale for each target, if targets are numbers
+
+  // Only for the texts of errors; not saved.
+  std::string loss = {};
+  bool classes_given = false;   // by the option `classes`
+  bool trained_before = false;  // the preprocessing comes from a checkpoint
 
   // The number of input columns.
   std::int64_t width() const;
+  // The remedy for a missing cell of a feature.
+  std::string if_missing() const;
   // The columns to read: features, then targets. Categories and classes are read as text.
   std::vector<format::WantedColumn> wanted(bool with_targets) const;
 };
@@ -51,20 +57,35 @@ bool is_table(const config::Value& preprocessing);
 Encoder encoder_from_json(const config::Value& json);
 
 // Chooses features and targets among the columns of the files; the encoder is not fitted. `file`, `how`: the first file
-// and its options, for errors. Throws ddp::Error (usage) if a column that an option names does not exist, or no feature
-// is left.
+// and its options, for errors. Throws one ddp::Error (usage) that names each column that does not exist and each column
+// with two roles; or an error if no feature is left.
 Encoder choose_columns(const TableSection& options, const std::vector<format::ColumnInfo>& columns,
                        const std::string& loss, const format::TableOptions& how, const std::string& file);
 
 // Fits an encoder on these rows (int64 [n], ascending) of a table with the columns wanted(true).
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);
 
+// Returns warnings about an encoder that was fitted on this number of rows: columns in which nearly every row has a
+// value of its own.
+std::vector<std::string> warnings_of_fit(const Encoder& encoder, std::int64_t rows);
+
+// The cells of a category column whose values the training rows do not have.
+struct UnknownNames {
+  std::string column;
+  std::int64_t count = 0;
+  std::vector<std::string> first = {};  // up to 3 distinct values
+};
+// Adds cells of further rows.
+void add(std::vector<UnknownNames>& all, const std::vector<UnknownNames>& more);
+// Returns a warning for each column.
+std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown);
+
 // The cells of a table as tensors.
 struct Encoded {
-  at::Tensor inputs;               // float32 [rows, width]
-  at::Tensor targets;              // int64 [rows], or float32 [rows, columns]; undefined: they were not read
-  at::Tensor usable;               // bool [rows]: false if `missing` is "drop" and a feature is missing
-  std::int64_t unknown_names = 0;  // number of category cells with a value that the training rows do not have
+  at::Tensor inputs;   // float32 [rows, width]
+  at::Tensor targets;  // int64 [rows], or float32 [rows, columns]; undefined: they were not read
+  at::Tensor usable;   // bool [rows]: false if `missing` is "drop" and a feature is missing
+  std::vector<UnknownNames> unknown_names = {};
 };
 
 // Encodes all rows of a table. Throws ddp::Error (usage) for missing, infinite and unknown cells, up to 20 in one

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -9,6 +10,8 @@ namespace ddp::datasets {
 namespace {
 
 using format::ColumnCells;
+
+constexpr std::int64_t kManyValues = 20;  // fewer values may be the classes of a tiny table
 
 std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size) {
   std::vector<bool> mask(static_cast<std::size_t>(size));
@@ -60,6 +63,13 @@ void leave_out_missing(const Table& table, std::size_t features, std::vector<boo
   }
 }
 
+// Throws if no complete row is left: a run would end at once, without a step.
+void require_rows(const std::vector<bool>& mask) {
+  if (std::find(mask.begin(), mask.end(), true) != mask.end()) return;
+  throw usage_error("leaves no sample to train on: each row for training has a missing cell", "dataset.missing",
+                    "use \"mean\" or \"zero\", or leave the incomplete columns out with dataset.drop");
+}
+
 std::vector<std::string> given_classes(const config::Value& classes) {
   std::vector<std::string> names;
   for (const config::Value& one : classes) names.push_back(one.is_string() ? one.get<std::string>() : one.dump());
@@ -83,7 +93,10 @@ void fit_targets(Encoder& e, const Table& table, const std::vector<bool>& mask, 
 
 void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSection& options) {
   std::vector<bool> mask = mask_of(rows, table.rows);
-  if (e.missing == "drop") leave_out_missing(table, e.features.size(), mask);
+  if (e.missing == "drop") {
+    leave_out_missing(table, e.features.size(), mask);
+    require_rows(mask);
+  }
   const Scale::Kind kind = scale_named(options.normalise);
   // One thread handles a whole column, so the order of its sums does not depend on the number of threads.
   at::parallel_for(0, static_cast<std::int64_t>(e.features.size()), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -99,6 +112,27 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     }
   });
   fit_targets(e, table, mask, options);
+}
+
+std::vector<std::string> warnings_of_fit(const Encoder& e, std::int64_t rows) {
+  const auto are_too_many = [&](const ValueNames& values) {
+    return values.size() >= kManyValues && values.size() * 2 > rows;
+  };
+  const auto counts = [&](const ValueNames& values) {
+    return std::to_string(values.size()) + " values in " + std::to_string(rows) + " training rows";
+  };
+  std::vector<std::string> warnings;
+  if (e.kind == TargetKind::classes && !e.classes_given && are_too_many(e.classes)) {
+    warnings.push_back("the target \"" + e.targets.front() + "\" has " + counts(e.classes) +
+                       ", and each is a class of its own" +
+                       (e.classes.is_numeric() ? "; to predict a number, give loss = \"mse\"" : ""));
+  }
+  for (const Encoder::Feature& feature : e.features) {
+    if (!feature.is_category || !are_too_many(feature.values)) continue;
+    warnings.push_back("the category \"" + feature.name + "\" has " + counts(feature.values) +
+                       ", from which a model hardly learns; leave it out with dataset.drop");
+  }
+  return warnings;
 }
 
 ValueNames distinct_values(const Table& table, std::size_t column, const at::Tensor& rows) {

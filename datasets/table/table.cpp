@@ -67,23 +67,42 @@ Table read_table(const std::vector<fs::path>& files, const format::TableOptions&
   return table;
 }
 
-void Mistakes::add(std::int64_t row, const std::string& column, const std::string& what, const std::string& remedy) {
-  if (full()) return;
-  list_.push_back({.row = row, .text = "column \"" + column + "\": " + what, .remedy = remedy});
+void Mistakes::add(std::int64_t row, const std::string& column, const CellFault& fault) {
+  Cells& cells = cells_.try_emplace({column, fault.remedy}, Cells{.first = fault}).first->second;
+  ++cells.count;
+  if (cells.named.size() < kNamed) cells.named.emplace_back(row, fault.one);
+}
+
+std::vector<std::pair<std::int64_t, std::string>> Mistakes::lines() const {
+  std::vector<std::pair<std::int64_t, std::string>> all;
+  for (const auto& [key, cells] : cells_) {
+    const std::string column = "column \"" + key.first + "\": ";
+    if (cells.count > std::ssize(cells.named)) {
+      all.emplace_back(cells.named.front().first, column + std::to_string(cells.count) + " cells " + cells.first.many);
+      continue;
+    }
+    for (const auto& [row, what] : cells.named) all.emplace_back(row, column + what);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return all;
 }
 
 void Mistakes::require_none(const Table& table) const {
-  if (list_.empty()) return;
+  if (cells_.empty()) return;
+  auto all = lines();
+  const bool cut = all.size() > kMost;
+  if (cut) all.resize(kMost);
   std::set<std::int64_t> rows;
-  for (const Mistake& mistake : list_) rows.insert(mistake.row);
+  for (const auto& [row, what] : all) rows.insert(row);
   const auto places = table.places_of(rows);
-  std::vector<Mistake> in_order = list_;
-  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
   std::string text;
-  for (const Mistake& mistake : in_order) {
-    text += text.empty() ? mistake.text : "\n  " + places.at(mistake.row) + ": " + mistake.text;
+  for (const auto& [row, what] : all) text += text.empty() ? what : "\n  " + places.at(row) + ": " + what;
+  std::string remedies;
+  for (const auto& [key, cells] : cells_) {
+    const std::string& remedy = key.second;
+    if (remedies.find(remedy) == std::string::npos) remedies += (remedies.empty() ? "" : "; ") + remedy;
   }
-  throw usage_error(text + (full() ? "\n  …" : ""), places.at(in_order.front().row), in_order.front().remedy);
+  throw usage_error(text + (cut ? "\n  …" : ""), places.at(all.front().first), remedies);
 }
 
 }  // namespace ddp::datasets

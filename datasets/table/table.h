@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "format/table.h"
@@ -41,22 +42,33 @@ std::vector<format::ColumnInfo> columns_of(const std::vector<std::filesystem::pa
 Table read_table(const std::vector<std::filesystem::path>& files, const format::TableOptions& options,
                  const std::vector<format::WantedColumn>& wanted);
 
-// Mistakes in the cells of a table. One error reports up to 20 of them.
+// A mistake in a cell, and the same in several cells: "is missing", "are missing".
+struct CellFault {
+  std::string one;
+  std::string many;
+  std::string remedy = {};
+};
+
+// Mistakes in the cells of a table. One error reports up to 20 lines of them. A column in which many cells have the
+// same fault has one line, so that it does not hide the other mistakes.
 class Mistakes {
  public:
-  void add(std::int64_t row, const std::string& column, const std::string& what, const std::string& remedy = "");
-  bool full() const { return list_.size() >= kMost; }
+  void add(std::int64_t row, const std::string& column, const CellFault& fault);
   // Throws ddp::Error (usage) if a mistake was added; `table` names its place.
   void require_none(const Table& table) const;
 
  private:
-  struct Mistake {
-    std::int64_t row = 0;
-    std::string text;
-    std::string remedy;
+  // Cells of a column with the same fault.
+  struct Cells {
+    CellFault first;
+    std::vector<std::pair<std::int64_t, std::string>> named = {};  // rows, and their faults
+    std::int64_t count = 0;
   };
   static constexpr std::size_t kMost = 20;
-  std::vector<Mistake> list_;
+  static constexpr std::size_t kNamed = 5;  // cells; more have one line together
+  std::vector<std::pair<std::int64_t, std::string>> lines() const;
+
+  std::map<std::pair<std::string, std::string>, Cells> cells_;  // by column and remedy
 };
 
 }  // namespace ddp::datasets

@@ -24,6 +24,8 @@ class ValueNames {
   // Returns the number of a value; -1: unknown value.
   std::int64_t find(std::string_view text) const;
 
+  // True if there are values, and every one of them reads as a number.
+  bool is_numeric() const { return numeric_ && size() > 0; }
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
 

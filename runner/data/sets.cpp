@@ -55,6 +55,7 @@ class Builder {
  public:
   Builder(const config::Experiment& e, int rank, int world_size, const NamedTensors& held, Value preprocessing)
       : e_(e), rank_(rank), world_size_(world_size), held_(held), preprocessing_(std::move(preprocessing)) {
+    trained_before_ = !preprocessing_.is_null();
     if (const at::Tensor fitted = find_tensor(held, kPreprocessing); fitted.defined()) {
       preprocessing_ = Value::parse(text_of_bytes(fitted));
     }
@@ -66,6 +67,7 @@ class Builder {
     auto train = build(Role::train, e_.dataset);
     if (auto* map = dynamic_cast<datasets::MapDataset*>(train.get())) {
       Parts parts = parts_of(*map);
+      require_training(parts);
       if (preprocessing_.is_null()) map->fit(parts.train);
       parts = {.train = map->usable(parts.train),
                .validation = map->usable(parts.validation),
@@ -99,6 +101,7 @@ class Builder {
                                                         .loss = e_.loss.name,
                                                         .ignored_target = e_.ignored_target(),
                                                         .preprocessing = preprocessing_,
+                                                        .trained_before = trained_before_,
                                                         .validation_share = e_.validation.split,
                                                         .test_share = e_.test.split,
                                                         .held = with_prefix(held_, name_of(role) + "."),
@@ -120,6 +123,18 @@ class Builder {
       return {.train = at::arange(dataset.size(), at::kLong), .validation = none, .test = none};
     }
     return split(dataset, e_.validation, e_.test);
+  }
+
+  // Throws if no sample is left to train on: a run would end at once, without a step.
+  void require_training(const Parts& parts) const {
+    if (parts.train.numel() > 0) return;
+    const std::int64_t held[] = {parts.validation.numel(), parts.test.numel()};
+    const std::int64_t all = held[0] + held[1];
+    if (all == 0) throw usage_error("has no sample to train on", "dataset", "give data that have some");
+    throw usage_error("leaves no sample to train on: of " + std::to_string(all) + " samples, " +
+                          std::to_string(held[0]) + " are for validation and " + std::to_string(held[1]) +
+                          " for the test",
+                      held[0] > 0 ? "validation.split" : "test.split", "use a smaller split, or give more samples");
   }
 
   static void take(Set& set, const at::Tensor& samples, const std::shared_ptr<const datasets::Dataset>& dataset) {
@@ -147,6 +162,7 @@ class Builder {
   const int world_size_;
   const NamedTensors& held_;
   bool splits_itself_ = false;
+  bool trained_before_ = false;
   Value preprocessing_;
 };
 

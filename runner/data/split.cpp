@@ -1,5 +1,6 @@
 #include "data/split.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +22,12 @@ Counts count(const std::int64_t* values, std::int64_t size) {
   Counts counts;
   for (std::int64_t i = 0; i < size; ++i) ++counts[values[i]];
   return counts;
+}
+
+// True if most classes have one sample: then the targets may be numbers.
+bool mostly_single(const Counts& counts) {
+  const auto single = std::count_if(counts.begin(), counts.end(), [](const auto& one) { return one.second <= 1; });
+  return single * 2 > std::ssize(counts);
 }
 
 // Takes held-out samples from a permutation, one set at a time.
@@ -73,7 +80,9 @@ class Holder {
     for (auto& [value, samples] : left) {
       if (samples == 1 && value >= 0) {
         throw usage_error("class " + dataset_.class_name(value) + " has only one sample, which cannot be divided",
-                          section + ".stratify", "leave stratify out, or give the class more samples");
+                          section + ".stratify",
+                          mostly_single(left) ? "to predict a number, give loss = \"mse\"; or leave stratify out"
+                                              : "leave stratify out, or give the class more samples");
       }
       samples = static_cast<std::int64_t>(std::floor(share * static_cast<double>(samples) + 0.5));
     }

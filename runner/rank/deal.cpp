@@ -147,8 +147,9 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   datasets::Encoder encoder = datasets::encoder_from_json(t.preprocessing);
   // Dropping rows is not possible, because each input row needs an output row.
   if (encoder.missing == "drop") encoder.missing = "error";
+  encoder.trained_before = true;
   dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front());
-  std::int64_t unknown_names = 0;
+  std::vector<datasets::UnknownNames> unknown;
   for (const std::string& input : request.inputs) {
     const format::TableOptions options = datasets::table_options(t.experiment->dataset, input);
     const auto file = format::open_table(input, options);
@@ -162,15 +163,12 @@ void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
       table.pieces.push_back({.chunk = std::move(chunk), .first_row = 0});
       first += table.rows;
       const datasets::Encoded encoded = datasets::encode(encoder, table, /*with_targets=*/false);
-      unknown_names += encoded.unknown_names;
+      datasets::add(unknown, encoded.unknown_names);
       dealer.add({{"input", encoded.inputs}});
       t.progress->rank(t.rank).note_activity();
     }
   }
-  if (unknown_names > 0) {
-    log::warn(std::to_string(unknown_names) + (unknown_names == 1 ? " cell holds" : " cells hold") +
-              " a category that the training rows do not have: all of its columns are 0");
-  }
+  for (const std::string& line : datasets::in_words(unknown)) log::warn(line);
 }
 
 // Builds the run's dataset from other files.

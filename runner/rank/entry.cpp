@@ -82,7 +82,7 @@ std::optional<RequestFailure> failure_of(const Request& request) {
 }
 
 void become_rank(const Task& task) {
-  log::become_rank(task.rank, /*own_log=*/task.watched);
+  if (task.is_rank) log::become_rank(task.rank, /*own_log=*/task.watched);
   // As in Python: a write to a rank that has ended must return an error, not kill this process.
   std::signal(SIGPIPE, SIG_IGN);
 }

@@ -138,11 +138,13 @@ void predict(const PredictRequest& request, const Task& t, const TakeReply&) {
   const at::Tensor looked = answering.look();
   const Predictions predictions(schema_of(t, answering.has_paths()), form_named(request.form), looked);
   const auto to = static_cast<int>(request.to);
+  // The header waits for the first rows: input that is refused leaves no output.
+  bool more = answering.next();
   if (t.rank == 0) {
     const std::string head = predictions.head();
     write_block(to, head.data(), head.size());
   }
-  for (std::string answers; answering.next();) {
+  for (std::string answers; more; more = answering.next()) {
     answers.clear();
     predictions.append(answers, answering.outputs(), answering.paths());
     write_block(to, answers.data(), answers.size());

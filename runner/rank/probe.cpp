@@ -82,7 +82,11 @@ at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensor
   } catch (const c10::Error& error) {
     throw usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
                           "\", of shape " + shapes_of(inputs) + ": " + error.msg(),
-                      "model");
+                      "model",
+                      e.model.name == "linear"
+                          ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
+                            "too and takes its sizes from the data"
+                          : "");
   }
 }
 

@@ -35,6 +35,7 @@ struct Task {
   // directory.
   bool together = true;
   bool watched = true;       // a parent watches this rank and can name absent ranks
+  bool is_rank = true;       // false: a process that helps ranks; its lines name no rank
   bool logs_failure = true;  // to its own output, besides the report to the parent
 };
 

@@ -41,9 +41,11 @@ class BatchTable : public format::TableFile {
 
   bool next(format::TableChunk& chunk) override {
     Mistakes mistakes(file_, "row ");
+    mistakes.count_rows(rows_before_);
     while (const std::shared_ptr<arrow::RecordBatch> piece = next_piece()) {
       std::shared_ptr<arrow::RecordBatch> converted = convert_piece(*piece, mistakes);
       rows_before_ += piece->num_rows();
+      mistakes.count_rows(piece->num_rows());
       // After the first mistake the remaining rows are still checked, to report further mistakes.
       if (mistakes.full()) break;
       if (!mistakes.empty()) continue;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "config/check/phrases.h"
 #include "config/text/source.h"
 
 namespace ddp::tables {
@@ -54,9 +55,15 @@ std::vector<int> places_of(const std::vector<format::WantedColumn>& wanted,
   if (missing.empty()) return places;
   std::vector<std::string> names;
   for (const format::ColumnInfo& column : columns) names.push_back(column.name);
+  std::vector<std::string> near;
+  for (const std::string& name : missing) {
+    if (const std::string like = config::nearest(name, names); !like.empty()) near.push_back(like);
+  }
   throw usage_error(
       (missing.size() == 1 ? "has no column " : "has no columns ") + listed(missing), file.string(),
-      (names.empty() ? "it has no columns" : "its columns: " + listed(names)) + (hint.empty() ? "" : "\n  " + hint));
+      (names.empty() ? "it has no columns" : "its columns: " + listed(names)) +
+          (near.empty() ? "" : "; rename " + listed(near) + " if they are meant: names are compared with their case") +
+          (hint.empty() ? "" : "\n  " + hint));
 }
 
 }  // namespace ddp::tables

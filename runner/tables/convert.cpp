@@ -89,7 +89,7 @@ arrow::Result<Array> parse_text(const Array& array, const format::WantedColumn& 
       numbers.UnsafeAppend(*number);
       continue;
     }
-    if (!says_missing(cell)) mistakes.add(first_row + row + 1, column, not_a_number(cell));
+    if (!says_missing(cell)) mistakes.add_text(first_row + row + 1, column, cell);
     numbers.UnsafeAppendNull();
   }
   return numbers.Finish();

@@ -13,13 +13,15 @@
 namespace ddp::tables {
 namespace {
 
-// Returns the mistake in a cell; "" if the cell is valid.
-std::string csv_fault(const std::string& cell, format::CellType type) {
-  if (says_missing(cell)) return "";
-  if (type == format::CellType::number) return parse_number(cell) ? "" : not_a_number(cell);
-  const bool is_text = arrow::util::ValidateUTF8(reinterpret_cast<const std::uint8_t*>(cell.data()),
-                                                 static_cast<std::int64_t>(cell.size()));
-  return is_text ? "" : shown(cell) + " is not UTF-8";
+void check_cell(const CsvCell& cell, const format::WantedColumn& column, Mistakes& mistakes) {
+  if (says_missing(cell.text)) {
+    mistakes.add_missing(cell.line, column);
+  } else if (column.type == format::CellType::number) {
+    if (!parse_number(cell.text)) mistakes.add_text(cell.line, column, cell.text);
+  } else if (!arrow::util::ValidateUTF8(reinterpret_cast<const std::uint8_t*>(cell.text.data()),
+                                        static_cast<std::int64_t>(cell.text.size()))) {
+    mistakes.add(cell.line, column, shown(cell.text) + " is not UTF-8");
+  }
 }
 
 void check_row(const CsvRow& row, const format::TableOptions& options, std::size_t width,
@@ -31,9 +33,7 @@ void check_row(const CsvRow& row, const format::TableOptions& options, std::size
     return;
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const CsvCell& cell = row.cells[static_cast<std::size_t>(places[i])];
-    const std::string fault = csv_fault(cell.text, wanted[i].type);
-    if (!fault.empty()) mistakes.add(cell.line, wanted[i], fault);
+    check_cell(row.cells[static_cast<std::size_t>(places[i])], wanted[i], mistakes);
   }
 }
 
@@ -50,7 +50,10 @@ Error csv_mistakes(const std::filesystem::path& file, const format::TableOptions
     CsvRow row;
     bool is_header = options.header;
     while (!mistakes.full() && rows.next(row)) {
-      if (!is_header) check_row(row, options, columns.size(), wanted, places, mistakes);
+      if (!is_header) {
+        check_row(row, options, columns.size(), wanted, places, mistakes);
+        mistakes.count_rows(1);
+      }
       is_header = false;
     }
   } catch (const Error& error) {

@@ -1,11 +1,19 @@
 #include "tables/mistakes.h"
 
+#include <algorithm>
+
 #include "config/text/source.h"
+#include "tables/unusual_text.h"
 
 namespace ddp::tables {
 namespace {
 
 constexpr std::size_t kShownBytes = 40;
+
+void append_sentence(std::string& text, const std::string& more) {
+  if (more.empty() || text.find(more) != std::string::npos) return;
+  text += (text.empty() ? "" : "; ") + more;
+}
 
 }  // namespace
 
@@ -19,28 +27,89 @@ std::string shortened(std::string_view text) {
 
 std::string shown(std::string_view text) { return "\"" + shortened(text) + "\""; }
 
-std::string not_a_number(std::string_view cell) { return shown(cell) + " is not a number"; }
-
 void Mistakes::add(std::int64_t line, const std::string& what) {
   if (full()) return;
-  if (count_++ > 0) text_ += "\n";
-  text_ += file_.string() + ":" + unit_ + std::to_string(line) + ": " + what;
+  if (empty()) first_rows_ = rows_;
+  list_.emplace_back(line, what);
 }
 
 void Mistakes::add(std::int64_t line, const format::WantedColumn& column, const std::string& what) {
-  if (text_column_.empty() && column.type == format::CellType::number) text_column_ = column.name;
   add(line, "column " + shown(column.name) + ": " + what);
 }
 
-Error Mistakes::error() const {
-  std::string remedy = full() ? "these are the first " + std::to_string(kMost) + " mistakes; " : "";
-  if (!text_column_.empty()) {
-    remedy += "correct the cells; or, if a column such as " + shown(text_column_) +
-              " contains text, name it in dataset.categories or leave it out with dataset.drop";
-  } else {
-    remedy += "correct the file";
+void Mistakes::add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell) {
+  if (empty()) first_rows_ = rows_;
+  note(texts_, line, column, cell);
+}
+
+void Mistakes::add_missing(std::int64_t line, const format::WantedColumn& column) {
+  if (!column.if_missing.empty()) note(missing_, line, column, "");
+}
+
+void Mistakes::note(Columns& columns, std::int64_t line, const format::WantedColumn& column, std::string_view cell) {
+  Cells& cells = columns.try_emplace(column.name, Cells{.column = column}).first->second;
+  ++cells.count;
+  if (cells.first.size() < kNamedCells) cells.first.emplace_back(line, cell);
+}
+
+std::string Mistakes::cells_in_words(const Cells& cells, const std::string& kind) const {
+  return "column " + shown(cells.column.name) + ": " + std::to_string(cells.count) + " of " +
+         (full() ? "the first " : "") + std::to_string(rows_) + " cells are " + kind;
+}
+
+std::vector<std::pair<std::int64_t, std::string>> Mistakes::lines() const {
+  std::vector<std::pair<std::int64_t, std::string>> all = list_;
+  for (const auto& [name, cells] : texts_) {
+    const std::string first = shown(cells.first.front().second);
+    if (cells.count > std::ssize(cells.first)) {
+      all.emplace_back(cells.first.front().first, cells_in_words(cells, "not numbers, the first is " + first));
+      continue;
+    }
+    for (const auto& [line, cell] : cells.first) {
+      all.emplace_back(line, "column " + shown(name) + ": " + shown(cell) + " is not a number");
+    }
   }
-  return usage_error(text_, "", remedy);
+  for (const auto& [name, cells] : missing_) {
+    if (cells.count > std::ssize(cells.first)) {
+      all.emplace_back(cells.first.front().first, cells_in_words(cells, "missing"));
+      continue;
+    }
+    for (const auto& [line, cell] : cells.first) all.emplace_back(line, "column " + shown(name) + ": is missing");
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return all;
+}
+
+std::string Mistakes::remedy() const {
+  std::string text;
+  for (const auto& [name, cells] : texts_) {
+    const std::string advice = cells.column.if_text.empty() ? advice_for(cells.first.front().second) : "";
+    const bool mostly_text = cells.count * 2 > rows_;
+    const std::string if_text = !cells.column.if_text.empty()
+                                    ? cells.column.if_text
+                                    : "name it in dataset.categories or leave it out with dataset.drop";
+    if (!advice.empty()) {
+      append_sentence(text, "column " + shown(name) + ": " + advice + ", or leave it out with dataset.drop");
+    } else if (mostly_text) {
+      append_sentence(text, "column " + shown(name) + " holds text: " + if_text);
+    } else {
+      append_sentence(text, "correct the cells");
+      append_sentence(text, "or, if column " + shown(name) + " holds text, " + if_text);
+    }
+  }
+  for (const auto& [name, cells] : missing_) append_sentence(text, cells.column.if_missing);
+  return text.empty() ? "correct the file" : text;
+}
+
+Error Mistakes::error() const {
+  const auto all = lines();
+  const std::size_t told = std::min<std::size_t>(all.size(), kMost);
+  std::string text;
+  for (std::size_t i = 0; i < told; ++i) {
+    text += (i > 0 ? "\n" : "") + file_.string() + ":" + unit_ + std::to_string(all[i].first) + ": " + all[i].second;
+  }
+  const bool cut = all.size() > told || std::ssize(list_) >= kMost;
+  return usage_error(text, "", (cut ? "these are the first " + std::to_string(kMost) + " mistakes; " : "") + remedy());
 }
 
 }  // namespace ddp::tables

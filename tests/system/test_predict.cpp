@@ -95,8 +95,9 @@ TEST_CASE("predict refuses a table with another delimiter, and names it") {
 }
 
 TEST_CASE("predict reverts normalise_targets") {
-  const Trained t({R"(dataset={name="csv", path="shapes.csv", target=["weight", "width"], features=["height"]})",
-                   R"(dataset.normalise_targets=true)", R"(loss="mse")", "epochs=1"});
+  const Trained t(
+      {R"(dataset={name="csv", path="shapes.csv", target=["weight", "width"], features=["height"], categories=[]})",
+       R"(dataset.normalise_targets=true)", R"(loss="mse")", "epochs=1"});
   const auto lines = lines_of(t.predicted({"shapes.csv"}));
   REQUIRE(lines.size() == 204);
   CHECK(lines[0] == "prediction_weight,prediction_width");
@@ -155,6 +156,47 @@ TEST_CASE("an input that predict cannot read is named with file, line and column
       fails("there is none.csv", {"there is none.csv"});
     }
   }
+}
+
+TEST_CASE("predict names what its input lacks and remedies that need no other training, and writes nothing") {
+  const Trained t;
+  t.write("gap.csv", "width,height,colour\n,2,red\n");
+  t.write("word.csv", "width,height,colour\nforty,2,red\n1,2,red\n1,2,red\n");
+  t.write("case.csv", "Width,Height,Colour\n1,2,red\n");
+  t.check_fails(2, {"gap.csv"}, {"gap.csv:2: column \"width\": is missing", "fill these cells in the file"});
+  t.check_fails(2, {"word.csv"},
+                {"word.csv:2: column \"width\": \"forty\" is not a number", "the model was trained on"});
+  t.check_fails(2, {"case.csv"}, {"has no columns \"width\"", "rename \"Width\", \"Height\", \"Colour\""});
+  for (const std::string file : {"gap.csv", "word.csv", "case.csv"}) {
+    CHECK(t.run({"predict", "shapes", file}).out.empty());
+  }
+  for (const std::string word : {"dataset.categories", "\"drop\""}) {
+    CHECK_FALSE(contains(t.run({"predict", "shapes", "word.csv"}).err, word));
+    CHECK_FALSE(contains(t.run({"predict", "shapes", "gap.csv"}).err, word));
+  }
+}
+
+TEST_CASE("predict warns of unknown categories with their column and values, and names no rank") {
+  const Trained t;
+  t.write("new.csv", "width,height,colour\n1,2,pink\n1,2,mauve\n1,2,pink\n");
+  const Outcome outcome = t.run({"predict", "shapes", "new.csv"});
+  CHECK(outcome.code == 0);
+  CHECK(contains(outcome.err,
+                 "warning: column \"colour\": 3 cells hold \"pink\", \"mauve\", which the training rows do not have"));
+  CHECK_FALSE(contains(outcome.err, "rank"));
+}
+
+TEST_CASE("commands that use a trained model refuse --set of keys that they cannot use, and name the others") {
+  const Trained t;
+  for (const std::string set : {"epochs=3", "model.hidden=[3]", "optimizer.lr=1", "dataset.target=\"weight\""}) {
+    t.check_fails(2, {"shapes.csv", "--set", set}, {"--set " + set});
+    const Outcome eval = t.run({"eval", "shapes", "--set", set});
+    CHECK(eval.code == 2);
+    CHECK(contains(eval.err, "--set " + set));
+  }
+  t.check_fails(2, {"shapes.csv", "--set", "epochs=3"}, {"takes these keys: batch_size, dataset"});
+  CHECK(contains(t.run({"predict", "--help"}).out, "batch_size, dataset"));
+  t.predicted({"shapes.csv", "--set", "batch_size=3", "--set", "threads=1", "--set", "precision=bf16"});
 }
 
 }  // namespace ddp::system_test

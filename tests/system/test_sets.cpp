@@ -45,6 +45,9 @@ TEST_CASE("contradictory options of held-out data are refused") {
     check_sets_refused(w, {"validation.every=\"" + every + "\""}, {"validation.every", "250 steps"});
   }
   check_sets_refused(w, {"validation.every=0"}, {"validation.every"});
+  check_sets_refused(w, {"validation.split=0.4", "test.split=0.6"},
+                     {"validation.split 0.4 and test.split 0.6 leave no sample to train on", "must be below 1"});
+  check_sets_refused(w, {"test.split=0.9"}, {"leave no sample to train on", "test.split=0.9"});
   check_sets_refused(w, {"validation.by=\"none\""}, {"none"});
 }
 
@@ -57,7 +60,11 @@ TEST_CASE("held-out data and training data without samples are refused") {
   // floor(0.2 * 2) is 0.
   check_sets_refused(w, {"dataset.path=\"two.csv\""}, {"holds nothing out", "split = 0.2"});
   // The column has one value: all rows are held out.
-  check_sets_refused(w, {"dataset.path=\"two.csv\"", "validation.by=\"colour\"", "validation.split=0.5"}, {"train"});
+  check_sets_refused(w, {"dataset.path=\"two.csv\"", "validation.by=\"colour\"", "validation.split=0.5"},
+                     {"leaves no sample to train on: of 2 samples, 2 are for validation and 0 for the test"});
+  w.write("gaps.csv", "width,height,colour,kind,weight\n,2,red,flat,3\n,3,red,flat,3\n");
+  check_sets_refused(w, {"dataset.path=\"gaps.csv\"", "validation.split=0.5", "dataset.missing=\"drop\""},
+                     {"leaves no sample to train on: each row for training has a missing cell"});
 }
 
 TEST_CASE("model sizes that the data does not have, or does not define, are refused by name") {

@@ -113,15 +113,24 @@ TEST_CASE("A ragged row is named with its line and the columns of the header") {
   CHECK(contains(text, "t.csv:3: column \"a\": \"3?\" is not a number"));
 }
 
-TEST_CASE("The first 20 of 25 bad cells are reported, each with line and column, and the remedy for text") {
+TEST_CASE("Five bad cells of a column are named one by one; six have one line, with the remedy for text") {
   std::string content = "a,b\n";
-  for (int i = 0; i < 25; ++i) content += "1,red\n";
-  const std::string text = csv_error(content);
-  CHECK(contains(text, "t.csv:2: column \"b\": \"red\" is not a number"));
-  CHECK(contains(text, "t.csv:21: column"));
-  CHECK_FALSE(contains(text, "t.csv:22:"));
+  for (int i = 0; i < 5; ++i) content += "1,red\n";
+  CHECK(contains(csv_error(content), "t.csv:6: column \"b\": \"red\" is not a number"));
+  const std::string text = csv_error(content + "1,red\n");
+  CHECK(contains(text, "t.csv:2: column \"b\": 6 of 6 cells are not numbers, the first is \"red\""));
+  CHECK_FALSE(contains(text, "t.csv:3:"));
   CHECK(contains(text, "dataset.categories"));
   CHECK(contains(text, "dataset.drop"));
+}
+
+TEST_CASE("The first 20 of 25 ragged rows are reported") {
+  std::string content = "a,b\n";
+  for (int i = 0; i < 25; ++i) content += "1\n";
+  const std::string text = csv_error(content);
+  CHECK(contains(text, "t.csv:21: has 1 cell"));
+  CHECK_FALSE(contains(text, "t.csv:22:"));
+  CHECK(contains(text, "these are the first 20 mistakes"));
 }
 
 TEST_CASE("Mistakes after the first block of a file are found") {

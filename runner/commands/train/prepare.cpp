@@ -1,5 +1,7 @@
 #include "commands/train/prepare.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "launch/held/hold.h"
 #include "launch/library/obtain.h"
@@ -11,9 +13,28 @@ namespace ddp::commands {
 namespace fs = std::filesystem;
 namespace {
 
+// Replaces the key at the beginning of a further line by its place.
+std::string with_places(const config::Loaded& loaded, const std::string& text) {
+  std::string placed;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string line = text.substr(begin, end - begin);
+    const std::size_t key = line.find_first_not_of(' ');
+    const std::size_t key_end = line.find(": ");
+    const bool has_key =
+        begin > 0 && key < key_end && key_end != std::string::npos && loaded.given(line.substr(key, key_end - key));
+    placed +=
+        has_key ? line.substr(0, key) + loaded.where(line.substr(key, key_end - key)) + line.substr(key_end) : line;
+    begin = end;
+  }
+  return placed;
+}
+
 // Returns the error of a throw-away child, with the line of the file that caused it, if there is one.
 Error at_its_line(const config::Loaded& loaded, const Error& error) {
-  if (loaded.given(error.where())) return loaded.error(error.where(), error.summary(), error.remedy());
+  if (loaded.given(error.where())) {
+    return loaded.error(error.where(), with_places(loaded, error.summary()), error.remedy());
+  }
   const std::string key = error.where().substr(0, error.where().find_first_of("[ "));
   const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
   if (!is_key) return error;

@@ -69,7 +69,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<EvalOptions>();
   CLI::App* verb =
       app.add_subcommand("eval", "measure a trained model on its validation and test data, or on other data");
-  add_trained(*verb, o->trained);
+  add_trained(*verb, o->trained, {"loss", "metrics", "validation", "test"});
   verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o, &exit_code] { exit_code = eval(*o); });
 }

@@ -1,5 +1,8 @@
 #include "commands/use/trained.h"
 
+#include <algorithm>
+#include <array>
+
 #include <CLI/CLI.hpp>
 
 #include "commands/look/looking.h"
@@ -12,6 +15,26 @@
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
+namespace {
+
+// The options of a table that its preprocessing contains.
+constexpr std::array kFitted = {"target",  "features", "drop",      "categories",
+                                "classes", "missing",  "normalise", "normalise_targets"};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// The key of an assignment: "dataset.path" of "dataset.path = …".
+std::string key_of(const std::string& set) {
+  const std::size_t end = set.find_first_of("= ");
+  return set.substr(0, end);
+}
+
+}  // namespace
+
 void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_option("RUN", o.run, kRunInWords)->required();
   add_results(verb, o.results);
@@ -20,9 +43,15 @@ void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
 }
 
-void add_trained(CLI::App& verb, TrainedOptions& o) {
+void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::string>& usable) {
   add_trained_run(verb, o);
   add_sets(verb, o.sets);
+  o.usable = {"batch_size", "dataset",       "device_pool",    "devices_per_rank", "threads",  "precision",
+              "tf32",       "channels_last", "flush_denormal", "deterministic",    "parallel", "distributed",
+              "loader",     "seed",          "grace",          "sources"};
+  o.usable.insert(o.usable.end(), usable.begin(), usable.end());
+  verb.get_option("--set")->description("key=value that overrides the run's, as in TOML; repeatable; keys: " +
+                                        joined(o.usable));
 }
 
 record::RunDirectory find_run(const TrainedOptions& o) {
@@ -51,6 +80,31 @@ void refuse_ema(const std::vector<std::string>& sets) {
   }
 }
 
+// Refuses --set of keys that would silently change nothing, or that do not fit the trained weights.
+void refuse_unusable(const TrainedOptions& o) {
+  for (const std::string& set : o.sets) {
+    const std::string key = key_of(set);
+    if (set.find('=') == std::string::npos) continue;  // no assignment: the loader refuses it
+    const std::string first = key.substr(0, key.find('.'));
+    if (std::find(o.usable.begin(), o.usable.end(), first) != o.usable.end()) continue;
+    throw usage_error("cannot change a trained model, or changes nothing here", "--set " + set,
+                      "leave it out; this command takes these keys: " + joined(o.usable));
+  }
+}
+
+// The checkpoint has fixed a table's columns and preprocessing.
+void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) {
+  if (!preprocessing.is_object() || preprocessing.value("kind", "") != "table") return;
+  for (const std::string& set : o.sets) {
+    const std::string key = key_of(set);
+    if (!key.starts_with("dataset.")) continue;
+    const std::string option = key.substr(std::string("dataset.").size());
+    if (std::find(kFitted.begin(), kFitted.end(), option) == kFitted.end()) continue;
+    throw usage_error("changes nothing: the model keeps the columns and the preprocessing of its training",
+                      "--set " + set, "leave it out, or train again with it");
+  }
+}
+
 }  // namespace
 
 std::int64_t Trained::step() const { return record::step_of(checkpoint); }
@@ -58,9 +112,11 @@ std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
   refuse_ema(o.sets);
+  refuse_unusable(o);
   t.loaded = launch::load_experiment(t.directory.config(), o.sets);
   t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
+  refuse_fitted(o, t.preprocessing);
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());
   if (tables) t.plan.libraries.insert("tables");
   launch::obtain(t.plan.libraries);

@@ -18,11 +18,13 @@ struct TrainedOptions {
   std::string results = "results";
   std::string from;  // empty: best if the run had validation, else latest
   std::vector<std::string> sets;
-  bool raw = false;  // the trained weights, not their average
+  bool raw = false;                      // the trained weights, not their average
+  std::vector<std::string> usable = {};  // the keys that --set may change
 };
-// Adds RUN, --results, --from and --raw; `add_trained` also adds --set.
+// Adds RUN, --results, --from and --raw; `add_trained` also adds --set. `usable`: keys that this command uses besides
+// the keys of the data, the devices and the arithmetic.
 void add_trained_run(CLI::App& verb, TrainedOptions& options);
-void add_trained(CLI::App& verb, TrainedOptions& options);
+void add_trained(CLI::App& verb, TrainedOptions& options, const std::vector<std::string>& usable = {});
 
 // Throws ddp::Error (usage) if the run does not exist.
 record::RunDirectory find_run(const TrainedOptions& options);

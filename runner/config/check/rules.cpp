@@ -108,6 +108,17 @@ void check_held_out(const Node& root, const std::string& section, const HeldOut&
   }
 }
 
+// The test takes its share from the samples that the validation leaves, and training needs the rest.
+void check_shares(const Node& root, const Experiment& e, Problems& problems) {
+  const Node* validation = root.at_path("validation.split");
+  const Node* test = root.at_path("test.split");
+  if (!validation || !test || e.validation.split + e.test.split < 1) return;
+  problems.add(
+      before(validation->key, test->key) ? test->key : validation->key,
+      "validation.split " + shown(*validation) + " and test.split " + shown(*test) + " leave no sample to train on",
+      "their sum must be below 1");
+}
+
 void check_period(const Node& root, Problems& problems) {
   const Node* every = root.at_path("validation.every");
   const auto text = every ? every->text() : std::nullopt;
@@ -165,6 +176,7 @@ void check_rules(const Node& root, const Experiment& experiment, const Component
   check_scheduler(root, experiment, components, problems);
   check_held_out(root, "validation", experiment.validation, problems);
   check_held_out(root, "test", experiment.test, problems);
+  check_shares(root, experiment, problems);
   check_period(root, problems);
   check_rename(root, problems);
   check_groups(root, problems);

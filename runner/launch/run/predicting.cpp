@@ -65,6 +65,7 @@ class Processes {
     rank::Task task = task_of(p_.plan, std::min(process, ranks_ - 1), shared_, p_.task);
     task.rank = process;
     task.world_size = 1;
+    task.is_rank = process < ranks_;
     task.logs_failure = false;
     return task;
   }

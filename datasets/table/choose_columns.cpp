@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "config/check/phrases.h"
+#include "config/text/source.h"
+#include "datasets/table/encoder.h"
+#include "format/delimiter.h"
+
+namespace ddp::datasets {
+namespace {
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> texts_of(const config::Value& one_or_more) {
+  if (one_or_more.is_string()) return {one_or_more.get<std::string>()};
+  return one_or_more.get<std::vector<std::string>>();
+}
+
+// An option that names columns; `key` is the place of its first name if it is no list.
+struct Named {
+  std::string key;
+  bool is_list = true;
+  std::vector<std::string> names;
+
+  std::string key_of(std::size_t i) const { return is_list ? key + "[" + std::to_string(i) + "]" : key; }
+};
+
+// Collects the mistakes in the names of columns, to report them in one error. A line after the first one begins with
+// the key of its option, which the parent replaces by the key's place.
+class WrongNames {
+ public:
+  WrongNames(const std::vector<format::ColumnInfo>& columns, const std::string& file) : file_(file) {
+    for (const auto& column : columns) columns_.push_back(column.name);
+  }
+
+  void require_there(const Named& option) {
+    for (std::size_t i = 0; i < option.names.size(); ++i) {
+      const std::string& name = option.names[i];
+      if (holds(columns_, name)) continue;
+      unknown_ = true;
+      const std::string near = config::nearest(name, columns_);
+      add(option.key_of(i), "has no column " + config::in_quotes(name) + ", which " + option.key + " names" +
+                                (near.empty() ? "" : "; did you mean " + config::in_quotes(near) + "?"));
+    }
+  }
+
+  // Reports the names of `option` that `other` names too.
+  void require_apart(const Named& option, const Named& other, const std::string& why) {
+    for (std::size_t i = 0; i < option.names.size(); ++i) {
+      const std::string& name = option.names[i];
+      if (!holds(other.names, name)) continue;
+      add(option.key_of(i),
+          "column " + config::in_quotes(name) + " is in " + option.key + " and in " + other.key + why);
+    }
+  }
+
+  // Reports the categories that the features do not name.
+  void require_features(const Named& categories, const Named& features) {
+    for (std::size_t i = 0; !features.names.empty() && i < categories.names.size(); ++i) {
+      const std::string& name = categories.names[i];
+      if (holds(features.names, name) || !holds(columns_, name)) continue;
+      add(categories.key_of(i),
+          "column " + config::in_quotes(name) + " is in dataset.categories, but " + features.key + " does not name it");
+    }
+  }
+
+  void require_none(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how) const {
+    if (text_.empty()) return;
+    throw usage_error(text_, key_, unknown_ ? columns_in_words(columns, how) : "give each column one role");
+  }
+
+ private:
+  void add(const std::string& key, const std::string& what) {
+    // The file's name tells which table lacks the column; the other mistakes are in the options.
+    const std::string line = what.starts_with("has") ? file_ + " " + what : what;
+    text_ += text_.empty() ? line : "\n  " + key + ": " + line;
+    if (key_.empty()) key_ = key;
+  }
+
+  // Returns a remedy for an unknown column: the columns of the file, and a hint if the delimiter looks wrong.
+  std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how) const {
+    std::string text;
+    for (const std::string& name : columns_) text += (text.empty() ? "columns: " : ", ") + config::printable(name);
+    const std::string hint = format::delimiter_hint(columns, how, file_);
+    return hint.empty() ? text : text + "\n  " + hint;
+  }
+
+  const std::string file_;
+  std::vector<std::string> columns_;
+  std::string text_;
+  std::string key_;
+  bool unknown_ = false;
+};
+
+void check_names(const TableSection& o, const std::vector<std::string>& targets,
+                 const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how,
+                 const std::string& file) {
+  const Named target{.key = "dataset.target", .is_list = o.target.is_array(), .names = targets};
+  const Named features{.key = "dataset.features", .names = o.features};
+  const Named drop{.key = "dataset.drop", .names = o.drop};
+  const Named categories{.key = "dataset.categories", .names = o.categories};
+  WrongNames wrong(columns, file);
+  for (const Named* const option : {&target, &features, &drop, &categories}) wrong.require_there(*option);
+  wrong.require_apart(features, target, ": the model must not see what it predicts");
+  wrong.require_apart(categories, target, ": a target of classes needs no category, only a loss for classes");
+  wrong.require_apart(drop, features, "");
+  wrong.require_features(categories, features);
+  wrong.require_none(columns, how);
+}
+
+}  // namespace
+
+Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnInfo>& columns, const std::string& loss,
+                       const format::TableOptions& how, const std::string& file) {
+  Encoder e;
+  e.missing = o.missing;
+  e.kind = target_kind(loss);
+  e.targets = texts_of(o.target);
+  if (e.targets.empty()) throw usage_error("is empty", "dataset.target", "name the column to predict");
+  check_names(o, e.targets, columns, how, file);
+  if (e.kind == TargetKind::classes && e.targets.size() != 1) {
+    throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
+                      "dataset.target");
+  }
+  for (const auto& column : columns) {
+    const bool chosen = o.features.empty() || holds(o.features, column.name);
+    if (!chosen || holds(o.drop, column.name) || holds(e.targets, column.name)) continue;
+    Encoder::Feature feature;
+    feature.name = column.name;
+    feature.is_category = holds(o.categories, column.name);
+    e.features.push_back(std::move(feature));
+  }
+  if (e.features.empty()) throw usage_error("leaves no column to predict from", file, "see dataset.features and drop");
+  return e;
+}
+
+}  // namespace ddp::datasets
