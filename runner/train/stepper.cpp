@@ -1,5 +1,7 @@
 #include "train/stepper.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include "train/gradients.h"
 
 namespace ddp::train {
@@ -8,6 +10,7 @@ using record::Phase;
 
 StepOutcome Stepper::take(std::int64_t step, double lr, std::int64_t micro_batches) {
   p_.model.zero_grad();
+  if (p_.experiment.on_nan == "skip") keep_buffers();
   enter(Phase::loading);
   batches_.start(step, micro_batches);
   for (std::int64_t i = 0; i + 1 < micro_batches; ++i) {
@@ -30,8 +33,24 @@ void Stepper::update(double lr, StepOutcome& outcome) {
     if (p_.scaler != nullptr) outcome.skipped = !p_.scaler->unscale(gradients);
     outcome.grad_norm = clip_(gradients);
   }
+  if (outcome.not_finite) restore_buffers();
   if (outcome.not_finite || outcome.skipped) return;
   p_.optimizer.step(lr);
+}
+
+void Stepper::keep_buffers() {
+  const at::NoGradGuard no_grad;
+  const NamedTensors& buffers = p_.model.buffers();
+  if (kept_buffers_.empty()) {
+    for (const auto& [name, buffer] : buffers) kept_buffers_.push_back(buffer.clone());
+    return;
+  }
+  for (std::size_t i = 0; i < buffers.size(); ++i) kept_buffers_[i].copy_(buffers[i].second);
+}
+
+void Stepper::restore_buffers() {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < kept_buffers_.size(); ++i) p_.model.buffers()[i].second.copy_(kept_buffers_[i]);
 }
 
 at::Tensor Stepper::loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {

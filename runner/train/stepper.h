@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "config/experiment.h"
 #include "data/batches.h"
@@ -38,7 +39,7 @@ struct StepperParts {
 
 // The result of one optimizer step. It is the same on every rank.
 struct StepOutcome {
-  std::optional<int> not_finite;  // first rank whose loss is not finite: the weights are not changed
+  std::optional<int> not_finite;  // first rank whose loss is not finite: the weights do not change
   at::Tensor grad_norm;           // before clipping; undefined: the norm is not clipped
   bool skipped = false;           // fp16: a gradient is not finite, so the weights are not changed
 };
@@ -59,6 +60,10 @@ class Stepper {
   // Runs forward and loss under autocast; backward runs outside it.
   at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   void run_micro_batch(std::int64_t step, bool last);
+  // The buffers as a step finds them, if a step that is left out must leave them so: a loss that is not finite may have
+  // entered the running statistics of a batch norm. Every rank restores its own, so they agree as they did before.
+  void keep_buffers();
+  void restore_buffers();
   // Unscales and clips the gradients, then updates the weights unless a gradient or a loss is not finite.
   void update(double lr, StepOutcome& outcome);
   void enter(record::Phase phase) {
@@ -70,6 +75,7 @@ class Stepper {
   StepBatches batches_;
   const model::Numerics numerics_;
   const Clip clip_;
+  std::vector<at::Tensor> kept_buffers_;
 };
 
 }  // namespace ddp::train

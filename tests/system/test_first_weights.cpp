@@ -42,6 +42,20 @@ TEST_CASE("a run begins with the weights of another run's latest checkpoint, and
   CHECK(contains(unknown.err, "nobody"));
 }
 
+TEST_CASE("a link to the latest run or checkpoint names the weights that it leads to as the command begins") {
+  const FinishedRun small(kSmall, {"epochs=1"});
+  const Workspace& w = small.workspace;
+  const std::string saved = "\"" + fs::canonical(small.run.path() / "checkpoints" / "latest").string() + "/model.safetensors\"";
+  for (const std::string link : {"latest", "latest/checkpoints/latest", "latest/checkpoints/latest/model.safetensors"}) {
+    const Outcome next = w.run({"run", "small.toml", "--name", "small", "--init-from", "results/small/" + link});
+    INFO(next.err);
+    REQUIRE(next.code == 0);
+    CHECK(contains(text_of(next.run.path() / "config.toml"), saved));
+    fs::remove(w.results() / "small" / "latest");
+    fs::create_directory_symlink(small.run.path().filename(), w.results() / "small" / "latest");
+  }
+}
+
 TEST_CASE("a run that resumes without a checkpoint begins with the weights of the run that --set init_from names") {
   const FinishedRun small(kSmall, {"epochs=2"});
   const Workspace& w = small.workspace;

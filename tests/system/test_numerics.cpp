@@ -1,3 +1,8 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "arrays.h"
 #include "catch.h"
 #include "finished_run.h"
 #include "long_run.h"
@@ -17,6 +22,18 @@ bool has_average(const RunFolder& run) {
 
 Json rules_of(const RunFolder& run) {
   return json_of(run.path() / "checkpoints/latest/state.json").value("rules", Json::object());
+}
+
+// The numbers of a tensor in the newest checkpoint.
+std::vector<float> saved_numbers(const RunFolder& run, const std::string& name) {
+  const std::string bytes = run.model();
+  std::uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const Json place = Json::parse(bytes.substr(sizeof header, header)).at(name).at("data_offsets");
+  std::vector<float> numbers((place[1].get<std::size_t>() - place[0].get<std::size_t>()) / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data() + sizeof header + header + place[0].get<std::size_t>(),
+              numbers.size() * sizeof(float));
+  return numbers;
 }
 
 // Eight steps per epoch, each saved.
@@ -91,6 +108,27 @@ TEST_CASE("eval of a trained model refuses --set of [ema] and names --raw") {
     CHECK(contains(refused.err, "--raw uses the trained weights"));
   }
   CHECK(f.workspace.run({"eval", "small", "--raw"}).code == 0);
+}
+
+TEST_CASE("a step that is left out for its loss leaves the running statistics of a batch norm as they were") {
+  ArrayData data(100);
+  data.x[4 * 50] = std::numeric_limits<float>::quiet_NaN();
+  const ArrayWorkspace w("npy", data);
+  const std::vector<std::string> skipping{
+      "run",   "arrays.toml", "--set", "on_nan=skip",
+      "--set", "model={name=\"sequential\", layers=[{type=\"BatchNorm1d\", num_features=4}, "
+               "{type=\"Linear\", in_features=4, out_features=3}]}"};
+  for (const char* broadcast : {"true", "false"}) {
+    auto arguments = skipping;
+    arguments.insert(arguments.end(), {"--set", std::string("distributed.broadcast_buffers=") + broadcast});
+    const Outcome run = w.run(arguments);
+    INFO(run.err);
+    REQUIRE(run.code == 0);
+    CHECK(contains(run.err, "is not finite; further skipped steps are only listed in metrics.jsonl"));
+    for (const char* statistic : {"0.running_mean", "0.running_var"}) {
+      for (const float number : saved_numbers(run.run, statistic)) CHECK(std::isfinite(number));
+    }
+  }
 }
 
 TEST_CASE("without fp16, average and clipping a checkpoint and its events have no trace of them") {

@@ -28,6 +28,13 @@ fs::path weights_of_run(const config::Loaded& loaded, const record::RunDirectory
   throw loaded.error(kKey, "this run has no checkpoint yet: " + run.path().string(), "name a run that has saved");
 }
 
+// The weights that a link leads to now. A link such as results/NAME/latest leads elsewhere once a new run has begun.
+fs::path behind_links(const fs::path& file) {
+  std::error_code missing;
+  fs::path found = fs::canonical(file, missing);
+  return missing ? file : found;
+}
+
 // Returns the run that the experiment names. All commands accept the same names.
 record::RunDirectory run_named(const config::Loaded& loaded, const fs::path& results, const std::string& name) try {
   return record::RunDirectory::find(results, name);
@@ -48,6 +55,7 @@ void find_weights(config::Loaded& loaded, const fs::path& results) {
   } else if (fs::is_directory(path, unreadable)) {
     path = weights_in(path).string();
   }
+  path = behind_links(path).string();
 }
 
 fs::path weights_of(const config::Loaded& loaded) {

@@ -13,7 +13,8 @@ struct Start {
 };
 
 // Replaces init_from.path by the weights file of its target: a checkpoint, or a run under the results root, by folder
-// or name, which stands for its latest checkpoint. Throws ddp::Error (usage) if the target does not exist.
+// or name, which stands for its latest checkpoint. The path has no links: it names the same weights later. Throws
+// ddp::Error (usage) if the target does not exist.
 void find_weights(config::Loaded& loaded, const std::filesystem::path& results);
 
 // Returns the file that find_weights found, or that the experiment names itself; empty: none. Throws ddp::Error (usage)

@@ -50,7 +50,7 @@ void RunRecorder::step(const StepRecord& r) {
   run.seconds.store(now, std::memory_order_relaxed);
   if (!std::isfinite(r.loss) && !r.nothing_counts && !r.ends_run && !std::exchange(warned_, true)) {
     console_.line("warning: the loss of step " + std::to_string(r.step) +
-                  " is not finite; metrics.jsonl has any later ones");
+                  " is not finite; further skipped steps are only listed in metrics.jsonl");
   }
   if (!writes(r.step)) return;
   const double per_second = rate(samples_since_, now - last_line_);
