@@ -139,11 +139,11 @@ class ShapeCheck {
   [[noreturn]] void refuse(const Program::Input& input, const at::Tensor& given, const std::string& remedy) const {
     std::string shape;
     for (const auto& extent : input.sizes) shape += (shape.empty() ? "" : ", ") + text_of(extent);
-    throw usage_error(
-        "the model was exported for an input" + (input.name.empty() ? "" : " " + config::in_quotes(input.name)) +
-            " of shape [" + shape + "] and type " + name_of(input.type) + ", but the dataset gives " +
-            c10::str(given.sizes()) + " of type " + name_of(given.scalar_type()),
-        file_, remedy);
+    throw usage_error("the model was exported for an input" +
+                          (input.name.empty() ? "" : " " + config::in_quotes(input.name)) + " of shape [" + shape +
+                          "] and type " + name_of(input.type) + ", but the dataset gives " + c10::str(given.sizes()) +
+                          " of type " + name_of(given.scalar_type()),
+                      file_, remedy);
   }
 
   const std::vector<Program::Input> inputs_;

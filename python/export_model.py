@@ -6,7 +6,8 @@
     export_model.py my_gpt:Gpt gpt.pt2 --input 64:int64:50257
 
 The model is a class or a function that returns a torch.nn.Module. --input gives the shape of one sample, without the
-batch; its type (float32 by default); for integers, their number of values. A model with several inputs takes --input
+batch; its type (float32 by default); for integers, their number of values. A size that varies is a range, such as
+1-64:int64:50257 for texts of up to 64 tokens, which `ddp-exp generate` needs for short prompts. A model with several inputs takes --input
 several times, in the order of forward's arguments. The model draws its weights after torch.manual_seed(--seed).
 
 The script needs torch 2.11 and the packages that the model imports. Then write in the experiment file:
@@ -135,10 +136,22 @@ def try_model(model, options, samples):
         run_model(model, larger, "the model works for only one batch size; use x.shape[0] for the size of the batch")
 
 
-def export(model, samples, least, most):
-    batch = torch.export.Dim("batch", min=least, max=most)
+def dynamic_shapes(options):
+    """Returns the dimensions of each input that vary: the batch, and each range of --input."""
+    shapes = []
+    for text in options.input:
+        shape = {0: torch.export.Dim("batch", min=options.min_batch, max=options.max_batch)}
+        for place, size in enumerate(text.partition(":")[0].split("x"), start=1):
+            least, is_range, most = size.partition("-")
+            if is_range:  # the same range in two inputs is the same size in a sample
+                shape[place] = torch.export.Dim(f"from_{least}_to_{most}", min=int(least), max=int(most))
+        shapes.append(shape)
+    return tuple(shapes)
+
+
+def export(model, samples, options):
     try:
-        program = torch.export.export(model, samples, dynamic_shapes=tuple({0: batch} for _ in samples))
+        program = torch.export.export(model, samples, dynamic_shapes=dynamic_shapes(options))
     except Exception as error:  # torch.export raises many types, each with a long text
         text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
         raise Refused(text + line_of(error)) from error
@@ -242,15 +255,25 @@ def build(name, arguments):
     return model
 
 
+def largest(size):
+    """Returns 32 for "32" and for the range "1-32"."""
+    least, is_range, most = size.partition("-")
+    if not is_range:
+        return int(size)
+    if not 0 < int(least) < int(most):
+        raise ValueError
+    return int(most)
+
+
 def sample(text, batch):
     """Returns a random batch for an input such as "3x32x32", "64:int64:50257" or "scalar:float32"."""
     shape, _, kind = text.partition(":")
     kind, _, values = (kind or "float32").partition(":")
     dtype = getattr(torch, kind, None)
     try:
-        sizes = [batch] + ([] if shape == "scalar" else [int(size) for size in shape.split("x")])
+        sizes = [batch] + ([] if shape == "scalar" else [largest(size) for size in shape.split("x")])
     except ValueError:
-        raise Refused(f'--input {text}: "{shape}" is not a shape such as 3x32x32') from None
+        raise Refused(f'--input {text}: "{shape}" is not a shape such as 3x32x32 or 1-64') from None
     if not isinstance(dtype, torch.dtype):
         raise Refused(f'--input {text}: "{kind}" is not a number type such as float32 or int64')
     if dtype.is_floating_point:
@@ -290,13 +313,13 @@ def run(options):
     model = build(options.model, arguments_of(options.args))
     samples = tuple(sample(text, batch=options.batch) for text in options.input)
     try_model(model.train(), options, samples)
-    program = export(model.train(), samples, options.min_batch, options.max_batch)
+    program = export(model.train(), samples, options)
     graph = switched(program)
     model.eval()
     needs_second = graph is None or not same_bits(model, graph, samples)
     settings = f'name = "exported", path = "{out}"'
     if needs_second:
-        evaluation = export(model, samples, options.min_batch, options.max_batch)
+        evaluation = export(model, samples, options)
         require_no_draws(evaluation)
         second = save(evaluation, out.with_suffix(".eval.pt2"))
         settings += f', eval = "{second}"'

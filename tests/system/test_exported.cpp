@@ -149,13 +149,17 @@ TEST_CASE("a model that was exported for evaluation trains with a warning that s
 
 TEST_CASE("a parameter that the loss does not depend on is named, with the keys that allow it") {
   const ExportedWorkspace w;
-  w.write("net.pt2", exported_model({{",\n                  {\"name\": \"bias\", \"arg\": {\"as_tensor\": {\"name\": \"p_fc_bias\"}}}", ""}}));
+  w.write(
+      "net.pt2",
+      exported_model(
+          {{",\n                  {\"name\": \"bias\", \"arg\": {\"as_tensor\": {\"name\": \"p_fc_bias\"}}}", ""}}));
   const Outcome refused = w.run({"run", "arrays.toml", "--set", kExported});
   INFO(refused.err);
   CHECK(refused.code == 1);
   CHECK(contains(refused.err, "so they have no gradient: fc.bias"));
   CHECK(contains(refused.err, "distributed.find_unused_parameters = true"));
-  CHECK(w.run({"run", "arrays.toml", "--set", kExported, "--set", "distributed.find_unused_parameters=true"}).code == 0);
+  CHECK(w.run({"run", "arrays.toml", "--set", kExported, "--set", "distributed.find_unused_parameters=true"}).code ==
+        0);
 }
 
 }  // namespace ddp::system_test

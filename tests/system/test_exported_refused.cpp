@@ -206,8 +206,9 @@ TEST_CASE("validate reads the graph of a model of Python and runs nothing of it"
 
 TEST_CASE("a model whose inputs or outputs do not fit is refused before it trains") {
   const ExportedWorkspace w;
-  check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
-               "the model was exported for an input \"x\" of shape [1 to 64, 5] and type float32, but the dataset gives");
+  check_misfit(
+      w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
+      "the model was exported for an input \"x\" of shape [1 to 64, 5] and type float32, but the dataset gives");
   check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "of shape [1 to 64, 4] and type int64");
   check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}}, "dimension 1 differs");
   check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "the types differ: give the inputs as");

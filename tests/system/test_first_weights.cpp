@@ -45,8 +45,10 @@ TEST_CASE("a run begins with the weights of another run's latest checkpoint, and
 TEST_CASE("a link to the latest run or checkpoint names the weights that it leads to as the command begins") {
   const FinishedRun small(kSmall, {"epochs=1"});
   const Workspace& w = small.workspace;
-  const std::string saved = "\"" + fs::canonical(small.run.path() / "checkpoints" / "latest").string() + "/model.safetensors\"";
-  for (const std::string link : {"latest", "latest/checkpoints/latest", "latest/checkpoints/latest/model.safetensors"}) {
+  const std::string saved =
+      "\"" + fs::canonical(small.run.path() / "checkpoints" / "latest").string() + "/model.safetensors\"";
+  for (const std::string link :
+       {"latest", "latest/checkpoints/latest", "latest/checkpoints/latest/model.safetensors"}) {
     const Outcome next = w.run({"run", "small.toml", "--name", "small", "--init-from", "results/small/" + link});
     INFO(next.err);
     REQUIRE(next.code == 0);

@@ -114,10 +114,13 @@ TEST_CASE("a step that is left out for its loss leaves the running statistics of
   ArrayData data(100);
   data.x[4 * 50] = std::numeric_limits<float>::quiet_NaN();
   const ArrayWorkspace w("npy", data);
-  const std::vector<std::string> skipping{
-      "run",   "arrays.toml", "--set", "on_nan=skip",
-      "--set", "model={name=\"sequential\", layers=[{type=\"BatchNorm1d\", num_features=4}, "
-               "{type=\"Linear\", in_features=4, out_features=3}]}"};
+  const std::vector<std::string> skipping{"run",
+                                          "arrays.toml",
+                                          "--set",
+                                          "on_nan=skip",
+                                          "--set",
+                                          "model={name=\"sequential\", layers=[{type=\"BatchNorm1d\", num_features=4}, "
+                                          "{type=\"Linear\", in_features=4, out_features=3}]}"};
   for (const char* broadcast : {"true", "false"}) {
     auto arguments = skipping;
     arguments.insert(arguments.end(), {"--set", std::string("distributed.broadcast_buffers=") + broadcast});
