@@ -10,10 +10,12 @@
 
 #include "base/error.h"
 #include "config/text/source.h"
+#include "graph/evaluation.h"
 #include "graph/memory_bound.h"
 #include "graph/resolve.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
+#include "model/doubts.h"
 #include "models/model.h"
 
 // A model that was written in Python and saved with torch.export. This file runs its graph, call by call.
@@ -82,12 +84,20 @@ class ShapeCheck {
   }
 
  private:
+  static constexpr const char* kSameInputs =
+      "give the inputs as the model takes them (dataset.inputs: in the order of forward's arguments), or export it for "
+      "inputs like the dataset's";
+
   void require(const Program::Input& input, const at::Tensor& given) {
-    bool fits = given.dim() == static_cast<std::int64_t>(input.sizes.size()) && given.scalar_type() == input.type;
-    for (std::size_t d = 0; fits && d < input.sizes.size(); ++d) {
-      fits = fits_extent(input.sizes[d], given.size(static_cast<std::int64_t>(d)));
+    if (given.scalar_type() != input.type) refuse(input, given, remedy_for_type(input));
+    if (given.dim() != static_cast<std::int64_t>(input.sizes.size())) {
+      refuse(input, given, std::string("the numbers of dimensions differ: ") + kSameInputs);
     }
-    if (!fits) refuse(input, given);
+    for (std::size_t d = 0; d < input.sizes.size(); ++d) {
+      if (!fits_extent(input.sizes[d], given.size(static_cast<std::int64_t>(d)))) {
+        refuse(input, given, remedy_for_extent(input, d));
+      }
+    }
   }
 
   bool fits_extent(const Program::Extent& extent, std::int64_t size) {
@@ -100,23 +110,40 @@ class ShapeCheck {
     return true;
   }
 
-  [[noreturn]] void refuse(const Program::Input& input, const at::Tensor& given) const {
+  static std::string remedy_for_type(const Program::Input& input) {
+    const bool numbers = c10::isFloatingType(input.type);
+    return std::string("the types differ: ") + kSameInputs +
+           (numbers ? "; dataset.scale makes float32 of whole numbers" : "");
+  }
+
+  static std::string remedy_for_extent(const Program::Input& input, std::size_t d) {
+    if (d == 0) return "export it with dynamic_shapes=({0: torch.export.Dim(\"batch\")},)";
+    const bool tokens = input.type == c10::kLong && input.sizes.size() == 2;
+    return "dimension " + std::to_string(d) + " differs, counted from 0, the batch: " +
+           (tokens ? "set dataset.block_size to " + text_of(input.sizes[d]) + ", or give a prompt of so many tokens; " +
+                         "or export it with --input of that range"
+                   : kSameInputs);
+  }
+
+  static std::string text_of(const Program::Extent& extent) {
+    if (extent.symbol.empty()) return std::to_string(extent.size);
+    if (extent.most >= INT64_MAX / 2) return "any";
+    return std::to_string(extent.least) + " to " + std::to_string(extent.most);
+  }
+
+  // As plan shows types.
+  static std::string name_of(c10::ScalarType type) {
+    return type == c10::kFloat ? "float32" : type == c10::kLong ? "int64" : c10::toString(type);
+  }
+
+  [[noreturn]] void refuse(const Program::Input& input, const at::Tensor& given, const std::string& remedy) const {
     std::string shape;
-    for (const auto& extent : input.sizes) {
-      shape += shape.empty() ? "" : ", ";
-      if (extent.symbol.empty()) {
-        shape += std::to_string(extent.size);
-      } else if (extent.most < INT64_MAX / 2) {
-        shape += std::to_string(extent.least) + " to " + std::to_string(extent.most);
-      } else {
-        shape += "any";
-      }
-    }
-    throw usage_error(
-        "the model was exported for an input" + (input.name.empty() ? "" : " " + config::in_quotes(input.name)) +
-            " of shape [" + shape + "] and type " + c10::toString(input.type) + ", but the dataset gives " +
-            c10::str(given.sizes()) + " of type " + c10::toString(given.scalar_type()),
-        file_, "export it with dynamic_shapes=({0: torch.export.Dim(\"batch\")},) and inputs like the dataset's");
+    for (const auto& extent : input.sizes) shape += (shape.empty() ? "" : ", ") + text_of(extent);
+    throw usage_error("the model was exported for an input" +
+                          (input.name.empty() ? "" : " " + config::in_quotes(input.name)) + " of shape [" + shape +
+                          "] and type " + name_of(input.type) + ", but the dataset gives " + c10::str(given.sizes()) +
+                          " of type " + name_of(given.scalar_type()),
+                      file_, remedy);
   }
 
   const std::vector<Program::Input> inputs_;
@@ -124,12 +151,16 @@ class ShapeCheck {
   std::vector<std::pair<const std::string*, std::int64_t>> symbols_;  // values in the current batch
 };
 
-struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
+struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches, model::HasDoubts {
   Exported(const ExportedOptions& options, const c10::Device& device)
       : Exported(graph::read_program(options.path), options, device) {}
 
   Exported(const Program& trained, const ExportedOptions& options, const c10::Device& device)
-      : shapes_(trained), trains_(bind(trained, device)), evaluates_(executor_of_evaluation(trained, options, device)) {
+      : shapes_(trained),
+        file_(trained.file),
+        is_of_evaluation_(graph::is_of_evaluation(trained.graph)),
+        trains_(bind(trained, device)),
+        evaluates_(executor_of_evaluation(trained, options, device)) {
     if (device.is_cpu()) graph::bound_memory();
   }
 
@@ -139,6 +170,13 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
   }
 
   model::BatchSizes batch_sizes() const override { return shapes_.batch_sizes(); }
+
+  std::vector<std::string> doubts() const override {
+    if (!is_of_evaluation_) return {};
+    return {file_ +
+            ": its batch norms and dropouts are in evaluation mode, and stay so in training: it was exported from "
+            "model.eval(); export model.train() with python/export_model.py, unless you mean it"};
+  }
 
  private:
   graph::Executor bind(const Program& program, const c10::Device& device) {
@@ -188,6 +226,8 @@ struct Exported : ExportedPart, model::TakesInputs, model::LimitsBatches {
 
   std::map<std::string, at::Tensor> tensors_;
   ShapeCheck shapes_;
+  const std::string file_;
+  const bool is_of_evaluation_;
   graph::Executor trains_;
   graph::Executor evaluates_;
 };

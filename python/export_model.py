@@ -6,7 +6,8 @@
     export_model.py my_gpt:Gpt gpt.pt2 --input 64:int64:50257
 
 The model is a class or a function that returns a torch.nn.Module. --input gives the shape of one sample, without the
-batch; its type (float32 by default); for integers, their number of values. A model with several inputs takes --input
+batch; its type (float32 by default); for integers, their number of values. A size that varies is a range, such as
+1-64:int64:50257 for texts of up to 64 tokens, which `ddp-exp generate` needs for short prompts. A model with several inputs takes --input
 several times, in the order of forward's arguments. The model draws its weights after torch.manual_seed(--seed).
 
 The script needs torch 2.11 and the packages that the model imports. Then write in the experiment file:
@@ -19,13 +20,20 @@ net.eval.pt2, which the experiment file names with `eval`.
 """
 
 import argparse
+import copy
 import importlib
 import importlib.util
 import json
 import pathlib
 import sys
+import traceback
 
-import torch
+try:
+    import torch
+except ImportError as missing:
+    sys.exit(f"error: the script needs PyTorch for Python: pip install torch==2.11.0 ({missing})")
+
+TORCH = "2.11"  # its archives have the format that ddp-exp reads
 
 # For each operator: the argument that tells training from evaluation, a condition, and the argument's value in
 # evaluation. The condition, if any, names another argument; if it is not a tensor, nothing changes.
@@ -68,6 +76,13 @@ def place(node):
     return "\n  in " + ": ".join(frames[own[-1] : own[-1] + 2]) if own else ""
 
 
+def line_of(error):
+    """Returns the line of the author's Python that an exception comes from."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
+    own = [one for one in frames if "/torch/" not in one.filename and not one.filename.startswith("<")]
+    return f'\n  in File "{own[-1].filename}", line {own[-1].lineno}: {own[-1].line}' if own else ""
+
+
 def graph_modules(program):
     return [m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
 
@@ -89,12 +104,57 @@ def batch_is_dynamic(program):
     return all(not isinstance(tensor.shape[0], int) for tensor in inputs if tensor.dim() > 0)
 
 
-def export(model, samples, least, most):
-    batch = torch.export.Dim("batch", min=least, max=most)
+def require_no_draws(program):
+    """Raises Refused if evaluation would draw random numbers."""
+    for module in graph_modules(program):
+        for node in module.graph.nodes:
+            if operation(node) in DRAWS:
+                raise Refused(
+                    f"the model draws random numbers even in evaluation ({operation(node)}); "
+                    f"draw only if self.training{place(node)}"
+                )
+
+
+def run_model(model, samples, wrong):
+    """Runs a copy of the model. Raises Refused with the author's line if that fails."""
     try:
-        program = torch.export.export(model, samples, dynamic_shapes=tuple({0: batch} for _ in samples))
+        tried = copy.deepcopy(model)
+    except Exception:  # not every module can be copied; torch.export then finds the same mistakes
+        return
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            tried(*samples)
+    except Exception as error:
+        raise Refused(f"{wrong}: {type(error).__name__}: {error}{line_of(error)}") from error
+
+
+def try_model(model, options, samples):
+    """Finds mistakes that torch.export finds late, or reports without a line."""
+    run_model(model, samples, "the model fails on random inputs; --input gives their shapes, types and numbers of values")
+    if options.batch < options.max_batch:
+        larger = tuple(sample(text, batch=options.batch + 1) for text in options.input)
+        run_model(model, larger, "the model works for only one batch size; use x.shape[0] for the size of the batch")
+
+
+def dynamic_shapes(options):
+    """Returns the dimensions of each input that vary: the batch, and each range of --input."""
+    shapes = []
+    for text in options.input:
+        shape = {0: torch.export.Dim("batch", min=options.min_batch, max=options.max_batch)}
+        for place, size in enumerate(text.partition(":")[0].split("x"), start=1):
+            least, is_range, most = size.partition("-")
+            if is_range:  # the same range in two inputs is the same size in a sample
+                shape[place] = torch.export.Dim(f"from_{least}_to_{most}", min=int(least), max=int(most))
+        shapes.append(shape)
+    return tuple(shapes)
+
+
+def export(model, samples, options):
+    try:
+        program = torch.export.export(model, samples, dynamic_shapes=dynamic_shapes(options))
     except Exception as error:  # torch.export raises many types, each with a long text
-        raise Refused(f"torch.export cannot save the model:\n  {type(error).__name__}: {error}") from error
+        text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
+        raise Refused(text + line_of(error)) from error
     require_trainable(program)
     if not batch_is_dynamic(program):
         raise Refused("the model works for only one batch size; use x.shape[0] for the size of the batch")
@@ -195,15 +255,25 @@ def build(name, arguments):
     return model
 
 
+def largest(size):
+    """Returns 32 for "32" and for the range "1-32"."""
+    least, is_range, most = size.partition("-")
+    if not is_range:
+        return int(size)
+    if not 0 < int(least) < int(most):
+        raise ValueError
+    return int(most)
+
+
 def sample(text, batch):
     """Returns a random batch for an input such as "3x32x32", "64:int64:50257" or "scalar:float32"."""
     shape, _, kind = text.partition(":")
     kind, _, values = (kind or "float32").partition(":")
     dtype = getattr(torch, kind, None)
     try:
-        sizes = [batch] + ([] if shape == "scalar" else [int(size) for size in shape.split("x")])
+        sizes = [batch] + ([] if shape == "scalar" else [largest(size) for size in shape.split("x")])
     except ValueError:
-        raise Refused(f'--input {text}: "{shape}" is not a shape such as 3x32x32') from None
+        raise Refused(f'--input {text}: "{shape}" is not a shape such as 3x32x32 or 1-64') from None
     if not isinstance(dtype, torch.dtype):
         raise Refused(f'--input {text}: "{kind}" is not a number type such as float32 or int64')
     if dtype.is_floating_point:
@@ -220,20 +290,38 @@ def save(program, file):
     return file
 
 
+def arguments_of(text):
+    try:
+        arguments = json.loads(text)
+    except json.JSONDecodeError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise Refused(f"--args {text}: it must be a JSON object, such as '{{\"classes\": 5}}'")
+    return arguments
+
+
 def run(options):
+    if not torch.__version__.startswith(TORCH + "."):
+        raise Refused(f"this is torch {torch.__version__}, and ddp-exp reads files of torch {TORCH}: "
+                      f"pip install torch=={TORCH}.0")  # fmt: skip
     torch.manual_seed(options.seed)
-    model = build(options.model, json.loads(options.args))
-    samples = tuple(sample(text, batch=options.batch) for text in options.input)
     out = pathlib.Path(options.out)
     if out.suffix != ".pt2":
         raise Refused(f"{out} must end in .pt2")
-    program = export(model.train(), samples, options.min_batch, options.max_batch)
+    if not out.parent.is_dir():
+        raise Refused(f"the folder {out.parent} does not exist; make it first")
+    model = build(options.model, arguments_of(options.args))
+    samples = tuple(sample(text, batch=options.batch) for text in options.input)
+    try_model(model.train(), options, samples)
+    program = export(model.train(), samples, options)
     graph = switched(program)
     model.eval()
     needs_second = graph is None or not same_bits(model, graph, samples)
     settings = f'name = "exported", path = "{out}"'
     if needs_second:
-        second = save(export(model, samples, options.min_batch, options.max_batch), out.with_suffix(".eval.pt2"))
+        evaluation = export(model, samples, options)
+        require_no_draws(evaluation)
+        second = save(evaluation, out.with_suffix(".eval.pt2"))
         settings += f', eval = "{second}"'
     save(program, out)
     count = sum(parameter.numel() for parameter in model.parameters())
@@ -253,7 +341,7 @@ def main():
     parser.add_argument("--max-batch", type=int, default=65536, help="largest batch (65536)")
     try:
         run(parser.parse_args())
-    except (Refused, json.JSONDecodeError) as error:
+    except Refused as error:
         sys.exit(f"error: {error}")
 
 

@@ -73,7 +73,9 @@ at::Tensor read_idx(const fs::path& file) try {
   std::error_code none;
   // gzopen on a pipe blocks until the pipe has a writer.
   const GzInput in(fs::is_regular_file(file, none) ? gzopen(file.c_str(), "rb") : nullptr);
-  if (!in) throw usage_error("cannot be read", name, "give an IDX file");
+  if (!in) {
+    throw usage_error(fs::exists(file, none) ? "cannot be read" : "there is no such file", name, "give an IDX file");
+  }
   char start[kLargestIdxHeader];
   // Reads the announced dimensions separately, to stop where the header ends and the numbers begin.
   std::int64_t size = read_some(in.get(), start, 4, name);

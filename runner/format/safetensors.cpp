@@ -112,6 +112,10 @@ NamedTensors tensors_of(const record::InputFile& in, const std::string& name_of_
   std::uint64_t length = 0;
   if (in.size() >= sizeof prefix) in.read(0, prefix, sizeof prefix);
   for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
+  if (prefix[0] == 'P' && prefix[1] == 'K') {
+    throw training_error("is a zip archive such as torch.save writes, not a safetensors file", name_of_file,
+                         "write the weights in Python with safetensors.torch.save_file");
+  }
   if (in.size() < sizeof prefix || length > kLargestHeader || length > in.size() - sizeof prefix) {
     throw training_error("is not a safetensors file, or cut off", name_of_file);
   }

@@ -35,6 +35,9 @@ Archive::Archive(const std::filesystem::path& file) try {
       throw std::runtime_error("it has two members with the same name");
     }
   }
+  if (members_.contains("data.pkl") && !members_.contains("models/model.json")) {
+    throw std::runtime_error("it is a file of torch.save, whose content only Python can read");
+  }
 } catch (const Error& error) {
   throw usage_error(error.summary(), error.where(), error.remedy());
 } catch (const std::exception& error) {

@@ -37,8 +37,9 @@ constexpr std::array kSwitches = {
     Switch{"_scaled_dot_product_attention_math", "dropout_p", true},
 };
 
-json* find_argument(json& inputs, std::string_view name) {
-  for (json& input : inputs) {
+template <class Json>
+Json* find_argument(Json& inputs, std::string_view name) {
+  for (Json& input : inputs) {
     if (input.is_object() && input.contains("name") && input.at("name") == name && input.contains("arg")) {
       return &input.at("arg");
     }
@@ -69,6 +70,11 @@ bool counts_batches(std::string_view operation, const json& inputs, const std::s
   return first.contains("as_tensor") && counters.contains(config::text_member(first.at("as_tensor"), "name"));
 }
 
+// A part of the model with its own gradient mode is a graph among the arguments.
+bool has_graph(const json& input) {
+  return input.is_object() && input.contains("arg") && input.at("arg").contains("as_graph");
+}
+
 // The operator of a target such as "torch.ops.aten.add_.Tensor"; "" for other targets.
 std::string_view aten_operator(std::string_view target) {
   constexpr std::string_view kAtenOps = "torch.ops.aten.";
@@ -77,7 +83,41 @@ std::string_view aten_operator(std::string_view target) {
   return target.substr(0, target.rfind('.'));
 }
 
+// Counts the calls that act in training only: batch norms with running statistics, and dropouts of some share.
+struct TrainingCalls {
+  int on = 0;
+  int off = 0;
+
+  void count(const json& graph) {
+    for (const json& node : config::member(graph, "nodes")) {
+      const std::string target = config::text_member(node, "target");
+      const json& inputs = config::member(node, "inputs");
+      count_call(aten_operator(target), inputs);
+      for (const json& input : inputs) {
+        if (has_graph(input)) count(input.at("arg").at("as_graph").at("graph"));
+      }
+    }
+  }
+
+ private:
+  void count_call(std::string_view operation, const json& inputs) {
+    if (operation.ends_with('_')) operation.remove_suffix(1);
+    const bool norm = operation == "batch_norm";
+    if (!norm && !operation.ends_with("dropout")) return;
+    const json* given = find_argument(inputs, norm ? "running_mean" : "p");
+    if (given == nullptr || (norm ? !given->contains("as_tensor") : given->value("as_float", 0.0) == 0.0)) return;
+    const json* flag = find_argument(inputs, norm ? "training" : "train");
+    if (flag != nullptr) ++(*flag == json{{"as_bool", true}} ? on : off);
+  }
+};
+
 }  // namespace
+
+bool is_of_evaluation(const json& graph) {
+  TrainingCalls calls;
+  calls.count(graph);
+  return calls.off > 0 && calls.on == 0;
+}
 
 void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
   const auto nodes = graph.find("nodes");
@@ -92,9 +132,7 @@ void switch_to_evaluation(json& graph, const std::set<std::string>& counters) {
     if (counts_batches(operation, inputs, counters)) continue;
     switch_arguments(operation, inputs);
     for (json& input : inputs) {
-      // A part of the model with its own gradient mode is a graph among the arguments.
-      const bool is_graph = input.is_object() && input.contains("arg") && input.at("arg").contains("as_graph");
-      if (is_graph) switch_to_evaluation(input["arg"]["as_graph"]["graph"], counters);
+      if (has_graph(input)) switch_to_evaluation(input["arg"]["as_graph"]["graph"], counters);
     }
     kept.push_back(std::move(node));
   }

@@ -13,4 +13,9 @@ namespace ddp::graph {
 // damaged.
 void switch_to_evaluation(nlohmann::json& graph, const std::set<std::string>& counters);
 
+// Tells whether the graph of a training has batch norms with running statistics or dropouts, and all of them are in
+// evaluation mode: model.eval() was exported in place of model.train(). Throws std::runtime_error if the graph is
+// damaged.
+bool is_of_evaluation(const nlohmann::json& graph);
+
 }  // namespace ddp::graph

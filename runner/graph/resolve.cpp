@@ -162,7 +162,9 @@ class Resolver {
     }
     if (use_.evaluates && draws(name.name)) {
       throw Refusal("draws random numbers with aten." + name.name + " even in evaluation",
-                    "export model.eval() as well and name that file: model.eval; python/export_model.py does so");
+                    use_.is_switched
+                        ? "export model.eval() as well and name that file: model.eval; python/export_model.py does so"
+                        : "draw only if self.training, and export the model again");
     }
     const auto handle = c10::Dispatcher::singleton().findSchema({"aten::" + name.name, name.overload});
     if (!handle) {

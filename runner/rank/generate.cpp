@@ -62,6 +62,8 @@ class Generator {
     const tokenize::Text prompt{.bytes = r.prompt, .sources = {{.name = "--prompt"}}};
     ids_ = tokenize::encode_all(*tokenizer_, prompt);
     if (ids_.empty()) throw usage_error("has no token", "--prompt", "give at least one character");
+    // A model that does not take so many tokens fails before anything is printed.
+    if (r.tokens > 0) scores();
     give(ids_, reply);
     // Building the model has advanced the generator.
     at::manual_seed(static_cast<std::uint64_t>(r.seed));

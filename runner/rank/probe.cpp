@@ -18,6 +18,7 @@
 #include "dist/parallel/parallel.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
+#include "model/doubts.h"
 #include "model/freeze.h"
 #include "model/numerics.h"
 #include "model/weights.h"
@@ -205,6 +206,9 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   train::GroupedOptimizer optimizer(e, all_names);
   probe.groups = optimizer.description();
   measure_weights(*model.ptr(), each_once(all_names), optimizer, probe);
+  if (const auto* const doubtful = dynamic_cast<const model::HasDoubts*>(model.ptr().get())) {
+    for (std::string& doubt : doubtful->doubts()) probe.warnings.push_back(std::move(doubt));
+  }
   try_saved(t, *model.ptr(), optimizer);
 
   datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});

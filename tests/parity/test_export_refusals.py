@@ -82,6 +82,30 @@ class Depth(Plain):
         return self.fc(x * torch.rand(x.shape[0], 1) if self.training else x)
 
 
+class Constant(Plain):
+    def forward(self, x):
+        return self.fc(x.view(4, 4))
+
+
+class Numpy(Plain):
+    def forward(self, x):
+        return self.fc(torch.from_numpy(x.numpy()))
+
+
+class Tokens(Plain):
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(5, 4)
+
+    def forward(self, x):
+        return self.fc(self.embed(x))
+
+
+class Noise(Plain):
+    def forward(self, x):
+        return self.fc(x + torch.randn_like(x))
+
+
 def number():
     return 3
 '''
@@ -113,9 +137,13 @@ def check_export_refusals():
         ("models.py:Branches", "4", [], ["torch.export cannot save the model", "models.py"]),
         ("models.py:Fixed", "4", [], ["batch"]),
         ("models.py:Custom", "4", [], ["custom operator mine.twice", "models.py", "twice(self.fc(x))"]),
-        ("models.py:Plain", "5", [], ["error:", "torch.export cannot save the model"]),
+        ("models.py:Plain", "5", [], ["error:", "--input gives their shapes", "models.py"]),
         ("models.py:Plain", "4", ["--args", '{"class": 3}'], ["cannot be called with", "--args"]),
-        ("models.py:Plain", "4", ["--args", "{classes: 3}"], ["error:"]),
+        ("models.py:Plain", "4", ["--args", "{classes: 3}"], ["error: --args", "must be a JSON object"]),
+        ("models.py:Constant", "4", [], ["only one batch size", "models.py", "x.view(4, 4)"]),
+        ("models.py:Numpy", "4", [], ["torch.export cannot save the model", "models.py", "x.numpy()"]),
+        ("models.py:Tokens", "6:int64:9", [], ["numbers of values", "models.py", "self.embed(x)"]),
+        ("models.py:Noise", "4", [], ["draws random numbers even in evaluation", "models.py", "randn_like"]),
         ("models.py:Other", "4", [], ["has no Other"]),
         ("models.py:number", "4", [], ["gives a int, not a torch.nn.Module"]),
         ("nothing.py:Plain", "4", [], ["nothing.py does not exist"]),
@@ -132,6 +160,8 @@ def check_export_refusals():
         assert not os.path.exists("refused.pt2"), model
     status, _ = export("models.py:Plain", "refused.zip", "--input", "4")
     assert "must end in .pt2" in status, status
+    status, _ = export("models.py:Plain", "none/refused.pt2", "--input", "4")
+    assert "the folder none does not exist" in status, status
     print(f"export_model.py refuses {len(cases) + 1} models")
 
 

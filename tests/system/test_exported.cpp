@@ -134,4 +134,32 @@ TEST_CASE("export refuses an archive that is not the trained one and leaves noth
   check_export_fails("out.pt2", "net.pt2");
 }
 
+TEST_CASE("a model that was exported for evaluation trains with a warning that says so") {
+  const ExportedWorkspace w;
+  const std::string warning = "net.pt2: its batch norms and dropouts are in evaluation mode";
+  CHECK_FALSE(contains(w.run({"plan", "arrays.toml", "--set", kExported}).err, warning));
+  w.write("net.pt2", exported_model({{"\"as_bool\": true", "\"as_bool\": false"}}));
+  for (const char* verb : {"plan", "run"}) {
+    const Outcome warned = w.run({verb, "arrays.toml", "--set", kExported});
+    INFO(warned.err);
+    CHECK(warned.code == 0);
+    CHECK(contains(warned.err, warning));
+  }
+}
+
+TEST_CASE("a parameter that the loss does not depend on is named, with the keys that allow it") {
+  const ExportedWorkspace w;
+  w.write(
+      "net.pt2",
+      exported_model(
+          {{",\n                  {\"name\": \"bias\", \"arg\": {\"as_tensor\": {\"name\": \"p_fc_bias\"}}}", ""}}));
+  const Outcome refused = w.run({"run", "arrays.toml", "--set", kExported});
+  INFO(refused.err);
+  CHECK(refused.code == 1);
+  CHECK(contains(refused.err, "so they have no gradient: fc.bias"));
+  CHECK(contains(refused.err, "distributed.find_unused_parameters = true"));
+  CHECK(w.run({"run", "arrays.toml", "--set", kExported, "--set", "distributed.find_unused_parameters=true"}).code ==
+        0);
+}
+
 }  // namespace ddp::system_test

@@ -54,6 +54,8 @@ TEST_CASE("a file that torch.export did not write is refused as a model") {
   const std::string whole = exported_model();
   w.write("net.pt2", "no zip");
   check_archive_refused(w, "is not a zip archive, or cut off");
+  w.write("net.pt2", ZipBytes().add("net/data.pkl", "x", /*pack=*/false).bytes());
+  check_archive_refused(w, "it is a file of torch.save");
   w.write("net.pt2", whole.substr(0, whole.size() / 2));
   check_archive_refused(w, "is not a zip archive, or cut off");
   w.write("net.pt2", exported_model({}, /*packed=*/true));
@@ -204,9 +206,12 @@ TEST_CASE("validate reads the graph of a model of Python and runs nothing of it"
 
 TEST_CASE("a model whose inputs or outputs do not fit is refused before it trains") {
   const ExportedWorkspace w;
-  check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
-               "the model was exported for an input \"x\" of shape [1 to 64, 5] and type Float, but the dataset gives");
-  check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "of shape [1 to 64, 4] and type Long");
+  check_misfit(
+      w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}},
+      "the model was exported for an input \"x\" of shape [1 to 64, 5] and type float32, but the dataset gives");
+  check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "of shape [1 to 64, 4] and type int64");
+  check_misfit(w, {{kAnyBatch + ", {\"as_int\": 4}", kAnyBatch + ", {\"as_int\": 5}"}}, "dimension 1 differs");
+  check_misfit(w, {{"\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 5"}}, "the types differ: give the inputs as");
   check_refused(w,
                 {{"[{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}}}]",
                   "[{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}}}, "

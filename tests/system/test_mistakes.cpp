@@ -98,6 +98,8 @@ const std::vector<UsersMistake> kMistakes = {
      "validation.test_size = 0.2"},
     {"run bad.toml", "there is no optimizer \"adamm\"", "bad.toml:7:13: ", "did you mean \"adam\"?",
      "optimizer = \"adamm\""},
+    {"run bad.toml", "a file of Python cannot be compiled", "bad.toml:7:", "python/export_model.py writes a .pt2 file",
+     "sources = [\"net.py\"]"},
     {"run classes.toml", "a target is class 9, and the model gives 5 classes",
      "classes.toml:1:", "one output for each class"},
 };
@@ -139,6 +141,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("digits.csv", digits());
   w.write("data.csv", "age,city\n1,Bonn\n");
   w.write("my exp.toml", kTiny);
+  w.write("net.py", "class Net: pass\n");
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {
     w.write("bad.toml", kTiny.substr(1) + mistake.file + "\n");

@@ -60,6 +60,8 @@ TEST_CASE("outputs and targets that do not fit are refused with both shapes and 
   CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4})), "values of shape [4, 2] for targets of shape [4]"));
   CHECK(contains(refusal("mse", ramp({4, 2}), ramp({4, 1})), "mse needs them equal"));
   CHECK(contains(refusal("mse", ramp({4, 2}), at::tensor({1, 2, 3, 0}, at::kLong)), "use loss = \"cross_entropy\""));
+  CHECK(contains(refusal("cross_entropy", ramp({4, 2}), ramp({4})),
+                 "the targets are float32; class indices must be integers"));
   CHECK(contains(refusal("cross_entropy", ramp({4}), at::tensor({1, 2, 3, 0}, at::kLong)),
                  "values of shape [4] for targets of shape [4]"));
   CHECK(contains(refusal("cross_entropy", ramp({4, 2}), ramp({4, 3})),

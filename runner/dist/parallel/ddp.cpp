@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <limits>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include <ATen/core/grad_mode.h>
@@ -67,6 +70,24 @@ void require_each_once(const Buckets& buckets, std::size_t parameters) {
   if (count != parameters) throw training_error("the buckets lack a parameter of the model", "state.json");
 }
 
+// Throws an error with the names of the parameters whose indices the Reducer's message lists: the loss of the last step
+// did not depend on them. Returns if the message is another one.
+void refuse_unused(const std::string& message, const NamedTensors& reduced) {
+  constexpr std::string_view kIndices = "Parameter indices which did not receive grad for rank ";
+  const std::size_t begin = message.find(kIndices);
+  if (begin == std::string::npos) return;
+  std::istringstream list(message.substr(begin + kIndices.size()));
+  std::string rank;
+  list >> rank;  // "0:"
+  std::string names;
+  for (std::size_t index = 0; list >> index && index < reduced.size();) {
+    names += (names.empty() ? "" : ", ") + reduced[index].first;
+  }
+  throw training_error("the loss does not depend on these parameters, so they have no gradient: " + names, "model",
+                       "leave them out of the model, exclude them with freeze = [\"…\"], or set "
+                       "distributed.find_unused_parameters = true");
+}
+
 // The all-reduce of gradients: c10d's Reducer and its logger.
 struct Engine {
   std::shared_ptr<SharedArena> arena;  // the memory of the buckets; null: ordinary memory
@@ -74,9 +95,12 @@ struct Engine {
   std::shared_ptr<c10d::Logger> logger;  // find_unused_parameters dereferences it unchecked
   bool static_graph_started = false;
 
-  void rebuild_buckets() {
+  void rebuild_buckets(const NamedTensors& parameters) try {
     const SharedArena::Use in_arena(arena);
     reducer->rebuild_buckets();
+  } catch (const c10::Error& error) {
+    refuse_unused(error.msg(), trained_of(parameters));
+    throw;
   }
 };
 
@@ -136,7 +160,7 @@ at::Tensor Ddp::forward(const std::vector<at::Tensor>& inputs) {
     engine_.logger->set_runtime_stats_and_log();
     engine_.reducer->prepare_for_forward();
   }
-  engine_.rebuild_buckets();
+  engine_.rebuild_buckets(parameters());
   // As in Python, buffers are broadcast only if the previous forward was synchronised.
   if (previous_forward_synced_) broadcast_buffers();
   previous_forward_synced_ = synchronises();
@@ -165,7 +189,7 @@ void Ddp::broadcast_buffers() {
 
 Buckets Ddp::rebuilt_buckets() {
   // The reducer rebuilds buckets in the forward of the second step; a checkpoint may come earlier.
-  engine_.rebuild_buckets();
+  engine_.rebuild_buckets(parameters());
   std::unordered_map<const void*, std::size_t> index_of;
   for (const at::Tensor& parameter : reduced_) index_of.emplace(parameter.unsafeGetTensorImpl(), index_of.size());
   Buckets buckets;

@@ -16,6 +16,13 @@ config::Components components_of(const fs::path& file, const std::vector<std::st
           "there is no such file: " + config::printable(source.path) + "\n" + config::excerpt(source.place),
           config::where(source.place), "a relative path starts at the folder of the experiment file that gives it");
     }
+    if (fs::path(source.path).extension() == ".py") {
+      throw usage_error(
+          "a file of Python cannot be compiled: " + config::printable(source.path) + "\n" +
+              config::excerpt(source.place),
+          config::where(source.place),
+          "sources are C++ files; a model in Python is exported: python/export_model.py writes a .pt2 file");
+    }
     sources.emplace_back(source.path);
   }
   return components_with(sources);

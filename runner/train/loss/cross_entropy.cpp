@@ -60,6 +60,10 @@ class CrossEntropy {
     const bool indices = !target.is_floating_point();
     const bool fits =
         output.dim() >= 2 && (indices ? target.dim() == output.dim() - 1 : target.sizes() == output.sizes());
+    if (!indices && output.dim() >= 2 && target.dim() == output.dim() - 1) {
+      throw usage_error("the targets are float32; class indices must be integers", "loss",
+                        "store labels as int64, or use loss = \"mse\" for numbers");
+    }
     if (!fits) {
       refuse_shapes(output, target,
                     "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes], or "
