@@ -17,8 +17,10 @@ def sweeps(machine, folder):
     """two sweeps at a time train no two trials on one GPU, and both end"""
     settings = sets(epochs=1, device_pool=1, **{"sweep__parameters__batch_size": "[64]"})
     jobs = ["--jobs", "1"] if machine.rehearsal else []  # CPUs are shared: one sweep, with one trial at a time
-    commands = [machine.command("sweep", SWEEP, "--results", folder / f"results{number}", *settings, *jobs, folder=folder)
-                for number in range(1 if machine.rehearsal else 2)]  # fmt: skip
+    commands = [
+        machine.command("sweep", SWEEP, "--results", folder / f"results{number}", *settings, *jobs, folder=folder)
+        for number in range(1 if machine.rehearsal else 2)
+    ]
     devices = 1 if machine.rehearsal else machine.gpus
     most, deadline = 0, time.monotonic() + 2 * LONG
     while not all(command.ended() for command in commands):

@@ -77,7 +77,8 @@ def resumes(machine, folder):
 def moves(machine, folder):
     """a checkpoint that a CPU saved resumes on a GPU, and the other way round"""
     gpu, cpu = machine.pool(), '["cpu"]'
-    cases = [(cpu, gpu, "true", "ddp"), (gpu, cpu, "true", "ddp"), (gpu, cpu, "false", "ddp"), (cpu, gpu, "true", "single")]
+    cases = [(cpu, gpu, "true", "ddp"), (gpu, cpu, "true", "ddp"), (gpu, cpu, "false", "ddp"),
+             (cpu, gpu, "true", "single")]  # fmt: skip
     if machine.gpus >= 2 and not machine.rehearsal:
         cases.append((gpu, "[1]", "true", "ddp"))
     for number, (before, after, fused, parallel) in enumerate(cases):
@@ -113,7 +114,7 @@ def refused(machine, folder):
     """devices that are not there, and two ranks on one GPU, are refused by name before anything starts"""
     here = 0 if machine.rehearsal else machine.gpus
     cases = {"[0,0]": "GPU 0 is named twice", "[[0],[0]]": "GPU 0 is named twice"}
-    if machine.rehearsal:  # where a number means CPU ranks
+    if machine.rehearsal:  # a number means CPU ranks
         cases["[0]"] = "needs 1 device, this machine has 0"
     else:
         cases[f"[{here}]"] = f"there is no GPU {here}"

@@ -77,6 +77,8 @@ def cases(folder):
             for name in ARCHITECTURES
             for world, ranks in ((1, "one rank"), (2, "two ranks"))
         ),
+        exported("ResNet18, one rank, bf16", "ResNet18", "pictures", world=1, precision="bf16"),
+        exported("a GPT, one rank, bf16", "gpt", "tokens", "next", world=1, optimizer=adam, precision="bf16"),
     ]
 
 
