@@ -44,7 +44,7 @@ def long_run(machine, folder, name, backend, steps):
 def kills_of_ranks(machine, folder):
     """a rank that is killed with kill -9, in and out of collectives, is named at once, leaves no process, and the run
     resumes to the bits of an uninterrupted run, over each backend"""
-    kills, steps = (2, 400) if machine.rehearsal else (10, 1000)
+    kills, steps = (1, 400) if machine.rehearsal else (10, 1000)
     for backend in machine.backends:
         never = long_run(machine, folder, f"never_{backend}", backend, steps)
         never.complete()

@@ -14,7 +14,7 @@ SHORT = {"digits": {"epochs": 1}, "multiprocessing_distributed": {"epochs": 2}, 
 def train(machine, folder, experiment, pool, **settings):
     """Trains, checks the summary, and returns a line about it."""
     if machine.rehearsal:
-        settings = SHORT.get(experiment, {}) | settings
+        settings = SHORT.get(experiment, {}) | {"threads": 1} | settings
     run = machine.call("run", ROOT / f"experiments/{experiment}.toml", "--results", folder / "results",
                        *sets(device_pool=pool, **settings), folder=folder).strip()  # fmt: skip
     summary = json.loads((folder / run / "summary.json").read_text())
@@ -92,7 +92,7 @@ def moves(machine, folder):
 
 def stops_early(machine, folder):
     """validation measures each epoch, and patience ends the run"""
-    settings = sets(device_pool=machine.pool(), stop__patience=2, stop__min_delta=100)
+    settings = sets(device_pool=machine.pool(), stop__patience=2, stop__min_delta=100, threads=1)
     digits = ROOT / "experiments/digits.toml"
     run = machine.call("run", digits, "--results", folder / "results", *settings, folder=folder).strip()
     summary = json.loads((folder / run / "summary.json").read_text())
