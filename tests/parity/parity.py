@@ -12,10 +12,11 @@ import sys
 import tempfile
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy starts no thread in the process that ranks.py forks
 
+from device import ON_GPUS, gpus  # noqa: E402
 from program import run_program  # noqa: E402
 from ranks import run_reference  # noqa: E402
 from result import differences  # noqa: E402
@@ -73,6 +74,9 @@ def check(cases):
 
 
 def run_case(one):
+    """On GPUs a case has as many ranks as there are GPUs for them, at least one."""
+    if ON_GPUS:
+        one = replace(one, world=max(1, min(one.world, gpus() // one.experiment.get("devices_per_rank", 1))))
     with tempfile.TemporaryDirectory(prefix="ddp-exp-parity-") as folder:
         try:
             reference = run_reference(one.experiment, one.world, folder)
@@ -87,7 +91,8 @@ def run_case(one):
 
 def backends(one):
     """The reference uses Gloo. The shared-memory backend adds in rank order; Gloo does not, with three and more
-    ranks."""
+    ranks; nor does NCCL."""
+    direct = "nccl" if ON_GPUS else "shm"
     if one.experiment.get("parallel") == "single":
         return ["auto"]
-    return ["gloo", "shm"] if one.world <= 2 else ["gloo"]
+    return ["gloo", direct] if one.world <= 2 else ["gloo"]

@@ -6,6 +6,7 @@ import subprocess
 
 from safetensors.numpy import load_file
 
+from device import ON_GPUS, pool
 from result import Result
 
 
@@ -26,7 +27,8 @@ def run_program(experiment, world, folder, backend, first=None):
 def complete(experiment, world, backend):
     return experiment | {
         "threads": 1,
-        "device_pool": ["cpu"] * (world * experiment.get("devices_per_rank", 1)),
+        "device_pool": pool(world * experiment.get("devices_per_rank", 1)),
+        "deterministic": ON_GPUS,  # of no effect on the CPU
         "distributed": {"backend": backend} | experiment.get("distributed", {}),
     }
 

@@ -19,13 +19,13 @@ def cross_entropy(output, target, **options):
 
 def weighted_cross_entropy(output, target, **options):
     if "weight" in options:
-        options["weight"] = torch.tensor(options["weight"])
+        options["weight"] = torch.tensor(options["weight"], device=output.device)
     return cross_entropy(output, target, **options)
 
 
 def bce_with_logits(output, target, pos_weight=None):
     if pos_weight is not None:
-        pos_weight = torch.tensor(pos_weight)
+        pos_weight = torch.tensor(pos_weight, device=output.device)
     return nn.functional.binary_cross_entropy_with_logits(output, target, pos_weight=pos_weight)
 
 
@@ -65,7 +65,7 @@ class Loss:
             return float(target.numel())
         counted = target[target != self.ignored]
         if "weight" in self.options:
-            return torch.tensor(self.options["weight"])[counted].sum(dtype=torch.float64).item()
+            return torch.tensor(self.options["weight"], device=target.device)[counted].sum(dtype=torch.float64).item()
         return float(counted.numel())
 
     def measure(self, output, target):

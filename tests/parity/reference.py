@@ -19,6 +19,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader, Subset
 from torch.utils.data.distributed import DistributedSampler
 
+import device
 import safetensors.torch
 import tables
 import text
@@ -52,7 +53,7 @@ def train(experiment, rank, world, folder):
 def save(module, path):
     """Saves all tensors, tied ones too, each contiguous."""
     tensors = {
-        name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in module.state_dict().items()
+        name: tensor.cpu().clone(memory_format=torch.contiguous_format) for name, tensor in module.state_dict().items()
     }
     safetensors.torch.save_file(tensors, path)
 
@@ -85,6 +86,7 @@ class Trainer:
         self.tested = None  # batches of this rank
         self.best = None  # (val_loss, weights)
 
+        self.device = device.enter(rank, experiment.get("devices_per_rank", 1))
         torch.manual_seed(experiment.get("seed", 42))
         self.train_set, self.validation_set, self.test_set = self.load_data(experiment)
         self.module = named(MODELS, experiment["model"])
@@ -93,6 +95,7 @@ class Trainer:
         for name, parameter in self.module.named_parameters():
             if matches(name, experiment.get("freeze", [])):
                 parameter.requires_grad_(False)
+        self.module.to(self.device)
         self.set_numerics(experiment)
         self.model = self.module
         if experiment.get("parallel") == "data_parallel":
@@ -110,8 +113,8 @@ class Trainer:
     def set_numerics(self, experiment):
         precision = experiment.get("precision", "fp32")
         dtype = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
-        self.casts = lambda: torch.autocast("cpu", dtype=dtype) if precision != "fp32" else contextlib.nullcontext()
-        self.scaler = torch.amp.GradScaler("cpu", enabled=precision == "fp16")
+        self.casts = lambda: torch.autocast(device.KIND, dtype=dtype) if precision != "fp32" else contextlib.nullcontext()
+        self.scaler = torch.amp.GradScaler(device.KIND, enabled=precision == "fp16")
         if experiment.get("channels_last"):
             self.module.to(memory_format=torch.channels_last)
         self.averaged = None
@@ -225,7 +228,7 @@ class Trainer:
             dist.all_gather_object(counts, weight)
             all_count = functools.reduce(operator.add, counts)
         for number in range(micro_batches):
-            x, y = loaded[number] if loaded else next(batches)
+            x, y = (device.moved(part, self.device) for part in (loaded[number] if loaded else next(batches)))
             local = number < micro_batches - 1 and isinstance(self.model, DistributedDataParallel)
             with self.model.no_sync() if local else contextlib.nullcontext():
                 with self.casts():
@@ -280,6 +283,7 @@ class Trainer:
         for index, (x, y) in enumerate(loader):
             if index % self.world != self.rank:
                 continue
+            x, y = device.moved(x, self.device), device.moved(y, self.device)
             with self.casts():
                 output = self.answer_of(self.evaluated, x)
                 loss, weight = self.loss.measure(output, y)

@@ -10,6 +10,7 @@ from parity import case, check  # before numpy: it keeps numpy from starting thr
 
 import numpy as np
 
+from device import ON_GPUS
 from exported_models import ARCHITECTURES, INPUTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -77,6 +78,9 @@ def cases(folder):
             for name in ARCHITECTURES
             for world, ranks in ((1, "one rank"), (2, "two ranks"))
         ),
+        # Minutes on a CPU without instructions for bf16.
+        *(exported("ResNet18, one rank, bf16", "ResNet18", "pictures", world=1, precision="bf16") for _ in [0] if ON_GPUS),
+        exported("a GPT, one rank, bf16", "gpt", "tokens", "next", world=1, optimizer=adam, precision="bf16"),
     ]
 
 
