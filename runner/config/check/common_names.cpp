@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace ddp::config {
 namespace {
@@ -12,6 +13,10 @@ constexpr const char* kTensorBoard =
 constexpr const char* kSharding = "models are not sharded: the key parallel chooses how ranks share the work";
 constexpr const char* kResults = "the command line sets the results root: ddp-exp run FILE --results FOLDER";
 constexpr const char* kResume = "the command `ddp-exp resume RUN` continues a run; init_from takes only its weights";
+constexpr const char* kSteps = "A number alone counts epochs, and every = \"100 steps\" counts steps";
+constexpr const char* kWarmup = "It takes steps, such as 100, epochs as \"2 epochs\", or a share of the run as \"10%\"";
+constexpr const char* kBetas = "write betas = [0.9, 0.999] in the optimizer's table";
+constexpr const char* kCosine = "no such key: scheduler = \"cosine\" lowers lr over the whole run";
 constexpr const char* kTop = "the keys of training belong at the top of the file, outside all sections";
 
 constexpr CommonName kCommonNames[] = {
@@ -53,8 +58,8 @@ constexpr CommonName kCommonNames[] = {
     {.name = "lr_scheduler", .key = "scheduler"},
     {.name = "lr_schedule", .key = "scheduler"},
     {.name = "num_warmup_steps", .key = "scheduler.warmup"},
-    {.name = "warmup_epochs", .key = "scheduler.warmup"},
-    {.name = "warmup_ratio", .key = "scheduler.warmup"},
+    {.name = "warmup_epochs", .key = "scheduler.warmup", .words = kWarmup},
+    {.name = "warmup_ratio", .key = "scheduler.warmup", .words = kWarmup},
     {.name = "grad_clip", .key = "clip.norm"},
     {.name = "clip_norm", .key = "clip.norm"},
     {.name = "clip_grad", .key = "clip.norm"},
@@ -88,9 +93,9 @@ constexpr CommonName kCommonNames[] = {
     {.name = "eval_batch_size", .key = "validation.batch_size"},
     {.name = "val_batch_size", .key = "validation.batch_size"},
     {.name = "val_interval", .key = "validation.every"},
-    {.name = "eval_interval", .key = "validation.every"},
+    {.name = "eval_interval", .key = "validation.every", .words = kSteps},
     {.name = "eval_every", .key = "validation.every"},
-    {.name = "eval_steps", .key = "validation.every"},
+    {.name = "eval_steps", .key = "validation.every", .words = kSteps},
     {.name = "check_val_every_n_epoch", .key = "validation.every"},
     {.name = "train_batch_size", .key = "batch_size"},
     {.name = "per_device_train_batch_size", .key = "batch_size"},
@@ -174,6 +179,89 @@ constexpr CommonName kCommonNames[] = {
     {.name = "train", .words = kTop},
     {.name = "trainer", .words = kTop},
     {.name = "training", .words = kTop},
+    // more of timm, nanoGPT, Hugging Face, Lightning and Hydra
+    {.name = "opt", .key = "optimizer"},
+    {.name = "sched", .key = "scheduler"},
+    {.name = "model_ema", .key = "ema.decay"},
+    {.name = "model_ema_decay", .key = "ema.decay"},
+    {.name = "smoothing", .key = "loss.label_smoothing"},
+    {.name = "label_smoothing_factor", .key = "loss.label_smoothing"},
+    {.name = "dtype", .key = "precision", .words = kPrecision},
+    {.name = "data_seed", .key = "loader.sampler_seed"},
+    {.name = "metric", .key = "metrics"},
+    {.name = "warmup_iters", .key = "scheduler.warmup", .words = kWarmup},
+    {.name = "warmup", .key = "scheduler.warmup", .words = kWarmup},
+    {.name = "beta1", .words = kBetas},
+    {.name = "beta2", .words = kBetas},
+    {.name = "adam_beta1", .words = kBetas},
+    {.name = "adam_beta2", .words = kBetas},
+    {.name = "decay_lr", .words = kCosine},
+    {.name = "lr_scheduler_type", .key = "scheduler"},
+    {.name = "eval_strategy", .key = "validation.every", .words = kSteps},
+    {.name = "evaluation_strategy", .key = "validation.every", .words = kSteps},
+    {.name = "val_check_interval", .key = "validation.every", .words = kSteps},
+    {.name = "per_device_eval_batch_size", .key = "validation.batch_size"},
+    {.name = "ddp_find_unused_parameters", .key = "distributed.find_unused_parameters"},
+    {.name = "dataloader_drop_last", .key = "loader.drop_last_batch"},
+    {.name = "root", .key = "dataset.path"},
+    {.name = "hidden_size", .key = "model.hidden"},
+    {.name = "report_to", .words = kTensorBoard},
+    {.name = "wandb_log", .words = kTensorBoard},
+    {.name = "num_nodes", .words = "the command line starts a run on several machines: ddp-exp run FILE --nodes N"},
+    {.name = "sync_batchnorm", .words = "batch norm is not synchronised: each rank uses its own batch"},
+    {.name = "ckpt_path", .words = kResume},
+    {.name = "defaults", .words = "did you mean \"extends\"? It takes the name of one file to build on"},
+    {.name = "T_max", .words = "no such key: a schedule covers the whole run, of epochs = … or steps = …"},
+};
+
+// A name that is known in one section alone.
+struct SectionName {
+  const char* section;  // "sweep.parameters": each range of it
+  const char* name;
+  const char* remedy;
+};
+
+constexpr const char* kWholeRun = "leave it out: the schedule follows the length of the run";
+constexpr const char* kSeparate = "did you mean \"dataset\"? It takes a table: dataset = { path = \"…\" }";
+constexpr const char* kMeasured = "the key metrics at the top of the file lists what is measured: metrics = [\"accuracy\"]";
+
+constexpr SectionName kSectionNames[] = {
+    {.section = "ema", .name = "beta", .remedy = "did you mean \"decay\"?"},
+    {.section = "ema", .name = "momentum", .remedy = "did you mean \"decay\"?"},
+    {.section = "checkpoint", .name = "every", .remedy = "did you mean \"save_every\"?"},
+    {.section = "checkpoint", .name = "mode", .remedy = "leave it out: the direction of each metric is known"},
+    {.section = "stop", .name = "mode", .remedy = "leave it out: the direction of each metric is known"},
+    {.section = "validation", .name = "path", .remedy = kSeparate},
+    {.section = "test", .name = "path", .remedy = kSeparate},
+    {.section = "validation", .name = "metric", .remedy = kMeasured},
+    {.section = "test", .name = "metric", .remedy = kMeasured},
+    {.section = "scheduler", .name = "total_steps", .remedy = kWholeRun},
+    {.section = "scheduler", .name = "total_iters", .remedy = kWholeRun},
+    {.section = "scheduler", .name = "t_max", .remedy = kWholeRun},
+    {.section = "scheduler", .name = "num_training_steps", .remedy = kWholeRun},
+    {.section = "sweep", .name = "direction", .remedy = "did you mean \"goal\"?"},
+    {.section = "sweep", .name = "mode", .remedy = "did you mean \"goal\"?"},
+    {.section = "sweep", .name = "n_trials", .remedy = "did you mean \"trials\"?"},
+    {.section = "sweep.parameters", .name = "log", .remedy = "write scale = \"log\""},
+};
+
+// The component that reads a file, by the ending of its name.
+struct Ending {
+  const char* ending;
+  const char* kind;
+  const char* name;
+  const char* others = "";  // keys that the component requires besides the path
+};
+
+constexpr Ending kEndings[] = {
+    {.ending = ".csv", .kind = "dataset", .name = "csv", .others = ", target = \"…\""},
+    {.ending = ".tsv", .kind = "dataset", .name = "csv", .others = ", target = \"…\""},
+    {.ending = ".parquet", .kind = "dataset", .name = "parquet", .others = ", target = \"…\""},
+    {.ending = ".jsonl", .kind = "dataset", .name = "jsonl", .others = ", target = \"…\""},
+    {.ending = ".npz", .kind = "dataset", .name = "npz"},
+    {.ending = ".tar", .kind = "dataset", .name = "tar"},
+    {.ending = ".txt", .kind = "dataset", .name = "text"},
+    {.ending = ".pt2", .kind = "model", .name = "exported"},
 };
 
 constexpr FirstKey kFirstKeys[] = {
@@ -185,38 +273,67 @@ constexpr FirstKey kFirstKeys[] = {
     {.section = "loader", .key = "workers", .example = "2"},
     {.section = "checkpoint", .key = "save_every", .example = "1"},
     {.section = "log", .key = "every", .example = "10"},
+    {.section = "stop", .key = "max_time", .example = "\"2h30m\""},
+    {.section = "checkpoint", .key = "metric", .example = "\"val_loss\""},
     {.section = "distributed", .key = "backend", .example = "\"gloo\""},
 };
 
-// Returns the name in the spelling of kCommonNames.
-std::string plain_name(std::string key) {
-  std::transform(key.begin(), key.end(), key.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
-  return key;
-}
-
 }  // namespace
+
+std::string plain_name(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
+  return name;
+}
 
 std::span<const CommonName> common_names() { return kCommonNames; }
 
 const CommonName* find_common_name(const std::string& key) {
   const std::string name = plain_name(key);
-  const auto known =
-      std::find_if(std::begin(kCommonNames), std::end(kCommonNames), [&](const auto& one) { return name == one.name; });
+  const auto known = std::find_if(std::begin(kCommonNames), std::end(kCommonNames),
+                                  [&](const auto& one) { return name == plain_name(one.name); });
   return known == std::end(kCommonNames) ? nullptr : &*known;
 }
 
-std::string remedy_of_common_name(const std::string& key) {
-  const CommonName* const known = find_common_name(key);
+std::string key_in_section(const std::string& name, const std::vector<std::string>& keys) {
+  const CommonName* const known = find_common_name(name);
   if (known == nullptr) return "";
-  const std::string meant = *known->key ? "did you mean \"" + std::string(known->key) + "\"?" : "";
-  return meant + (meant.empty() || !*known->words ? "" : " ") + known->words;
+  const std::string path = known->key;
+  const std::string last = path.substr(path.rfind('.') + 1);
+  return path.find('.') != path.npos && std::find(keys.begin(), keys.end(), last) != keys.end() ? last : "";
+}
+
+std::string remedy_in_section(const std::string& section, const std::string& name) {
+  const std::string plain = plain_name(name);
+  const auto known = std::find_if(std::begin(kSectionNames), std::end(kSectionNames), [&](const auto& one) {
+    return plain == one.name && (section == one.section || section.starts_with(one.section + std::string(".")));
+  });
+  return known == std::end(kSectionNames) ? "" : known->remedy;
+}
+
+std::string remedy_of_file(const std::string& path, const std::string& kind, const std::string& text) {
+  const auto known = std::find_if(std::begin(kEndings), std::end(kEndings), [&](const Ending& one) {
+    return kind == one.kind && plain_name(text).ends_with(one.ending);
+  });
+  if (known == std::end(kEndings)) return "";
+  const std::size_t dot = path.rfind('.');
+  const std::string file = "path = \"" + text + "\"";
+  // The dataset of a validation inherits its other keys.
+  if (dot != std::string::npos) return "write " + path.substr(dot + 1) + " = { " + file + " }";
+  return "write " + path + " = { name = \"" + known->name + "\", " + file + known->others + " }";
 }
 
 const FirstKey* first_key(const std::string& section) {
   const auto known = std::find_if(std::begin(kFirstKeys), std::end(kFirstKeys),
                                   [&](const auto& one) { return section == one.section; });
   return known == std::end(kFirstKeys) ? nullptr : &*known;
+}
+
+std::vector<FirstKey> first_keys(const std::string& section) {
+  std::vector<FirstKey> keys;
+  std::copy_if(std::begin(kFirstKeys), std::end(kFirstKeys), std::back_inserter(keys),
+               [&](const auto& one) { return section == one.section; });
+  return keys;
 }
 
 }  // namespace ddp::config

@@ -39,7 +39,7 @@ void check_name(const Node& root, const std::string& name, Problems& problems) {
                in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's name"),
                (is_link ? std::string("\"latest\" stands for the newest run in every command")
                         : "a name consists of up to " + std::to_string(kLongestSafeName) +
-                              " ASCII letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\"") +
+                              " ASCII letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\" or \"-\"") +
                    (given ? "" : "; give one with --name, or with name = \"…\" in the file"));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "launch/slurm/slurm_step.h"
 
 namespace ddp::launch {
@@ -141,14 +142,14 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
     if (!endpoint) {
-      throw loaded.error("distributed.init_method", "is not host:port", "write it as \"tcp://10.0.0.1:29500\"");
+      throw loaded.error("distributed.init_method", config::in_quotes(method) + " is not tcp://host:port", "write it as \"tcp://10.0.0.1:29500\"");
     }
     if (launch.master_host.empty()) {
       launch.master_host = endpoint->host;
       launch.master_port = endpoint->port;
     }
   } else if (method != "env://") {
-    throw loaded.error("distributed.init_method", "is unknown",
+    throw loaded.error("distributed.init_method", "there is no init_method " + config::in_quotes(method),
                        "use \"env://\" (the launcher's address), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
   }
   if ((launch.nodes == 1 && !launch.one_rank()) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;
