@@ -108,20 +108,20 @@ TEST_CASE("the list of all keys is printed once for many unknown keys") {
 }
 
 TEST_CASE("a value in place of a section is answered with the key that takes it") {
-  for (const auto& [line, remedy] :
-       std::vector<std::pair<std::string, std::string>>{{"clip = 1.5", "write clip = { norm = 1.5 }"},
-                                                        {"clip = true", "write clip = { norm = 1.0 }"},
-                                                        {"ema = true", "write ema = { decay = 0.999 }"},
-                                                        {"ema = 0.99", "write ema = { decay = 0.99 }"},
-                                                        {"ema = 10", "write ema = { decay = 0.999 }"},
-                                                        {"ema = false", "leave it out"},
-                                                        {"validation = 0.2", "write validation = { split = 0.2 }"},
-                                                        {"stop = 3", "write stop = { patience = 3 }"},
-                                                        {"loader = 4", "write loader = { workers = 4 }"},
-                                                        {"distributed = \"shm\"", "write distributed = { backend = \"shm\" }"},
-                                                        {"checkpoint = \"often\"", "write checkpoint = { save_every = 1 }"},
-                                                        {"stop = \"2h\"", "write stop = { max_time = \"2h\" }"},
-                                                        {"log = 5", "write log = { every = 5 }"}}) {
+  for (const auto& [line, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"clip = 1.5", "write clip = { norm = 1.5 }"},
+           {"clip = true", "write clip = { norm = 1.0 }"},
+           {"ema = true", "write ema = { decay = 0.999 }"},
+           {"ema = 0.99", "write ema = { decay = 0.99 }"},
+           {"ema = 10", "write ema = { decay = 0.999 }"},
+           {"ema = false", "leave it out"},
+           {"validation = 0.2", "write validation = { split = 0.2 }"},
+           {"stop = 3", "write stop = { patience = 3 }"},
+           {"loader = 4", "write loader = { workers = 4 }"},
+           {"distributed = \"shm\"", "write distributed = { backend = \"shm\" }"},
+           {"checkpoint = \"often\"", "write checkpoint = { save_every = 1 }"},
+           {"stop = \"2h\"", "write stop = { max_time = \"2h\" }"},
+           {"log = 5", "write log = { every = 5 }"}}) {
     INFO(line);
     const std::string told = told_of_line(line);
     CHECK(contains(told, "must be a table, not"));

@@ -53,6 +53,8 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --set lr=0.1", "unknown key \"lr\"", "--set 1: ", "did you mean \"optimizer.lr\"?"},
     {"run tiny.toml --set epochs=3 --set optimizer.lr=0,1", "\"optimizer.lr\" must be a number", "--set 2: ", ""},
     {"run tiny.toml --name latest", "\"latest\" cannot be the name of an experiment", "--name: ", "the newest run"},
+    {"run tiny.toml --name -x", "\"-x\" cannot be the name of an experiment", "--name: ", "does not begin with"},
+    {"run tiny.toml --name=", "\"\" cannot be the name of an experiment", "--name: ", "leave --name out"},
     {"run tiny.toml --name größe", "cannot be the name of an experiment", "--name: ", "ASCII letters"},
     {"run tiny.toml --init-from nothing", "no such run: \"nothing\"", "--init-from: ", "name a run by its folder"},
     {"sweep sweep.toml --set sweep.parameters.batch_size=8", "\"batch_size\" has one value",
@@ -68,6 +70,12 @@ const std::vector<UsersMistake> kMistakes = {
     {"run bad.toml", "\"seed\" must be an integer", "bad.toml:7:8: ", "", "seed = \"seven\""},
     {"run bad.toml", "there is no optimizer \"adamm\"", "bad.toml:7:13: ", "did you mean \"adam\"?",
      "optimizer = \"adamm\""},
+    {"run nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
+    {"plan nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
+    {"validate nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
+    {"run bad.toml", "unknown key \"epochs\" in [loader]", "bad.toml:8:1: ", "move the line above the first [section]",
+     "[loader]\nepochs = 1"},
+    {"run bad.toml", "\"tiny\" is not a value", "bad.toml:7:8: ", "text needs quotes: \"tiny\"", "name = tiny"},
     {"run classes.toml", "a target is class 9, and the model gives 5 classes",
      "classes.toml:1:", "one output for each class"},
 };
@@ -88,6 +96,10 @@ const std::string kTooFewOutputs =
     "model = { name = \"linear\", in_features = 64, out_features = 5 }\n"
     "dataset = { name = \"digits\", path = \"digits.csv\" }\ndevice_pool = [\"cpu\"]\n";
 
+const std::string kWithoutFile =
+    "model = { name = \"linear\", in_features = 64, out_features = 10 }\n"
+    "dataset = { name = \"digits\", path = \"gone.csv\" }\ndevice_pool = [\"cpu\"]\n";
+
 // Ten classes; the first samples have only some of them.
 std::string digits() {
   std::string rows;
@@ -107,6 +119,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("sweep.toml", kSweep);
   w.write("classes.toml", kTooFewOutputs);
   w.write("digits.csv", digits());
+  w.write("nofile.toml", kWithoutFile);
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {
     w.write("bad.toml", kTiny.substr(1) + mistake.file + "\n");

@@ -108,9 +108,9 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   if (!name_node && option.default_value.is_string()) name = option.default_value.get<std::string>();
   const std::map<std::string, Spec>& known = components_.of(option.component_kind);
   if (const Node* type = name_node ? nullptr : node.find("type"); type && type->text()) {
-    problems_.add(type->key, "unknown key \"type\" in [" + path + "]",
-                  "the name of the " + option.component_kind + " is " + path + ".name: write name = " +
-                      in_quotes(*type->text()));
+    problems_.add(
+        type->key, "unknown key \"type\" in [" + path + "]",
+        "the name of the " + option.component_kind + " is " + path + ".name: write name = " + in_quotes(*type->text()));
     return std::nullopt;
   }
   if (!name && !name_node) {

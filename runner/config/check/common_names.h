@@ -28,8 +28,8 @@ std::string key_in_section(const std::string& name, const std::vector<std::strin
 // name.
 std::string remedy_in_section(const std::string& section, const std::string& name);
 
-// Returns `write dataset = { name = "csv", path = "iris.csv", … }` for a file in place of the component at `path`; empty
-// if the text names no such file.
+// Returns `write dataset = { name = "csv", path = "iris.csv", … }` for a file in place of the component at `path`;
+// empty if the text names no such file.
 std::string remedy_of_file(const std::string& path, const std::string& kind, const std::string& text);
 
 // The key of a section that probably takes a value given in place of the section, as in clip = 1.0.

@@ -46,7 +46,7 @@ std::string did_you_mean(const std::vector<std::string>& paths) {
 // Returns a value as TOML, for an example; a list or table stands as "…".
 std::string in_example(const Node& value) {
   const bool is_short = value.scalar.is_primitive() && !value.scalar.is_null();
-  return is_short ? value.scalar.dump(-1, ' ', false, Value::error_handler_t::replace) : "…";
+  return is_short ? printable(value.scalar.dump(-1, ' ', false, Value::error_handler_t::replace)) : "…";
 }
 
 }  // namespace
@@ -92,6 +92,7 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
       is_item ? std::vector<std::string>() : places_of_key(plain_name(key), options_, components_);
   if (at_top && elsewhere.size() == 1) return remedy_at_path(elsewhere.front(), value, owner);
   if (at_top && !elsewhere.empty()) return did_you_mean(elsewhere);
+  if (common && !*common->key) return common->words;
   own = nearest(key, known);
   if (own.empty() && !at_top && !is_item) own = with_word(key, known);
   std::string others;
@@ -99,7 +100,6 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
     if (has_key(spec.options, key)) others += (others.empty() ? "" : ", ") + name;
   }
   if (own.empty() && others.empty()) {
-    if (common && !*common->key) return common->words;
     if (common) return remedy_at_path(common->key, value, owner);
     if (!elsewhere.empty()) return remedy_at_path(elsewhere.front(), value, owner);
   }

@@ -4,14 +4,14 @@
 #include <cctype>
 #include <vector>
 
+#include "config/text/source.h"
+
 namespace ddp::config {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string_view without_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
@@ -51,7 +51,10 @@ std::size_t bytes_before(std::string_view line, std::uint32_t column) {
 // Returns the last key before an "=", such as "split" of "test = { split".
 std::string_view last_key(std::string_view before_equals) {
   const std::size_t begin = before_equals.find_last_of(",{");
-  return without_blanks(begin == std::string_view::npos ? before_equals : before_equals.substr(begin + 1));
+  std::string_view key =
+      without_blanks(begin == std::string_view::npos ? before_equals : before_equals.substr(begin + 1));
+  if (key.size() > 1 && key.front() == '"' && key.ends_with('"')) key = key.substr(1, key.size() - 2);
+  return key;
 }
 
 // Does the line define this key, or a dotted key below it?
@@ -94,18 +97,18 @@ TomlAdvice given_twice(std::string_view text, std::uint32_t number, std::uint32_
   const std::string_view line = lines[std::min<std::size_t>(number, lines.size()) - 1];
   if (has(words, "table header") && line.starts_with('[')) {
     const std::string_view name = without_blanks(line.substr(1, line.find(']') - 1));
-    return {quoted(name) + " is given twice" + of_lines(line_of_table(lines, number, name), number),
+    return {in_quotes(name) + " is given twice" + of_lines(line_of_table(lines, number, name), number),
             "write all its keys in one place"};
   }
   if (has(words, "dotted")) {
     const std::string_view name = without_blanks(line.substr(0, line.find_first_of(".=")));
-    return {quoted(name) + " is given twice" + of_lines(line_of_key(lines, number, name), number),
+    return {in_quotes(name) + " is given twice" + of_lines(line_of_key(lines, number, name), number),
             "write all its keys in one place"};
   }
   const std::string_view raw = raw_line(text, number);
   const std::string_view before = raw.substr(0, bytes_before(raw, column));
   const std::string_view key = last_key(before.substr(0, before.rfind('=')));
-  return {quoted(key) + " is given twice" + of_lines(line_of_key(lines, number, key), number), "keep one of them"};
+  return {in_quotes(key) + " is given twice" + of_lines(line_of_key(lines, number, key), number), "keep one of them"};
 }
 
 // Returns the word without quotes at the place: from the last "=", bracket or comma to the next one.
@@ -120,14 +123,16 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 }
 
 bool is_numeric(std::string_view word) {
-  return word.find_first_not_of("0123456789+-._eE") == std::string_view::npos && has("+-.0123456789", word.substr(0, 1));
+  return word.find_first_not_of("0123456789+-._eE") == std::string_view::npos &&
+         has("+-.0123456789", word.substr(0, 1));
 }
 
 // Returns a number as TOML takes it: "0.5" for ".5", "3" for "03".
 std::string toml_number(std::string_view word) {
   std::string number(word);
   const std::size_t sign = number.starts_with('+') || number.starts_with('-') ? 1 : 0;
-  while (number.size() > sign + 1 && number[sign] == '0' && std::isdigit(static_cast<unsigned char>(number[sign + 1]))) {
+  while (number.size() > sign + 1 && number[sign] == '0' &&
+         std::isdigit(static_cast<unsigned char>(number[sign + 1]))) {
     number.erase(sign, 1);
   }
   const std::size_t point = number.find('.');
@@ -139,18 +144,24 @@ std::string toml_number(std::string_view word) {
   return number;
 }
 
+// Returns the parser's words without its "Error while parsing boolean: ".
+std::string not_toml(std::string_view words) {
+  const std::size_t colon = words.starts_with("Error while parsing") ? words.find(": ") : std::string_view::npos;
+  return "not TOML: " + std::string(colon == std::string_view::npos ? words : words.substr(colon + 2));
+}
+
 // Explains a value that TOML does not take; `words` stay if the value is not known.
 TomlAdvice wrong_value(std::string_view word, std::string_view words) {
   std::string small(word);
   std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
-  const TomlAdvice unknown{.what = "not TOML: " + std::string(words), .remedy = ""};
+  const TomlAdvice unknown{.what = not_toml(words), .remedy = ""};
   const bool is_open = word.empty() || has(word, "\"") || has(word, "'") || has(word, "=");
   if (is_open) return unknown;
-  const std::string what = "not TOML: " + quoted(word) + " is not a value";
+  const std::string what = "not TOML: " + in_quotes(word) + " is not a value";
   if (is_one_of(small, {"true", "false"})) return {what, "write true or false in lower case: " + small};
   if (is_one_of(small, {"yes", "on", "no", "off"})) return {what, "write true or false"};
   if (is_one_of(small, {"none", "null", "nil", "~"})) return {what, "TOML has no null: leave the key out"};
-  if (!is_numeric(word)) return {what, "text needs quotes: " + quoted(word)};
+  if (!is_numeric(word)) return {what, "text needs quotes: " + in_quotes(word)};
   const std::string number = toml_number(word);
   return number == word ? unknown : TomlAdvice{what, "write " + number};
 }
@@ -158,12 +169,12 @@ TomlAdvice wrong_value(std::string_view word, std::string_view words) {
 }  // namespace
 
 TomlAdvice toml_advice(std::string_view text, std::uint32_t line, std::uint32_t column, std::string_view words) {
-  if (line == 0) return {.what = "not TOML: " + std::string(words), .remedy = ""};
+  if (line == 0) return {.what = not_toml(words), .remedy = ""};
   if (has(words, "redefine")) return given_twice(text, line, column, words);
   const std::string_view raw = raw_line(text, line);
   const std::size_t at = bytes_before(raw, column);
   const std::string_view before = raw.substr(0, at);
-  TomlAdvice advice{.what = "not TOML: " + std::string(words), .remedy = ""};
+  TomlAdvice advice{.what = not_toml(words), .remedy = ""};
   if (has(words, "dangling comma")) {
     advice.remedy = "leave out the comma before \"}\"";
   } else if (has(words, "inline table") && has(words, "'\\n'")) {

@@ -78,7 +78,7 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
     const SourceRange place = converter.place(error.source());
     const TomlAdvice advice = toml_advice(text, place.line, place.column, error.description());
     const bool is_other = is_of_other_format(source->label());
-    problems.add(place, is_other ? "not TOML: " + std::string(error.description()) : advice.what,
+    problems.add(place, advice.what,
                  is_other ? "an experiment file is TOML; `" + own_command("new model my_model") + "` writes an example"
                           : advice.remedy);
     return std::nullopt;

@@ -142,7 +142,8 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
     if (!endpoint) {
-      throw loaded.error("distributed.init_method", config::in_quotes(method) + " is not tcp://host:port", "write it as \"tcp://10.0.0.1:29500\"");
+      throw loaded.error("distributed.init_method", config::in_quotes(method) + " is not tcp://host:port",
+                         "write it as \"tcp://10.0.0.1:29500\"");
     }
     if (launch.master_host.empty()) {
       launch.master_host = endpoint->host;
