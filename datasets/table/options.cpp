@@ -8,8 +8,9 @@ bool gives_classes(const TableSection& o) { return o.classes.is_array() && !o.cl
 
 format::TableOptions csv_options(const CsvSection& o) {
   if (o.delimiter.size() > 1 || o.delimiter.find_first_of("\"\r\n") != std::string::npos) {
-    throw usage_error("must be one character, neither a quote nor an end of line, not \"" + o.delimiter + "\"",
-                      "dataset.delimiter");
+    throw usage_error(
+        "the delimiter must be one character, neither a quote nor an end of line, not \"" + o.delimiter + "\"",
+        "dataset.delimiter", "write delimiter = \";\", or \"\\t\" for tabs");
   }
   return {.format = "csv", .delimiter = o.delimiter.empty() ? '\0' : o.delimiter.front(), .header = o.header};
 }

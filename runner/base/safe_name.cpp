@@ -13,7 +13,7 @@ bool is_safe(char c) {
 }  // namespace
 
 bool is_safe_name(const std::string& name) {
-  return !name.empty() && name.size() <= kLongestSafeName && name.front() != '.' &&
+  return !name.empty() && name.size() <= kLongestSafeName && name.front() != '.' && name.front() != '-' &&
          std::all_of(name.begin(), name.end(), is_safe);
 }
 

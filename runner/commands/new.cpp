@@ -75,7 +75,7 @@ void require_new_name(const std::string& kind, const std::string& name) {
 void write_new(const std::string& kind, const std::string& name) {
   const std::vector<std::string> kinds = template_kinds();
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-    throw usage_error("no template for a " + config::in_quotes(kind), "", config::suggestion(kind, kinds, "kinds"));
+    throw usage_error("no template for " + config::in_quotes(kind), "", config::suggestion(kind, kinds, "kinds"));
   }
   require_new_name(kind, name);
   for (const char* ending : {".cpp", ".toml"}) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
 #include "base/shell_word.h"
 #include "config/value.h"
 
@@ -11,6 +12,12 @@ void add_sets(CLI::App& verb, std::vector<std::string>& sets) {
   verb.add_option("--set", sets, "key=value that overrides the file, as in TOML; repeatable")
       ->take_all()
       ->allow_extra_args(false);
+}
+
+void add_name(CLI::App& verb, std::string& name, const std::string& doc) {
+  verb.add_option("--name", name, doc)->each([](const std::string& given) {
+    if (given.empty()) throw usage_error("\"\" cannot be the name of an experiment", "--name", "leave --name out");
+  });
 }
 
 std::string as_toml(const std::string& text) {

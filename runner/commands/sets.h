@@ -10,6 +10,10 @@ namespace ddp::commands {
 // Adds the repeatable option --set to a command.
 void add_sets(CLI::App& verb, std::vector<std::string>& sets);
 
+// Adds the option --name of a command that starts a run. An empty name is refused, not taken as none.
+void add_name(CLI::App& verb, std::string& name,
+              const std::string& doc = "name of the experiment, and of its folder under the results folder");
+
 // Returns a text as the value of a --set: a name such as 7 stays a text.
 std::string as_toml(const std::string& text);
 

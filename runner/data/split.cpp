@@ -72,7 +72,8 @@ class Holder {
   std::vector<std::int64_t> take_by_class(double share, const std::string& section) {
     const at::Tensor classes = dataset_.classes();
     if (!classes.defined()) {
-      throw usage_error("needs one class for each sample; the targets of this dataset are not", section + ".stratify");
+      throw usage_error("stratify needs one class for each sample, and the targets of this dataset are not classes",
+                        section + ".stratify", "leave stratify out");
     }
     const at::Tensor values = classes.contiguous();
     const std::int64_t* of = values.const_data_ptr<std::int64_t>();

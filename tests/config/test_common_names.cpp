@@ -8,15 +8,19 @@
 namespace ddp::config {
 namespace {
 
-std::string told_of_line(const std::string& line) {
+std::string mistakes_in(const std::string& text) {
   const Scratch scratch;
-  scratch.write("x.toml", line + "\n" + (line.starts_with("dataset") ? "model = \"linear\"\n" : kModelAndDataset));
+  scratch.write("x.toml", text + "\n");
   try {
     load("x.toml", {}, real_components());
     return "";
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+std::string told_of_line(const std::string& line) {
+  return mistakes_in(line + "\n" + (line.starts_with("dataset") ? "model = \"linear\"" : kModelAndDataset));
 }
 
 }  // namespace
@@ -38,15 +42,79 @@ TEST_CASE("names from other programs are answered with an existing key of the sa
 TEST_CASE("a name from another program is recognized in any case, with - or _, and in a section") {
   CHECK(contains(told_of_line("Learning-Rate = 1"), "did you mean \"optimizer.lr\"?"));
   CHECK(contains(told_of_line("loader.num_workers = 1"), "did you mean \"loader.workers\"?"));
-  CHECK(contains(told_of_line("optimizer = { name = \"sgd\", learning_rate = 1 }"), "did you mean \"optimizer.lr\"?"));
+  CHECK(contains(told_of_line("optimizer = { name = \"sgd\", learning_rate = 1 }"), "did you mean \"lr\"?"));
+}
+
+TEST_CASE("a key in the wrong section is answered with its own section, or with the section's own key") {
+  for (const auto& [lines, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"[validation]\nsplit = 0.2\nepochs = 2", "\"epochs\" belongs at the top of the file: move the line above"},
+           {"[loader]\nbatch_size = 2", "\"batch_size\" belongs at the top of the file: move the line above"},
+           {"[test]\nseed = 2", "\"seed\" belongs at the top of the file: move the line above"},
+           {"[optimizer]\nname = \"adam\"\nbatch_size = 2", "\"batch_size\" belongs at the top of the file"},
+           {"[[groups]]\nmatch = \"*\"\nepochs = 2", "\"epochs\" belongs at the top of the file: move the line above"},
+           {"[loader]\nmax_epochs = 2", "did you mean \"epochs\"? It belongs at the top of the file"},
+           {"[loader]\npatience = 2", "did you mean \"patience\"? It belongs in [stop]"},
+           {"[checkpoint]\nevery = 2", "did you mean \"save_every\"?"},
+           {"[stop]\nmonitor = \"val_loss\"", "did you mean \"metric\"?"},
+           {"[ema]\nbeta = 0.9", "did you mean \"decay\"?"},
+           {"[validation]\nmetric = \"accuracy\"", "metrics = [\"accuracy\"]"},
+           {"[validation]\npath = \"x.csv\"", "dataset = { path = "},
+           {"clip = { max_norm = 1 }", "did you mean \"norm\"?"},
+           {"optimizer = { name = \"sgd\", weight-decay = 0.1 }", "did you mean \"weight_decay\"?"},
+           {"optimizer = { name = \"adam\", beta1 = 0.9 }", "write betas = [0.9, 0.999]"},
+           {"scheduler = { name = \"onecycle\", total_steps = 9 }", "leave it out: the schedule follows"},
+           {"optimizer = { type = \"adam\" }", "write name = \"adam\""}}) {
+    INFO(lines);
+    const std::string told = mistakes_in(kModelAndDataset + lines);
+    INFO(told);
+    CHECK(contains(told, remedy));
+  }
+}
+
+TEST_CASE("a key at the top of the file is answered with all its sections and with the way to write it there") {
+  CHECK(contains(told_of_line("block_size = 8"), "did you mean \"model.block_size\" or \"dataset.block_size\"?"));
+  CHECK(contains(told_of_line("sched = \"cosine\""), "did you mean \"scheduler\"?"));
+  CHECK(contains(told_of_line("weight_decay = 0.1\noptimizer = { name = \"adam\" }"),
+                 "Write it in the table of line 2: optimizer = { …, weight_decay = 0.1 }"));
+  CHECK(contains(told_of_line("weight_decay = 0.1\noptimizer = \"adam\""),
+                 "Write line 2 as optimizer = { name = \"adam\", weight_decay = 0.1 }"));
+  CHECK(contains(mistakes_in("weight_decay = 0.1\n" + kModelAndDataset + "[optimizer]\nname = \"adam\""),
+                 "Write it below line 4, [optimizer]: weight_decay = 0.1"));
+}
+
+TEST_CASE("a file, or a name, in place of a table is answered with the table") {
+  for (const auto& [line, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"validation.dataset = \"x.csv\"", "write dataset = { path = \"x.csv\" }"},
+           {"groups = { match = \"*\" }", "write [[groups]], with two brackets"}}) {
+    INFO(line);
+    CHECK(contains(told_of_line(line), remedy));
+  }
+  CHECK(contains(mistakes_in("model = \"linear\"\ndataset = \"iris.csv\""),
+                 "write dataset = { name = \"csv\", path = \"iris.csv\", target = \"…\" }"));
+  CHECK(contains(mistakes_in("model = \"cnn.pt2\"\ndataset = \"random_pairs\""),
+                 "write model = { name = \"exported\", path = \"cnn.pt2\" }"));
+  CHECK(contains(mistakes_in("model = { name = \"sequential\", layers = [\"Linear\"] }\ndataset = \"random_pairs\""),
+                 "write { type = \"Linear\" }"));
+}
+
+TEST_CASE("a shortened name is answered with the longer one, and initials with the name") {
+  CHECK(contains(told_of_line("checkpoint.metric = \"val_acc\""), "did you mean \"val_accuracy\"?"));
+  CHECK(contains(told_of_line("stop.metric = \"val_f1\""), "did you mean \"val_f1_"));
+  CHECK(contains(told_of_line("parallel = \"dp\""), "did you mean \"data_parallel\"?"));
+}
+
+TEST_CASE("the list of all keys is printed once for many unknown keys") {
+  const std::string told = mistakes_in(kModelAndDataset + "qqqqqq = 1\nzzzzzz = 2\nxxxxxx = 3");
+  CHECK(count(told, "keys: name, seed") == 1);
+  CHECK(told.find("keys: name, seed") > told.find("xxxxxx"));
 }
 
 TEST_CASE("a name from another program is answered with the key of the section in which it stands") {
   for (const auto& [line, remedy] : std::vector<std::pair<std::string, std::string>>{
            {"validation.test_size = 0.2", "did you mean \"validation.split\"?"},
-           {"dataset = { name = \"csv\", cat_features = [\"a\"] }", "did you mean \"dataset.categories\"?"},
-           {"dataset = { name = \"csv\", sep = \";\" }", "did you mean \"dataset.delimiter\"?"},
-           {"dataset = { name = \"csv\", labels = \"a\" }", "did you mean \"dataset.target\"?"}}) {
+           {"dataset = { name = \"csv\", cat_features = [\"a\"] }", "did you mean \"categories\"?"},
+           {"dataset = { name = \"csv\", sep = \";\" }", "did you mean \"delimiter\"?"},
+           {"dataset = { name = \"csv\", labels = \"a\" }", "did you mean \"target\"?"}}) {
     INFO(line);
     CHECK(contains(told_of_line(line), remedy));
   }
@@ -69,19 +137,20 @@ TEST_CASE("names of losses, schedulers and metrics from other programs, and thei
 }
 
 TEST_CASE("a value in place of a section is answered with the key that takes it") {
-  for (const auto& [line, remedy] :
-       std::vector<std::pair<std::string, std::string>>{{"clip = 1.5", "[clip] norm = 1.5"},
-                                                        {"clip = true", "[clip] norm = 1.0"},
-                                                        {"ema = true", "[ema] decay = 0.999"},
-                                                        {"ema = 0.99", "[ema] decay = 0.99"},
-                                                        {"ema = 10", "[ema] decay = 0.999"},
-                                                        {"ema = false", "leave it out"},
-                                                        {"validation = 0.2", "[validation] split = 0.2"},
-                                                        {"stop = 3", "[stop] patience = 3"},
-                                                        {"loader = 4", "[loader] workers = 4"},
-                                                        {"distributed = \"shm\"", "[distributed] backend = \"shm\""},
-                                                        {"checkpoint = \"often\"", "[checkpoint] save_every = 1"},
-                                                        {"log = 5", "[log] every = 5"}}) {
+  for (const auto& [line, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"clip = 1.5", "write clip = { norm = 1.5 }"},
+           {"clip = true", "write clip = { norm = 1.0 }"},
+           {"ema = true", "write ema = { decay = 0.999 }"},
+           {"ema = 0.99", "write ema = { decay = 0.99 }"},
+           {"ema = 10", "write ema = { decay = 0.999 }"},
+           {"ema = false", "leave it out"},
+           {"validation = 0.2", "write validation = { split = 0.2 }"},
+           {"stop = 3", "write stop = { patience = 3 }"},
+           {"loader = 4", "write loader = { workers = 4 }"},
+           {"distributed = \"shm\"", "write distributed = { backend = \"shm\" }"},
+           {"checkpoint = \"often\"", "write checkpoint = { save_every = 1 }"},
+           {"stop = \"2h\"", "write stop = { max_time = \"2h\" }"},
+           {"log = 5", "write log = { every = 5 }"}}) {
     INFO(line);
     const std::string told = told_of_line(line);
     CHECK(contains(told, "must be a table, not"));

@@ -71,7 +71,7 @@ TEST_CASE("a missing required option of a component is an error") {
 TEST_CASE("the error about a key in the wrong section names the right section") {
   CHECK(contains(mistakes(kModelAndDataset + "lr = 0.1\n"), "did you mean \"optimizer.lr\"?"));
   CHECK(contains(mistakes(kModelAndDataset + "workers = 1\n"), "did you mean \"loader.workers\"?"));
-  CHECK(contains(mistakes(kModelAndDataset + "[loader]\nbatch_size = 1\n"), "did you mean \"batch_size\"?"));
+  CHECK(contains(mistakes(kModelAndDataset + "[loader]\nbatch_size = 1\n"), "move the line above the first [section]"));
   CHECK(contains(mistakes(kModelAndDataset + "backnd = \"gloo\"\n"), "did you mean \"backend\"?"));
 }
 

@@ -80,6 +80,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --set lr=0.1", "unknown key \"lr\"", "--set 1: ", "did you mean \"optimizer.lr\"?"},
     {"run tiny.toml --set epochs=3 --set optimizer.lr=0,1", "\"optimizer.lr\" must be a number", "--set 2: ", ""},
     {"run tiny.toml --name latest", "\"latest\" cannot be the name of an experiment", "--name: ", "the newest run"},
+    {"run tiny.toml --name -x", "\"-x\" cannot be the name of an experiment", "--name: ", "does not begin with"},
     {"run tiny.toml --name größe", "cannot be the name of an experiment", "--name: ", "ASCII letters"},
     {"run tiny.toml --init-from nothing", "no such run: \"nothing\"", "--init-from: ", "name a run by its folder"},
     {"sweep sweep.toml --set sweep.parameters.batch_size=8", "\"batch_size\" has one value",
@@ -100,6 +101,11 @@ const std::vector<UsersMistake> kMistakes = {
      "optimizer = \"adamm\""},
     {"run bad.toml", "a file of Python cannot be compiled", "bad.toml:7:", "python/export_model.py writes a .pt2 file",
      "sources = [\"net.py\"]"},
+    {"run nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
+    {"plan nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
+    {"run bad.toml", "unknown key \"epochs\" in [loader]", "bad.toml:8:1: ", "move the line above the first [section]",
+     "[loader]\nepochs = 1"},
+    {"run bad.toml", "\"tiny\" is not a value", "bad.toml:7:9: ", "text needs quotes: \"tiny\"", "name = tiny"},
     {"run classes.toml", "a target is class 9, and the model gives 5 classes",
      "classes.toml:1:", "one output for each class"},
 };
@@ -119,6 +125,10 @@ const std::string kSweep = kTiny + "[sweep.parameters]\nbatch_size = [4, 8]\n";
 const std::string kTooFewOutputs =
     "model = { name = \"linear\", in_features = 64, out_features = 5 }\n"
     "dataset = { name = \"digits\", path = \"digits.csv\" }\ndevice_pool = [\"cpu\"]\n";
+
+const std::string kWithoutFile =
+    "model = { name = \"linear\", in_features = 64, out_features = 10 }\n"
+    "dataset = { name = \"digits\", path = \"gone.csv\" }\ndevice_pool = [\"cpu\"]\n";
 
 // Ten classes; the first samples have only some of them.
 std::string digits() {
@@ -142,6 +152,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("data.csv", "age,city\n1,Bonn\n");
   w.write("my exp.toml", kTiny);
   w.write("net.py", "class Net: pass\n");
+  w.write("nofile.toml", kWithoutFile);
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {
     w.write("bad.toml", kTiny.substr(1) + mistake.file + "\n");
@@ -157,6 +168,22 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   }
   CHECK(w.run({"list", "--json"}).out.find("\"run\": \"tiny/1\"") != std::string::npos);
   CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
+}
+
+TEST_CASE("an empty name is refused, not taken as no name") {
+  const Workspace w;
+  w.write("tiny.toml", kTiny);
+  const Outcome answer = w.run({"run", "tiny.toml", "--name", ""});
+  CHECK(answer.code == 2);
+  CHECK(contains(answer.err, "\"\" cannot be the name of an experiment"));
+}
+
+TEST_CASE("a grid with a value twice is planned with a warning") {
+  const Workspace w;
+  w.write("sweep.toml", kTiny + "[sweep.parameters]\nbatch_size = [4, 4]\n");
+  const Outcome answer = w.run({"plan", "sweep.toml"});
+  CHECK(answer.code == 0);
+  CHECK(contains(answer.err, "batch_size has the value 4 twice: the same trial runs twice"));
 }
 
 TEST_CASE("commands in hints name the program as it was called") {

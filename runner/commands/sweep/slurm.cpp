@@ -41,7 +41,7 @@ void add_slurm(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 65535));
   add_slurm_requests(*verb, *o);
   add_sets(*verb, job.sets);
-  verb->add_option("--name", job.name, "name of the experiment, and of its folder under the results folder");
+  add_name(*verb, job.name);
   add_results(*verb, o->results);
   verb->callback([o, &exit_code] { exit_code = slurm(*o); });
 }

@@ -243,7 +243,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("sweep", "train all trials of a file's [sweep] and rank them");
   verb->add_option("FILE", o->file, "experiment file with a [sweep] table")->required();
   add_sets(*verb, o->sets);
-  verb->add_option("--name", o->name, "name of the experiment, and of its folder under the results folder");
+  add_name(*verb, o->name);
   add_results(*verb, o->results);
   verb->add_option("--run-id", o->run_id, "id of the sweep; an existing sweep is resumed");
   add_jobs(*verb, o->jobs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "config/check/files.h"
 #include "launch/held/hold.h"
 #include "launch/library/obtain.h"
 #include "launch/plan/device_warnings.h"
@@ -35,6 +36,7 @@ Error at_its_line(const config::Loaded& loaded, const Error& error) {
   if (loaded.given(error.where())) {
     return loaded.error(error.where(), with_places(loaded, error.summary()), error.remedy());
   }
+  if (const auto missing = config::missing_file(loaded, error.where())) return *missing;
   const std::string key = error.where().substr(0, error.where().find_first_of("[ "));
   const bool is_key = key.find('/') == std::string::npos && loaded.given(key.substr(0, key.find('.')));
   if (!is_key) return error;

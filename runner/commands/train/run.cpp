@@ -100,7 +100,7 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "train an experiment");
   verb->add_option("FILE", o->file, "experiment file")->required();
   add_sets(*verb, o->sets);
-  verb->add_option("--name", o->name, "name of the experiment, and of its folder under the results folder");
+  add_name(*verb, o->name);
   add_results(*verb, o->results);
   verb->add_option("--run-id", o->run_id, "id of the run; an existing run is resumed");
   verb->add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file");

@@ -4,7 +4,6 @@
 
 #include "config/check/common_names.h"
 #include "config/check/phrases.h"
-#include "config/compose/forms.h"
 
 namespace ddp::config {
 namespace {
@@ -26,12 +25,6 @@ std::vector<std::string> names_of(const std::map<std::string, Spec>& specs) {
   return names;
 }
 
-const AbsentKey* find_absent(const std::string& section, const std::string& key) {
-  const auto it = std::find_if(kAbsentKeys.begin(), kAbsentKeys.end(),
-                               [&](const AbsentKey& absent) { return absent.section == section && absent.key == key; });
-  return it == kAbsentKeys.end() ? nullptr : &*it;
-}
-
 std::string under(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 // Leaves out the key that names the component or the variant: it is not an option of it.
@@ -43,7 +36,10 @@ Node without(const Node& table, const std::string& key) {
 
 }  // namespace
 
-Value Checker::check(const Node& root) const { return table(root, options_, {.path = "", .known_as = "keys"}); }
+Value Checker::check(const Node& root) {
+  root_ = &root;
+  return table(root, options_, {.path = "", .known_as = "keys"});
+}
 
 Value Checker::check_section(const Node& node, const std::string& path, const std::string& kind,
                              const std::string& name) const {
@@ -69,60 +65,6 @@ Value Checker::table(const Node& node, const std::vector<Option>& options, const
     }
   }
   return values;
-}
-
-void Checker::unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
-                          const Owner& owner) const {
-  if (const AbsentKey* absent = find_absent(owner.section.empty() ? owner.path : owner.section, key)) {
-    problems_.add(value.key, absent->what, absent->remedy);
-    return;
-  }
-  std::vector<std::string> known = config::names_of(options);
-  if (owner.path.empty()) {
-    known.push_back("extends");
-    known.push_back("sweep");
-    for (const ShortForm& form : kShortForms) known.push_back(form.key);
-  }
-  const bool is_item = !owner.section.empty();
-  const std::string in = owner.path.empty() ? "" : " in [" + owner.path + "]";
-  if (const std::string own = is_item || owner.path.empty() ? "" : key_in_section(key, known); !own.empty()) {
-    problems_.add(
-        value.key,
-        owner.kind.empty() ? "unknown key " + in_quotes(key) + in : owner.known_as + " has no option " + in_quotes(key),
-        "did you mean \"" + under(owner.path, own) + "\"?");
-    return;
-  }
-  const std::string common = is_item ? "" : remedy_of_common_name(key);
-  if (owner.kind.empty()) {
-    const std::string place = is_item || !nearest(key, known).empty() ? "" : place_of_key(key, options_, components_);
-    const std::string remedy = !common.empty()  ? common
-                               : !place.empty() ? "did you mean \"" + place + "\"?"
-                                                : suggestion(key, known, owner.known_as);
-    problems_.add(value.key, "unknown key " + in_quotes(key) + in, remedy);
-    return;
-  }
-  std::string others;
-  for (const auto& [name, spec] : components_.of(owner.kind)) {
-    if (find(spec.options, key)) others += (others.empty() ? "" : ", ") + name;
-  }
-  const bool is_common = !common.empty() && others.empty() && nearest(key, known).empty();
-  std::string remedy =
-      is_common ? common
-                : suggestion(key, known, is_item ? "keys of one of " + owner.section : owner.known_as + "'s options");
-  if (!others.empty()) remedy += "\n  this option belongs to " + owner.kind + " " + others;
-  problems_.add(value.key, owner.known_as + " has no option " + in_quotes(key), remedy);
-}
-
-std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components) {
-  if (find(options, key)) return key;
-  for (const Option& option : options) {
-    if (find(option.section, key)) return option.name + "." + key;
-    if (option.component_kind.empty()) continue;
-    for (const auto& [name, spec] : components.of(option.component_kind)) {
-      if (find(spec.options, key)) return option.name + "." + key;
-    }
-  }
-  return "";
 }
 
 void Checker::missing(const Node& node, const Option& option, const std::string& path) const {
@@ -165,6 +107,12 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   std::optional<std::string> name = name_node ? name_node->text() : std::nullopt;
   if (!name_node && option.default_value.is_string()) name = option.default_value.get<std::string>();
   const std::map<std::string, Spec>& known = components_.of(option.component_kind);
+  if (const Node* type = name_node ? nullptr : node.find("type"); type && type->text()) {
+    problems_.add(
+        type->key, "unknown key \"type\" in [" + path + "]",
+        "the name of the " + option.component_kind + " is " + path + ".name: write name = " + in_quotes(*type->text()));
+    return std::nullopt;
+  }
   if (!name && !name_node) {
     problems_.add(node.place, "\"" + path + ".name\" is missing",
                   suggestion("", names_of(known), "every " + option.component_kind));
@@ -173,10 +121,13 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
   if (!name) return misfit(*name_node, {.name = "name", .types = {Type::text}}, path + ".name");
   const Spec* spec = components_.find(option.component_kind, *name);
   if (!spec) {
+    const std::string of_file = remedy_of_file(path, option.component_kind, *name);
     const std::string meant = common_component(option.component_kind, *name);
     problems_.add(name_node ? name_node->place : node.place,
                   "there is no " + option.component_kind + " " + in_quotes(*name),
-                  suggestion(meant.empty() ? *name : meant, names_of(known), "every " + option.component_kind));
+                  !of_file.empty()
+                      ? of_file
+                      : suggestion(meant.empty() ? *name : meant, names_of(known), "every " + option.component_kind));
     return std::nullopt;
   }
   Value values = Value::object();
@@ -200,9 +151,14 @@ std::optional<Value> Checker::item_table(const Node& node, const Option& option,
 
 // Reads one table of a list of tables; its "type" determines its other keys.
 std::optional<Value> Checker::variant(const Node& node, const Option& option, const std::string& path) const {
-  if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
-  const Node* type_node = node.find("type");
   const std::vector<std::string> known = config::names_of(option.variants);
+  if (!node.is_table()) {
+    const std::string type = nearest(node.text().value_or(""), known);
+    problems_.add(node.place, "\"" + path + "\" must be a table, not " + shown(node),
+                  "write { type = " + in_quotes(type.empty() ? known.front() : type) + " }");
+    return std::nullopt;
+  }
+  const Node* type_node = node.find("type");
   if (!type_node) {
     problems_.add(node.place, "\"" + path + ".type\" is missing", suggestion("", known, "every type"));
     return std::nullopt;

@@ -20,7 +20,7 @@ class Checker {
 
   // Returns the values of an experiment's tree in the order of the options: integers become floats where a number is
   // expected, file names become absolute, and component options get their defaults. Leaves out wrong values.
-  Value check(const Node& root) const;
+  Value check(const Node& root);
   // Returns the values of the section [path]; its keys depend on the component `name` of kind `kind`.
   Value check_section(const Node& node, const std::string& path, const std::string& kind,
                       const std::string& name) const;
@@ -37,6 +37,10 @@ class Checker {
   Value table(const Node& node, const std::vector<Option>& options, const Owner& owner) const;
   void unknown_key(const std::string& key, const Node& value, const std::vector<Option>& options,
                    const Owner& owner) const;
+  std::string remedy_of_unknown(const std::string& key, const Node& value, const std::vector<Option>& options,
+                                const Owner& owner) const;
+  std::string remedy_at_path(const std::string& path, const Node& value, const Owner& owner) const;
+  std::string way_into_section(const std::string& path, const Node& value) const;
   void missing(const Node& node, const Option& option, const std::string& path) const;
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
@@ -53,9 +57,13 @@ class Checker {
   const std::vector<Option>& options_;
   const Components& components_;
   Problems& problems_;
+  const Node* root_ = nullptr;  // of the experiment that is checked; null: a section alone
 };
 
-// Returns the path of a key that is known by its last part: "optimizer.lr" for "lr". Empty: the key is unknown.
+// Returns the paths of a key that is known by its last part: "optimizer.lr" for "lr".
+std::vector<std::string> places_of_key(const std::string& key, const std::vector<Option>& options,
+                                       const Components& components);
+// Returns the first of them. Empty: the key is unknown.
 std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components);
 
 // Makes a file name absolute; it is relative to the file that names it. An empty name stays empty.

@@ -128,9 +128,12 @@ std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std
 // Returns a suggestion for a value that does not fit; empty: the expected form in the message is enough.
 std::string Checker::remedy_of(const Node& node, const Option& option, const std::string& path) const {
   if (!option.section.empty()) return section_remedy(node, option, path);
+  const bool lists_tables = !option.item_keys.empty() || !option.variants.empty();
+  if (lists_tables && node.is_table()) return "write [[" + path + "]], with two brackets, or " + path + " = [{ … }]";
   const auto text = node.text();
   const std::string value = text ? *text : node.kind == Kind::boolean ? node.scalar.dump() : "";
   if (const std::string remedy = remedy_of_common_value(path, value); !remedy.empty()) return remedy;
+  if (text && !option.component_kind.empty()) return remedy_of_file(path, option.component_kind, *text);
   if (!text) return "";
   const Spec* metric = option.names_kind == "metric" && text->starts_with(kValidationPrefix)
                            ? find_metric(text->substr(kValidationPrefix.size()), components_)
@@ -148,14 +151,19 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
 // Returns the remedy for a value in place of a section: the key that probably takes the value.
 std::string Checker::section_remedy(const Node& node, const Option& option, const std::string& path) const {
   if (node.kind == Kind::boolean && node.scalar == false) return "leave it out";
-  const FirstKey* first = first_key(path);
-  if (!first) return "its keys: " + joined_names(option.section);
-  const auto key = std::find_if(option.section.begin(), option.section.end(),
-                                [&](const Option& one) { return one.name == first->key; });
-  Problems misfits;
-  const bool fits = Checker(options_, components_, misfits).value(node, *key, path) && misfits.empty();
-  const std::string value = fits ? to_value(node).dump() : first->example;
-  return "give a key of it: [" + path + "] " + first->key + " = " + value;
+  const std::vector<FirstKey> keys = first_keys(path);
+  if (keys.empty()) return "its keys: " + joined_names(option.section);
+  const auto written = [&](const FirstKey& key, const std::string& value) {
+    return "write " + path + " = { " + key.key + " = " + value + " }";
+  };
+  for (const FirstKey& one : keys) {
+    const auto key = std::find_if(option.section.begin(), option.section.end(),
+                                  [&](const Option& known) { return known.name == one.key; });
+    Problems misfits;
+    const bool fits = Checker(options_, components_, misfits).value(node, *key, path) && misfits.empty();
+    if (fits) return written(one, to_value(node).dump());
+  }
+  return written(keys.front(), keys.front().example);
 }
 
 }  // namespace ddp::config

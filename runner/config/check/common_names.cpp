@@ -12,6 +12,10 @@ constexpr const char* kTensorBoard =
 constexpr const char* kSharding = "models are not sharded: the key parallel chooses how ranks share the work";
 constexpr const char* kResults = "the command line sets the results folder: ddp-exp run FILE --results FOLDER";
 constexpr const char* kResume = "the command `ddp-exp resume RUN` continues a run; init_from takes only its weights";
+constexpr const char* kSteps = "A number alone counts epochs, and every = \"100 steps\" counts steps";
+constexpr const char* kWarmup = "It takes steps, such as 100, epochs as \"2 epochs\", or a share of the run as \"10%\"";
+constexpr const char* kBetas = "write betas = [0.9, 0.999] in the optimizer's table";
+constexpr const char* kCosine = "no such key: scheduler = \"cosine\" lowers lr over the whole run";
 constexpr const char* kTop = "the keys of training belong at the top of the file, outside all sections";
 
 constexpr CommonName kCommonNames[] = {
@@ -53,8 +57,8 @@ constexpr CommonName kCommonNames[] = {
     {.name = "lr_scheduler", .key = "scheduler"},
     {.name = "lr_schedule", .key = "scheduler"},
     {.name = "num_warmup_steps", .key = "scheduler.warmup"},
-    {.name = "warmup_epochs", .key = "scheduler.warmup"},
-    {.name = "warmup_ratio", .key = "scheduler.warmup"},
+    {.name = "warmup_epochs", .key = "scheduler.warmup", .words = kWarmup},
+    {.name = "warmup_ratio", .key = "scheduler.warmup", .words = kWarmup},
     {.name = "grad_clip", .key = "clip.norm"},
     {.name = "clip_norm", .key = "clip.norm"},
     {.name = "clip_grad", .key = "clip.norm"},
@@ -108,9 +112,9 @@ constexpr CommonName kCommonNames[] = {
     {.name = "eval_batch_size", .key = "validation.batch_size"},
     {.name = "val_batch_size", .key = "validation.batch_size"},
     {.name = "val_interval", .key = "validation.every"},
-    {.name = "eval_interval", .key = "validation.every"},
+    {.name = "eval_interval", .key = "validation.every", .words = kSteps},
     {.name = "eval_every", .key = "validation.every"},
-    {.name = "eval_steps", .key = "validation.every"},
+    {.name = "eval_steps", .key = "validation.every", .words = kSteps},
     {.name = "check_val_every_n_epoch", .key = "validation.every"},
     {.name = "train_batch_size", .key = "batch_size"},
     {.name = "per_device_train_batch_size", .key = "batch_size"},
@@ -201,18 +205,39 @@ constexpr CommonName kCommonNames[] = {
     {.name = "train", .words = kTop},
     {.name = "trainer", .words = kTop},
     {.name = "training", .words = kTop},
-};
-
-constexpr FirstKey kFirstKeys[] = {
-    {.section = "clip", .key = "norm", .example = "1.0"},
-    {.section = "ema", .key = "decay", .example = "0.999"},
-    {.section = "validation", .key = "split", .example = "0.1"},
-    {.section = "test", .key = "split", .example = "0.1"},
-    {.section = "stop", .key = "patience", .example = "5"},
-    {.section = "loader", .key = "workers", .example = "2"},
-    {.section = "checkpoint", .key = "save_every", .example = "1"},
-    {.section = "log", .key = "every", .example = "10"},
-    {.section = "distributed", .key = "backend", .example = "\"gloo\""},
+    // more of timm, nanoGPT, Hugging Face, Lightning and Hydra
+    {.name = "opt", .key = "optimizer"},
+    {.name = "sched", .key = "scheduler"},
+    {.name = "model_ema", .key = "ema.decay"},
+    {.name = "model_ema_decay", .key = "ema.decay"},
+    {.name = "smoothing", .key = "loss.label_smoothing"},
+    {.name = "label_smoothing_factor", .key = "loss.label_smoothing"},
+    {.name = "dtype", .key = "precision", .words = kPrecision},
+    {.name = "data_seed", .key = "loader.sampler_seed"},
+    {.name = "metric", .key = "metrics"},
+    {.name = "warmup_iters", .key = "scheduler.warmup", .words = kWarmup},
+    {.name = "warmup", .key = "scheduler.warmup", .words = kWarmup},
+    {.name = "beta1", .words = kBetas},
+    {.name = "beta2", .words = kBetas},
+    {.name = "adam_beta1", .words = kBetas},
+    {.name = "adam_beta2", .words = kBetas},
+    {.name = "decay_lr", .words = kCosine},
+    {.name = "lr_scheduler_type", .key = "scheduler"},
+    {.name = "eval_strategy", .key = "validation.every", .words = kSteps},
+    {.name = "evaluation_strategy", .key = "validation.every", .words = kSteps},
+    {.name = "val_check_interval", .key = "validation.every", .words = kSteps},
+    {.name = "per_device_eval_batch_size", .key = "validation.batch_size"},
+    {.name = "ddp_find_unused_parameters", .key = "distributed.find_unused_parameters"},
+    {.name = "dataloader_drop_last", .key = "loader.drop_last_batch"},
+    {.name = "root", .key = "dataset.path"},
+    {.name = "hidden_size", .key = "model.hidden"},
+    {.name = "report_to", .words = kTensorBoard},
+    {.name = "wandb_log", .words = kTensorBoard},
+    {.name = "num_nodes", .words = "the command line starts a run on several machines: ddp-exp run FILE --nodes N"},
+    {.name = "sync_batchnorm", .words = "batch norm is not synchronised: each rank uses its own batch"},
+    {.name = "ckpt_path", .words = kResume},
+    {.name = "defaults", .words = "did you mean \"extends\"? It takes the name of one file to build on"},
+    {.name = "T_max", .words = "no such key: a schedule covers the whole run, of epochs = … or steps = …"},
 };
 
 }  // namespace
@@ -227,16 +252,9 @@ std::span<const CommonName> common_names() { return kCommonNames; }
 
 const CommonName* find_common_name(const std::string& key) {
   const std::string name = plain_name(key);
-  const auto known =
-      std::find_if(std::begin(kCommonNames), std::end(kCommonNames), [&](const auto& one) { return name == one.name; });
+  const auto known = std::find_if(std::begin(kCommonNames), std::end(kCommonNames),
+                                  [&](const auto& one) { return name == plain_name(one.name); });
   return known == std::end(kCommonNames) ? nullptr : &*known;
-}
-
-std::string remedy_of_common_name(const std::string& key) {
-  const CommonName* const known = find_common_name(key);
-  if (known == nullptr) return "";
-  const std::string meant = *known->key ? "did you mean \"" + std::string(known->key) + "\"?" : "";
-  return meant + (meant.empty() || !*known->words ? "" : " ") + known->words;
 }
 
 std::string key_in_section(const std::string& name, const std::vector<std::string>& keys) {
@@ -245,12 +263,6 @@ std::string key_in_section(const std::string& name, const std::vector<std::strin
   const std::string path = known->key;
   const std::string last = path.substr(path.rfind('.') + 1);
   return path.find('.') != path.npos && std::find(keys.begin(), keys.end(), last) != keys.end() ? last : "";
-}
-
-const FirstKey* first_key(const std::string& section) {
-  const auto known = std::find_if(std::begin(kFirstKeys), std::end(kFirstKeys),
-                                  [&](const auto& one) { return section == one.section; });
-  return known == std::end(kFirstKeys) ? nullptr : &*known;
 }
 
 }  // namespace ddp::config

@@ -20,12 +20,17 @@ std::string plain_name(std::string name);
 // Finds a name in any case, with "-" or "_". Returns null for any other key.
 const CommonName* find_common_name(const std::string& key);
 
-// Returns the remedy for an unknown key that is such a name; empty for any other key.
-std::string remedy_of_common_name(const std::string& key);
-
 // Returns the key that such a name means inside a section with these keys: "split" for "test_size" in [validation].
 // Empty: the section has no key of this meaning.
 std::string key_in_section(const std::string& name, const std::vector<std::string>& keys);
+
+// Returns the remedy for a name that is known in one section alone, such as "beta1" in [optimizer]; empty for any other
+// name.
+std::string remedy_in_section(const std::string& section, const std::string& name);
+
+// Returns `write dataset = { name = "csv", path = "iris.csv", … }` for a file in place of the component at `path`;
+// empty if the text names no such file.
+std::string remedy_of_file(const std::string& path, const std::string& kind, const std::string& text);
 
 // Returns the component that a name from other programs means: "l1" for the loss "mae". Empty: the name is not known.
 std::string common_component(const std::string& kind, const std::string& name);
@@ -42,5 +47,7 @@ struct FirstKey {
 };
 // Returns null if the section has no such key.
 const FirstKey* first_key(const std::string& section);
+// Returns first_key() and then other keys that may take the value.
+std::vector<FirstKey> first_keys(const std::string& section);
 
 }  // namespace ddp::config

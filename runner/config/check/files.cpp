@@ -53,6 +53,16 @@ void add_named(std::vector<NamedFile>& files, const std::vector<Option>& options
   }
 }
 
+bool is_there(const NamedFile& file) {
+  std::error_code unreadable;
+  return std::filesystem::exists(file.path, unreadable);
+}
+
+Error missing(const Loaded& loaded, const NamedFile& file) {
+  return loaded.error(file.key, "there is no such file: " + printable(file.path),
+                      "a relative path starts at the folder of the experiment file that gives it");
+}
+
 }  // namespace
 
 std::vector<NamedFile> named_files(const Experiment& e, const Components& components) {
@@ -83,13 +93,17 @@ std::vector<std::string> default_files(const Experiment& e, const Components& co
   return files;
 }
 
+std::optional<Error> missing_file(const Loaded& loaded, const std::string& path) {
+  for (const NamedFile& file : named_files(loaded.experiment, loaded.experiment.components())) {
+    if (file.path == path && !is_there(file)) return missing(loaded, file);
+  }
+  return {};
+}
+
 std::vector<Error> missing_files(const Loaded& loaded, const Components& components) {
   std::vector<Error> errors;
   for (const NamedFile& file : named_files(loaded.experiment, components)) {
-    std::error_code unreadable;
-    if (std::filesystem::exists(file.path, unreadable)) continue;
-    errors.push_back(loaded.error(file.key, "there is no such file: " + printable(file.path),
-                                  "a relative path starts at the folder of the experiment file that gives it"));
+    if (!is_there(file)) errors.push_back(missing(loaded, file));
   }
   return errors;
 }

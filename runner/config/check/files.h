@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ std::vector<NamedFile> named_files(const Experiment& experiment, const Component
 // Returns the files that the chosen components read by default, if no option names one: their trait "default_files".
 // The paths are relative to the folders of default_places (base/installation.h).
 std::vector<std::string> default_files(const Experiment& experiment, const Components& components);
+
+// Returns the usage error for the missing file `path` if an option names it.
+std::optional<Error> missing_file(const Loaded& loaded, const std::string& path);
 
 // Returns a usage error for each file that an option names but that does not exist.
 std::vector<Error> missing_files(const Loaded& loaded, const Components& components);

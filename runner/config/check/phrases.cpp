@@ -108,6 +108,32 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
+// Returns the first letter of each word: "dp" for "data_parallel".
+std::string initials(const std::string& name) {
+  std::string letters;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (i == 0 || name[i - 1] == '_') letters += name[i];
+  }
+  return letters;
+}
+
+// Returns the shortest candidate that begins with `name`, or else the one whose words have these first letters; empty
+// if no candidate does.
+std::string shortened(const std::string& name, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kShortestBeginning = 3;
+  const std::string given = lower(name);
+  std::string longer;
+  std::string words;
+  for (const std::string& candidate : candidates) {
+    const std::string whole = lower(candidate);
+    if (given == whole) return candidate;
+    const bool begins = given.size() >= kShortestBeginning && whole.starts_with(given);
+    if (begins && (longer.empty() || candidate.size() < longer.size())) longer = candidate;
+    if (words.empty() && given.size() > 1 && initials(whole) == given) words = candidate;
+  }
+  return longer.empty() ? words : longer;
+}
+
 }  // namespace
 
 std::string expected(const Option& option) {
@@ -119,7 +145,8 @@ std::string expected(const Option& option) {
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongest = 64;
   if (name.size() > kLongest) return "";
-  std::string best;
+  std::string best = shortened(name, candidates);
+  if (!best.empty()) return best;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(name.size(), candidate.size());
@@ -139,6 +166,13 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what) {
   if (const std::string near = nearest(name, candidates); !near.empty()) return "did you mean \"" + near + "\"?";
   return what + ": " + (candidates.empty() ? "none" : joined(candidates, ", "));
+}
+
+std::string with_word(const std::string& name, const std::vector<std::string>& candidates) {
+  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const std::string& candidate) {
+    return ("_" + candidate + "_").find("_" + name + "_") != std::string::npos;
+  });
+  return found == candidates.end() ? "" : *found;
 }
 
 std::vector<std::string> names_of(const std::vector<Option>& options) {

@@ -16,6 +16,9 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
 // Returns `did you mean "lr"?`, or `options: lr, momentum` if no candidate is near; `what` is the label of the list.
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what);
 
+// Returns the first candidate of several words that has `name` among them: "save_every" for "every". Empty: none.
+std::string with_word(const std::string& name, const std::vector<std::string>& candidates);
+
 std::vector<std::string> names_of(const std::vector<Option>& options);
 std::vector<std::string> names_of(const std::vector<Spec>& specs);
 

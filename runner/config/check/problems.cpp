@@ -6,6 +6,7 @@ namespace ddp::config {
 namespace {
 
 constexpr std::size_t kShownProblems = 50;
+constexpr std::size_t kLongRemedy = 100;  // such as the list of all keys
 
 }  // namespace
 
@@ -23,15 +24,29 @@ Error Problems::error() const {
   for (const Problem& problem : all_) sorted.push_back(&problem);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Problem* a, const Problem* b) { return before(a->place, b->place); });
+  if (sorted.size() > kShownProblems) sorted.resize(kShownProblems);
+  // A long remedy of several mistakes follows after all of them.
+  const auto is_shared = [&](const std::string& remedy) {
+    return remedy.size() > kLongRemedy && std::count_if(sorted.begin(), sorted.end(), [&](const Problem* problem) {
+                                            return problem->remedy == remedy;
+                                          }) > 1;
+  };
   std::string text;
-  for (std::size_t i = 0; i < std::min(kShownProblems, sorted.size()); ++i) {
+  std::vector<std::string> shared;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
     const Problem& problem = *sorted[i];
     if (i > 0) text += "\n";
     text += where(problem.place) + ": " + problem.what;
     if (const std::string lines = excerpt(problem.place); !lines.empty()) text += "\n" + lines;
-    if (!problem.remedy.empty()) text += "\n  " + problem.remedy;
+    if (problem.remedy.empty()) continue;
+    if (!is_shared(problem.remedy)) {
+      text += "\n  " + problem.remedy;
+    } else if (std::find(shared.begin(), shared.end(), problem.remedy) == shared.end()) {
+      shared.push_back(problem.remedy);
+    }
   }
-  if (sorted.size() > kShownProblems) text += "\nand " + std::to_string(sorted.size() - kShownProblems) + " more";
+  if (all_.size() > sorted.size()) text += "\nand " + std::to_string(all_.size() - sorted.size()) + " more";
+  for (const std::string& remedy : shared) text += "\n" + remedy;
   return usage_error(text);
 }
 

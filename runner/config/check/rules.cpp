@@ -35,12 +35,13 @@ void check_name(const Node& root, const std::string& name, Problems& problems) {
   if (given && !given->text()) return;
   const bool is_link = name == "latest";
   if (is_safe_name(name) && !is_link) return;
-  problems.add(given ? given->place : root.place,
-               in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's name"),
-               (is_link ? std::string("\"latest\" stands for the newest run in every command")
-                        : "a name consists of up to " + std::to_string(kLongestSafeName) +
-                              " ASCII letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\"") +
-                   (given ? "" : "; give one with --name, or with name = \"…\" in the file"));
+  problems.add(
+      given ? given->place : root.place,
+      in_quotes(name) + " cannot be the name of an experiment" + (given ? "" : ": it is the file's name"),
+      (is_link ? std::string("\"latest\" stands for the newest run in every command")
+               : "a name consists of up to " + std::to_string(kLongestSafeName) +
+                     " ASCII letters, digits, \".\", \"_\" and \"-\", and does not begin with \".\" or \"-\"") +
+          (given ? "" : "; give one with --name, or with name = \"…\" in the file"));
 }
 
 // Checks a dataset's trait {"needs": "steps"}: a key, or a list of keys, that it requires.

@@ -2,6 +2,9 @@
 
 #include <toml++/toml.h>
 
+#include "base/own_command.h"
+#include "config/text/toml_advice.h"
+
 namespace ddp::config {
 namespace {
 
@@ -56,6 +59,11 @@ class Converter {
   std::shared_ptr<const Source> source_;
 };
 
+// Does the name end like a file of settings in another format?
+bool is_of_other_format(std::string_view name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+}
+
 }  // namespace
 
 std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std::string_view text, Problems& problems) {
@@ -67,7 +75,12 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
   try {
     return converter.convert(toml::parse(text));
   } catch (const toml::parse_error& error) {
-    problems.add(converter.place(error.source()), "not TOML: " + std::string(error.description()));
+    const SourceRange place = converter.place(error.source());
+    const TomlAdvice advice = toml_advice(text, place.line, place.column, error.description());
+    const bool is_other = is_of_other_format(source->label());
+    problems.add(place, advice.what,
+                 is_other ? "an experiment file is TOML; `" + own_command("new model my_model") + "` writes an example"
+                          : advice.remedy);
     return std::nullopt;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "config/text/source.h"
 #include "launch/slurm/slurm_step.h"
 
 namespace ddp::launch {
@@ -220,7 +221,7 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   } else if (method.starts_with("tcp://")) {
     const auto endpoint = parse_endpoint(method.substr(6));
     if (!endpoint) {
-      throw loaded.error("distributed.init_method", wrong_endpoint(method.substr(6)),
+      throw loaded.error("distributed.init_method", config::in_quotes(method) + " " + wrong_endpoint(method.substr(6)),
                          "write it as \"tcp://10.0.0.1:29500\"");
     }
     if (launch.master_host.empty()) {
@@ -228,7 +229,7 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
       launch.master_port = endpoint->port;
     }
   } else if (method != "env://") {
-    throw loaded.error("distributed.init_method", "is unknown",
+    throw loaded.error("distributed.init_method", "there is no init_method " + config::in_quotes(method),
                        "use \"env://\" (the launcher's address), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
   }
   if ((launch.nodes == 1 && !launch.one_rank()) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;

@@ -1,0 +1,66 @@
+#include "catch.h"
+#include "scratch.h"
+
+namespace ddp::config {
+namespace {
+
+struct WrongToml {
+  std::string text;
+  std::string told;
+};
+
+const std::vector<WrongToml> kWrongToml = {
+    {"name = tiny", "x.toml:1:9: not TOML: \"tiny\" is not a value"},
+    {"name = tiny", "text needs quotes: \"tiny\""},
+    {"freeze = [a, b]", "text needs quotes: \"a\""},
+    {"init_from = ./x.safetensors", "text needs quotes: \"./x.safetensors\""},
+    {"warmup = 50%", "text needs quotes: \"50%\""},
+    {"epochs = None", "TOML has no null: leave the key out"},
+    {"epochs = null", "TOML has no null: leave the key out"},
+    {"deterministic = True", "write true or false in lower case: true"},
+    {"deterministic = FALSE", "write true or false in lower case: false"},
+    {"deterministic = yes", "write true or false"},
+    {"epochs: 3", "TOML writes key = value"},
+    {"optimizer = { name: \"sgd\" }", "TOML writes key = value"},
+    {"optimizer = {\n  name = \"sgd\",\n}", "one line: write its keys on lines of their own below [optimizer]"},
+    {"optimizer = { name = \"sgd\", }", "leave out the comma before \"}\""},
+    {"epochs = 03", "write 3"},
+    {"lr = .5", "write 0.5"},
+    {"lr = 5.", "write 5.0"},
+    {"lr = -.5", "write -0.5"},
+    {"epochs =", "give a value after \"=\", or leave the key out"},
+    {"name = 'x", "a text ends with the quote that begins it"},
+    {"steps = 1,000", "numbers have no comma"},
+    {"freeze = [\"a\" \"b\"]", "put a comma between two values"},
+    {"epochs 3", "a line is key = value, or a [section]"},
+    {"[validation", "a section is one name in brackets: [validation]"},
+    {"seed = 1\nepochs = 1\nepochs = 2", "x.toml:3:10: \"epochs\" is given twice: lines 2 and 3"},
+    {"[validation]\nsplit = 0.1\n[test]\nsplit = 0.1\n[validation]\nevery = 2",
+     "\"validation\" is given twice: lines 1 and 5"},
+    {"validation = { split = 0.1, split = 0.2 }", "\"split\" is given twice"},
+    {"optimizer = { name = \"sgd\" }\noptimizer.lr = 1", "\"optimizer\" is given twice: lines 1 and 2"},
+    {"optimizer = \"sgd\"\n[optimizer]\nlr = 1", "\"optimizer\" is given twice: lines 1 and 2"},
+};
+
+}  // namespace
+
+TEST_CASE("a text that is not TOML is answered with what to write instead") {
+  for (const WrongToml& wrong : kWrongToml) {
+    const std::string said = mistakes(wrong.text + "\n");
+    INFO(wrong.text << "\n" << said);
+    CHECK(contains(said, wrong.told));
+  }
+}
+
+TEST_CASE("a file of settings in another format is answered with the format of experiment files") {
+  const Scratch scratch;
+  scratch.write("x.yaml", "epochs: 3\n");
+  scratch.write("x.json", "{\"epochs\": 3}\n");
+  for (const char* file : {"x.yaml", "x.json"}) CHECK(contains(mistakes_of(file), "an experiment file is TOML"));
+}
+
+TEST_CASE("the place of a mistake in TOML counts characters, not bytes") {
+  CHECK(contains(mistakes("validation = { by = \"größe\", seed = tiny }\n"), "text needs quotes: \"tiny\""));
+}
+
+}  // namespace ddp::config
