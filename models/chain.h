@@ -23,10 +23,8 @@ struct ChainImpl : torch::nn::Cloneable<ChainImpl> {
     register_module(std::to_string(layers.size()), layer.ptr());
     layers.push_back(std::move(layer));
   }
-  at::Tensor forward(at::Tensor x) {
-    for (auto& layer : layers) x = layer.forward(x);
-    return x;
-  }
+  // Throws c10::Error that names the layer, by its number and type, and the shape that it does not accept.
+  at::Tensor forward(at::Tensor x);
   std::vector<torch::nn::AnyModule> layers;
 };
 

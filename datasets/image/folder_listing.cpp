@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 9> kImageEndings{".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                                         ".pgm", ".tif",  ".tiff", ".webp"};
-constexpr const char* kEndingsInWords = ".jpg, .jpeg, .png, .webp, .ppm, .bmp, .pgm, .tif or .tiff";
+// The readable ones of these endings.
+constexpr const char* kEndingsInWords = ".jpg, .jpeg, .png or .webp";
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }

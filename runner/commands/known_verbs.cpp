@@ -60,6 +60,8 @@ const std::map<std::string, Here>& commands_of_others() {
       {"info", kLook},
       {"logs", kLook},
       {"log", kLook},
+      {"tail", kLook},
+      {"watch", kLook},
       {"describe", kLook},
       {"inspect", kLook},
       {"plot", kDraw},
@@ -75,6 +77,8 @@ const std::map<std::string, Here>& commands_of_others() {
       {"branch", {"fork RUN"}},
       {"save", {"export RUN OUT"}},
       {"dry-run", {"plan FILE"}},
+      {"submit", {"slurm FILE", ", which writes a job script for `sbatch`"}},
+      {"sbatch", {"slurm FILE", ", which writes a job script for `sbatch`"}},
       {"version", {"--version"}},
   };
   return kCommands;

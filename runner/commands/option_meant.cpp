@@ -21,6 +21,11 @@ struct OptionOfOthers {
   const char* here;
 };
 
+// Options for sweeps of other programs, and the key of [sweep] with their meaning.
+constexpr OptionOfOthers kOptionsOfSweeps[] = {{"n_trials", "sweep.trials"},    {"num_trials", "sweep.trials"},
+                                               {"num_samples", "sweep.trials"}, {"trials", "sweep.trials"},
+                                               {"method", "sweep.method"},      {"metric", "sweep.metric"}};
+
 // The first line counts whose option the command has.
 constexpr OptionOfOthers kOptionsOfOthers[] = {
     {"checkpoint", "--from"}, {"ckpt", "--from"},         {"checkpoint", "--init-from"},
@@ -29,6 +34,12 @@ constexpr OptionOfOthers kOptionsOfOthers[] = {
     {"file", "INPUT"},        {"config", "FILE"},         {"config_file", "FILE"},
     {"experiment", "FILE"},   {"file", "FILE"},           {"run", "RUN"},
 };
+
+std::string key_of_sweep(const CLI::App& verb, const std::string& name) {
+  const auto known = std::find_if(std::begin(kOptionsOfSweeps), std::end(kOptionsOfSweeps),
+                                  [&](const auto& one) { return name == one.name; });
+  return verb.get_name() != "sweep" || known == std::end(kOptionsOfSweeps) ? "" : known->here;
+}
 
 const CLI::Option* option_of_others(const CLI::App& verb, const std::string& name) {
   for (const OptionOfOthers& one : kOptionsOfOthers) {
@@ -96,6 +107,9 @@ std::string option_meant(const CLI::App& verb, const std::string& option, const 
     return "here it is " + known + ": " + (value.empty() ? here->get_description() : known + " " + shell_word(value));
   }
   if (name.empty() || verb.get_option_no_throw("--set") == nullptr) return "";
+  if (const std::string key = key_of_sweep(verb, name); !key.empty()) {
+    return "set a key of the sweep with --set " + shell_word(assignment(key, value));
+  }
   const config::CommonName* const common = config::find_common_name(name);
   if (common != nullptr && !*common->key) return common->words;
   const std::string key = common != nullptr ? common->key

@@ -68,6 +68,31 @@ GroupPointer hierarchical_group(const StorePointer& store, const Membership& m) 
                                                 m.world_size);
 }
 
+// The key that a rank sets in the store when it has come.
+std::string key_of_rank(int rank) { return "arrived/" + std::to_string(rank); }
+
+// Returns the ranks that have not come to the store; empty if it cannot be asked.
+std::string ranks_away(const StorePointer& store, const Membership& m) try {
+  std::string ranks;
+  for (int rank = 0; store && rank < m.world_size; ++rank) {
+    if (!store->check({key_of_rank(rank)})) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  return ranks;
+} catch (const c10::Error&) {
+  return "";
+}
+
+// The error of a rank that waited until distributed.timeout. c10d's text does not name the missing ranks.
+PeerLate late_to_join(const StorePointer& store, const Membership& m, const std::string& text) {
+  const std::string within = " within " + std::to_string(m.timeout.count() / 1000) + " s (distributed.timeout)";
+  const std::string where = "rank " + std::to_string(m.rank);
+  const std::string remedy = "start all " + std::to_string(m.world_size) + " ranks, and look at their own output";
+  if (const std::string away = ranks_away(store, m); !away.empty()) {
+    return PeerLate("rank " + away + " of " + std::to_string(m.world_size) + " did not come" + within, where, remedy);
+  }
+  return PeerLate("cannot join the process group" + within + ": " + text, where, remedy);
+}
+
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {
   if (m.backend == "shm") return hierarchical_group(store, m);
   if (m.device == "cpu" && m.world_size <= usable_cores()) {
@@ -115,9 +140,11 @@ Groups join_on_one_machine(const Membership& m) {
 }  // namespace
 
 Groups join_process_groups(const Membership& m, bool control) {
+  StorePointer store;
   try {
     if (m.backend == "shm" && m.ranks_here == m.world_size) return join_on_one_machine(m);
-    const StorePointer store = open_store(m);
+    store = open_store(m);
+    store->set(key_of_rank(m.rank), std::vector<std::uint8_t>{1});
     Groups groups;
     groups.store = std::shared_ptr<c10d::Store>(store.get(), [kept = store](c10d::Store*) {});
     if (control) groups.control = make_control_group(store, m);
@@ -128,7 +155,7 @@ Groups join_process_groups(const Membership& m, bool control) {
     const std::string where = "rank " + std::to_string(m.rank);
     const PeerTrouble peer = peer_trouble(error);
     if (peer == PeerTrouble::lost) throw PeerLost(what, where);
-    if (peer == PeerTrouble::late) throw PeerLate(what, where);
+    if (peer == PeerTrouble::late) throw late_to_join(store, m, error.msg());
     throw training_error(what, where);
   }
 }

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <c10/core/ScalarType.h>
+#include <c10/util/Exception.h>
 #include <torch/nn/module.h>
 
 #include "base/error.h"
@@ -27,11 +29,30 @@ at::Tensor call_named(torch::nn::AnyModule& model, const std::vector<at::Tensor>
                     "model", "derive the model from TakesInputs (runner/model/call.h)");
 }
 
+// "values from 0 to 70 and from 3 to 9": the ranges of the inputs that are integers.
+std::string ranges_of(const std::vector<at::Tensor>& inputs) {
+  std::string text;
+  for (const at::Tensor& input : inputs) {
+    if (!c10::isIntegralType(input.scalar_type(), /*includeBool=*/false) || input.numel() == 0) continue;
+    const auto [least, most] = input.aminmax();
+    text += (text.empty() ? "values from " : " and from ") + std::to_string(least.item<std::int64_t>()) + " to " +
+            std::to_string(most.item<std::int64_t>());
+  }
+  return text;
+}
+
 }  // namespace
 
-at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) {
+at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs) try {
   if (dynamic_cast<const TakesInputs*>(model.ptr().get()) != nullptr) return model.forward(inputs);
   return call_named<1>(model, inputs);
+} catch (const c10::IndexError& error) {
+  const std::string ranges = ranges_of(inputs);
+  if (ranges.empty()) throw;
+  // torch's text names neither the input nor its values.
+  C10_THROW_ERROR(IndexError,
+                  "the inputs have " + ranges +
+                      ", and a table of the model, such as an embedding, has no row for some of them: " + error.msg());
 }
 
 }  // namespace ddp::model

@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostNamedInputs = 6;
 
 // Returns the output of a model for the inputs of a batch, in their order. The module's `forward` takes one tensor for
 // each input, or a vector if the module derives from TakesInputs. Throws ddp::Error (usage) if the batch has too many
-// inputs, and c10::Error if `forward` has another number of parameters.
+// inputs, and c10::Error if `forward` has another number of parameters; a c10::IndexError names the inputs' values.
 at::Tensor call(torch::nn::AnyModule& model, const std::vector<at::Tensor>& inputs);
 
 }  // namespace ddp::model

@@ -38,6 +38,9 @@ namespace {
 // The number of samples for the check of model, data and loss. Two, because batch normalization needs more than one.
 constexpr std::int64_t kTried = 2;
 
+// Above it, the mean squared error of a new model is above a million.
+constexpr double kLargeTarget = 1000;
+
 // Returns some samples as in training; a whole batch if the step is timed. A dataset that generates samples must
 // generate a whole batch. `sizes`: the batch sizes that the model accepts. launch/plan/batch_sizes checks whether the
 // training's sizes fit.
@@ -174,6 +177,33 @@ void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets
   }
 }
 
+// Returns warnings for outputs and targets that the loss accepts but that a user probably did not want.
+std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor& output, const at::Tensor& target) {
+  std::vector<std::string> doubts;
+  const config::Spec* spec = e.components().find("loss", e.loss.name);
+  const std::string outputs = spec == nullptr ? "" : spec->traits.value("outputs", "");
+  const at::Tensor by_classes = train::by_class(output, target).output;
+  if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
+    doubts.push_back(
+        "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
+        "model one output for each class");
+  }
+  if (outputs == "log_probabilities" && output.numel() > 0 && output.max().item<double>() > 0) {
+    doubts.push_back("the model's outputs are above 0, and " + e.loss.name +
+                     " takes logarithms of probabilities; loss = \"cross_entropy\" takes any outputs");
+  }
+  const auto normalised = e.dataset.options.find("normalise_targets");
+  const bool can_normalise = normalised != e.dataset.options.end() && *normalised == false;
+  if (can_normalise && outputs == "numbers" && target.numel() > 0) {
+    const double most = target.abs().max().item<double>();
+    if (most > kLargeTarget) {
+      doubts.push_back("targets as large as " + c10::str(most) +
+                       " make losses and gradients large; dataset.normalise_targets = true trains on a small scale");
+    }
+  }
+  return doubts;
+}
+
 void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
   const config::Experiment& e = *t.experiment;
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
@@ -188,12 +218,8 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
   const auto mix = e.dataset.options.find("mix");
   if (mix == e.dataset.options.end() || mix->empty())
     train::Measures(e).require(output, train::only_target(batch.targets));
-  const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
-  if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
-    probe.warnings.push_back(
-        "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
-        "model one output for each class");
-  }
+  for (std::string& doubt : doubts_of(e, output, train::only_target(batch.targets)))
+    probe.warnings.push_back(std::move(doubt));
 }
 
 void measure_model(const Task& t, bool timed, Probe& probe) {

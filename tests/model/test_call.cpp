@@ -1,6 +1,8 @@
+#include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
 #include <torch/nn/cloneable.h>
+#include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 
 #include "base/error.h"
@@ -31,6 +33,16 @@ struct Any : torch::nn::Cloneable<Any>, TakesInputs {
 std::vector<at::Tensor> ones(std::size_t count) { return std::vector<at::Tensor>(count, at::ones({2, 3})); }
 
 }  // namespace
+
+TEST_CASE("a number that an embedding has no row for is reported with the range of the inputs") {
+  torch::nn::AnyModule embedding(torch::nn::Embedding(10, 3));
+  try {
+    call(embedding, {at::arange(4, 71)});
+    FAIL("a table of 10 rows accepted 70");
+  } catch (const c10::IndexError& error) {
+    CHECK(error.msg().find("the inputs have values from 4 to 70") != std::string::npos);
+  }
+}
 
 TEST_CASE("a model takes the inputs of a batch in their order") {
   torch::nn::AnyModule two{Two()};

@@ -78,6 +78,11 @@ TEST_CASE("a mistake that only tensors reveal ends with exit 2 before any run di
             "drops everything: a rank has 5 samples, and a batch takes 6"},
            {"the data is not there", "model = \"linear\"\ndataset = { name = \"digits\", path = \"" + digits + "\" }\n",
             "no-digits-here.csv.gz"},
+           {"a layer of a list does not fit the one before it",
+            "dataset = \"random_pairs\"\n[model]\nname = \"sequential\"\nlayers = [{ type = \"Linear\", in_features = "
+            "20, "
+            "out_features = 8 }, { type = \"Linear\", in_features = 9, out_features = 1 }]\n",
+            "layer 1, Linear, does not accept shape [2, 8]"},
        }) {
     INFO(what);
     w.write("x.toml", file);

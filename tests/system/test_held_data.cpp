@@ -27,7 +27,8 @@ struct HeldRun {
 
   std::map<std::string, std::string> cached() const { return {{"XDG_CACHE_HOME", (w.folder() / "cache").string()}}; }
   // One of two ranks, as a launcher starts it.
-  std::unique_ptr<Process> launched(int rank, const std::string& port) const {
+  std::unique_ptr<Process> launched(int rank, const std::string& port,
+                                    const std::vector<std::string>& more = {}) const {
     auto environment = cached();
     environment.merge(std::map<std::string, std::string>{{"RANK", std::to_string(rank)},
                                                          {"LOCAL_RANK", std::to_string(rank)},
@@ -35,7 +36,9 @@ struct HeldRun {
                                                          {"LOCAL_WORLD_SIZE", "2"},
                                                          {"MASTER_ADDR", "127.0.0.1"},
                                                          {"MASTER_PORT", port}});
-    return w.start({"run", "held.toml", "--run-id", "launched"}, environment);
+    std::vector<std::string> words{"run", "held.toml", "--run-id", "launched"};
+    words.insert(words.end(), more.begin(), more.end());
+    return w.start(words, environment);
   }
   std::vector<fs::path> in_cache() const {
     std::vector<fs::path> files;
@@ -75,6 +78,16 @@ bool share(const std::vector<pid_t>& ranks, const std::string& word, pid_t paren
 std::string a_port() { return std::to_string(20000 + getpid() % 20000); }
 
 }  // namespace
+
+TEST_CASE("a rank of a launcher that never comes is named with the timeout") {
+  const HeldRun h("1");
+  const auto alone = h.launched(0, a_port(), {"--set", "distributed.timeout=1"});
+  const Outcome ended = h.w.finish(*alone);
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.err, "rank 1 of 2 did not come within 1 s (distributed.timeout)"));
+  CHECK_FALSE(contains(ended.err, "c10d"));
+}
 
 TEST_CASE("forked ranks map one copy of the data, which nobody can write to and which has no file name") {
   const HeldRun held("1000000");

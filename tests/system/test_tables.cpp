@@ -157,6 +157,29 @@ TEST_CASE("all wrong names of columns are named at their places, with the neares
                        "column \"city\" is in dataset.categories, but dataset.features does not name it"});
 }
 
+TEST_CASE("large targets are a warning that names the key which normalises them") {
+  const Workspace w;
+  require_tables();
+  w.write("houses.csv", "rooms,price\n1,250000\n2,310000\n3,420000\n4,510000\n");
+  w.write("houses.toml",
+          "dataset = { name = \"csv\", path = \"houses.csv\", target = \"price\" }\nloss = \"mse\"\n"
+          "model = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
+  CHECK(contains(w.run({"plan", "houses.toml"}).err, "dataset.normalise_targets = true trains on a small scale"));
+  CHECK(w.run({"plan", "houses.toml", "--set", "dataset.normalise_targets=true"}).err.empty());
+}
+
+TEST_CASE("a Parquet file that is named as CSV is refused with its format") {
+  check_table_refused("PAR1....", kClassOptions,
+                      {"is a Parquet or Feather file, not CSV", "dataset.name = \"parquet\""});
+}
+
+TEST_CASE("nll of outputs that are no logarithms of probabilities is a warning that names cross_entropy") {
+  const ShapesWorkspace w;
+  CHECK(
+      contains(w.run({"plan", "shapes.toml", "--set", "loss=nll"}).err, "loss = \"cross_entropy\" takes any outputs"));
+  CHECK(w.run({"plan", "shapes.toml"}).err.empty());
+}
+
 TEST_CASE("a model of fixed size that does not fit a table is refused with one that takes its sizes from the data") {
   const ShapesWorkspace w;
   const Outcome outcome = w.run({"plan", "shapes.toml", "--set", "model=\"linear\""});

@@ -26,8 +26,10 @@ bool sets_dataset(const std::vector<std::string>& sets) {
 config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
-    throw usage_error("held out no data to measure on", t.directory.path().string(),
-                      "give data: --set dataset.path=FILE");
+    const bool has_file = t.plan.experiment.dataset.options.contains("path");
+    throw usage_error(
+        "held out no data to measure on", t.directory.path().string(),
+        has_file ? "give data: --set dataset.path=FILE" : "train with held-out data: --set validation.split=0.1");
   }
   const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
   const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};

@@ -119,6 +119,15 @@ std::optional<Value> Checker::plain(const Node& node, const std::string& path) c
   return values;
 }
 
+// Is this a number of a language that writes a comma for the decimal point, such as "0,1"?
+bool is_decimal_comma(const std::string& text) {
+  const std::size_t comma = text.find(',');
+  const auto digits = [](const std::string& part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+  };
+  return comma != std::string::npos && digits(text.substr(0, comma)) && digits(text.substr(comma + 1));
+}
+
 std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std::string& path) const {
   problems_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + shown(node),
                 remedy_of(node, option, path));
@@ -135,6 +144,9 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   if (const std::string remedy = remedy_of_common_value(path, value); !remedy.empty()) return remedy;
   if (text && !option.component_kind.empty()) return remedy_of_file(path, option.component_kind, *text);
   if (!text) return "";
+  if (takes_type(option, Type::number) && is_decimal_comma(*text)) {
+    return "write a decimal point: " + std::string(*text).replace(text->find(','), 1, ".");
+  }
   const Spec* metric = option.names_kind == "metric" && text->starts_with(kValidationPrefix)
                            ? find_metric(text->substr(kValidationPrefix.size()), components_)
                            : nullptr;

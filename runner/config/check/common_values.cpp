@@ -58,6 +58,8 @@ constexpr ComponentName kComponentNames[] = {
     {"scheduler", "cosine_annealing", "cosine"},
     {"scheduler", "cosineannealingwarmrestarts", "cosine_restarts"},
     {"scheduler", "reducelronplateau", "plateau"},
+    {"scheduler", "reduce_on_plateau", "plateau"},
+    {"scheduler", "none", "constant"},
 };
 
 // A value of other programs that a key of this program does not take.
@@ -71,6 +73,12 @@ constexpr CommonValue kCommonValues[] = {
     {"loss.weight", "balanced",
      "give one number for each class, in the order of dataset.classes: weight = [1.0, 2.5]; without dataset.classes "
      "this is the sorted order"},
+    {"precision", "float32", "give precision = \"fp32\""},
+    {"precision", "32", "give precision = \"fp32\""},
+    {"precision", "float16", "give precision = \"fp16\""},
+    {"precision", "16-mixed", "give precision = \"fp16\""},
+    {"precision", "bfloat16", "give precision = \"bf16\""},
+    {"precision", "bf16-mixed", "give precision = \"bf16\""},
     {"dataset.normalise", "true", "give normalise = \"standard\", or \"minmax\""},
     {"dataset.normalise", "false", "give normalise = \"none\", or leave it out"},
 };

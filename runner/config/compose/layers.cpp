@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "config/check/phrases.h"
 #include "config/compose/compose.h"
 #include "config/text/toml_reader.h"
 
@@ -44,6 +45,20 @@ bool is_data(const std::filesystem::path& file) {
   return std::find(known.begin(), known.end(), ending) != known.end();
 }
 
+// Returns a remedy for a file that does not exist: the experiment file of the same folder that the name probably means,
+// or those that exist. Empty: there is none.
+std::string files_like(const std::filesystem::path& file) {
+  std::error_code code;
+  if (std::filesystem::exists(file, code)) return "";
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (entry.path().extension() == ".toml") names.push_back((file.parent_path() / entry.path().filename()).string());
+  }
+  std::sort(names.begin(), names.end());
+  return names.empty() ? "" : suggestion(file.string(), names, "experiment files there");
+}
+
 // Follows `extends` from file to file.
 class LayerReader {
  public:
@@ -82,7 +97,7 @@ class LayerReader {
       if (extends_) {
         fail("cannot read " + in_quotes(file.string()) + ": " + read.error);
       } else {
-        problems_.add({.source = source}, read.error);
+        problems_.add({.source = source}, read.error, files_like(file));
       }
       return false;
     }

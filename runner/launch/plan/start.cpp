@@ -62,6 +62,10 @@ fs::path weights_of(const config::Loaded& loaded) {
   const fs::path file = loaded.experiment.init_from.path;
   std::error_code unreadable;
   if (file.empty() || fs::is_regular_file(file, unreadable)) return file;
+  if (!fs::exists(file, unreadable)) {
+    throw loaded.error(kKey, "there is no such file: " + file.string(),
+                       "give a checkpoint, a run or a .safetensors file");
+  }
   throw loaded.error(kKey, "has no weights: " + file.string(), "give a checkpoint, a run or a .safetensors file");
 }
 

@@ -40,16 +40,18 @@ std::deque<std::string> lines_before(std::deque<std::string> lines, const std::s
 }
 
 // The number of ranks is the launch's: without its flags a run of several nodes would continue on one.
-std::string how_to_continue(const record::RunDirectory& directory, const Launch& launch) {
+// `with`: what else it needs, such as ", with another setting".
+std::string how_to_continue(const record::RunDirectory& directory, const Launch& launch, const std::string& with = "") {
   const std::string command = own_command("resume " + path_word(directory.path()));
-  if (launch.one_rank()) return "to continue, with the same launcher: " + command;
-  if (launch.nodes == 1) return "to continue: " + command;
-  return "to continue, on all " + std::to_string(launch.nodes) +
+  const std::string begin = "to continue" + with;
+  if (launch.one_rank()) return begin + ", with the same launcher: " + command;
+  if (launch.nodes == 1) return begin + ": " + command;
+  return begin + ", on all " + std::to_string(launch.nodes) +
          " nodes with the launch flags of this command: " + command;
 }
 
 // Returns the line that follows a failure; empty without a checkpoint to continue from.
-std::string last_saved(const record::RunDirectory& directory, const Launch& launch) {
+std::string last_saved(const record::RunDirectory& directory, const Launch& launch, const record::Failure& failure) {
   fs::path last;
   try {
     last = record::latest_checkpoint(directory.checkpoints());
@@ -57,8 +59,10 @@ std::string last_saved(const record::RunDirectory& directory, const Launch& laun
     // A folder that cannot be read may be why the run failed. Its failure is told, and not this one.
   }
   if (last.empty()) return "";
+  // A run whose loss is not finite would fail again without the settings that its error names.
+  const bool not_finite = failure.what.find(record::kLossNotFinite) != std::string::npos;
   return "\n  last saved after step " + std::to_string(record::step_of(last)) + "; " +
-         how_to_continue(directory, launch);
+         how_to_continue(directory, launch, not_finite ? ", with one of these settings" : "");
 }
 
 }  // namespace
@@ -186,9 +190,7 @@ Ending conclude(const record::RunDirectory& directory, record::Summary& s, const
     return {.exit_code = exit_code_of(stop_signal)};
   }
   if (!failure) return {};
-  std::string text = in_words(*s.error, directory, s);
-  // A run whose loss is not finite would fail again: its error says what to change.
-  if (failure->what.find(record::kLossNotFinite) == std::string::npos) text += last_saved(directory, launch);
+  const std::string text = in_words(*s.error, directory, s) + last_saved(directory, launch, *failure);
   log::error(text);
   return {.exit_code = 1, .why = text + (launch.nodes > 1 && failure->rank >= 0 ? "\n  (files are on node 0)" : "")};
 }

@@ -129,7 +129,7 @@ void RunRecorder::checkpoint(const SaveRecord& r) {
 }
 
 void RunRecorder::not_saved(std::int64_t step, const std::string& why) {
-  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why + "; training continues");
+  console_.line("warning: step " + std::to_string(step) + " was not saved: " + why);
 }
 
 void RunRecorder::resumed(const ResumeRecord& r) {

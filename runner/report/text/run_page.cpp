@@ -93,7 +93,11 @@ std::string trained(const RunView& run) {
 
 std::string ranks(const RunView& run) {
   std::string devices;
-  for (const std::string& device : run.devices) devices += (devices.empty() ? "" : ", ") + device;
+  for (std::size_t i = 0, next = 0; i < run.devices.size(); i = next) {
+    const std::string& device = run.devices[i];
+    while (next < run.devices.size() && run.devices[next] == device) ++next;
+    devices += (devices.empty() ? "" : ", ") + device + (next - i > 1 ? " x " + std::to_string(next - i) : "");
+  }
   return std::to_string(run.world_size) + (run.backend.empty() || run.backend == "none" ? "" : " over " + run.backend) +
          (devices.empty() ? "" : ": " + devices);
 }
