@@ -42,7 +42,7 @@ class WrongNames {
       if (holds(columns_, name)) continue;
       unknown_ = true;
       const std::string near = config::nearest(name, columns_);
-      add(option.key_of(i), "has no column " + config::in_quotes(name) + ", which " + option.key + " names" +
+      add(option.key_of(i), file_ + " has no column " + config::in_quotes(name) + ", which " + option.key + " names" +
                                 (near.empty() ? "" : "; did you mean " + config::in_quotes(near) + "?"));
     }
   }
@@ -57,16 +57,6 @@ class WrongNames {
     }
   }
 
-  // Reports the categories that the features do not name.
-  void require_features(const Named& categories, const Named& features) {
-    for (std::size_t i = 0; !features.names.empty() && i < categories.names.size(); ++i) {
-      const std::string& name = categories.names[i];
-      if (holds(features.names, name) || !holds(columns_, name)) continue;
-      add(categories.key_of(i),
-          "column " + config::in_quotes(name) + " is in dataset.categories, but " + features.key + " does not name it");
-    }
-  }
-
   void require_none(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how) const {
     if (text_.empty()) return;
     throw usage_error(text_, key_, unknown_ ? columns_in_words(columns, how) : "give each column one role");
@@ -74,9 +64,7 @@ class WrongNames {
 
  private:
   void add(const std::string& key, const std::string& what) {
-    // The file's name tells which table lacks the column; the other mistakes are in the options.
-    const std::string line = what.starts_with("has") ? file_ + " " + what : what;
-    text_ += text_.empty() ? line : "\n  " + key + ": " + line;
+    text_ += text_.empty() ? what : "\n  " + key + ": " + what;
     if (key_.empty()) key_ = key;
   }
 
@@ -107,7 +95,6 @@ void check_names(const TableSection& o, const std::vector<std::string>& targets,
   wrong.require_apart(features, target, ": the model must not see what it predicts");
   wrong.require_apart(categories, target, ": a target of classes needs no category, only a loss for classes");
   wrong.require_apart(drop, features, "");
-  wrong.require_features(categories, features);
   wrong.require_none(columns, how);
 }
 

@@ -66,8 +66,8 @@ Encoder choose_columns(const TableSection& options, const std::vector<format::Co
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);
 
 // Returns warnings about an encoder that was fitted on this number of rows: columns in which nearly every row has a
-// value of its own.
-std::vector<std::string> warnings_of_fit(const Encoder& encoder, std::int64_t rows);
+// value of its own, and categories that are no features.
+std::vector<std::string> warnings_of_fit(const Encoder& encoder, const TableSection& options, std::int64_t rows);
 
 // The cells of a category column whose values the training rows do not have.
 struct UnknownNames {

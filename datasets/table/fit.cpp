@@ -114,7 +114,7 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
   fit_targets(e, table, mask, options);
 }
 
-std::vector<std::string> warnings_of_fit(const Encoder& e, std::int64_t rows) {
+std::vector<std::string> warnings_of_fit(const Encoder& e, const TableSection& options, std::int64_t rows) {
   const auto are_too_many = [&](const ValueNames& values) {
     return values.size() >= kManyValues && values.size() * 2 > rows;
   };
@@ -131,6 +131,11 @@ std::vector<std::string> warnings_of_fit(const Encoder& e, std::int64_t rows) {
     if (!feature.is_category || !are_too_many(feature.values)) continue;
     warnings.push_back("the category \"" + feature.name + "\" has " + counts(feature.values) +
                        ", from which a model hardly learns; leave it out with dataset.drop");
+  }
+  for (const std::string& name : options.categories) {
+    const auto& names = options.features;
+    if (names.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    warnings.push_back("the category \"" + name + "\" has no effect: dataset.features does not name it");
   }
   return warnings;
 }

@@ -84,7 +84,8 @@ std::string ranks_away(const StorePointer& store, const Membership& m) try {
 
 // The error of a rank that waited until distributed.timeout. c10d's text does not name the missing ranks.
 PeerLate late_to_join(const StorePointer& store, const Membership& m, const std::string& text) {
-  const std::string within = " within " + std::to_string(m.timeout.count() / 1000) + " s (distributed.timeout)";
+  const std::string within =
+      " within " + c10::str(static_cast<double>(m.timeout.count()) / 1000) + " s (distributed.timeout)";
   const std::string where = "rank " + std::to_string(m.rank);
   const std::string remedy = "start all " + std::to_string(m.world_size) + " ranks, and look at their own output";
   if (const std::string away = ranks_away(store, m); !away.empty()) {

@@ -153,8 +153,14 @@ TEST_CASE("all wrong names of columns are named at their places, with the neares
                       "categories = [\"city\", \"y\"], features = [\"y\", \"age\"], drop = [\"age\"], " + kClassOptions,
                       {"shapes.toml:1:", "column \"y\" is in dataset.features and in dataset.target",
                        "column \"y\" is in dataset.categories and in dataset.target",
-                       "column \"age\" is in dataset.drop and in dataset.features",
-                       "column \"city\" is in dataset.categories, but dataset.features does not name it"});
+                       "column \"age\" is in dataset.drop and in dataset.features"});
+}
+
+TEST_CASE("a category that is no feature is a warning, so that features can be tried one after the other") {
+  const ShapesWorkspace w;
+  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.features=[\"width\"]"});
+  CHECK(plan.code == 0);
+  CHECK(contains(plan.err, "the category \"colour\" has no effect: dataset.features does not name it"));
 }
 
 TEST_CASE("large targets are a warning that names the key which normalises them") {
