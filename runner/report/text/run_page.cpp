@@ -12,7 +12,9 @@
 #include "config/text/source.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
+#include "record/saves/data_files.h"
 #include "report/read/continuation_points.h"
+#include "report/text/confusion_matrix.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
 #include "report/text/words.h"
@@ -127,29 +129,20 @@ void add_metrics(Facts& facts, const RunView& run, const std::vector<Saved>& che
   }
 }
 
-// Returns the lines of a matrix with aligned columns, a line for each right class.
-std::string in_lines(const std::vector<std::vector<std::int64_t>>& matrix) {
-  std::size_t width = 0;
-  for (const auto& row : matrix) {
-    for (const std::int64_t count : row) width = std::max(width, std::to_string(count).size());
-  }
-  const auto cell = [width](std::int64_t number) {
-    const std::string digits = std::to_string(number);
-    return std::string(width + 2 - std::min(width, digits.size()), ' ') + digits;
-  };
-  std::string text = "class  predicted as";
-  for (std::size_t i = 0; i < matrix.size(); ++i) text += cell(static_cast<std::int64_t>(i));
-  for (std::size_t i = 0; i < matrix.size(); ++i) {
-    text += "\n" + std::to_string(i) + std::string(18, ' ');
-    for (const std::int64_t count : matrix[i]) text += cell(count);
-  }
-  return text;
+// Returns the names of the classes that the run learns; empty if its data name none.
+std::vector<std::string> class_names(const std::vector<Saved>& checkpoints) try {
+  const auto newest = std::find_if(checkpoints.begin(), checkpoints.end(), [](const Saved& c) { return c.whole; });
+  if (newest == checkpoints.end()) return {};
+  const config::Value fitted = record::fitted_to_data(newest->folder);
+  return fitted.is_object() ? fitted.value("classes", std::vector<std::string>()) : std::vector<std::string>();
+} catch (const std::exception&) {
+  return {};
 }
 
-void add_test_and_matrices(Facts& facts, const RunView& run) {
+void add_test_and_matrices(Facts& facts, const RunView& run, const std::vector<Saved>& checkpoints) {
   for (const auto& [name, value] : run.test_metrics) facts.add(name, in_words(value));
   for (const auto& [name, matrix] : run.matrices) {
-    if (matrix.size() <= kShownClasses) facts.add(name, in_lines(matrix));
+    if (matrix.size() <= kShownClasses) facts.add(name, in_lines(matrix, class_names(checkpoints)));
   }
 }
 
@@ -212,7 +205,7 @@ void print_run(const std::string& name, const RunView& run, std::ostream& out, c
   if (terminal.utf8) facts.add("loss", sparkline(loss_curve(directory.metrics(), kWideCurve)));
   const std::vector<Saved> checkpoints = checkpoints_of(directory);
   add_metrics(facts, run, checkpoints);
-  add_test_and_matrices(facts, run);
+  add_test_and_matrices(facts, run, checkpoints);
   if (run.parameters > 0) facts.add("weights", parameters(run));
   facts.add("ranks", ranks(run));
   facts.add("versions", versions(run));
