@@ -63,7 +63,7 @@ TEST_CASE("a run that resumes with changed data keeps the classes, categories an
   // A colour that sorts first, and numbers that change the means.
   for (int row = 0; row < 20; ++row) append(w.folder() / "shapes.csv", "900.0,700.0,amber,flat,2.000\n");
   const Outcome changed = check_goes_on(w, {"resume", "shapes", "--set", "epochs=2", "--data-changed"});
-  CHECK(contains(changed.err, "a category that the training rows do not have"));
+  CHECK(contains(changed.err, "which the training rows do not have: all columns of the category are 0"));
   CHECK(fitted(changed.run) == before);
   CHECK(fitted(check_goes_on(w, {"resume", "shapes", "--set", "epochs=3"}).run) == before);
   // New options of the data are obeyed: everything is fitted again, now with one more colour.

@@ -150,7 +150,7 @@ TEST_CASE("folders without images and missing files and labels are refused befor
   fs::create_directories(w.folder() / "empty" / "class");
   check_images_refused(w, {"dataset.path=\"empty\""}, {"empty/class", "contains no image"});
   check_images_refused(w, {"dataset.path=\"empty/class\""}, {"contains no folder"});
-  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"does not exist", "nowhere"});
+  check_images_refused(w, {"dataset.path=\"nowhere\""}, {"there is no such file", "nowhere"});
   check_images_refused(w, {"dataset.path=\"images.toml\""}, {"images.toml", "is not a folder"});
   w.write("images.idx", idx_file({2, 2, 2}, "abcdefgh"));
   w.write("labels.idx", idx_file({3}, "abc"));

@@ -84,7 +84,6 @@ void refuse_ema(const std::vector<std::string>& sets) {
 void refuse_unusable(const TrainedOptions& o) {
   for (const std::string& set : o.sets) {
     const std::string key = key_of(set);
-    if (set.find('=') == std::string::npos) continue;  // no assignment: the loader refuses it
     const std::string first = key.substr(0, key.find('.'));
     if (std::find(o.usable.begin(), o.usable.end(), first) != o.usable.end()) continue;
     throw usage_error("cannot change a trained model, or changes nothing here", "--set " + set,
@@ -112,8 +111,8 @@ std::int64_t Trained::step() const { return record::step_of(checkpoint); }
 Trained open_trained(const TrainedOptions& o, bool tables) {
   Trained t{.directory = find_run(o), .loaded = {}, .plan = {}, .checkpoint = {}, .preprocessing = {}, .library = {}};
   refuse_ema(o.sets);
-  refuse_unusable(o);
   t.loaded = launch::load_experiment(t.directory.config(), o.sets);
+  refuse_unusable(o);
   t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);

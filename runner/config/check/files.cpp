@@ -59,8 +59,10 @@ bool is_there(const NamedFile& file) {
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
+  const bool is_set = loaded.where(file.key).starts_with("--set");
   return loaded.error(file.key, "there is no such file: " + printable(file.path),
-                      "a relative path starts at the folder of the experiment file that gives it");
+                      is_set ? "a relative path in --set starts at the current folder"
+                             : "a relative path starts at the folder of the experiment file that gives it");
 }
 
 }  // namespace
