@@ -86,12 +86,11 @@ std::string ranks_away(const StorePointer& store, const Membership& m) try {
 PeerLate late_to_join(const StorePointer& store, const Membership& m, const std::string& text) {
   const std::string within =
       " within " + c10::str(static_cast<double>(m.timeout.count()) / 1000) + " s (distributed.timeout)";
-  const std::string where = "rank " + std::to_string(m.rank);
   const std::string remedy = "start all " + std::to_string(m.world_size) + " ranks, and look at their own output";
   if (const std::string away = ranks_away(store, m); !away.empty()) {
-    return PeerLate("rank " + away + " of " + std::to_string(m.world_size) + " did not come" + within, where, remedy);
+    return PeerLate("rank " + away + " of " + std::to_string(m.world_size) + " did not come" + within, "", remedy);
   }
-  return PeerLate("cannot join the process group" + within + ": " + text, where, remedy);
+  return PeerLate("cannot join the process group" + within + ": " + text, "", remedy);
 }
 
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {

@@ -184,4 +184,14 @@ TEST_CASE("eval prints null for a metric that is not a number") {
   CHECK(contains(plain.out, "val_loss nan"));
 }
 
+TEST_CASE("eval of a run that held out nothing names the key that holds out data") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  REQUIRE(w.run({"run", "small.toml"}).code == 0);
+  const Outcome eval = w.run({"eval", "small"});
+  CHECK(eval.code == 2);
+  CHECK(contains(eval.err, "held out no data to measure on"));
+  CHECK(contains(eval.err, "train with held-out data: --set validation.split=0.1"));
+}
+
 }  // namespace ddp::system_test

@@ -86,7 +86,6 @@ TEST_CASE("a rank of a launcher that never comes is named with the timeout") {
   INFO(ended.err);
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "rank 1 of 2 did not come within 1 s (distributed.timeout)"));
-  CHECK_FALSE(contains(ended.err, "c10d"));
 }
 
 TEST_CASE("forked ranks map one copy of the data, which nobody can write to and which has no file name") {
