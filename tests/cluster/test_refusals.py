@@ -141,7 +141,8 @@ def cannot_take_part(c):
     words = ["run", "--set", f"dataset={{ name = \"digits\", path = \"{data}/digits.csv\" }}", "--set",
              "model.in_features=64", "--set", "model.out_features=10", "--set", "loss=cross_entropy"]  # fmt: skip
     node_1 = start_node(c, 1, *words, program=without(data))
-    both_refuse(c, start_node(c, 0, *words), node_1, "the digits dataset is missing", f"{data}/digits.csv")
+    both_refuse(c, start_node(c, 0, *words), node_1, "node 0's experiment: \"dataset.path\": there is no such file",
+                f"{data}/digits.csv", "every node needs the file at this path")
     finish(start_nodes(c, *words))
 
 

@@ -32,6 +32,9 @@ config::Loaded load_text(const std::string& toml, std::vector<std::string> sets)
   std::erase_if(sets, [&](const std::string& set) { return sees || !set.starts_with("sources="); });
   config::Loaded loaded = launch::load_experiment(file, sets);
   launch::require_sources_of(toml, loaded.experiment);
+  // Lines of the memory file mean nothing to a user.
+  loaded.places.clear();
+  loaded.file = "node 0's experiment";
   return loaded;
 }
 

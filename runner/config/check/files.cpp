@@ -58,11 +58,14 @@ bool is_there(const NamedFile& file) {
   return std::filesystem::exists(file.path, unreadable);
 }
 
+std::string remedy_if_missing(const Loaded& loaded, const std::string& key) {
+  if (!loaded.given(key)) return "every node needs the file at this path";
+  if (loaded.where(key).starts_with("--set")) return "a relative path in --set starts at the current folder";
+  return "a relative path starts at the folder of the experiment file that gives it";
+}
+
 Error missing(const Loaded& loaded, const NamedFile& file) {
-  const bool is_set = loaded.where(file.key).starts_with("--set");
-  return loaded.error(file.key, "there is no such file: " + printable(file.path),
-                      is_set ? "a relative path in --set starts at the current folder"
-                             : "a relative path starts at the folder of the experiment file that gives it");
+  return loaded.error(file.key, "there is no such file: " + printable(file.path), remedy_if_missing(loaded, file.key));
 }
 
 }  // namespace

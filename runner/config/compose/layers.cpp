@@ -46,7 +46,7 @@ bool is_data(const std::filesystem::path& file) {
 }
 
 // Returns a remedy for a file that does not exist: the experiment file of the same folder that the name probably means,
-// or those that exist. Empty: there is none.
+// or the list of them. Empty: the folder has none.
 std::string files_like(const std::filesystem::path& file) {
   std::error_code code;
   if (std::filesystem::exists(file, code)) return "";

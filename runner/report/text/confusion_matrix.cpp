@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kHead = "class  predicted as";
 constexpr std::size_t kWidestName = 24;
 
-// Returns "0 cat" for each class, all of one width, which is at least that of kHead.
+// Returns "0 cat" for each class, and kHead as the last; all have the same width.
 std::vector<std::string> labels_of(std::size_t classes, const std::vector<std::string>& names) {
   std::vector<std::string> labels;
   std::size_t width = text_width(kHead);
