@@ -87,6 +87,8 @@ TEST_CASE("contradictory variables of a launcher are refused") {
   const Workspace w;
   w.write("x.toml", kLimitedPair);
   check_limit_refused(w, {"run", "x.toml"}, "WORLD_SIZE", {{"RANK", "2"}, {"WORLD_SIZE", "2"}});
+  check_limit_refused(w, {"run", "x.toml"}, "LOCAL_WORLD_SIZE",
+                      {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}});
   check_limit_refused(w, {"run", "x.toml"}, "RANK", {{"RANK", "first"}, {"WORLD_SIZE", "2"}});
   check_limit_refused(w, {"run", "x.toml"}, "MASTER_ADDR", {{"RANK", "0"}, {"WORLD_SIZE", "2"}});
   check_limit_refused(w, {"run", "x.toml"}, "SLURM_PROCID", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
@@ -170,6 +172,8 @@ TEST_CASE("training on CPUs in a job with GPUs, too many ranks, and settings tha
   const std::map<std::string, std::string> job = {{"SLURM_GPUS_ON_NODE", "4"}, {"CUDA_VISIBLE_DEVICES", ""}};
   CHECK(contains(said("2", job), "Slurm gave this job GPUs (SLURM_GPUS_ON_NODE=4), but none is visible"));
   CHECK(said("[\"cpu\", \"cpu\"]", job).empty());
+  CHECK(contains(said("2", {{"WORLD_SIZE", "2"}}), "WORLD_SIZE is 2, and RANK is not set: this process trains alone"));
+  CHECK(contains(said("2", {{"RANK", "1"}}), "RANK is 1, and WORLD_SIZE is not set: this process trains alone"));
   CHECK(said("2", {{"SLURM_GPUS_ON_NODE", "0"}, {"CUDA_VISIBLE_DEVICES", ""}}).empty());
   CHECK(contains(said("1000", {{"CUDA_VISIBLE_DEVICES", ""}}), "1000 ranks share "));
   const std::map<std::string, std::string> torchrun = {{"RANK", "0"},           {"WORLD_SIZE", "2"},

@@ -67,6 +67,22 @@ std::string agent_identity() {
   return "agent-" + std::to_string(getppid()) + "-" + std::to_string(born.st_ctim.tv_sec);
 }
 
+void require_rank_below(const std::string& rank, int number, const std::string& size, int count) {
+  if (number < count) return;
+  throw usage_error(rank + " is " + std::to_string(number) + ", and " + size + " is " + std::to_string(count),
+                    "environment", "ranks count from 0: the last one is " + std::to_string(count - 1));
+}
+
+// Without both variables this process trains alone; each process of a launcher would train a copy of its own.
+void warn_of_half_a_place() {
+  const auto rank = environment("RANK");
+  const auto size = environment("WORLD_SIZE");
+  if (!rank && size && parse<int>(*size).value_or(1) > 1) {
+    log::warn("WORLD_SIZE is " + *size + ", and RANK is not set: this process trains alone");
+  }
+  if (rank && !size) log::warn("RANK is " + *rank + ", and WORLD_SIZE is not set: this process trains alone");
+}
+
 Launch by_torchrun() {
   Launch l{.by = Launch::By::torchrun};
   l.rank = number_in_environment("RANK");
@@ -79,11 +95,12 @@ Launch by_torchrun() {
   l.attempt = number_in_environment("TORCHELASTIC_RESTART_COUNT", 0);
   const std::string id = environment("TORCHELASTIC_RUN_ID").value_or("none");
   if (environment("TORCHELASTIC_RUN_ID")) l.id = "torchrun-" + (id == "none" ? agent_identity() : id);
-  if (l.rank >= l.world_size || l.local_rank >= *l.ranks_here) {
-    throw usage_error("rank " + std::to_string(l.rank) + " of " + std::to_string(l.world_size) + ", local rank " +
-                          std::to_string(l.local_rank) + " of " + std::to_string(*l.ranks_here) + " is impossible",
-                      "environment: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE");
+  require_rank_below("RANK", l.rank, "WORLD_SIZE", l.world_size);
+  if (l.local_rank > 0 && !environment("LOCAL_WORLD_SIZE")) {
+    throw usage_error("LOCAL_RANK is " + std::to_string(l.local_rank) + ", and LOCAL_WORLD_SIZE is not set",
+                      "environment", "set LOCAL_WORLD_SIZE to the number of ranks on this machine");
   }
+  require_rank_below("LOCAL_RANK", l.local_rank, "LOCAL_WORLD_SIZE", *l.ranks_here);
   return l;
 }
 
@@ -205,7 +222,10 @@ Launch choose_launch(const LaunchFlags& flags) {
   if (!flags.given().empty()) return by_flags(flags);
   const auto step = slurm_step();
   const bool torchrun = environment("RANK") && environment("WORLD_SIZE");
-  if (!torchrun && (!step || step->tasks <= 1)) return {.max_restarts = flags.max_restarts};
+  if (!torchrun && (!step || step->tasks <= 1)) {
+    warn_of_half_a_place();
+    return {.max_restarts = flags.max_restarts};
+  }
   const Launch launch = torchrun ? by_torchrun() : by_srun(*step);
   if (flags.max_restarts > 0 && launch.leads()) {
     log::warn("--max-restarts has no effect on ranks that " + std::string(torchrun ? "torchrun" : "srun") + " started" +
@@ -233,7 +253,11 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
                        "use \"env://\" (the launcher's address), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
   }
   if ((launch.nodes == 1 && !launch.one_rank()) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;
-  throw usage_error("the nodes have no place to meet", launch.one_rank() ? "MASTER_ADDR" : "--master-addr",
+  if (launch.one_rank()) {
+    throw usage_error("MASTER_ADDR is not set, so the ranks cannot meet", "environment",
+                      "set MASTER_ADDR and MASTER_PORT to an address of the machine of rank 0 and a free port there");
+  }
+  throw usage_error("the nodes have no place to meet", "--master-addr",
                     "give the address of node 0: --master-addr 10.0.0.1 --master-port 29500");
 }
 
