@@ -112,6 +112,7 @@ class ShapeCheck {
 
   static std::string remedy_for_type(const Program::Input& input) {
     const bool numbers = c10::isFloatingType(input.type);
+    if (input.type == c10::kDouble) return "datasets give float32: export model.float() with a float32 input";
     return std::string("the types differ: ") + kSameInputs +
            (numbers ? "; dataset.scale makes float32 of whole numbers" : "");
   }
@@ -133,7 +134,10 @@ class ShapeCheck {
 
   // As plan shows types.
   static std::string name_of(c10::ScalarType type) {
-    return type == c10::kFloat ? "float32" : type == c10::kLong ? "int64" : c10::toString(type);
+    return type == c10::kFloat    ? "float32"
+           : type == c10::kDouble ? "float64"
+           : type == c10::kLong   ? "int64"
+                                  : c10::toString(type);
   }
 
   [[noreturn]] void refuse(const Program::Input& input, const at::Tensor& given, const std::string& remedy) const {

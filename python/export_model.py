@@ -130,7 +130,7 @@ def run_model(model, samples, wrong):
 
 def try_model(model, options, samples):
     """Finds mistakes that torch.export finds late, or reports without a line."""
-    run_model(model, samples, "the model fails on random inputs; --input gives their shapes, types and numbers of values")
+    run_model(model, samples, "the model fails on random inputs; --input gives their shapes (without the batch), types and numbers of values")
     if options.batch < options.max_batch:
         larger = tuple(sample(text, batch=options.batch + 1) for text in options.input)
         run_model(model, larger, "the model works for only one batch size; use x.shape[0] for the size of the batch")
@@ -154,6 +154,8 @@ def export(model, samples, options):
         program = torch.export.export(model, samples, dynamic_shapes=dynamic_shapes(options))
     except Exception as error:  # torch.export raises many types, each with a long text
         text = f"torch.export cannot save the model:\n  {type(error).__name__}: {error}"
+        if "Constraints violated (from_" in str(error):
+            text += "\n  the model fixes a size that --input gives as a range: give that size alone, such as 32 for 1-32"
         raise Refused(text + line_of(error)) from error
     require_trainable(program)
     if not batch_is_dynamic(program):

@@ -26,6 +26,9 @@ Archive::Archive(const std::filesystem::path& file) try {
   for (format::ZipMember& member : format::zip_members(mapped_.bytes)) {
     const std::size_t folder = member.name.find('/');
     if (folder == std::string::npos) throw std::runtime_error("it is not an archive of torch.export");
+    if (member.name.find("/code/__torch__") != std::string::npos) {
+      throw std::runtime_error("it is a TorchScript file of torch.jit, not an archive of torch.export");
+    }
     if (member.deflated) throw std::runtime_error("its member " + config::in_quotes(member.name) + " is compressed");
     // Members that share bytes could need more memory than the file's size.
     if (member.size > rest) throw std::runtime_error("its members overlap");

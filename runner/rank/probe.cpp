@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_unique.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/masked_select.h>
 #include <ATen/ops/ne.h>
 #include <torch/nn/module.h>
@@ -222,6 +223,25 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
     probe.warnings.push_back(std::move(doubt));
 }
 
+// Checks that a model without an option for the number of tokens takes all of them. The batch of the probe has only
+// some tokens, and a rare one would end the run later.
+void try_tokens(torch::nn::AnyModule& model, const Task& t, const data::Set& train, datasets::Batch batch) {
+  const config::Value facts = train.dataset->facts();
+  const auto tokens = facts.find("vocab_size");
+  if (tokens == facts.end() || t.experiment->model.options.contains("vocab_size")) return;
+  const auto count = tokens->get<std::int64_t>();
+  for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
+  const model::Numerics numerics = numerics_of(t);
+  try {
+    under_casts(numerics, [&] { return model::call(model, numerics.prepared(tensors_of(batch.inputs))); });
+  } catch (const c10::IndexError&) {
+    throw usage_error("the data of \"" + t.experiment->dataset.name + "\" have " + std::to_string(count) +
+                          " tokens, and the model takes fewer",
+                      "model",
+                      "give the model " + std::to_string(count) + " tokens; export a .pt2 file again with them");
+  }
+}
+
 void measure_model(const Task& t, bool timed, Probe& probe) {
   const auto& e = *t.experiment;
   at::manual_seed(static_cast<std::uint64_t>(e.seed));
@@ -241,6 +261,7 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});
   const at::NoGradGuard no_grad;
   const at::Tensor output = forward(model, t, batch.inputs);
+  try_tokens(model, t, sets.train, batch);
   try_loss(t, output, batch, probe);
   if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point()) try_classes(t, output, sets);
   if (timed) probe.step_seconds = time_of_step(model, t, batch) * static_cast<double>(e.accumulate);

@@ -66,6 +66,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run data.csv", "this is not an experiment file", "data.csv: ", "path = \"data.csv\""},
     {"resume tiny --set model={name=\"mlp\",hidden=[4]}", "the model of a run cannot change",
      "--set 1: ", "start a new run with the other model: ddp-exp run "},
+    {"run tiny.toml --set model=net.py", "there is no model \"net.py\"", "--set 1: ", "python/export_model.py writes"},
     {"run tiny.toml --lr 0.1", "there is no option \"--lr\"", "run: ", "--set optimizer.lr=0.1"},
     {"run tiny.toml --batch-size=8", "there is no option \"--batch-size\"", "run: ", "--set batch_size=8"},
     {"run tiny.toml --learning-rate 0.1", "there is no option \"--learning-rate\"", "run: ", "--set optimizer.lr=0.1"},

@@ -151,6 +151,37 @@ steps       = 2
   CHECK(Json::parse(generated.out).at("tokens").size() == 8);
 }
 
+TEST_CASE(
+    "a model with fewer tokens than the data is refused before a run, though its first batch has none of the others") {
+  const SourcesWorkspace w;
+  // A model that takes its number of tokens from an option, and not from the data.
+  const std::string from_data = ".value(), o.vocab_size.value()";
+  std::string text = kPairs;
+  text.replace(text.find(from_data), from_data.size(), ".value() - 1, o.vocab_size.value()");
+  const std::string name = "std::optional<std::int64_t> vocab_size;";
+  text.replace(text.find(name), name.size(), "std::int64_t vocab_size = 27;");
+  for (std::size_t at = text.find("vocab_size"); at != std::string::npos; at = text.find("vocab_size", at)) {
+    text.replace(at, std::string("vocab_size").size(), "rows");
+  }
+  const std::string known = ", .from_data = \"rows\"";
+  text.replace(text.find(known), known.size(), "");
+  for (std::size_t at = text.find(".value()"); at != std::string::npos; at = text.find(".value()")) text.erase(at, 8);
+  w.write("own.cpp", text);
+  w.write("a.txt", std::string(200, 'a') + "bcdefghijklmnopqrstuvwxyz z");
+  w.write("text.toml", R"(
+sources     = ["own.cpp"]
+model       = "pairs"
+dataset     = { name = "text", path = "a.txt", tokenizer = "char", block_size = 4 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 2
+steps       = 2
+)");
+  const Outcome refused = w.run({"run", "text.toml"});
+  INFO(refused.err);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "have 27 tokens, and the model takes fewer"));
+}
+
 TEST_CASE("ranks that cannot load the compiled sources say why on stderr and in summary.json") {
   const SourcesWorkspace w;
   w.write("own.cpp", own_model("at::tanh", kSpoils));

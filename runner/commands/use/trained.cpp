@@ -85,6 +85,8 @@ void refuse_unusable(const TrainedOptions& o) {
   for (const std::string& set : o.sets) {
     const std::string key = key_of(set);
     const std::string first = key.substr(0, key.find('.'));
+    // The file of a graph may have moved.
+    if (key == "model.path" || key == "model.eval") continue;
     if (std::find(o.usable.begin(), o.usable.end(), first) != o.usable.end()) continue;
     throw usage_error("cannot change a trained model, or changes nothing here", "--set " + set,
                       "leave it out; this command takes these keys: " + joined(o.usable));

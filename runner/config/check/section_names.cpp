@@ -86,6 +86,11 @@ std::string remedy_of_file(const std::string& path, const std::string& kind, con
   const auto known = std::find_if(std::begin(kEndings), std::end(kEndings), [&](const Ending& one) {
     return kind == one.kind && plain_name(text).ends_with(one.ending);
   });
+  if (kind == "model" && text.ends_with(".py")) {
+    return "a model written in Python trains as a .pt2 file, which python/export_model.py writes: write model = { name "
+           "= "
+           "\"exported\", path = \"….pt2\" }";
+  }
   if (known == std::end(kEndings)) return "";
   const std::size_t dot = path.rfind('.');
   const std::string file = "path = " + in_quotes(text);

@@ -113,7 +113,9 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
 std::string Checker::remedy_at_path(const std::string& path, const Node& value, const Owner& owner) const {
   const std::size_t dot = path.rfind('.');
   if (owner.path.empty()) return did_you_mean({path}) + way_into_section(path, value);
-  if (!value.key.source->is_file()) return did_you_mean({path});
+  if (!value.key.source->is_file()) {
+    return did_you_mean({path}) + (dot == std::string::npos ? " It belongs in no section" : "");
+  }
   if (dot != std::string::npos) {
     return did_you_mean({path.substr(dot + 1)}) + " It belongs in [" + path.substr(0, dot) + "]";
   }

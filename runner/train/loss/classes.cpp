@@ -26,7 +26,11 @@ void check_indices(const at::Tensor& target, std::int64_t classes, std::int64_t 
 void refuse_shapes(const at::Tensor& output, const at::Tensor& target, const std::string& needs) {
   throw usage_error("the model gives values of shape " + c10::str(output.sizes()) + " for targets of shape " +
                         c10::str(target.sizes()),
-                    "loss", needs);
+                    "loss",
+                    output.dim() == 0
+                        ? "the model returns one number, probably a loss of its own: return the outputs, for "
+                          "the experiment has the loss"
+                        : needs);
 }
 
 }  // namespace ddp::train

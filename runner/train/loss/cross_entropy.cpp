@@ -60,6 +60,10 @@ class CrossEntropy {
     const bool indices = !target.is_floating_point();
     const bool fits =
         output.dim() >= 2 && (indices ? target.dim() == output.dim() - 1 : target.sizes() == output.sizes());
+    if (indices && output.dim() == 3 && target.dim() == 2 && output.size(1) == 1 && target.size(1) > 1 &&
+        output.size(2) != target.size(1)) {
+      refuse_shapes(output, target, "the model answers for one token of each text: return the outputs of all tokens");
+    }
     if (!indices && output.dim() >= 2 && target.dim() == output.dim() - 1) {
       throw usage_error("the targets are float32; class indices must be integers", "loss",
                         "store labels as int64, or use loss = \"mse\" for numbers");
