@@ -124,6 +124,11 @@ TEST_CASE("a column of text has one line and its remedy, beside the other mistak
                        "column \"z\": a missing cell is empty, or one of NA", "dataset.missing = \"mean\""});
 }
 
+TEST_CASE("numbers with decimal commas are refused with the way to write them") {
+  check_table_refused("x,y\n\"7,5\",a\n\"-8,25\",b\n", kClassOptions,
+                      {"write decimal points in place of decimal commas"});
+}
+
 TEST_CASE("a loss that does not fit the target is refused with the loss that does") {
   check_table_refused(
       "x,y\n1,no\n2,yes\n", kNumberOptions,

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -39,6 +40,19 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   return measured.values;
 }
 
+// ": 1 is 517955.9 of price"; empty if the preprocessing scales no target.
+std::string deviations_of(const config::Value& preprocessing) {
+  std::ostringstream text;
+  if (!preprocessing.is_object() || !preprocessing.contains("target_scales")) return "";
+  const config::Value& scales = preprocessing.at("target_scales");
+  const config::Value& names = preprocessing.at("targets");
+  for (std::size_t i = 0; i < scales.size() && i < names.size(); ++i) {
+    text << (i == 0 ? ": 1 is " : ", ") << scales[i].at("factor").get<double>() << " of "
+         << config::printable(names[i].get<std::string>());
+  }
+  return text.str();
+}
+
 int eval(const EvalOptions& o) {
   const Trained t = open_trained(o.trained);
   const record::Position position = record::position_of(t.checkpoint);
@@ -47,7 +61,8 @@ int eval(const EvalOptions& o) {
   log::info("the checkpoint of step " + std::to_string(position.step) + ", " + epoch + ": " +
             config::printable(t.checkpoint.string()));
   if (t.plan.experiment.dataset.options.value("normalise_targets", false)) {
-    log::info("normalise_targets: errors are in standard deviations of the training targets, not in their own unit");
+    log::info("normalise_targets: errors are in standard deviations of the training targets, not in their own unit" +
+              deviations_of(t.preprocessing));
   }
   const config::Value values = measure_trained(t, sets_dataset(o.trained.sets), o.trained.raw);
   if (o.json) {
