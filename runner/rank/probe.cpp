@@ -226,9 +226,11 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
 // Checks that a model without an option for the number of tokens takes all of them. The batch of the probe has only
 // some tokens, and a rare one would end the run later.
 void try_tokens(torch::nn::AnyModule& model, const Task& t, const data::Set& train, datasets::Batch batch) {
+  const bool integers = batch.inputs.front().second.scalar_type() == at::kLong;
+  if (!integers || t.experiment->model.options.contains("vocab_size")) return;
   const config::Value facts = train.dataset->facts();
   const auto tokens = facts.find("vocab_size");
-  if (tokens == facts.end() || t.experiment->model.options.contains("vocab_size")) return;
+  if (tokens == facts.end()) return;
   const auto count = tokens->get<std::int64_t>();
   for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
   const model::Numerics numerics = numerics_of(t);

@@ -101,9 +101,6 @@ int end_run(WrittenRun& w, const Plan& plan, const Launch& launch, record::Share
 
 int train_launched(const Training& t, const Launch& launch) {
   record::SharedProgress shared(t.plan.world_size());
-  // Listens before the run begins: an address that cannot be used leaves no run behind.
-  FileDescriptor listener;
-  const MeetingPlace meeting = launched_meeting_place(launch, listener);
   std::optional<WrittenRun> written;
   rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
   rank::Task same;
@@ -116,8 +113,9 @@ int train_launched(const Training& t, const Launch& launch) {
     same.init_from = run.start.init_from;
   }
   same.held_data = t.data.file();
+  FileDescriptor listener;
   rank::Task task = task_of(t.plan, launch.local_rank, shared, same);
-  task.meeting = meeting;
+  task.meeting = launched_meeting_place(launch, listener);
   task.together = false;
   task.watched = false;
   hear_signals(shared, t.plan, launch.rank);
