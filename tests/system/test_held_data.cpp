@@ -79,19 +79,6 @@ std::string a_port() { return std::to_string(20000 + getpid() % 20000); }
 
 }  // namespace
 
-TEST_CASE("a rank of a launcher ends at once when it is stopped while it waits for the others") {
-  const HeldRun h("1");
-  const auto alone = h.launched(0, a_port(), {"--set", "grace=600"});
-  const fs::path log = h.w.folder() / "results/held/launched/logs/rank-0.log";
-  const auto runs = [&] { return fs::exists(log) && contains(text_of(log), "Running mlp on cpu"); };
-  REQUIRE(wait_until([&] { return runs() || alone->ended(); }, alone->pid()));
-  alone->signal(SIGTERM);
-  const Outcome ended = h.w.finish(*alone);
-  INFO(ended.err);
-  CHECK(ended.code == 143);
-  CHECK(contains(ended.err, "stopped while waiting for the other ranks"));
-}
-
 TEST_CASE("a rank of a launcher that never comes is named with the timeout") {
   const HeldRun h("1");
   const auto alone = h.launched(0, a_port(), {"--set", "distributed.timeout=1"});

@@ -3,7 +3,6 @@
 #include <unistd.h>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <memory>
 
 #include "base/log.h"
@@ -19,29 +18,15 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// The variables that a signal handler can reach: the shared progress, and the signal received.
+// The variables that a signal handler can reach: the flag in the shared progress, and the signal received.
 std::atomic<bool>* stop_flag = nullptr;
-const record::RankProgress* progress_of_rank = nullptr;  // null: it meets no other rank
 volatile std::sig_atomic_t heard_signal = 0;
 StopSignals stop_signals;
 
 unsigned grace = 0;  // seconds
 
-void say(const char* words) { [[maybe_unused]] const auto written = write(STDERR_FILENO, words, std::strlen(words)); }
-
-// Has this rank not met the others yet?
-bool is_alone() {
-  return progress_of_rank != nullptr &&
-         (progress_of_rank->collectives == 0 || progress_of_rank->collective == record::CollectiveKind::joining);
-}
-
 void hear(int signal) {
   if (stop_signals.at_once(signal)) _exit(128 + signal);
-  if (is_alone()) {
-    // There is nothing to save, and the wait for the other ranks cannot be interrupted.
-    say("stopped while waiting for the other ranks\n");
-    _exit(exit_code_of(signal));
-  }
   if (heard_signal == 0) {
     heard_signal = signal;
     alarm(grace);
@@ -50,14 +35,14 @@ void hear(int signal) {
 }
 
 void end_after_grace(int) {
-  say("error: the rank did not save and end within `grace` seconds: ending at once\n");
+  constexpr char kWord[] = "error: the rank did not save and end within `grace` seconds: ending at once\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
   _exit(exit_code_of(heard_signal));
 }
 
-void hear_signals(record::SharedProgress& shared, const Plan& plan, int rank) {
+void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
   stop_flag = &shared.stop_requested();
-  if (!plan.strategy.one_process) progress_of_rank = &shared.rank(rank);
-  grace = static_cast<unsigned>(std::ceil(plan.experiment.grace));
+  grace = static_cast<unsigned>(std::ceil(seconds_to_end));
   std::signal(SIGALRM, end_after_grace);
   struct sigaction action {};
   action.sa_handler = hear;
@@ -118,7 +103,7 @@ int train_launched(const Training& t, const Launch& launch) {
   task.meeting = launched_meeting_place(launch, listener);
   task.together = false;
   task.watched = false;
-  hear_signals(shared, t.plan, launch.rank);
+  hear_signals(shared, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);
   if (written) return end_run(*written, t.plan, launch, shared, code);
   return code != 0 ? code : heard_signal != 0 ? exit_code_of(heard_signal) : 0;
