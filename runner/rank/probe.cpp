@@ -79,11 +79,15 @@ at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
   }
 }
 
+at::Tensor output_of(torch::nn::AnyModule& model, const Task& t, const NamedTensors& inputs) {
+  const model::Numerics numerics = numerics_of(t);
+  return under_casts(numerics, [&] { return model::call(model, numerics.prepared(tensors_of(inputs))); });
+}
+
 at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensors& inputs) {
   const config::Experiment& e = *t.experiment;
-  const model::Numerics numerics = numerics_of(t);
   try {
-    return under_casts(numerics, [&] { return model::call(model, numerics.prepared(tensors_of(inputs))); });
+    return output_of(model, t, inputs);
   } catch (const c10::Error& error) {
     throw usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
                           "\", of shape " + shapes_of(inputs) + ": " + error.msg(),
@@ -233,9 +237,8 @@ void try_tokens(torch::nn::AnyModule& model, const Task& t, const data::Set& tra
   if (tokens == facts.end()) return;
   const auto count = tokens->get<std::int64_t>();
   for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
-  const model::Numerics numerics = numerics_of(t);
   try {
-    under_casts(numerics, [&] { return model::call(model, numerics.prepared(tensors_of(batch.inputs))); });
+    output_of(model, t, batch.inputs);
   } catch (const c10::IndexError&) {
     throw usage_error("the data of \"" + t.experiment->dataset.name + "\" have " + std::to_string(count) +
                           " tokens, and the model takes fewer",

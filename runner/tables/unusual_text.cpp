@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "config/check/phrases.h"
+
 namespace ddp::tables {
 namespace {
 
@@ -26,15 +28,6 @@ bool is_date(std::string_view text) {
          text.find_first_not_of("0123456789-/.:TZ +") == std::string_view::npos;
 }
 
-// "7,5": a number with a decimal comma.
-bool is_decimal_comma(std::string_view text) {
-  const std::size_t comma = text.find(',');
-  if (comma == std::string_view::npos || comma == 0 || comma + 1 == text.size()) return false;
-  text.remove_prefix(text.front() == '-' ? 1 : 0);
-  return text.find_first_not_of("0123456789,") == std::string_view::npos &&
-         std::count(text.begin(), text.end(), ',') == 1;
-}
-
 }  // namespace
 
 std::string advice_for(std::string_view cell) {
@@ -44,7 +37,7 @@ std::string advice_for(std::string_view cell) {
     return "a missing cell is empty, or one of NA, NaN, nan, null, None: write one of these for such a mark";
   }
   if (is_one_of(kTruths, lower)) return "write 1 and 0 for such words, or name it in dataset.categories";
-  if (is_decimal_comma(cell)) return "write decimal points in place of decimal commas";
+  if (config::is_decimal_comma(cell)) return "write decimal points in place of decimal commas";
   if (is_date(cell)) return "turn dates into numbers first, such as days since a first day, or a year and a month";
   return "";
 }

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 #include <ATen/ops/scalar_tensor.h>
 
 #include "base/error.h"
 #include "record/saves/ended_by.h"
-#include "record/summary.h"
+#include "train/not_finite.h"
 
 namespace ddp::train {
 
@@ -20,15 +19,6 @@ namespace {
 
 // The memory for a save by time is allocated when this share of the interval has passed.
 constexpr double kReadyAfter = 0.9;
-
-// ", such as --set optimizer.lr=0.01"; empty if the optimizer has no such option.
-std::string smaller_lr(const config::Experiment& e) {
-  const auto lr = e.optimizer.options.find("lr");
-  if (lr == e.optimizer.options.end() || !lr->is_number()) return "";
-  std::ostringstream text;
-  text << ", such as --set optimizer.lr=" << lr->get<double>() / 10;
-  return text.str();
-}
 
 }  // namespace
 
@@ -168,10 +158,7 @@ void Trainer::give_up(int rank) {
   dist::barrier(p_.group);
   if (rank != p_.rank) return;
   progress().no_restart = true;
-  throw training_error(
-      "the loss of step " + std::to_string(state_.step) + record::kLossNotFinite + " (first on rank " +
-          std::to_string(rank) + "); the weights were not changed",
-      "", "give a smaller lr" + smaller_lr(p_.experiment) + ", or --set on_nan=skip, which skips such steps");
+  throw loss_not_finite(p_.experiment, state_.step, rank);
 }
 
 void Trainer::end_by_time() {

@@ -31,6 +31,10 @@ save_every = 1
 keep_last = 100
 )";
 
+// Options of a dataset with the target y, which is a class or a number.
+inline const std::string kClassOptions = "target = \"y\" }\nloss = { name = \"cross_entropy\"";
+inline const std::string kNumberOptions = "target = \"y\" }\nloss = { name = \"mse\"";
+
 // A workspace with shapes.csv of this many rows, and kShapes as shapes.toml.
 struct ShapesWorkspace : Workspace {
   explicit ShapesWorkspace(int rows = 203) {

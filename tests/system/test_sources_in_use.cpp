@@ -55,6 +55,15 @@ void check_ranks_cannot_load(const SourcesWorkspace& w, const std::string& word,
 }
 
 // A text model that knows a single token.
+const std::string kPairsExperiment = R"(
+sources     = ["own.cpp"]
+model       = "pairs"
+dataset     = { name = "text", path = "a.txt", tokenizer = "char", block_size = 4 }
+device_pool = ["cpu", "cpu"]
+batch_size  = 2
+steps       = 2
+)";
+
 const std::string kPairs = R"(#include <optional>
 
 #include <torch/nn/modules/embedding.h>
@@ -137,14 +146,7 @@ TEST_CASE("the user's own text model continues a prompt") {
   const SourcesWorkspace w;
   w.write("own.cpp", kPairs);
   w.write("a.txt", "to be or not to be that is the question whether it is nobler in the mind");
-  w.write("text.toml", R"(
-sources     = ["own.cpp"]
-model       = "pairs"
-dataset     = { name = "text", path = "a.txt", tokenizer = "char", block_size = 4 }
-device_pool = ["cpu", "cpu"]
-batch_size  = 2
-steps       = 2
-)");
+  w.write("text.toml", kPairsExperiment);
   check_ends_well(w.run({"run", "text.toml"}));
   const Outcome generated = w.run({"generate", "text", "--prompt", "to be", "--tokens", "8", "--json"});
   check_ends_well(generated);
@@ -168,14 +170,7 @@ TEST_CASE(
   for (std::size_t at = text.find(".value()"); at != std::string::npos; at = text.find(".value()")) text.erase(at, 8);
   w.write("own.cpp", text);
   w.write("a.txt", std::string(200, 'a') + "bcdefghijklmnopqrstuvwxyz z");
-  w.write("text.toml", R"(
-sources     = ["own.cpp"]
-model       = "pairs"
-dataset     = { name = "text", path = "a.txt", tokenizer = "char", block_size = 4 }
-device_pool = ["cpu", "cpu"]
-batch_size  = 2
-steps       = 2
-)");
+  w.write("text.toml", kPairsExperiment);
   const Outcome refused = w.run({"run", "text.toml"});
   INFO(refused.err);
   CHECK(refused.code == 2);

@@ -119,15 +119,6 @@ std::optional<Value> Checker::plain(const Node& node, const std::string& path) c
   return values;
 }
 
-// Is this a number of a language that writes a comma for the decimal point, such as "0,1"?
-bool is_decimal_comma(const std::string& text) {
-  const std::size_t comma = text.find(',');
-  const auto digits = [](const std::string& part) {
-    return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-  };
-  return comma != std::string::npos && digits(text.substr(0, comma)) && digits(text.substr(comma + 1));
-}
-
 std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std::string& path) const {
   problems_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + shown(node),
                 remedy_of(node, option, path));

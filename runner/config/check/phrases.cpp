@@ -175,6 +175,16 @@ std::string with_word(const std::string& name, const std::vector<std::string>& c
   return found == candidates.end() ? "" : *found;
 }
 
+bool is_decimal_comma(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos) return false;
+  const auto is_digits = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return is_digits(text.substr(0, comma)) && is_digits(text.substr(comma + 1));
+}
+
 std::vector<std::string> names_of(const std::vector<Option>& options) {
   std::vector<std::string> names;
   for (const Option& option : options) names.push_back(option.name);

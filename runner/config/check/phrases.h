@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/option/option.h"
@@ -18,6 +19,9 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
 
 // Returns the first candidate of several words that has `name` among them: "save_every" for "every". Empty: none.
 std::string with_word(const std::string& name, const std::vector<std::string>& candidates);
+
+// Is this a number with a decimal comma, such as "-0,1"?
+bool is_decimal_comma(std::string_view text);
 
 std::vector<std::string> names_of(const std::vector<Option>& options);
 std::vector<std::string> names_of(const std::vector<Spec>& specs);

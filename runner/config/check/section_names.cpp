@@ -39,12 +39,17 @@ constexpr SectionName kSectionNames[] = {
     {.section = "sweep.parameters", .name = "log", .remedy = "write scale = \"log\""},
 };
 
+constexpr const char* kPython =
+    "a model written in Python trains as a .pt2 file, which python/export_model.py writes: write model = { name = "
+    "\"exported\", path = \"….pt2\" }";
+
 // The component that reads a file, by the ending of its name.
 struct Ending {
   const char* ending;
   const char* kind;
   const char* name;
   const char* others = "";  // keys that the component requires besides the path
+  const char* words = "";   // the whole remedy for a file that no component reads
 };
 
 constexpr Ending kEndings[] = {
@@ -56,6 +61,7 @@ constexpr Ending kEndings[] = {
     {.ending = ".tar", .kind = "dataset", .name = "tar"},
     {.ending = ".txt", .kind = "dataset", .name = "text"},
     {.ending = ".pt2", .kind = "model", .name = "exported"},
+    {.ending = ".py", .kind = "model", .name = "", .words = kPython},
 };
 
 constexpr FirstKey kFirstKeys[] = {
@@ -86,12 +92,8 @@ std::string remedy_of_file(const std::string& path, const std::string& kind, con
   const auto known = std::find_if(std::begin(kEndings), std::end(kEndings), [&](const Ending& one) {
     return kind == one.kind && plain_name(text).ends_with(one.ending);
   });
-  if (kind == "model" && text.ends_with(".py")) {
-    return "a model written in Python trains as a .pt2 file, which python/export_model.py writes: write model = { name "
-           "= "
-           "\"exported\", path = \"….pt2\" }";
-  }
   if (known == std::end(kEndings)) return "";
+  if (*known->words) return known->words;
   const std::size_t dot = path.rfind('.');
   const std::string file = "path = " + in_quotes(text);
   // The dataset of a validation inherits its other keys.

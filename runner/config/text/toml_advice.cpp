@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
-
-#include "config/text/source.h"
 
 namespace ddp::config {
 namespace {
@@ -17,25 +14,6 @@ std::string_view without_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (true) {
-    const std::size_t end = text.find('\n');
-    lines.push_back(without_blanks(text.substr(0, end)));
-    if (end == std::string_view::npos) return lines;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::string_view raw_line(std::string_view text, std::uint32_t number) {
-  for (std::uint32_t i = 1; i < number; ++i) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return {};
-    text.remove_prefix(end + 1);
-  }
-  return text.substr(0, text.find('\n'));
 }
 
 // Returns the number of bytes of the characters before the column.
@@ -65,50 +43,50 @@ bool defines(std::string_view line, std::string_view key) {
 }
 
 // Returns the number of an earlier line with the same table; 0: none.
-std::size_t line_of_table(const std::vector<std::string_view>& lines, std::size_t number, std::string_view name) {
+std::uint32_t line_of_table(const Source& source, std::uint32_t number, std::string_view name) {
   bool at_top = true;
-  for (std::size_t i = 0; i + 1 < number; ++i) {
-    if (lines[i].starts_with('[')) {
-      const std::string_view header = without_blanks(lines[i].substr(1, lines[i].find(']') - 1));
-      if (header == name) return i + 1;
+  for (std::uint32_t i = 1; i < number; ++i) {
+    const std::string_view line = without_blanks(source.line(i));
+    if (line.starts_with('[')) {
+      if (without_blanks(line.substr(1, line.find(']') - 1)) == name) return i;
       at_top = false;
-    } else if (at_top && defines(lines[i], name)) {
-      return i + 1;
+    } else if (at_top && defines(line, name)) {
+      return i;
     }
   }
   return 0;
 }
 
 // Returns the number of an earlier line with the same key in the same section; 0: none.
-std::size_t line_of_key(const std::vector<std::string_view>& lines, std::size_t number, std::string_view key) {
-  for (std::size_t i = number - 1; i-- > 0;) {
-    if (lines[i].starts_with('[')) return 0;
-    if (defines(lines[i], key)) return i + 1;
+std::uint32_t line_of_key(const Source& source, std::uint32_t number, std::string_view key) {
+  for (std::uint32_t i = number - 1; i > 0; --i) {
+    const std::string_view line = without_blanks(source.line(i));
+    if (line.starts_with('[')) return 0;
+    if (defines(line, key)) return i;
   }
   return 0;
 }
 
-std::string of_lines(std::size_t first, std::size_t second) {
+std::string of_lines(std::uint32_t first, std::uint32_t second) {
   return first == 0 ? "" : ": lines " + std::to_string(first) + " and " + std::to_string(second);
 }
 
-TomlAdvice given_twice(std::string_view text, std::uint32_t number, std::uint32_t column, std::string_view words) {
-  const std::vector<std::string_view> lines = lines_of(text);
-  const std::string_view line = lines[std::min<std::size_t>(number, lines.size()) - 1];
+TomlAdvice given_twice(const Source& source, std::uint32_t number, std::uint32_t column, std::string_view words) {
+  const std::string_view raw = source.line(number);
+  const std::string_view line = without_blanks(raw);
   if (has(words, "table header") && line.starts_with('[')) {
     const std::string_view name = without_blanks(line.substr(1, line.find(']') - 1));
-    return {in_quotes(name) + " is given twice" + of_lines(line_of_table(lines, number, name), number),
+    return {in_quotes(name) + " is given twice" + of_lines(line_of_table(source, number, name), number),
             "write all its keys in one place"};
   }
   if (has(words, "dotted")) {
     const std::string_view name = without_blanks(line.substr(0, line.find_first_of(".=")));
-    return {in_quotes(name) + " is given twice" + of_lines(line_of_key(lines, number, name), number),
+    return {in_quotes(name) + " is given twice" + of_lines(line_of_key(source, number, name), number),
             "write all its keys in one place"};
   }
-  const std::string_view raw = raw_line(text, number);
   const std::string_view before = raw.substr(0, bytes_before(raw, column));
   const std::string_view key = last_key(before.substr(0, before.rfind('=')));
-  return {in_quotes(key) + " is given twice" + of_lines(line_of_key(lines, number, key), number), "keep one of them"};
+  return {in_quotes(key) + " is given twice" + of_lines(line_of_key(source, number, key), number), "keep one of them"};
 }
 
 // Returns the word without quotes at the place: from the last "=", bracket or comma to the next one.
@@ -168,10 +146,10 @@ TomlAdvice wrong_value(std::string_view word, std::string_view words) {
 
 }  // namespace
 
-TomlAdvice toml_advice(std::string_view text, std::uint32_t line, std::uint32_t column, std::string_view words) {
+TomlAdvice toml_advice(const Source& source, std::uint32_t line, std::uint32_t column, std::string_view words) {
   if (line == 0) return {.what = not_toml(words), .remedy = ""};
-  if (has(words, "redefine")) return given_twice(text, line, column, words);
-  const std::string_view raw = raw_line(text, line);
+  if (has(words, "redefine")) return given_twice(source, line, column, words);
+  const std::string_view raw = source.line(line);
   const std::size_t at = bytes_before(raw, column);
   const std::string_view before = raw.substr(0, at);
   TomlAdvice advice{.what = not_toml(words), .remedy = ""};

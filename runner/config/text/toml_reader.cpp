@@ -76,7 +76,7 @@ std::optional<Node> parse_toml(const std::shared_ptr<const Source>& source, std:
     return converter.convert(toml::parse(text));
   } catch (const toml::parse_error& error) {
     const SourceRange place = converter.place(error.source());
-    const TomlAdvice advice = toml_advice(text, place.line, place.column, error.description());
+    const TomlAdvice advice = toml_advice(*source, place.line, place.column, error.description());
     const bool is_other = is_of_other_format(source->label());
     problems.add(place, advice.what,
                  is_other ? "an experiment file is TOML; `" + own_command("new model my_model") + "` writes an example"

@@ -1,0 +1,191 @@
+#include "catch.h"
+#include "tables.h"
+
+namespace ddp::system_test {
+namespace fs = std::filesystem;
+namespace {
+
+// Requires that plan and run refuse a table: exit 2, these words, no run.
+void check_table_refused(const std::string& csv, const std::string& options, const std::vector<std::string>& words) {
+  const ShapesWorkspace w;
+  w.write("shapes.csv", csv);
+  w.write("shapes.toml",
+          "dataset = { name = \"csv\", path = \"shapes.csv\", " + options +
+              " }\nmodel = { name = \"mlp\", hidden = [8] }\nbatch_size = 8\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
+  for (const std::string verb : {"plan", "run"}) {
+    const Outcome outcome = w.run({verb, "shapes.toml"});
+    INFO(csv.substr(0, 300) << "\n" << verb << ": " << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    for (const auto& word : words) CHECK(contains(outcome.err, word));
+    CHECK_FALSE(contains(outcome.err, "frame #"));
+    CHECK_FALSE(outcome.left);
+    CHECK_FALSE(fs::exists(w.results()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("mistakes in a table are named with file, line and column") {
+  check_table_refused("x,y\n1,a\noops,b\n", kClassOptions, {"shapes.csv", "3", "\"x\"", "oops", "categories"});
+  check_table_refused("x,y\n1,a\n2\n", kClassOptions, {"shapes.csv", "3"});
+  check_table_refused("x,x,y\n1,2,a\n", kClassOptions, {"shapes.csv", "\"x\""});
+  check_table_refused("x,z\n1,a\n", kClassOptions, {"shapes.csv", "\"y\""});
+  check_table_refused("x,y\n1,a\n,b\n", kClassOptions, {"shapes.csv:3: column \"x\": is missing"});
+  check_table_refused("x,y\n1,a\n2,\n", kClassOptions, {"shapes.csv:3: column \"y\": is missing"});
+  // A quoted cell over two lines, an empty line, and lines that end with CR LF.
+  check_table_refused("x,y\r\n1,\"a\r\nb\"\r\n\r\n,c\r\n", kClassOptions, {"shapes.csv:5: column \"x\": is missing"});
+  check_table_refused("0.5,1\n,2\n", "target = \"1\", header = false }\nloss = { name = \"mse\"",
+                      {"shapes.csv:2: column \"0\": is missing"});
+  check_table_refused("x,y\n1,a\n2,b\n3,c\n", "classes = [\"a\", \"b\"], " + kClassOptions,
+                      {"shapes.csv:4: column \"y\": is \"c\", a class that dataset.classes does not name"});
+  check_table_refused("x,y\n1,2\ninf,2\n", kNumberOptions, {"shapes.csv:3: column \"x\": is inf"});
+  check_table_refused("x,y\n1,2\n1e999,2\n", kNumberOptions, {"shapes.csv", "\"x\"", "inf"});
+  check_table_refused("x,y\n1,2\n1,-inf\n", kNumberOptions, {"shapes.csv:3: column \"y\": is -inf"});
+  check_table_refused("x,y\n1,2\n1e300,2\n", kNumberOptions, {"shapes.csv:3", "\"x\"", "too large for a float32"});
+  check_table_refused("x,y\n1e308,2\n-1e308,3\n1e308,4\n", "normalise = \"standard\", " + kNumberOptions,
+                      {"shapes.toml:1", "\"x\"", "cannot be normalised"});
+  check_table_refused("x,y\n1,a\n2,b\n", "target = [] }\nloss = { name = \"mse\"", {"shapes.toml:1", "is empty"});
+  check_table_refused("x,y\n1,2\n1,b\n", kNumberOptions, {"shapes.csv", "3", "\"y\""});
+  check_table_refused("x,y\n1,\"a\n2,b\n", kClassOptions, {"shapes.csv"});
+  check_table_refused("y\na\nb\n", kClassOptions, {"shapes.csv", "no column"});
+  check_table_refused("", kClassOptions, {"shapes.csv", "empty"});
+  check_table_refused("x,y\n", kClassOptions, {"shapes.csv", "no rows"});
+  check_table_refused("x,y\n1,\xff\xfe\n", kClassOptions, {"shapes.csv", "UTF-8"});
+  check_table_refused(std::string("x,y\n1,a\0b\n0,c\n\0,d\n", 19), kNumberOptions, {"shapes.csv"});
+}
+
+TEST_CASE("a column of text has one line and its remedy, beside the other mistakes of the file") {
+  std::string csv = "sold,x,z,y\n";
+  for (int i = 1; i <= 30; ++i) csv += "2020-11-" + std::to_string(i) + (i % 2 ? ",,?,a\n" : ",1,3,b\n");
+  check_table_refused(csv, kClassOptions,
+                      {"shapes.csv:2: column \"sold\": 30 of 30 cells are not numbers, the first is \"2020-11-1\"",
+                       "shapes.csv:2: column \"x\": 15 of 30 cells are missing", "turn dates into numbers first",
+                       "column \"z\": a missing cell is empty, or one of NA", "dataset.missing = \"mean\""});
+}
+
+TEST_CASE("numbers with decimal commas are refused with the way to write them") {
+  check_table_refused("x,y\n\"7,5\",a\n\"-8,25\",b\n", kClassOptions,
+                      {"write decimal points in place of decimal commas"});
+}
+
+TEST_CASE("a loss that does not fit the target is refused with the loss that does") {
+  check_table_refused(
+      "x,y\n1,no\n2,yes\n", kNumberOptions,
+      {"column \"y\": \"no\" is not a number", "the loss mse needs numbers: give loss = \"cross_entropy\""});
+  check_table_refused("x,y\n1,2\n", "target = \"y\" }\n#{", {"\"mse\" for numbers"});
+  std::string csv = "x,y\n";
+  for (int i = 0; i < 60; ++i) csv += std::to_string(i) + "," + std::to_string(i) + ".5\n";
+  const std::string held = kClassOptions + " }\nvalidation = { split = 0.5";
+  check_table_refused(csv, held, {"30 cells are classes that", "to predict a number, give loss = \"mse\""});
+  check_table_refused(csv, held + ", stratify = true", {"only one sample", "to predict a number, give loss = \"mse\""});
+  const ShapesWorkspace w;
+  w.write("shapes.csv", csv);
+  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset={target=\"y\", categories=[\"x\"], drop=[]}",
+                              "--set", "validation.split=0.0"});
+  INFO(plan.err);
+  CHECK(plan.code == 0);
+  CHECK(contains(plan.err, "the target \"y\" has 60 values in 60 training rows"));
+  CHECK(contains(plan.err, "the category \"x\" has 60 values in 60 training rows"));
+}
+
+TEST_CASE("all wrong names of columns are named at their places, with the nearest name") {
+  const std::string csv = "age,city,y\n1,b,a\n2,b,c\n";
+  check_table_refused(csv, "categories = [\"citty\", \"zip\"], drop = [\"Age\"], " + kClassOptions,
+                      {"shapes.toml:1:", "\"citty\", which dataset.categories names; did you mean \"city\"?",
+                       "no column \"zip\"", "\"Age\", which dataset.drop names; did you mean \"age\"?"});
+  check_table_refused(csv,
+                      "categories = [\"city\", \"y\"], features = [\"y\", \"age\"], drop = [\"age\"], " + kClassOptions,
+                      {"shapes.toml:1:", "column \"y\" is in dataset.features and in dataset.target",
+                       "column \"y\" is in dataset.categories and in dataset.target",
+                       "column \"age\" is in dataset.drop and in dataset.features"});
+}
+
+TEST_CASE("a category that is no feature is a warning, so that features can be tried one after the other") {
+  const ShapesWorkspace w;
+  const Outcome plan = w.run({"plan", "shapes.toml", "--set", "dataset.features=[\"width\"]"});
+  CHECK(plan.code == 0);
+  CHECK(contains(plan.err, "the category \"colour\" has no effect: dataset.features does not name it"));
+}
+
+TEST_CASE("large targets are a warning that names the key which normalises them") {
+  const Workspace w;
+  require_tables();
+  w.write("houses.csv", "rooms,price\n1,250000\n2,310000\n3,420000\n4,510000\n");
+  w.write("houses.toml",
+          "dataset = { name = \"csv\", path = \"houses.csv\", target = \"price\" }\nloss = \"mse\"\n"
+          "model = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
+  CHECK(contains(w.run({"plan", "houses.toml"}).err, "dataset.normalise_targets = true trains on a small scale"));
+  CHECK(w.run({"plan", "houses.toml", "--set", "dataset.normalise_targets=true"}).err.empty());
+}
+
+TEST_CASE("a Parquet file that is named as CSV is refused with its format") {
+  check_table_refused("PAR1....", kClassOptions,
+                      {"is a Parquet or Feather file, not CSV", "dataset.name = \"parquet\""});
+}
+
+TEST_CASE("nll of outputs that are no logarithms of probabilities is a warning that names cross_entropy") {
+  const ShapesWorkspace w;
+  CHECK(
+      contains(w.run({"plan", "shapes.toml", "--set", "loss=nll"}).err, "loss = \"cross_entropy\" takes any outputs"));
+  CHECK(w.run({"plan", "shapes.toml"}).err.empty());
+}
+
+TEST_CASE("a model of fixed size that does not fit a table is refused with one that takes its sizes from the data") {
+  const ShapesWorkspace w;
+  const Outcome outcome = w.run({"plan", "shapes.toml", "--set", "model=\"linear\""});
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "model = { name = \"mlp\", hidden = [] }"));
+}
+
+TEST_CASE("a column that is missing because the header has another delimiter is refused with that delimiter") {
+  check_table_refused("x;y\n1;a\n", kClassOptions, {"no column \"y\"", "delimiter = \";\""});
+  check_table_refused("x\ty\n1\ta\n", kClassOptions, {"no column \"y\"", "delimiter = \"\\t\""});
+  check_table_refused("x,y\n1,a\n", "delimiter = \";\", " + kClassOptions, {"no column \"y\"", "delimiter = \",\""});
+  const ShapesWorkspace w;
+  CHECK_FALSE(contains(w.run({"plan", "shapes.toml", "--set", "dataset.target=none"}).err, "delimiter"));
+}
+
+TEST_CASE("cells that cannot be trained on are named with their line and file, in each of several files") {
+  const ShapesWorkspace w;
+  w.write("a.jsonl", "{\"x\": 1, \"y\": 2}\n\n{\"x\": null, \"y\": 2}\n{\"x\": 3, \"y\": 2}\n");
+  w.write("b.jsonl", "{\"x\": 1, \"y\": 2}\n{\"x\": 2, \"y\": null}\n{\"y\": 1}\n");
+  w.write("lines.toml",
+          "dataset = { name = \"jsonl\", path = [\"a.jsonl\", \"b.jsonl\"], target = \"y\" }\nloss = \"mse\"\n"
+          "model = { name = \"mlp\", hidden = [8] }\nbatch_size = 2\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
+  const Outcome outcome = w.run({"run", "lines.toml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  const std::size_t first = outcome.err.find("a.jsonl:3: column \"x\": is missing");
+  const std::size_t second = outcome.err.find("b.jsonl:2: column \"y\": is missing, but it is the target");
+  const std::size_t third = outcome.err.find("b.jsonl:3: column \"x\": is missing");
+  REQUIRE(third != std::string::npos);
+  CHECK(first < second);
+  CHECK(second < third);
+}
+
+TEST_CASE("several mistakes are reported in the order of their lines, with their remedies") {
+  const ShapesWorkspace w;
+  w.write("shapes.csv", "x,y\n1,b\n2,a\n,a\n");
+  w.write("shapes.toml",
+          "dataset = { name = \"csv\", path = \"shapes.csv\", target = \"y\", classes = [\"a\"] }\n"
+          "model = { name = \"mlp\", hidden = [8] }\nloss = \"cross_entropy\"\ndevice_pool = [\"cpu\"]\n");
+  const Outcome outcome = w.run({"plan", "shapes.toml"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "shapes.csv:2: column \"y\""));
+  CHECK(contains(outcome.err, "shapes.csv:4: column \"x\""));
+  CHECK(contains(outcome.err, "dataset.classes"));
+  CHECK(contains(outcome.err, "dataset.missing"));
+}
+
+TEST_CASE("up to twenty mistakes are reported at once") {
+  // Six columns with four bad cells each: each cell has a line.
+  std::string csv = "a,b,c,d,e,f,y\n";
+  for (int row = 0; row < 4; ++row) csv += ",,,,,,a\n";
+  check_table_refused(csv, kClassOptions, {"shapes.csv:2: column \"a\": is missing", "shapes.csv:5:", "…"});
+  check_table_refused("x,y\n,a\n,a\n,a\n,a\n,a\n,a\n", kClassOptions,
+                      {"shapes.csv:2: column \"x\": 6 cells are missing"});
+}
+
+}  // namespace ddp::system_test
