@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -12,6 +13,7 @@
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/help.h"
+#include "commands/split_setting.h"
 #include "commands/wrong_line.h"
 #include "launch/library/version.h"
 #include "launch/run/stopped.h"
@@ -68,6 +70,7 @@ int run_command(int argc, char** argv) {
       return 0;
     }
     if (argc > 1) require_known_verb(app, argv[1]);
+    require_whole_settings(app, {argv + std::min(argc, 1), argv + argc});
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::ParseError& error) {

@@ -5,11 +5,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/own_command.h"
 #include "base/shell_word.h"
 #include "commands/option_text.h"
 #include "config/check/check.h"
 #include "config/check/common_names.h"
 #include "config/components.h"
+#include "config/compose/compose.h"
 #include "config/experiment.h"
 
 namespace ddp::commands {
@@ -96,10 +98,22 @@ std::string sbatch_meant(const CLI::App& verb, const std::string& option, const 
   return "other options of sbatch: sbatch " + line + " job.sbatch, or a line \"#SBATCH " + line + "\" in job.sbatch";
 }
 
+constexpr const char* kNoSweepHere =
+    "a sweep is a table of the experiment file:\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.2]\n  then "
+    "run: ";
+
+// Returns the remedy for Hydra's options of a sweep; empty: it is another option.
+std::string multirun_meant(const CLI::App& verb, const std::string& option) {
+  const bool is_multirun = option == "--multirun" || option == "-m";
+  if (!is_multirun || verb.get_option_no_throw("--set") == nullptr) return "";
+  return kNoSweepHere + own_command("sweep FILE");
+}
+
 }  // namespace
 
 std::string option_meant(const CLI::App& verb, const std::string& option, const std::string& value) {
   if (const std::string sbatch = sbatch_meant(verb, option, value); !sbatch.empty()) return sbatch;
+  if (const std::string sweep = multirun_meant(verb, option); !sweep.empty()) return sweep;
   const std::string name = config::plain_name(option.substr(std::min(option.find_first_not_of('-'), option.size())));
   if (const CLI::Option* const here = option_of_others(verb, name)) {
     const std::string known = option_names(*here).back();
@@ -125,6 +139,7 @@ std::string word_meant(const CLI::App& verb, const std::string& word) {
   const auto without_value =
       std::find_if(given.begin(), given.end(), [](const auto& set) { return set.find('=') == std::string::npos; });
   if (without_value != given.end()) return "a setting is one word: --set " + shell_word(*without_value + "=" + word);
+  if (const auto of_hydra = config::hydra_override(word)) return of_hydra->what + ": " + of_hydra->remedy;
   if (word.find('=') != std::string::npos) return "a setting needs its option: --set " + shell_word(word);
   const bool measures = verb.get_name() == "eval" && is_like_path(word);
   return measures ? "other data are a setting: --set " + shell_word("dataset.path=" + word) : "";

@@ -100,6 +100,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   loaded.file = file.string();
   note_places(root, "", loaded.places);
   root.entries.erase("sweep");  // load_sweep reads it
+  const Node given = root;
   supply_loss(root, components, problems);
   supply_ema(root);
   inherit_dataset(root, "validation");
@@ -107,7 +108,7 @@ Loaded check_root(Node root, const std::filesystem::path& file, const Components
   std::vector<Option> options = describe<Experiment>();
   supply_names(options, components);
   supply_group_keys(options, components, optimizer_of(root));
-  Value values = Checker(options, components, problems).check(root);
+  Value values = Checker(options, components, problems).check(root, given);
   if (!root.find("name")) values["name"] = name_of_file(file);
   loaded.experiment = read<Experiment>(values);
   if (!loaded.experiment.ema.on()) loaded.experiment.ema = {};

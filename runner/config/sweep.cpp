@@ -8,6 +8,7 @@
 #include "config/compose/compose.h"
 #include "config/compose/forms.h"
 #include "config/sweep_metric.h"
+#include "config/sweep_mistakes.h"
 #include "config/text/to_toml.h"
 
 namespace ddp::config {
@@ -85,6 +86,7 @@ class SweepReader {
     loaded.base_ = std::move(root);
     const Node* name = loaded.base_.find("name");
     loaded.name = name && name->text() ? *name->text() : name_of_file(file);
+    take_misplaced_keys(section, components_, problems_);
     read_section(section, loaded);
     return loaded;
   }
@@ -150,6 +152,7 @@ class SweepReader {
       if (!is_fixed && !parameter.key.starts_with("sweep")) continue;
       problems_.add(parameter.place, in_quotes(parameter.key) + " cannot vary", "leave it out of [sweep.parameters]");
     }
+    check_varied_keys(loaded.sweep.parameters, options, components_, problems_);
     check_what_excludes(loaded.sweep.parameters);
     Node found = *table;
     make_absolute(found, "", options, components_);
@@ -269,8 +272,9 @@ LoadedSweep load_sweep(const std::filesystem::path& file, const std::vector<std:
                       "give the keys to vary:\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.01, 0.001]");
   }
   LoadedSweep loaded = SweepReader(components, problems).read(file, std::move(*root));
-  if (!problems.empty()) throw problems.error();
-  return loaded;
+  if (problems.empty()) return loaded;
+  check_experiment_of(loaded, problems);
+  throw problems.error();
 }
 
 }  // namespace ddp::config

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kMostCombinations = 1000;
 constexpr std::size_t kMostNamed = 3;
-constexpr double kNearlyOne = 0.999999;
 
 // Sections whose keys decide which metrics are measured. The dataset gives the loss if the file names none.
 constexpr std::string_view kDeciding[] = {"metrics", "loss", "validation", "dataset"};
@@ -23,17 +22,12 @@ bool decides(const Parameter& parameter) {
   return std::find(std::begin(kDeciding), std::end(kDeciding), section) != std::end(kDeciding);
 }
 
-// Returns the values of a list, or the ends of a range.
-std::vector<Node> values_of(const Parameter& parameter) {
-  return parameter.is_range() ? std::vector<Node>{parameter.at(0), parameter.at(kNearlyOne)} : parameter.choices;
-}
-
 std::vector<Point> combinations(const std::vector<Parameter>& parameters) {
   std::vector<Point> all(1);
   for (const Parameter& parameter : parameters) {
     std::vector<Point> longer;
     for (const Point& point : all) {
-      for (const Node& value : values_of(parameter)) {
+      for (const Node& value : parameter.samples()) {
         if (longer.size() == kMostCombinations) break;
         longer.push_back(point);
         longer.back().push_back(value);

@@ -82,6 +82,55 @@ TEST_CASE("a key at the top of the file is answered with all its sections and wi
                  "Write it below line 4, [optimizer]: weight_decay = 0.1"));
 }
 
+TEST_CASE("a remedy names the line that gives the key already, so that nobody writes it twice") {
+  struct Twice {
+    std::string lines;
+    std::string remedy;
+  };
+  const std::vector<Twice> all = {
+      {"scheduler = \"cosine\"\nlr_scheduler = \"step\"",
+       "did you mean \"scheduler\"? Line 3 gives it already: keep one"},
+      {"scheduler = \"cosine\"\n[lr_scheduler]\nname = \"step\"", "Line 3 gives it already: write all its keys there"},
+      {"[early_stopping]\npatience = 3\n[stop]\nmin_delta = 1", "did you mean \"stop\"? Line 5 gives it already"},
+      {"optimizer = { lr = 0.1 }\nlearning_rate = 1", "did you mean \"optimizer.lr\"? Line 3 gives it already"},
+      {"optimizer = { lr = 0.1, learning_rate = 1 }", "did you mean \"lr\"? Line 3 gives it already"},
+      {"optimizer.lr = 0.1\noptimizer.lrr = 1", "did you mean \"lr\"? Line 3 gives it already"},
+      {"epochs = 3\n[loader]\nepochs = 2", "\"epochs\" belongs at the top of the file. Line 3 gives it already"},
+      {"epochs = 3\nepoch = 2", "did you mean \"epochs\"? Line 3 gives it already"},
+      {"[stop]\npatience = 3\n[loader]\npatience = 2", "did you mean \"stop.patience\"? Line 4 gives it already"},
+      {"scheduler = \"cosine\"\n[loader]\nwarmup = 5", "Write line 3 as scheduler = { name = \"cosine\", warmup = 5 }"},
+      {"[stop]\nmin_delta = 1\n[loader]\npatience = 2", "Write it below line 3, [stop]: patience = 2"}};
+  for (const Twice& one : all) {
+    const std::string told = mistakes_in(kModelAndDataset + one.lines);
+    INFO(one.lines << "\n" << told);
+    CHECK(contains(told, one.remedy));
+  }
+  for (const std::string lines :
+       {"criterion = \"mse\"", "ema.every = 2\nema_decay = 0.9", "validation.dataset = { pth = \"x\" }"}) {
+    CHECK_FALSE(contains(mistakes_in("model = \"linear\"\ndataset = { name = \"digits\", path = \"y\" }\n" + lines),
+                         "already"));
+  }
+}
+
+TEST_CASE("a table under the name of a key is answered with the section, and an example fits its key") {
+  CHECK(told_of_line("early_stopping = { patience = 3 }").ends_with("did you mean \"stop\"?"));
+  CHECK(contains(mistakes_in("use_ema = true\n" + kModelAndDataset + "[ema]\nevery = 2"), "[ema]: decay = …"));
+}
+
+TEST_CASE("transforms of torchvision that are not needed or belong elsewhere are answered") {
+  const auto told = [](const std::string& transform) {
+    return mistakes_in("model = \"resnet18\"\ndataset = { name = \"image_folder\", path = \"x\", transforms = [" +
+                       transform + "] }");
+  };
+  for (const char* type : {"ToTensor", "ToImage", "ToDtype", "PILToTensor", "ConvertImageDtype"}) {
+    CHECK(contains(told("{ type = \"" + std::string(type) + "\" }"), "leave it out: images become float32"));
+    CHECK(contains(told("\"" + std::string(type) + "\""), "leave it out: images become float32"));
+  }
+  CHECK(contains(told("{ type = \"Compose\" }"), "the list applies its transforms in order"));
+  CHECK(contains(told("{ type = \"MixUp\" }"), "mix = [{ type = \"MixUp\", alpha = 0.2 }]"));
+  CHECK(contains(told("{ type = \"HorizontalFlip\" }"), "did you mean \"RandomHorizontalFlip\"?"));
+}
+
 TEST_CASE("a file, or a name, in place of a table is answered with the table") {
   for (const auto& [line, remedy] : std::vector<std::pair<std::string, std::string>>{
            {"validation.dataset = \"x.csv\"", "write dataset = { path = \"x.csv\" }"},

@@ -60,6 +60,42 @@ TEST_CASE("a sweep's mistakes are shown with their places, all at once") {
   CHECK(count(several, "batchsize") == 2);  // once, and its line
 }
 
+TEST_CASE("the mistakes of [sweep] are reported together with all others of the file") {
+  const auto told = [](const std::string& sweep) {
+    return told_of_sweep("epochs = 0\nlos = \"mse\"\n[sweep]\n" + sweep);
+  };
+  const std::string parameters = "\n[sweep.parameters]\nbatch_size = [1, \"x\"]\n\"optimizer.lr\" = [1, -1]";
+  for (const auto& [lines, own] : std::vector<std::pair<std::string, std::string>>{
+           {"metrik = 1" + parameters, "no option \"metrik\""},
+           {"method = \"gird\"" + parameters, "\"sweep.method\" must be one of"},
+           {"method = \"random\"\ntrials = \"many\"" + parameters, "\"sweep.trials\" must be"},
+           {"metric = \"val_loss\"" + parameters, "val_loss"},
+           {parameters + "\nsteps = 4", "\"steps\" has one value"}}) {
+    const std::string all = told(lines);
+    INFO(all);
+    CHECK(contains(all, own));
+    CHECK(contains(all, "\"epochs\" must be an integer"));
+    CHECK(contains(all, "unknown key \"los\""));
+    CHECK(contains(all, "\"batch_size\" must be an integer"));
+    CHECK(contains(all, "\"optimizer.lr\" must be a number of at least 0, not -1"));
+  }
+  CHECK(contains(told(""), "\"epochs\" must be an integer"));
+}
+
+TEST_CASE("a key that varies under another name is answered with the line to write, or the line that has it") {
+  const std::string in = "[sweep.parameters]\n";
+  CHECK(contains(told_of_sweep(in + "lr = [0.1, 0.2]"),
+                 "did you mean \"optimizer.lr\"? Write \"optimizer.lr\" = [0.1, 0.2]"));
+  CHECK(contains(told_of_sweep(in + "max_epochs = [1, 2]"), "did you mean \"epochs\"? Write \"epochs\" = [1, 2]"));
+  CHECK(contains(told_of_sweep(in + "lr = [0.1]\n\"optimizer.lr\" = [0.2]"),
+                 "did you mean \"optimizer.lr\"? x.toml:6:1 varies it already: keep one of them"));
+  CHECK(contains(told_of_sweep("[sweep]\nlr = [0.1]"), "write it below [sweep.parameters]: \"optimizer.lr\" = [0.1]"));
+  CHECK(contains(told_of_sweep("[sweep]\n\"optimizer.lr\" = [0.1]"), "\"optimizer.lr\" is not a key of [sweep]"));
+  CHECK(contains(told_of_sweep("[sweep]\nepochs = 3"), "\"epochs\" belongs outside of [sweep]"));
+  CHECK(contains(told_of_sweep(in + "optimizer.lr = { values = [0.1, 0.2] }"), "write \"optimizer.lr\" = [0.1, 0.2]"));
+  CHECK(contains(told_of_sweep(in + "optimizer.lr = { low = 1, high = 2 }"), "a table without min and max"));
+}
+
 TEST_CASE("the error of a range that --set made wrong names --set, not the file") {
   const Scratch scratch;
   scratch.write("x.toml", kModelAndDataset + "[sweep.parameters]\n\"optimizer.lr\" = { min = 0, max = 0.1 }\n");
@@ -129,7 +165,8 @@ TEST_CASE(
 
 TEST_CASE("a trial has the values of its point in any order of the file") {
   for (const std::string order :
-       {"optimizer.name = [\"adam\"]\noptimizer.lr = [0.5]", "optimizer.lr = [0.5]\noptimizer.name = [\"adam\"]"}) {
+       {"optimizer.name = [\"adam\"]\noptimizer.lr = [0.5]", "optimizer.lr = [0.5]\noptimizer.name = [\"adam\"]",
+        "optimizer = [\"adam\"]\n\"optimizer.lr\" = [0.5]", "\"optimizer.lr\" = [0.5]\noptimizer = [\"adam\"]"}) {
     const LoadedSweep loaded = sweep_of("[sweep.parameters]\n" + order);
     Point point;
     for (const Parameter& parameter : loaded.sweep.parameters) point.push_back(parameter.at(0));

@@ -32,6 +32,27 @@ const std::vector<WrongToml> kWrongToml = {
     {"name = 'x", "a text ends with the quote that begins it"},
     {"steps = 1,000", "numbers have no comma"},
     {"freeze = [\"a\" \"b\"]", "put a comma between two values"},
+    {"name = \"x", "a text ends with the quote that begins it, on the same line"},
+    {"test = { by = \"csv, split = \"x\" }", "a quotation mark is missing"},
+    {"name = \"x\"y\"", "a quotation mark is missing"},
+    {"loss = “mse”", "write straight quotes: loss = \"mse\""},
+    {"  loss = ‘mse’", "write straight quotes: loss = \"mse\""},
+    {"loss = „mse“", "write straight quotes: loss = \"mse\""},
+    {"loss = { name = “mse” }", "write straight quotes: loss = { name = \"mse\" }"},
+    {"loss = \"mse”", "write straight quotes: loss = \"mse\""},
+    {"“loss” = 3", "write straight quotes: \"loss\" = 3"},
+    {"epochs = −3", "write the minus sign of the keyboard: -3"},
+    {"lr = 0.1, 0.2 # two", "a list has brackets: lr = [0.1, 0.2]"},
+    {"freeze = \"a\", \"b\"", "a list has brackets: freeze = [\"a\", \"b\"]"},
+    {"hidden = 64,32", "a number has a decimal point: hidden = 64.32; a list has brackets: hidden = [64, 32]"},
+    {"lr = 0,1", "a number has a decimal point: lr = 0.1; a list has brackets: lr = [0, 1]"},
+    {"betas = (0.9, 0.999)", "a list has brackets: [0.9, 0.999]"},
+    {"steps = 1,000,000", "numbers have no comma: steps = 1000000"},
+    {"epochs = 3;", "write no semicolon: 3"},
+    {"epochs = 3 // long", "a comment begins with #"},
+    {"// long", "a comment begins with #"},
+    {"epochs == 3", "write one \"=\""},
+    {"freeze = [\"a\"\nepochs = 3", "put a comma between two values, and \"]\" after the last one"},
     {"epochs 3", "a line is key = value, or a [section]"},
     {"[validation", "a section is one name in brackets: [validation]"},
     {"seed = 1\nepochs = 1\nepochs = 2", "x.toml:3:10: \"epochs\" is given twice: lines 2 and 3"},
@@ -50,6 +71,36 @@ TEST_CASE("a text that is not TOML is answered with what to write instead") {
     INFO(wrong.text << "\n" << said);
     CHECK(contains(said, wrong.told));
   }
+}
+
+TEST_CASE("a hint about backslashes is given for a backslash only") {
+  for (const char* line : {"name = \"x", "name = 'x", "name = \"x”"}) {
+    CHECK_FALSE(contains(mistakes(std::string(line) + "\n"), "backslash"));
+  }
+  CHECK(contains(mistakes("name = \"C:\\data\"\n"), "in which a backslash stands for itself"));
+}
+
+TEST_CASE("a setting that is no assignment is answered with the setting to write") {
+  for (const auto& [set, told] : std::vector<std::pair<std::string, std::string>>{
+           {"+optimizer.lr=0.1", "a key need not be in the file: --set optimizer.lr=0.1"},
+           {"++optimizer.lr=0.1", "a key need not be in the file: --set optimizer.lr=0.1"},
+           {"~optimizer.momentum", "schema` prints: --set optimizer.momentum=…"},
+           {"~optimizer.momentum=0.9", "schema` prints: --set optimizer.momentum=…"},
+           {"epochs:5", "write --set epochs=5"},
+           {"epochs: 5", "write --set epochs=5"},
+           {"epochs==5", "write --set epochs=5"},
+           {"name=", "write an empty text as 'name=\"\"'"},
+           {"loss=“mse”", "write straight quotes: --set 'loss=\"mse\"'"},
+           {"optimizer/lr=0.1", "--set takes key=value"},
+           {"device_pool=[cpu,cpu]", "--set 'device_pool=[\"cpu\",\"cpu\"]'"},
+           {"device_pool=[[0, cpu]]", "--set 'device_pool=[[0, \"cpu\"]]'"},
+           {"clip={norm=x}", "single quotes around the setting keep them from the shell"}}) {
+    const std::string said = mistakes(kModelAndDataset, {set});
+    INFO(set << "\n" << said);
+    CHECK(said.starts_with("--set 1: "));
+    CHECK(contains(said, told));
+  }
+  CHECK_FALSE(contains(mistakes(kModelAndDataset, {"name=="}), "too many"));
 }
 
 TEST_CASE("a file of settings in another format is answered with the format of experiment files") {

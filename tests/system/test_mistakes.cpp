@@ -40,11 +40,16 @@ const std::vector<UsersMistake> kMistakes = {
     {"sweep sweep.toml --n-trials 5", "there is no option \"--n-trials\"", "sweep: ", "--set sweep.trials=5"},
     {"watch tiny", "unknown command \"watch\"", "", "ddp-exp show RUN"},
     {"submit tiny.toml", "unknown command \"submit\"", "", "ddp-exp slurm FILE"},
-    {"run tiny.toml --init-from gone.safetensors", "there is no such file", "--init-from: ", "give a checkpoint, a run"},
+    {"run tiny.toml --init-from gone.safetensors", "there is no such file",
+     "--init-from: ", "give a checkpoint, a run"},
     {"run tiny.toml again", "takes one FILE; \"again\" is one too many", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run my exp.toml", "takes one FILE; \"exp.toml\" is one too many", "run: ", "has a blank: 'my exp.toml'"},
     {"run tiny.toml epochs=3", "\"epochs=3\" is one too many", "run: ", "needs its option: --set epochs=3"},
-    {"run tiny.toml --set epochs 3", "\"3\" is one too many", "run: ", "a setting is one word: --set epochs=3"},
+    {"run tiny.toml --set loss mse", "\"mse\" is one too many", "run: ", "a setting is one word: --set loss=mse"},
+    {"run tiny.toml +optimizer.lr=0.1", "is one too many", "run: ", "not be in the file: --set optimizer.lr=0.1"},
+    {"run tiny.toml --multirun optimizer.lr=0.1,0.2", "there is no option \"--multirun\"",
+     "run: ", "then run: ddp-exp sweep FILE"},
+    {"sweep tiny.toml -m", "there is no option \"-m\"", "sweep: ", "\"optimizer.lr\" = [0.1, 0.2]"},
     {"completion bash zsh", "\"zsh\" is one too many", "completion: ", "usage: "},
     {"export tiny a.safetensors b", "takes RUN and OUT; \"b\" is one too many", "export: ", "usage: "},
     {"datasets cvs", "there is no dataset \"cvs\"", "datasets: ", "did you mean \"csv\"?"},
@@ -90,6 +95,11 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --name -x", "\"-x\" cannot be the name of an experiment", "--name: ", "does not begin with"},
     {"run tiny.toml --name größe", "cannot be the name of an experiment", "--name: ", "ASCII letters"},
     {"run tiny.toml --init-from nothing", "no such run: \"nothing\"", "--init-from: ", "name a run by its folder"},
+    {"run tiny.toml --init-from gone.pt", "there is no such file, and no such run: \"gone.pt\"",
+     "--init-from: ", "path"},
+    {"run tiny.toml --init-from zip.pth", "this is a file of torch.save", "--init-from: ", "zip.safetensors\")"},
+    {"run tiny.toml --set init_from=old.pt", "this is a file of torch.save", "--set 1: ", "save_file({name: "},
+    {"run tiny.toml --set epochs=3 --set steps=5", "\"epochs\" and \"steps\" are both given", "--set 2: ", "one of"},
     {"sweep sweep.toml --set sweep.parameters.batch_size=8", "\"batch_size\" has one value",
      "--set 1: ", "give a list of values"},
     // Names of runs and their checkpoints.
@@ -110,8 +120,10 @@ const std::vector<UsersMistake> kMistakes = {
      "sources = [\"net.py\"]"},
     {"run nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
     {"plan nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
-    {"run bad.toml", "unknown key \"epochs\" in [loader]", "bad.toml:8:1: ", "move the line above the first [section]",
-     "[loader]\nepochs = 1"},
+    {"run bad.toml", "unknown key \"accumulate\" in [loader]",
+     "bad.toml:8:1: ", "move the line above the first [section]", "[loader]\naccumulate = 2"},
+    {"run bad.toml", "unknown key \"epochs\" in [loader]",
+     "bad.toml:8:1: ", "belongs at the top of the file. Line 4 gives it already", "[loader]\nepochs = 1"},
     {"run bad.toml", "\"tiny\" is not a value", "bad.toml:7:9: ", "text needs quotes: \"tiny\"", "name = tiny"},
     {"run classes.toml", "a target is class 9, and the model gives 5 classes",
      "classes.toml:1:", "one output for each class"},
@@ -159,6 +171,8 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("data.csv", "age,city\n1,Bonn\n");
   w.write("my exp.toml", kTiny);
   w.write("net.py", "class Net: pass\n");
+  w.write("zip.pth", "PK\x03\x04 data.pkl");
+  w.write("old.pt", "\x80\x02 pickle");
   w.write("nofile.toml", kWithoutFile);
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {
@@ -175,6 +189,43 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   }
   CHECK(w.run({"list", "--json"}).out.find("\"run\": \"tiny/1\"") != std::string::npos);
   CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
+}
+
+TEST_CASE("a setting that the shell has split at its blanks is answered with the setting as one word") {
+  const Workspace w;
+  w.write("tiny.toml", kTiny);
+  struct SplitSetting {
+    std::string set;
+    std::string word;
+  };
+  const std::vector<SplitSetting> splits = {{"--set epochs = 5", "epochs=5"},
+                                            {"--set epochs= 5", "epochs=5"},
+                                            {"--set epochs =5", "epochs=5"},
+                                            {"--set epochs 5", "epochs=5"},
+                                            {"--set=epochs = 5", "epochs=5"},
+                                            {"--set epochs =", "epochs=VALUE"},
+                                            {"--set optimizer.lr -1", "optimizer.lr=-1"},
+                                            {"--set seed=1 --set epochs = 5", "epochs=5"},
+                                            {"--set metrics=[\"mae\", \"r2\"]", "'metrics=[\"mae\", \"r2\"]'"}};
+  for (const std::string command :
+       {"run tiny.toml", "plan tiny.toml", "validate tiny.toml", "sweep tiny.toml", "resume", "resume tiny",
+        "fork tiny", "eval tiny", "predict tiny", "predict tiny x.csv", "generate tiny", "slurm tiny.toml", "run"}) {
+    for (const auto& [set, word] : splits) {
+      const Outcome answer = w.run(words_of(command + " " + set), with_program_on_path());
+      INFO(command << " " << set << "\n" << answer.err);
+      CHECK(answer.code == 2);
+      CHECK(contains(answer.err,
+                     "is not one word\n  write it without blanks, or in single quotes: --set " + word + "\n"));
+    }
+  }
+}
+
+TEST_CASE("a setting without a value does not take the file behind it") {
+  const Workspace w;
+  w.write("tiny.toml", kTiny);
+  CHECK(contains(w.run({"run", "--set", "epochs=", "tiny.toml"}).err, "--set 1: the value is missing"));
+  CHECK(contains(w.run({"run", "--set", "epochs", "tiny.toml"}).err, "--set 1: not an assignment"));
+  CHECK(w.run({"validate", "--set", " epochs = 5 ", "--set", "device_pool=[ \"cpu\" ]", "tiny.toml"}).code == 0);
 }
 
 TEST_CASE("an empty name is refused, not taken as no name") {

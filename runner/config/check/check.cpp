@@ -36,8 +36,8 @@ Node without(const Node& table, const std::string& key) {
 
 }  // namespace
 
-Value Checker::check(const Node& root) {
-  root_ = &root;
+Value Checker::check(const Node& root, const Node& given) {
+  given_ = &given;
   return table(root, options_, {.path = "", .known_as = "keys"});
 }
 
@@ -153,9 +153,11 @@ std::optional<Value> Checker::item_table(const Node& node, const Option& option,
 std::optional<Value> Checker::variant(const Node& node, const Option& option, const std::string& path) const {
   const std::vector<std::string> known = config::names_of(option.variants);
   if (!node.is_table()) {
-    const std::string type = nearest(node.text().value_or(""), known);
+    const std::string text = node.text().value_or("");
+    const std::string remedy = remedy_of_type(option.name, text);
+    const std::string type = nearest(text, known);
     problems_.add(node.place, "\"" + path + "\" must be a table, not " + shown(node),
-                  "write { type = " + in_quotes(type.empty() ? known.front() : type) + " }");
+                  remedy.empty() ? "write { type = " + in_quotes(type.empty() ? known.front() : type) + " }" : remedy);
     return std::nullopt;
   }
   const Node* type_node = node.find("type");
@@ -167,7 +169,9 @@ std::optional<Value> Checker::variant(const Node& node, const Option& option, co
   if (!type) return misfit(*type_node, {.name = "type", .types = {Type::text}}, path + ".type");
   const Spec* spec = find(option.variants, *type);
   if (!spec) {
-    problems_.add(type_node->place, "there is no type " + in_quotes(*type), suggestion(*type, known, "every type"));
+    const std::string remedy = remedy_of_type(option.name, *type);
+    problems_.add(type_node->place, "there is no type " + in_quotes(*type),
+                  remedy.empty() ? suggestion(*type, known, "every type") : remedy);
     return std::nullopt;
   }
   Value values = Value::object();

@@ -20,7 +20,9 @@ class Checker {
 
   // Returns the values of an experiment's tree in the order of the options: integers become floats where a number is
   // expected, file names become absolute, and component options get their defaults. Leaves out wrong values.
-  Value check(const Node& root);
+  Value check(const Node& root) { return check(root, root); }
+  // The same. `given` has only the keys that the user gave, for remedies; `root` has supplied and inherited ones too.
+  Value check(const Node& root, const Node& given);
   // Returns the values of the section [path]; its keys depend on the component `name` of kind `kind`.
   Value check_section(const Node& node, const std::string& path, const std::string& kind,
                       const std::string& name) const;
@@ -39,8 +41,10 @@ class Checker {
                    const Owner& owner) const;
   std::string remedy_of_unknown(const std::string& key, const Node& value, const std::vector<Option>& options,
                                 const Owner& owner) const;
-  std::string remedy_at_path(const std::string& path, const Node& value, const Owner& owner) const;
+  std::string remedy_at_path(const std::string& named, const Node& value, const Owner& owner) const;
+  std::string given_already(const std::string& path, const Node& value) const;
   std::string way_into_section(const std::string& path, const Node& value) const;
+  std::string in_example(const std::string& path, const Node& value) const;
   void missing(const Node& node, const Option& option, const std::string& path) const;
 
   std::optional<Value> value(const Node& node, const Option& option, const std::string& path) const;
@@ -53,11 +57,16 @@ class Checker {
   std::nullopt_t misfit(const Node& node, const Option& option, const std::string& path) const;
   std::string remedy_of(const Node& node, const Option& option, const std::string& path) const;
   std::string section_remedy(const Node& node, const Option& option, const std::string& path) const;
+  std::string text_remedy(const std::string& text, const Node& node, const Option& option,
+                          const std::string& path) const;
+  std::string list_remedy(const Node& node, const Option& option, const std::string& path) const;
+  std::string form_remedy(const Node& node, const Option& option, const std::string& path) const;
+  bool fits(const Node& node, const Option& option, const std::string& path) const;
 
   const std::vector<Option>& options_;
   const Components& components_;
   Problems& problems_;
-  const Node* root_ = nullptr;  // of the experiment that is checked; null: a section alone
+  const Node* given_ = nullptr;  // the keys of the whole experiment; null: a section alone is checked
 };
 
 // Returns the paths of a key that is known by its last part: "optimizer.lr" for "lr".
@@ -65,6 +74,9 @@ std::vector<std::string> places_of_key(const std::string& key, const std::vector
                                        const Components& components);
 // Returns the first of them. Empty: the key is unknown.
 std::string place_of_key(const std::string& key, const std::vector<Option>& options, const Components& components);
+
+// Is the text a name that option.numbered stands for, such as "top5"?
+bool is_numbered(const Option& option, const std::string& text);
 
 // Makes a file name absolute; it is relative to the file that names it. An empty name stays empty.
 std::string absolute_path(const Node& node, const std::string& name);

@@ -16,6 +16,8 @@ constexpr const char* kSteps = "A number alone counts epochs, and every = \"100 
 constexpr const char* kWarmup = "It takes steps, such as 100, epochs as \"2 epochs\", or a share of the run as \"10%\"";
 constexpr const char* kBetas = "write betas = [0.9, 0.999] in the optimizer's table";
 constexpr const char* kCosine = "no such key: scheduler = \"cosine\" lowers lr over the whole run";
+constexpr const char* kSweep =
+    "a sweep is a table with the keys to vary: [sweep.parameters] and, below it, \"optimizer.lr\" = [0.1, 0.01]";
 constexpr const char* kTop = "the keys of training belong at the top of the file, outside all sections";
 
 constexpr CommonName kCommonNames[] = {
@@ -237,6 +239,11 @@ constexpr CommonName kCommonNames[] = {
     {.name = "sync_batchnorm", .words = "batch norm is not synchronised: each rank uses its own batch"},
     {.name = "ckpt_path", .words = kResume},
     {.name = "defaults", .words = "did you mean \"extends\"? It takes the name of one file to build on"},
+    // Ludwig
+    {.name = "input_features", .key = "dataset.features"},
+    {.name = "output_features", .key = "dataset.target"},
+    {.name = "combiner", .key = "model"},
+    {.name = "hyperopt", .words = kSweep},
     {.name = "T_max", .words = "no such key: a schedule covers the whole run, of epochs = … or steps = …"},
 };
 

@@ -35,6 +35,10 @@ std::string remedy_of_file(const std::string& path, const std::string& kind, con
 // Returns the component that a name from other programs means: "l1" for the loss "mae". Empty: the name is not known.
 std::string common_component(const std::string& kind, const std::string& name);
 
+// Returns the remedy for a type that other programs have in such a list: "ToTensor" in `transforms`. Empty: the type is
+// not known.
+std::string remedy_of_type(const std::string& list, const std::string& type);
+
 // Returns the remedy for a value that other programs take at this key, such as weight = "balanced"; empty for any
 // other.
 std::string remedy_of_common_value(const std::string& path, const std::string& value);

@@ -62,6 +62,35 @@ constexpr ComponentName kComponentNames[] = {
     {"scheduler", "none", "constant"},
 };
 
+// A type of other programs in a list of tables, and the remedy.
+struct CommonType {
+  const char* list;
+  const char* type;
+  const char* remedy;
+};
+
+constexpr const char* kToFloat =
+    "leave it out: images become float32 from 0 to 1 by themselves, before Normalize or at the end";
+constexpr const char* kInOrder = "leave it out: the list applies its transforms in order, so write them one by one";
+constexpr const char* kMixes =
+    "it mixes a batch, so it belongs in the dataset's table: mix = [{ type = \"MixUp\", alpha = 0.2 }]";
+
+constexpr CommonType kCommonTypes[] = {
+    {"transforms", "totensor", kToFloat},
+    {"transforms", "toimage", kToFloat},
+    {"transforms", "todtype", kToFloat},
+    {"transforms", "piltotensor", kToFloat},
+    {"transforms", "toimagetensor", kToFloat},
+    {"transforms", "convertimagedtype", kToFloat},
+    {"transforms", "compose", kInOrder},
+    {"transforms", "sequential", kInOrder},
+    {"transforms", "mixup", kMixes},
+    {"transforms", "cutmix", kMixes},
+    {"transforms", "randomflip", "did you mean \"RandomHorizontalFlip\" or \"RandomVerticalFlip\"?"},
+    {"transforms", "horizontalflip", "did you mean \"RandomHorizontalFlip\"?"},
+    {"transforms", "verticalflip", "did you mean \"RandomVerticalFlip\"?"},
+};
+
 // A value of other programs that a key of this program does not take.
 struct CommonValue {
   const char* path;
@@ -73,8 +102,10 @@ constexpr CommonValue kCommonValues[] = {
     {"loss.weight", "balanced",
      "give one number for each class, in the order of dataset.classes: weight = [1.0, 2.5]; without dataset.classes "
      "this is the sorted order"},
+    {"dataset.normalise_targets", "standard", "give normalise_targets = true"},
     {"precision", "float32", "give precision = \"fp32\""},
     {"precision", "32", "give precision = \"fp32\""},
+    {"precision", "16", "give precision = \"fp16\""},
     {"precision", "float16", "give precision = \"fp16\""},
     {"precision", "16-mixed", "give precision = \"fp16\""},
     {"precision", "bfloat16", "give precision = \"bf16\""},
@@ -90,6 +121,13 @@ std::string common_component(const std::string& kind, const std::string& name) {
   const auto known = std::find_if(std::begin(kComponentNames), std::end(kComponentNames),
                                   [&](const auto& one) { return kind == one.kind && plain == one.name; });
   return known == std::end(kComponentNames) ? "" : known->here;
+}
+
+std::string remedy_of_type(const std::string& list, const std::string& type) {
+  const std::string plain = plain_name(type);
+  const auto known = std::find_if(std::begin(kCommonTypes), std::end(kCommonTypes),
+                                  [&](const auto& one) { return list == one.list && plain == one.type; });
+  return known == std::end(kCommonTypes) ? "" : known->remedy;
 }
 
 std::string remedy_of_common_value(const std::string& path, const std::string& value) {

@@ -4,6 +4,7 @@
 #include "config/check/common_names.h"
 #include "config/check/phrases.h"
 #include "config/compose/forms.h"
+#include "config/option/parameter.h"
 
 namespace ddp::config {
 namespace {
@@ -43,10 +44,9 @@ std::string did_you_mean(const std::vector<std::string>& paths) {
   return "did you mean " + text + "?";
 }
 
-// Returns a value as TOML, for an example; a list or table stands as "…".
-std::string in_example(const Node& value) {
-  const bool is_short = value.scalar.is_primitive() && !value.scalar.is_null();
-  return is_short ? printable(value.scalar.dump(-1, ' ', false, Value::error_handler_t::replace)) : "…";
+// Returns the path that a key with this value can mean: a table stands for a whole section.
+std::string path_for(const std::string& path, const Node& value) {
+  return value.is_table() ? path.substr(0, path.find('.')) : path;
 }
 
 }  // namespace
@@ -86,7 +86,8 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
   }
   own = at_top || is_item ? "" : key_in_section(key, known);
   if (!own.empty()) {
-    return did_you_mean({begins_line(owner.path + ".", value) ? owner.path + "." + own : own});
+    const std::string path = owner.path + "." + own;
+    return did_you_mean({begins_line(owner.path + ".", value) ? path : own}) + given_already(path, value);
   }
   const std::vector<std::string> elsewhere =
       is_item ? std::vector<std::string>() : places_of_key(plain_name(key), options_, components_);
@@ -105,18 +106,27 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
   }
   const std::string list =
       is_item ? "keys of one of " + owner.section : owner.known_as + (owner.kind.empty() ? "" : "'s options");
-  const std::string remedy = own.empty() ? suggestion("", known, list) : did_you_mean({own});
+  const std::string path = at_top ? own : owner.path + "." + own;
+  const std::string remedy =
+      own.empty() ? suggestion("", known, list) : did_you_mean({own}) + given_already(path, value);
   return others.empty() ? remedy : remedy + "\n  this option belongs to " + owner.kind + " " + others;
 }
 
 // Returns the remedy for a key that means the key at `path`, outside of its owner or at the top.
-std::string Checker::remedy_at_path(const std::string& path, const Node& value, const Owner& owner) const {
-  const std::size_t dot = path.rfind('.');
-  if (owner.path.empty()) return did_you_mean({path}) + way_into_section(path, value);
-  if (!value.key.source->is_file()) {
-    return did_you_mean({path}) + (dot == std::string::npos ? " It belongs in no section" : "");
+std::string Checker::remedy_at_path(const std::string& named, const Node& value, const Owner& owner) const {
+  const std::string path = path_for(named, value);
+  const bool at_top = path.find('.') == std::string::npos;
+  if (const std::string twice = given_already(path, value); !twice.empty()) {
+    const bool is_misplaced = at_top && !owner.path.empty() && begins_line(path, value);
+    return (is_misplaced ? in_quotes(path) + " belongs at the top of the file." : did_you_mean({path})) + twice;
   }
-  if (dot != std::string::npos) {
+  const std::string way = way_into_section(path, value);
+  if (owner.path.empty() || !way.empty()) return did_you_mean({path}) + way;
+  const std::size_t dot = path.rfind('.');
+  if (!value.key.source->is_file()) {
+    return did_you_mean({path}) + (at_top ? " It belongs in no section" : "");
+  }
+  if (!at_top) {
     return did_you_mean({path.substr(dot + 1)}) + " It belongs in [" + path.substr(0, dot) + "]";
   }
   if (begins_line(path, value)) {
@@ -125,14 +135,22 @@ std::string Checker::remedy_at_path(const std::string& path, const Node& value, 
   return did_you_mean({path}) + " It belongs at the top of the file";
 }
 
+// Returns the remedy for a key that its file gives already, under its right name; empty: the file does not.
+std::string Checker::given_already(const std::string& path, const Node& value) const {
+  const Node* const twice = given_ ? given_->at_path(path) : nullptr;
+  if (!twice || twice->key.source != value.key.source || !value.key.source->is_file()) return "";
+  return " Line " + std::to_string(twice->key.line) +
+         " gives it already: " + (value.is_table() ? "write all its keys there" : "keep one of them");
+}
+
 // Returns how to write the key into its section if the same file has a table of it: a dotted key would be a second one.
 std::string Checker::way_into_section(const std::string& path, const Node& value) const {
   const std::size_t dot = path.find('.');
   const std::string name = path.substr(0, dot);
-  const Node* section = root_ && dot != std::string::npos ? root_->find(name) : nullptr;
+  const Node* section = given_ && dot != std::string::npos ? given_->find(name) : nullptr;
   if (!section || section->key.source != value.key.source) return "";
   const std::string_view line = line_at(section->key);
-  const std::string entry = path.substr(dot + 1) + " = " + in_example(value);
+  const std::string entry = path.substr(dot + 1) + " = " + in_example(path, value);
   const std::string number = std::to_string(section->key.line);
   if (line.starts_with('[')) return " Write it below line " + number + ", [" + name + "]: " + entry;
   const Node* text = section->whole ? section->find("name") : nullptr;
@@ -141,6 +159,17 @@ std::string Checker::way_into_section(const std::string& path, const Node& value
   }
   if (line.find('{') == std::string_view::npos) return "";
   return " Write it in the table of line " + number + ": " + name + " = { …, " + entry + " }";
+}
+
+// Returns the value as TOML, for an example of this key; "…" if the key takes no such value.
+std::string Checker::in_example(const std::string& path, const Node& value) const {
+  const Option* const option = find_option(path, options_, components_);
+  const bool is_short = value.scalar.is_primitive() && !value.scalar.is_null();
+  if (!option || !is_short) return "…";
+  const Type types[] = {Type::boolean, Type::integer, Type::number, Type::text};
+  const bool fits = value.kind <= Kind::text && (takes_type(*option, types[static_cast<int>(value.kind)]) ||
+                                                 (value.kind == Kind::integer && takes_type(*option, Type::number)));
+  return fits ? printable(value.scalar.dump(-1, ' ', false, Value::error_handler_t::replace)) : "…";
 }
 
 std::vector<std::string> places_of_key(const std::string& key, const std::vector<Option>& options,

@@ -1,17 +1,16 @@
+#include <algorithm>
 #include <cstdlib>
 #include <regex>
 
+#include "base/own_command.h"
+#include "base/shell_word.h"
 #include "config/compose/compose.h"
+#include "config/text/blanks.h"
 #include "config/text/toml_reader.h"
+#include "config/text/typography.h"
 
 namespace ddp::config {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return text.substr(text.size());
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 // A value that begins like a list, a table or a quoted text is TOML; any other value is a bare word.
 bool is_bare_word(std::string_view value) {
@@ -48,7 +47,49 @@ std::shared_ptr<const Source> source_of(int number, const std::string& text) {
   return Source::option(number, text.substr(0, blank), text.substr(blank + 1));
 }
 
+// Returns the mistake of a text that is no assignment, such as "epochs:5"; else nothing.
+std::optional<WrongSetting> not_assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string_view key = without_blanks(std::string_view(text).substr(0, equals));
+  const bool has_key = !key.empty() && key.front() != '#' && text.find('\n') == std::string::npos;
+  if (equals != std::string::npos && has_key) return std::nullopt;
+  WrongSetting wrong{"not an assignment", "--set takes key=value, such as --set optimizer.lr=0.1"};
+  const std::size_t colon = text.find(':');
+  if (has_key && colon != std::string::npos && colon > 0 && colon + 1 < text.size()) {
+    const std::string_view value = without_blanks(std::string_view(text).substr(colon + 1));
+    wrong.remedy = "write --set " + shell_word(text.substr(0, colon) + "=" + std::string(value));
+  }
+  return wrong;
+}
+
+// Returns the mistake of an assignment with the value "", or "=5"; else nothing.
+std::optional<WrongSetting> mistake_of_value(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string key(without_blanks(std::string_view(text).substr(0, equals)));
+  const std::string_view value = without_blanks(std::string_view(text).substr(equals + 1));
+  if (value.empty()) return WrongSetting{"the value is missing", "write an empty text as " + shell_word(key + "=\"\"")};
+  if (begins_with_typographic_quote(value)) {
+    return WrongSetting{"the value has typographic quotes",
+                        "write straight quotes: --set " + shell_word(key + "=" + with_keyboard_characters(value))};
+  }
+  if (value.front() != '=' || value.size() == 1) return std::nullopt;
+  return WrongSetting{"one \"=\" is too many",
+                      "write --set " + shell_word(key + "=" + std::string(without_blanks(value.substr(1))))};
+}
+
 }  // namespace
+
+std::optional<WrongSetting> hydra_override(const std::string& text) {
+  if (text.starts_with('+')) {
+    const std::string setting = text.substr(std::min(text.find_first_not_of('+'), text.size()));
+    return WrongSetting{"a setting begins with its key, not with \"+\"",
+                        "a key need not be in the file: --set " + shell_word(setting)};
+  }
+  if (!text.starts_with('~')) return std::nullopt;
+  const std::string key = text.substr(1, text.find('=') - 1);
+  return WrongSetting{"a setting cannot remove a key",
+                      "give the key its default, which `" + own_command("schema") + "` prints: --set " + key + "=…"};
+}
 
 std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text) {
   return name + " " + key + "=" + Value(text).dump(-1, ' ', false, Value::error_handler_t::replace);
@@ -57,18 +98,15 @@ std::string assignment_of_option(const std::string& name, const std::string& key
 std::optional<Node> parse_assignment(int number, const std::string& text, Problems& problems) {
   const auto source = source_of(number, text);
   const std::string_view line = source->text();
-  const std::size_t equals = line.find('=');
   const SourceRange place{.source = source, .line = 1, .column = 1};
-  const std::string_view key = trimmed(line.substr(0, equals));
-  if (equals == std::string_view::npos || key.empty() || key.front() == '#' || line.find('\n') != line.npos) {
-    problems.add(place, "not an assignment", "--set takes key=value, such as --set optimizer.lr=0.1");
-    return std::nullopt;
+  for (const auto& find_mistake : {hydra_override, not_assignment, mistake_of_value}) {
+    if (const auto wrong = find_mistake(source->text())) {
+      problems.add(place, wrong->what, wrong->remedy);
+      return std::nullopt;
+    }
   }
-  const std::string_view value = trimmed(line.substr(equals + 1));
-  if (value.empty()) {
-    problems.add(place, "the value is missing", "write an empty text as \"\"");
-    return std::nullopt;
-  }
+  const std::size_t equals = line.find('=');
+  const std::string_view value = without_blanks(line.substr(equals + 1));
   Problems not_toml;
   std::optional<Node> table = parse_toml(source, line, not_toml);
   if (!table) {

@@ -45,6 +45,7 @@ void merge(Node& base, Node over) {
   for (auto& [key, value] : over.entries) {
     const auto [entry, is_new] = base.entries.try_emplace(key);
     if (!is_new && entry->second.is_table() && value.is_table()) {
+      entry->second.whole = entry->second.whole || value.whole;
       merge(entry->second, std::move(value));
     } else {
       entry->second = std::move(value);
@@ -52,7 +53,8 @@ void merge(Node& base, Node over) {
   }
 }
 
-// The options of one component do not fit another: a section that names another component does not inherit them.
+// The options of one component do not fit another: a section that names another component does not inherit them. A
+// section without a name has the default one.
 bool replaces(const Node& base, const Node& over, const std::string& default_name) {
   if (over.whole) return true;
   const Node* name = over.find("name");
@@ -73,14 +75,13 @@ void erase_replaced(Node& base, const Node& over, const Alternatives& two) {
   if (above->find(two.second)) below->entries.erase(two.first);
 }
 
-// Lays `over` over `base`, with priority to `over`. `is_complete`: keys missing in `base` have their defaults.
-void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is_complete) {
+// Lays `over` over `base`, with priority to `over`.
+void lay_over(Node& base, Node over, const std::vector<Option>& options) {
   for (const Option& option : options) {
     const Node* below = base.find(option.name);
     const Node* above = over.find(option.name);
     if (option.component_kind.empty() || !below || !above) continue;
-    const bool has_default = is_complete && option.default_value.is_string();
-    const std::string default_name = has_default ? option.default_value.get<std::string>() : "";
+    const std::string default_name = option.default_value.is_string() ? option.default_value.get<std::string>() : "";
     if (replaces(*below, *above, default_name)) base.entries.erase(option.name);
   }
   for (const ShortForm& form : kTextForms) {
@@ -92,15 +93,30 @@ void lay_over(Node& base, Node over, const std::vector<Option>& options, bool is
   merge(base, std::move(over));
 }
 
+// Adds one assignment to others. Their order decides nothing, except that a later value of the same key counts, and
+// that another name of a component begins its section anew.
+void add_assignment(Node& all, Node one, const std::vector<Option>& options) {
+  for (const Option& option : options) {
+    const Node* earlier = option.component_kind.empty() ? nullptr : all.find(option.name);
+    const Node* later = one.find(option.name);
+    if (!earlier || !later) continue;
+    const bool is_whole = earlier->whole || later->whole;
+    const Node* const names[] = {earlier->find("name"), later->find("name")};
+    if (names[0] && names[1] && names[0]->text() != names[1]->text()) all.entries.erase(option.name);
+    one.entries.at(option.name).whole = is_whole;
+  }
+  merge(all, std::move(one));
+}
+
 }  // namespace
 
 void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Problems& problems) {
   Node all;
   for (Node& one : assigned) {
     expand(one, options, problems);
-    lay_over(all, std::move(one), options, false);
+    add_assignment(all, std::move(one), options);
   }
-  lay_over(root, std::move(all), options, true);
+  lay_over(root, std::move(all), options);
 }
 
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
@@ -117,7 +133,7 @@ std::optional<Node> compose(const std::filesystem::path& file, const std::vector
   Node root = std::move(layers->back());
   for (auto layer = std::next(layers->rbegin()); layer != layers->rend(); ++layer) {
     root.place = layer->place;
-    lay_over(root, std::move(*layer), options, true);
+    lay_over(root, std::move(*layer), options);
   }
   assign(root, std::move(assigned), options, problems);
   return root;

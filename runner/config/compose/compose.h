@@ -17,8 +17,9 @@ namespace ddp::config {
 std::optional<Node> compose(const std::filesystem::path& file, const std::vector<std::string>& sets,
                             const std::vector<Option>& options, Problems& problems);
 
-// Lays `assigned`, each with the settings of one key, over `root`. They are combined first: their order does not
-// matter.
+// Lays `assigned`, each with the settings of one key, over `root`. They are combined first, as the keys of one file:
+// their order does not matter, except that a later value of the same key counts. Two that exclude each other stay, and
+// the check reports them.
 void assign(Node& root, std::vector<Node> assigned, const std::vector<Option>& options, Problems& problems);
 
 // Returns the file, then the file that it extends, and so on. Returns nothing if one could not be read.
@@ -26,6 +27,15 @@ std::optional<std::vector<Node>> read_layers(const std::filesystem::path& file, 
 
 // Returns the assignment of `text` to the key that the command-line option `name` sets. Its errors name the option.
 std::string assignment_of_option(const std::string& name, const std::string& key, const std::string& text);
+
+// A mistake in a setting of the command line, and what to write instead.
+struct WrongSetting {
+  std::string what;
+  std::string remedy;
+};
+
+// Recognizes an override in Hydra's form: "+key=value", "++key=value" and "~key". Returns nothing for another form.
+std::optional<WrongSetting> hydra_override(const std::string& text);
 
 // Parses "optimizer.lr=0.1": a TOML value, or a bare word, which is a text. Returns nothing, and adds a problem,
 // otherwise.

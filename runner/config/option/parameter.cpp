@@ -66,6 +66,8 @@ class ParameterReader {
         list(key, value);
       } else if (value.is_table() && is_range(value)) {
         range(key, value);
+      } else if (value.is_table() && takes_values(key)) {
+        no_range(key, value);
       } else if (value.is_table() && !value.entries.empty()) {
         table(value, key);
       } else {
@@ -78,6 +80,23 @@ class ParameterReader {
   std::vector<Parameter> take() { return std::move(parameters_); }
 
  private:
+  // Is this a key with a value, not a section?
+  bool takes_values(const std::string& key) const {
+    const Option* const option = find_option(key, options_, components_);
+    const bool is_short_form = option && option->name != key.substr(key.rfind('.') + 1);
+    return option && !is_short_form && option->section.empty() && option->component_kind.empty() &&
+           !takes_type(*option, Type::table);
+  }
+
+  // Reports a table that is no range, such as { values = [0.1, 0.2] }.
+  void no_range(const std::string& key, const Node& node) {
+    const auto list = std::find_if(node.entries.begin(), node.entries.end(),
+                                   [](const auto& entry) { return entry.second.kind == Kind::list; });
+    problems_.add(node.place, in_quotes(key) + " has a table without min and max",
+                  list != node.entries.end() ? "write " + in_quotes(key) + " = " + printable(in_toml(list->second))
+                                             : "give a list of values, or { min = …, max = … }");
+  }
+
   void list(const std::string& key, const Node& values) {
     if (values.items.empty()) return problems_.add(values.place, in_quotes(key) + " has no values");
     add({.key = key, .key_place = values.key, .place = values.place, .choices = values.items});
@@ -152,6 +171,11 @@ Node Parameter::at(double u) const {
   const double begin = integer ? std::ceil(min) : min;
   const double drawn = log ? begin * std::pow(end / begin, u) : begin + (end - begin) * u;
   return value(integer ? std::min(std::floor(drawn), std::floor(max)) : drawn);
+}
+
+std::vector<Node> Parameter::samples() const {
+  constexpr double kNearlyOne = 0.999999;
+  return is_range() ? std::vector<Node>{at(0), at(kNearlyOne)} : choices;
 }
 
 Node Parameter::value(double number) const {

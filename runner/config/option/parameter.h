@@ -26,6 +26,8 @@ struct Parameter {
   // The value at 0 <= u < 1. Each choice, or each part of the range, gets an equal share. Numbers of a range have six
   // significant digits, which people can read and type.
   Node at(double u) const;
+  // The values of a list, or the ends of a range.
+  std::vector<Node> samples() const;
   // The value with this number: for a range, the number itself with six digits; for a list, the value at this index.
   Node value(double number) const;
   // The reverse of value(). Returns nothing if the parameter cannot have the value.

@@ -46,6 +46,13 @@ Value to_value(const Node& node) {
   return table;
 }
 
+std::string in_toml(const Node& node) {
+  if (node.kind != Kind::list) return to_value(node).dump(-1, ' ', false, Value::error_handler_t::replace);
+  std::string items;
+  for (const Node& item : node.items) items += (items.empty() ? "" : ", ") + in_toml(item);
+  return "[" + items + "]";
+}
+
 std::string shown(const Node& node) {
   switch (node.kind) {
     case Kind::boolean:

@@ -39,6 +39,9 @@ std::vector<const std::pair<const std::string, Node>*> in_file_order(const Node&
 // The value of a node, without places.
 Value to_value(const Node& node);
 
+// Returns a value, or a list of values, as TOML on one line: `[0.1, "x"]`.
+std::string in_toml(const Node& node);
+
 // Describes a value in an error: `the text "x"`, `3`, `a list`.
 std::string shown(const Node& node);
 

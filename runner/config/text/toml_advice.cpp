@@ -1,20 +1,15 @@
 #include "config/text/toml_advice.h"
 
 #include <algorithm>
-#include <cctype>
+#include <optional>
+
+#include "config/text/blanks.h"
+#include "config/text/typography.h"
 
 namespace ddp::config {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
-
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 // Returns the number of bytes of the characters before the column.
 std::size_t bytes_before(std::string_view line, std::uint32_t column) {
@@ -89,93 +84,77 @@ TomlAdvice given_twice(const Source& source, std::uint32_t number, std::uint32_t
   return {in_quotes(key) + " is given twice" + of_lines(line_of_key(source, number, key), number), "keep one of them"};
 }
 
-// Returns the word without quotes at the place: from the last "=", bracket or comma to the next one.
-std::string_view word_at(std::string_view line, std::size_t at) {
-  const std::size_t before = at == 0 ? std::string_view::npos : line.find_last_of("=,[{", at - 1);
-  line.remove_prefix(before == std::string_view::npos ? 0 : before + 1);
-  return without_blanks(line.substr(0, line.find_first_of(",]}#")));
+constexpr const char* kMissingQuote = "a quotation mark is missing: a text ends with the quote that begins it";
+
+// Is the number of quotation marks in the line odd?
+bool has_open_quote(std::string_view line) { return std::count(line.begin(), line.end(), '"') % 2 == 1; }
+
+// Returns the remedy for characters that follow a value on its line.
+std::string after_value(std::string_view line, std::size_t at) {
+  const std::string list = at < line.size() && line[at] == ',' ? list_advice(line) : "";
+  if (!list.empty()) return list;
+  if (has_open_quote(line)) return kMissingQuote;
+  return "a line ends after its value; a comment begins with #, and numbers have no comma";
 }
 
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+// Returns the remedy for a text in quotes that breaks off at the place.
+std::string open_text(std::string_view line, std::size_t at) {
+  const std::string plain = with_keyboard_characters(without_blanks(line));
+  if (plain != without_blanks(line)) return "write straight quotes: " + plain;
+  return at >= line.size() ? "a text ends with the quote that begins it, on the same line" : "";
 }
 
-bool is_numeric(std::string_view word) {
-  return word.find_first_not_of("0123456789+-._eE") == std::string_view::npos &&
-         has("+-.0123456789", word.substr(0, 1));
-}
-
-// Returns a number as TOML takes it: "0.5" for ".5", "3" for "03".
-std::string toml_number(std::string_view word) {
-  std::string number(word);
-  const std::size_t sign = number.starts_with('+') || number.starts_with('-') ? 1 : 0;
-  while (number.size() > sign + 1 && number[sign] == '0' &&
-         std::isdigit(static_cast<unsigned char>(number[sign + 1]))) {
-    number.erase(sign, 1);
+// Returns the remedy for a line that begins with something else than a key; empty: it begins with a key.
+std::string no_key(std::string_view line) {
+  for (const char* comment : {"//", "--", ";"}) {
+    if (line.starts_with(comment)) return "a comment begins with #";
   }
-  const std::size_t point = number.find('.');
-  if (point == std::string::npos) return number;
-  if (point + 1 == number.size() || !std::isdigit(static_cast<unsigned char>(number[point + 1]))) {
-    number.insert(point + 1, "0");
+  return begins_with_typographic_quote(line) ? "write straight quotes: " + with_keyboard_characters(line) : "";
+}
+
+// Returns the remedy for a key without "=".
+std::string without_equals(const Source& source, std::string_view words) {
+  if (!source.is_file()) return "--set takes key=value, such as --set optimizer.lr=0.1";
+  return has(words, "saw ':'") ? "TOML writes key = value" : "a line is key = value, or a [section]";
+}
+
+std::string without_comma(std::string_view line, std::string_view words) {
+  if (has_open_quote(line)) return kMissingQuote;
+  return has(words, "']'") ? "put a comma between two values, and \"]\" after the last one"
+                           : "put a comma between two values";
+}
+
+// Returns the remedy for the parser's error at this byte of the line; nothing: a value is wrong.
+std::optional<std::string> remedy_at(const Source& source, std::string_view line, std::size_t at,
+                                     std::string_view words) {
+  if (std::string remedy = no_key(without_blanks(line)); !remedy.empty()) return remedy;
+  if (has(words, "dangling comma")) return "leave out the comma before \"}\"";
+  if (has(words, "inline table") && has(words, "'\\n'")) {
+    const std::string key(last_key(line.substr(0, std::min(at, line.find('=')))));
+    return "an inline table must be on one line: write its keys on lines of their own below [" + key + "]";
   }
-  if (point == sign) number.insert(point, "0");
-  return number;
-}
-
-// Returns the parser's words without its "Error while parsing boolean: ".
-std::string not_toml(std::string_view words) {
-  const std::size_t colon = words.starts_with("Error while parsing") ? words.find(": ") : std::string_view::npos;
-  return "not TOML: " + std::string(colon == std::string_view::npos ? words : words.substr(colon + 2));
-}
-
-// Explains a value that TOML does not take; `words` stay if the value is not known.
-TomlAdvice wrong_value(std::string_view word, std::string_view words) {
-  std::string small(word);
-  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
-  const TomlAdvice unknown{.what = not_toml(words), .remedy = ""};
-  const bool is_open = word.empty() || has(word, "\"") || has(word, "'") || has(word, "=");
-  if (is_open) return unknown;
-  const std::string what = "not TOML: " + in_quotes(word) + " is not a value";
-  if (is_one_of(small, {"true", "false"})) return {what, "write true or false in lower case: " + small};
-  if (is_one_of(small, {"yes", "on", "no", "off"})) return {what, "write true or false"};
-  if (is_one_of(small, {"none", "null", "nil", "~"})) return {what, "TOML has no null: leave the key out"};
-  if (!is_numeric(word)) return {what, "text needs quotes: " + in_quotes(word)};
-  const std::string number = toml_number(word);
-  return number == word ? unknown : TomlAdvice{what, "write " + number};
+  if (has(words, "expected '='")) return without_equals(source, words);
+  if (has(words, "expected value, saw")) return "give a value after \"=\", or leave the key out";
+  if (has(words, "control characters")) return open_text(line, at);
+  if (has(words, "escape") || has(words, "unicode scalar")) {
+    return "write '…' with single quotes, in which a backslash stands for itself";
+  }
+  if (has(words, "string")) return open_text(line, at);
+  if (has(words, "table header")) return "a section is one name in brackets: [validation]";
+  if (has(words, "comment or whitespace")) return after_value(line, at);
+  if (has(words, "expected comma")) return without_comma(line, words);
+  return std::nullopt;
 }
 
 }  // namespace
 
 TomlAdvice toml_advice(const Source& source, std::uint32_t line, std::uint32_t column, std::string_view words) {
-  if (line == 0) return {.what = not_toml(words), .remedy = ""};
+  if (line == 0) return {.what = parser_words(words), .remedy = ""};
   if (has(words, "redefine")) return given_twice(source, line, column, words);
   const std::string_view raw = source.line(line);
   const std::size_t at = bytes_before(raw, column);
-  const std::string_view before = raw.substr(0, at);
-  TomlAdvice advice{.what = not_toml(words), .remedy = ""};
-  if (has(words, "dangling comma")) {
-    advice.remedy = "leave out the comma before \"}\"";
-  } else if (has(words, "inline table") && has(words, "'\\n'")) {
-    const std::string key(last_key(before.substr(0, before.find('='))));
-    advice.remedy = "an inline table must be on one line: write its keys on lines of their own below [" + key + "]";
-  } else if (has(words, "expected '='")) {
-    advice.remedy = has(words, "saw ':'") ? "TOML writes key = value" : "a line is key = value, or a [section]";
-  } else if (has(words, "expected value, saw")) {
-    advice.remedy = "give a value after \"=\", or leave the key out";
-  } else if (has(words, "escape") || has(words, "unicode scalar")) {
-    advice.remedy = "write '…' with single quotes, in which a backslash stands for itself";
-  } else if (has(words, "string")) {
-    advice.remedy = at >= raw.size() ? "a text ends with the quote that begins it, on the same line" : "";
-  } else if (has(words, "table header")) {
-    advice.remedy = "a section is one name in brackets: [validation]";
-  } else if (has(words, "comment or whitespace")) {
-    advice.remedy = "a line ends after its value; a comment begins with #, and numbers have no comma";
-  } else if (has(words, "expected comma")) {
-    advice.remedy = "put a comma between two values";
-  } else {
-    return wrong_value(word_at(raw, at), words);
-  }
-  return advice;
+  const auto remedy = remedy_at(source, raw, at, words);
+  return remedy ? TomlAdvice{parser_words(words), *remedy} : value_advice(source, raw, at, words);
 }
 
 }  // namespace ddp::config

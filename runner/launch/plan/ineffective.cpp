@@ -55,6 +55,15 @@ void add_of_recipe(const Experiment& e, Ineffective& found) {
   }
 }
 
+void add_of_targets(const Experiment& e, Ineffective& found) {
+  if (!e.dataset.options.value("normalise_targets", false)) return;
+  const config::Components components = e.components();
+  const config::Spec* loss = components.find("loss", e.loss.name);
+  if (!loss || loss->traits.value("outputs", "numbers") == "numbers") return;
+  found.add("dataset.normalise_targets", "has no effect: the targets of " + e.loss.name + " are no numbers to scale",
+            "leave it out");
+}
+
 // A run's config.toml contains every key. A key therefore counts only if its value is not the default.
 void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   const Experiment& e = loaded.experiment;
@@ -69,6 +78,7 @@ void add_of_file(const config::Loaded& loaded, Ineffective& found) {
   add_of_held_out("validation", v, found);
   add_of_held_out("test", e.test, found);
   add_of_recipe(e, found);
+  add_of_targets(e, found);
   if (!e.loader.shuffle && e.loader.sampler_seed != defaults.loader.sampler_seed) {
     found.add("loader.sampler_seed", "has no effect: shuffle = false keeps the order of the samples",
               "use shuffle = true, or leave sampler_seed out");

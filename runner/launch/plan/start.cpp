@@ -1,5 +1,9 @@
 #include "launch/plan/start.h"
 
+#include <algorithm>
+#include <fstream>
+#include <string_view>
+
 #include "base/paths.h"
 #include "record/run_directory.h"
 #include "record/saves/checkpoint_index.h"
@@ -35,10 +39,44 @@ fs::path behind_links(const fs::path& file) {
   return missing ? file : found;
 }
 
+// Does the name end as Python's files of weights do?
+bool is_like_weights(const std::string& name) {
+  const std::string ending = fs::path(name).extension().string();
+  const auto known = {".pt", ".pth", ".ckpt", ".bin", ".pkl", ".npz", ".h5"};
+  return std::find(known.begin(), known.end(), ending) != known.end();
+}
+
+// Did torch.save write the file? It writes a zip archive, and before PyTorch 1.6 it wrote a pickle.
+bool is_of_torch_save(const fs::path& file) {
+  char start[2] = {};
+  std::ifstream(file, std::ios::binary).read(start, sizeof start);
+  const std::string_view magic(start, sizeof start);
+  return (magic == "PK" && file.extension() != ".npz") || magic == "\x80\x02";
+}
+
+// Returns lines of Python that write the weights of such a file as safetensors.
+std::string conversion_of(const fs::path& file) {
+  const fs::path written = fs::path(file).replace_extension(".safetensors");
+  return "write it as safetensors in Python, and give that file:\n"
+         "    import torch\n"
+         "    from safetensors.torch import save_file\n"
+         "    weights = torch.load(" +
+         config::Value(file.string()).dump() +
+         ", map_location=\"cpu\")\n"
+         "    save_file({name: t.contiguous().clone() for name, t in weights.items()}, " +
+         config::Value(written.string()).dump() +
+         ")\n"
+         "  `weights` must be the state_dict; if the file holds more, take it from there: weights[\"state_dict\"]";
+}
+
 // Returns the run that the experiment names. All commands accept the same names.
 record::RunDirectory run_named(const config::Loaded& loaded, const fs::path& results, const std::string& name) try {
   return record::RunDirectory::find(results, name);
 } catch (const Error& error) {
+  if (is_like_weights(name)) {
+    throw loaded.error(kKey, "there is no such file, and no such run: " + config::in_quotes(name),
+                       "a relative path starts at the current folder, or at the folder of the file that gives it");
+  }
   throw loaded.error(kKey, error.summary() + " under " + error.where(), error.remedy());
 }
 
@@ -61,7 +99,11 @@ void find_weights(config::Loaded& loaded, const fs::path& results) {
 fs::path weights_of(const config::Loaded& loaded) {
   const fs::path file = loaded.experiment.init_from.path;
   std::error_code unreadable;
-  if (file.empty() || fs::is_regular_file(file, unreadable)) return file;
+  if (file.empty()) return file;
+  if (fs::is_regular_file(file, unreadable)) {
+    if (!is_of_torch_save(file)) return file;
+    throw loaded.error(kKey, "this is a file of torch.save, which is not read: " + file.string(), conversion_of(file));
+  }
   if (!fs::exists(file, unreadable)) {
     throw loaded.error(kKey, "there is no such file: " + file.string(),
                        "give a checkpoint, a run or a .safetensors file");

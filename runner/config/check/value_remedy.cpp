@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "base/shell_word.h"
+#include "config/check/check.h"
+#include "config/check/common_names.h"
+#include "config/check/phrases.h"
+#include "config/metric.h"
+#include "config/text/blanks.h"
+
+namespace ddp::config {
+namespace {
+
+std::string joined_names(const std::vector<Option>& options) {
+  std::string text;
+  for (const std::string& name : config::names_of(options)) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Returns the choice that a metric's name of other programs means, or a name without its prefix: "val_r2" for "r2" if
+// the option names a value of the validation. Empty: none.
+std::string metric_choice(const Option& option, const std::string& text) {
+  if (option.names_kind != "metric" && option.names_kind != "measure") return "";
+  const bool has_prefix = text.starts_with(kValidationPrefix);
+  const std::string name = has_prefix ? text.substr(kValidationPrefix.size()) : text;
+  const std::string common = common_component("metric", name);
+  const std::string metric = common.empty() ? name : common;
+  for (const std::string& choice : {metric, kValidationPrefix + metric}) {
+    const bool listed = std::find(option.choices.begin(), option.choices.end(), choice) != option.choices.end();
+    if (choice != text && (listed || is_numbered(option, choice))) return choice;
+  }
+  return "";
+}
+
+// Reads all of the text as a number.
+template <class Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+// Returns the value that the text has without its quotes, with the place of `node`.
+Node without_quotes(std::string_view text, const Node& node) {
+  Node value{.kind = Kind::text, .scalar = std::string(text), .key = node.key, .place = node.place};
+  if (text == "true" || text == "false") {
+    value.kind = Kind::boolean;
+    value.scalar = text == "true";
+  } else if (const auto integer = read_number<std::int64_t>(text)) {
+    value.kind = Kind::integer;
+    value.scalar = *integer;
+  } else if (const auto number = read_number<double>(text); number && std::isfinite(*number)) {
+    value.kind = Kind::number;
+    value.scalar = *number;
+  }
+  return value;
+}
+
+// Returns the values of a text such as "64, 32", of a list, or the value alone.
+std::vector<Node> values_in(const Node& node) {
+  if (node.kind == Kind::list) return node.items;
+  const auto text = node.text();
+  if (!text) return {node};
+  std::vector<Node> values;
+  for (std::string_view rest = *text;;) {
+    const std::size_t comma = rest.find(',');
+    values.push_back(without_quotes(without_blanks(rest.substr(0, comma)), node));
+    if (comma == std::string_view::npos) return values;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+// Returns a whole number as an integer, 0 or 1 as a boolean, a number as a text, if the option takes these; else the
+// value.
+Node in_type_of(const Option& option, Node value) {
+  if (value.kind == Kind::number && takes_type(option, Type::integer) && !takes_type(option, Type::number)) {
+    const auto number = value.scalar.get<double>();
+    constexpr double kMost = 1e15;
+    if (number != std::floor(number) || std::abs(number) > kMost) return value;
+    value.kind = Kind::integer;
+    value.scalar = static_cast<std::int64_t>(number);
+  } else if (value.kind == Kind::integer && takes_type(option, Type::boolean) && !takes_type(option, Type::integer)) {
+    if (value.scalar != 0 && value.scalar != 1) return value;
+    value.kind = Kind::boolean;
+    value.scalar = value.scalar == 1;
+  } else if (value.kind != Kind::text && option.types == std::vector{Type::text}) {
+    value.scalar = value.scalar.dump();
+    value.kind = Kind::text;
+  }
+  return value;
+}
+
+// Returns the setting with this value, as the user's file or command line takes it.
+std::string as_setting(const std::string& path, const Node& value) {
+  const bool in_file = value.place.source && value.place.source->is_file();
+  if (!in_file) return "--set " + shell_word(path + "=" + in_toml(value));
+  return path.substr(path.rfind('.') + 1) + " = " + in_toml(value);
+}
+
+bool is_nothing(const std::string& text) {
+  const std::string plain = plain_name(text);
+  return plain == "none" || plain == "null" || plain == "nil";
+}
+
+}  // namespace
+
+// Returns a suggestion for a value that does not fit; empty: the expected form in the message is enough.
+std::string Checker::remedy_of(const Node& node, const Option& option, const std::string& path) const {
+  if (!option.section.empty()) return section_remedy(node, option, path);
+  const bool lists_tables = !option.item_keys.empty() || !option.variants.empty();
+  if (lists_tables && node.is_table()) return "write [[" + path + "]], with two brackets, or " + path + " = [{ … }]";
+  const auto text = node.text();
+  const std::string value = text ? *text : node.scalar.is_primitive() ? node.scalar.dump() : "";
+  if (const std::string remedy = remedy_of_common_value(path, value); !remedy.empty()) return remedy;
+  if (!option.component_kind.empty()) return text ? remedy_of_file(path, option.component_kind, *text) : "";
+  if (lists_tables) return "";
+  if (const std::string remedy = text ? text_remedy(*text, node, option, path) : ""; !remedy.empty()) return remedy;
+  const std::string list = list_remedy(node, option, path);
+  return list.empty() ? form_remedy(node, option, path) : list;
+}
+
+std::string Checker::text_remedy(const std::string& text, const Node& node, const Option& option,
+                                 const std::string& path) const {
+  if (takes_type(option, Type::number) && is_decimal_comma(text)) {
+    return "write a decimal point: " + std::string(text).replace(text.find(','), 1, ".");
+  }
+  const Spec* metric = option.names_kind == "metric" && text.starts_with(kValidationPrefix)
+                           ? find_metric(text.substr(kValidationPrefix.size()), components_)
+                           : nullptr;
+  if (metric && has_matrix(*metric)) return metric->name + " is a matrix: give a metric that is a number";
+  const std::string measured = metric_choice(option, text);
+  const std::string near = measured.empty() ? nearest(text, option.choices) : measured;
+  if (option.item == Type::text && !takes_type(option, Type::text)) {
+    const std::string meant = is_numbered(option, text) || option.choices.empty() ? text : near;
+    if (meant.empty()) return "";
+    const Node item{.kind = Kind::text, .scalar = meant, .key = node.key, .place = node.place};
+    return "give " + as_setting(path, {.kind = Kind::list, .items = {item}, .key = node.key, .place = node.place});
+  }
+  return near.empty() ? "" : "did you mean \"" + near + "\"?";
+}
+
+bool Checker::fits(const Node& node, const Option& option, const std::string& path) const {
+  Problems misfits;
+  return Checker(options_, components_, misfits).value(node, option, path) && misfits.empty();
+}
+
+// Returns the remedy for a value in place of a list, or for several values in place of one.
+std::string Checker::list_remedy(const Node& node, const Option& option, const std::string& path) const {
+  if (node.is_table() || node.kind == Kind::date) return "";
+  Node list{.kind = Kind::list, .items = values_in(node), .key = node.key, .place = node.place};
+  if (takes_type(option, Type::list)) {
+    const Option item{.types = {option.item.value_or(Type::text)}};
+    for (Node& value : list.items) value = in_type_of(item, std::move(value));
+    return node.kind != Kind::list && fits(list, option, path) ? "give " + as_setting(path, list) : "";
+  }
+  const bool can_vary = path.find('[') == std::string::npos && !path.starts_with("sweep");
+  const bool several = can_vary && list.items.size() > 1;
+  if (!several || !std::all_of(list.items.begin(), list.items.end(),
+                               [&](const Node& value) { return fits(value, option, path); })) {
+    return "";
+  }
+  return "give one value; a sweep varies it: below [sweep.parameters] write " + in_quotes(path) + " = " + in_toml(list);
+}
+
+// Returns the remedy for a value in another form: "3", 3.0, 1 for true, or none at all.
+std::string Checker::form_remedy(const Node& node, const Option& option, const std::string& path) const {
+  const auto text = node.text();
+  if (text && is_nothing(*text)) return "leave it out";
+  if (node.is_table() || node.kind == Kind::list || node.kind == Kind::date) return "";
+  const Node value = in_type_of(option, text ? without_quotes(without_blanks(*text), node) : node);
+  const bool is_other = value.kind != node.kind;
+  return is_other && fits(value, option, path) ? "give " + as_setting(path, value) : "";
+}
+
+// Returns the remedy for a value in place of a section: the key that probably takes the value.
+std::string Checker::section_remedy(const Node& node, const Option& option, const std::string& path) const {
+  if (node.kind == Kind::boolean && node.scalar == false) return "leave it out";
+  const std::vector<FirstKey> keys = first_keys(path);
+  if (keys.empty()) return "its keys: " + joined_names(option.section);
+  const auto written = [&](const FirstKey& key, const std::string& value) {
+    return "write " + path + " = { " + key.key + " = " + value + " }";
+  };
+  for (const FirstKey& one : keys) {
+    const auto key = std::find_if(option.section.begin(), option.section.end(),
+                                  [&](const Option& known) { return known.name == one.key; });
+    if (fits(node, *key, path)) return written(one, to_value(node).dump());
+  }
+  return written(keys.front(), keys.front().example);
+}
+
+}  // namespace ddp::config
