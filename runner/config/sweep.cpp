@@ -204,7 +204,9 @@ Value Sweep::named(const Point& point) const {
 Node LoadedSweep::composed(const std::vector<Parameter>& parameters, const Point& point, Problems& problems) const {
   std::vector<Node> assigned;
   for (std::size_t i = 0; i < point.size(); ++i) {
-    assigned.push_back(assignment(parameters[i].key, parameters[i].key_place, point[i]));
+    Node value = point[i];
+    value.varies = true;
+    assigned.push_back(assignment(parameters[i].key, parameters[i].key_place, std::move(value)));
   }
   Node root = base_;
   assign(root, std::move(assigned), describe<Experiment>(), problems);

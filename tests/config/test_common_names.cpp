@@ -56,6 +56,21 @@ TEST_CASE("a key in the wrong section is answered with its own section, or with 
            {"[loader]\npatience = 2", "did you mean \"patience\"? It belongs in [stop]"},
            {"[checkpoint]\nevery = 2", "did you mean \"save_every\"?"},
            {"[stop]\nmonitor = \"val_loss\"", "did you mean \"metric\"?"},
+           {"[loader]\nextends = \"base.toml\"", "\"extends\" belongs at the top of the file: move the line above"},
+           {"[[groups]]\nname = \"x\"\nmatch = \"*\"", "leave it out: a group has no name"},
+           {"[[groups]]\nparams = \"*\"", "did you mean \"match\"?"},
+           {"[[groups]]\nmatch = \"*\"\nlr_mult = 0.1", "did you mean \"lr_scale\"?"},
+           {"[stop]\ntarget = 0.9", "no such key: a run ends after `patience` validations"},
+           {"[ema]\nenabled = true", "leave it out: [ema] turns the average on"},
+           {"[ema]\nupdate_every = 10", "did you mean \"every\"?"},
+           {"[clip]\ntype = \"norm\"\nnorm = 1", "leave it out: the key norm limits the norm"},
+           {"[checkpoint]\ndir = \"x\"", "results/NAME/RUN-ID/checkpoints"},
+           {"[checkpoint]\nsave_best = true", "keep_last and keep_best are their numbers"},
+           {"[log]\nlevel = \"debug\"", "--verbose and --quiet choose what is printed"},
+           {"[validation]\nfrequency = 2", "did you mean \"every\"?"},
+           {"[validation]\nshuffle = true", "leave it out: the held-out samples are drawn"},
+           {"[eval]\nsplit = 0.1", "did you mean \"validation\"?"},
+           {"[distributed]\nmaster_addr = \"x\"", "--nnodes 2 --node-rank 0 --master-addr HOST"},
            {"[ema]\nbeta = 0.9", "did you mean \"decay\"?"},
            {"[validation]\nmetric = \"accuracy\"", "metrics = [\"accuracy\"]"},
            {"[validation]\npath = \"x.csv\"", "dataset = { path = "},
@@ -211,6 +226,10 @@ TEST_CASE("a condition of a group that never holds is refused") {
   for (const char* condition : {"ndim<0", "ndim<-1", "ndim<=-1", "ndim==-2"}) {
     const std::string told = told_of_line("groups = [{ match = \"" + std::string(condition) + "\" }]");
     CHECK(contains(told, "has a condition that never holds"));
+  }
+  for (const char* condition : {"dim<2", "ndim=1", "weight.ndim>1"}) {
+    const std::string told = told_of_line("groups = [{ match = \"" + std::string(condition) + "\" }]");
+    CHECK(contains(told, "has an invalid condition"));
   }
   for (const char* condition : {"ndim<1", "ndim<=0", "ndim==0", "ndim>-1"}) {
     CHECK(told_of_line("groups = [{ match = \"" + std::string(condition) + "\" }]").empty());

@@ -91,6 +91,22 @@ TEST_CASE("files that extend each other or a missing file are an error at the ke
   CHECK(contains(mistakes_of("c0.toml"), "more than 16 files extend each other"));
 }
 
+TEST_CASE("a wrong extends is answered with the name to write") {
+  const Scratch scratch;
+  scratch.write("base.toml", kModelAndDataset);
+  for (const auto& [value, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {"\"base\"", "did you mean \"base.toml\"?"},
+           {"\"bsae.toml\"", "did you mean \"base.toml\"?"},
+           {"[\"base.toml\"]", "give extends = \"base.toml\""},
+           {"[\"base.toml\", \"c.toml\"]", "that file can extend the next one in turn"},
+           {"\"~/base.toml\"", "write the whole path: only a shell replaces ~ and $NAME"}}) {
+    scratch.write("x.toml", "extends = " + value + "\n");
+    const std::string told = mistakes_of("x.toml");
+    INFO(told);
+    CHECK(contains(told, remedy));
+  }
+}
+
 TEST_CASE("an assignment by --set changes a key like a file that extends the experiment") {
   const Experiment e =
       load_text(kModelAndDataset + "optimizer = \"sgd\"\n",

@@ -82,6 +82,23 @@ TEST_CASE("the mistakes of [sweep] are reported together with all others of the 
   CHECK(contains(told(""), "\"epochs\" must be an integer"));
 }
 
+TEST_CASE("a wrong value of a sweep is answered with the value, not with a setting") {
+  const std::string in = "[sweep.parameters]\n";
+  for (const auto& [line, remedy] :
+       std::vector<std::pair<std::string, std::string>>{{"freeze = [\"a.*\", [\"b.*\"]]", "give [\"a.*\"]"},
+                                                        {"epochs = [1, \"2\"]", "give 2"},
+                                                        {"\"stop.max_time\" = [3600]", "give \"3600s\""}}) {
+    const std::string told = told_of_sweep(in + line);
+    INFO(told);
+    CHECK(told.ends_with("\n  " + remedy));
+  }
+  for (const char* line : {"\"checkpoint.save_every\" = [\"100 steps\"]", "\"optimizer.lr\" = [[0.1, 0.2]]"}) {
+    const std::string told = told_of_sweep(in + line);
+    CHECK(contains(told, "must be"));
+    CHECK_FALSE(contains(told, "give "));
+  }
+}
+
 TEST_CASE("a key that varies under another name is answered with the line to write, or the line that has it") {
   const std::string in = "[sweep.parameters]\n";
   CHECK(contains(told_of_sweep(in + "lr = [0.1, 0.2]"),

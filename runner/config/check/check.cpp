@@ -139,7 +139,12 @@ std::optional<Value> Checker::component(const Node& node, const Option& option, 
 
 // Reads one table of a list of tables that all have the same keys.
 std::optional<Value> Checker::item_table(const Node& node, const Option& option, const std::string& path) const {
-  if (!node.is_table()) return misfit(node, {.name = "", .types = {Type::table}}, path);
+  if (!node.is_table()) {
+    const std::string first = option.item_keys.front().name;
+    problems_.add(node.place, "\"" + path + "\" must be a table, not " + shown(node),
+                  "write { " + first + " = " + (node.text() ? in_quotes(*node.text()) : "…") + ", … }");
+    return std::nullopt;
+  }
   const std::string known_as =
       option.item_component.empty() ? "keys of one of " + option.name : option.item_kind + " " + option.item_component;
   return table(node, option.item_keys,

@@ -78,6 +78,9 @@ std::string place_of_key(const std::string& key, const std::vector<Option>& opti
 // Is the text a name that option.numbered stands for, such as "top5"?
 bool is_numbered(const Option& option, const std::string& text);
 
+// Returns the values of a text such as "64, 32", of a list, or the value alone.
+std::vector<Node> values_in(const Node& node);
+
 // Makes a file name absolute; it is relative to the file that names it. An empty name stays empty.
 std::string absolute_path(const Node& node, const std::string& name);
 

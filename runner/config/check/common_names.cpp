@@ -18,6 +18,11 @@ constexpr const char* kBetas = "write betas = [0.9, 0.999] in the optimizer's ta
 constexpr const char* kCosine = "no such key: scheduler = \"cosine\" lowers lr over the whole run";
 constexpr const char* kSweep =
     "a sweep is a table with the keys to vary: [sweep.parameters] and, below it, \"optimizer.lr\" = [0.1, 0.01]";
+constexpr const char* kExtends = "did you mean \"extends\"? It takes the name of one file to build on";
+constexpr const char* kNodes =
+    "options start a run on several machines: `ddp-exp run FILE --nnodes 2 --node-rank 0 --master-addr HOST` on the "
+    "first "
+    "one, and with --node-rank 1 on the second";
 constexpr const char* kTop = "the keys of training belong at the top of the file, outside all sections";
 
 constexpr CommonName kCommonNames[] = {
@@ -109,6 +114,9 @@ constexpr CommonName kCommonNames[] = {
     {.name = "val_size", .key = "validation.split"},
     {.name = "val_fraction", .key = "validation.split"},
     {.name = "val_ratio", .key = "validation.split"},
+    {.name = "eval", .key = "validation"},
+    {.name = "dev", .key = "validation"},
+    {.name = "holdout", .key = "validation"},
     {.name = "test_split", .key = "test.split"},
     {.name = "test_size", .key = "test.split"},
     {.name = "eval_batch_size", .key = "validation.batch_size"},
@@ -235,10 +243,21 @@ constexpr CommonName kCommonNames[] = {
     {.name = "hidden_size", .key = "model.hidden"},
     {.name = "report_to", .words = kTensorBoard},
     {.name = "wandb_log", .words = kTensorBoard},
-    {.name = "num_nodes", .words = "the command line starts a run on several machines: ddp-exp run FILE --nodes N"},
+    {.name = "num_nodes", .words = kNodes},
+    {.name = "nnodes", .words = kNodes},
+    {.name = "nodes", .words = kNodes},
+    {.name = "node_rank", .words = kNodes},
+    {.name = "master_addr", .words = kNodes},
+    {.name = "master_port", .words = kNodes},
     {.name = "sync_batchnorm", .words = "batch norm is not synchronised: each rank uses its own batch"},
     {.name = "ckpt_path", .words = kResume},
-    {.name = "defaults", .words = "did you mean \"extends\"? It takes the name of one file to build on"},
+    {.name = "defaults", .words = kExtends},
+    {.name = "include", .words = kExtends},
+    {.name = "inherit", .words = kExtends},
+    {.name = "inherits", .words = kExtends},
+    {.name = "parent", .words = kExtends},
+    {.name = "base", .words = kExtends},
+    {.name = "_base_", .words = kExtends},
     // Ludwig
     {.name = "input_features", .key = "dataset.features"},
     {.name = "output_features", .key = "dataset.target"},

@@ -34,6 +34,12 @@ constexpr ComponentName kComponentNames[] = {
     {"loss", "bcewithlogitsloss", "bce_with_logits"},
     {"loss", "binary_crossentropy", "bce_with_logits"},
     {"metric", "acc", "accuracy"},
+    {"metric", "top", "top5"},
+    {"metric", "topk", "top5"},
+    {"metric", "top_5", "top5"},
+    {"metric", "top_1", "accuracy"},
+    {"metric", "top1_accuracy", "accuracy"},
+    {"metric", "top5_accuracy", "top5"},
     {"metric", "f1", "f1_macro"},
     {"metric", "f1_score", "f1_macro"},
     {"metric", "precision", "precision_macro"},
@@ -98,7 +104,32 @@ struct CommonValue {
   const char* remedy;
 };
 
+constexpr const char* kHalf = "give precision = \"bf16\" or \"fp16\"";
+constexpr const char* kSharded = "models are not sharded: give \"ddp\", \"single\" or \"data_parallel\"";
+constexpr const char* kKeepAll = "give keep_last = 1000000000, which keeps all";
+constexpr const char* kLossAlone = "give metrics = [], which measures the loss alone";
+
 constexpr CommonValue kCommonValues[] = {
+    {"precision", "mixed", kHalf},
+    {"precision", "amp", kHalf},
+    {"precision", "half", kHalf},
+    {"precision", "true", kHalf},
+    {"parallel", "fsdp", kSharded},
+    {"parallel", "deepspeed", kSharded},
+    {"on_nan", "ignore", "give on_nan = \"skip\""},
+    {"on_nan", "raise", "give on_nan = \"stop\""},
+    {"on_nan", "error", "give on_nan = \"stop\""},
+    {"checkpoint.keep_last", "all", kKeepAll},
+    {"checkpoint.keep_last", "-1", kKeepAll},
+    {"metrics", "none", kLossAlone},
+    {"metrics", "false", kLossAlone},
+    {"metrics", "loss", "leave it out: the loss is measured anyway"},
+    {"freeze", "true", "give patterns of names: freeze = [\"layer1.*\"]"},
+    {"freeze", "false", "leave it out"},
+    {"threads", "auto", "leave it out: by default the ranks share the cores"},
+    {"loader.workers", "auto", "leave it out: by default each rank has two threads"},
+    {"batch_size", "auto", "give a number: no batch size is searched for"},
+    {"log.tensorboard", "runs", "give tensorboard = true: the run's folder has the events, in tensorboard/"},
     {"loss.weight", "balanced",
      "give one number for each class, in the order of dataset.classes: weight = [1.0, 2.5]; without dataset.classes "
      "this is the sorted order"},
@@ -131,8 +162,9 @@ std::string remedy_of_type(const std::string& list, const std::string& type) {
 }
 
 std::string remedy_of_common_value(const std::string& path, const std::string& value) {
+  const std::string key = path.substr(0, path.find('['));  // of an item, its list
   const auto known = std::find_if(std::begin(kCommonValues), std::end(kCommonValues),
-                                  [&](const auto& one) { return path.ends_with(one.path) && value == one.value; });
+                                  [&](const auto& one) { return key.ends_with(one.path) && value == one.value; });
   return known == std::end(kCommonValues) ? "" : known->remedy;
 }
 

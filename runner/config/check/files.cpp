@@ -58,14 +58,18 @@ bool is_there(const NamedFile& file) {
   return std::filesystem::exists(file.path, unreadable);
 }
 
-std::string remedy_if_missing(const Loaded& loaded, const std::string& key) {
+std::string remedy_if_missing(const Loaded& loaded, const std::string& key, const std::string& path) {
   if (!loaded.given(key)) return "every node needs the file at this path";
+  if (path.find("/~/") != std::string::npos || path.find("/$") != std::string::npos) {
+    return "write the whole path: only a shell replaces ~ and $NAME";
+  }
   if (loaded.where(key).starts_with("--set")) return "a relative path in --set starts at the current folder";
   return "a relative path starts at the folder of the experiment file that gives it";
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
-  return loaded.error(file.key, "there is no such file: " + printable(file.path), remedy_if_missing(loaded, file.key));
+  return loaded.error(file.key, "there is no such file: " + printable(file.path),
+                      remedy_if_missing(loaded, file.key, file.path));
 }
 
 }  // namespace

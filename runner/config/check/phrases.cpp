@@ -169,9 +169,13 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
 }
 
 std::string with_word(const std::string& name, const std::vector<std::string>& candidates) {
-  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const std::string& candidate) {
-    return ("_" + candidate + "_").find("_" + name + "_") != std::string::npos;
-  });
+  const auto has = [](const std::string& words, const std::string& word) {
+    return ("_" + words + "_").find("_" + word + "_") != std::string::npos;
+  };
+  auto found = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) { return has(one, name); });
+  if (found == candidates.end()) {
+    found = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) { return has(name, one); });
+  }
   return found == candidates.end() ? "" : *found;
 }
 

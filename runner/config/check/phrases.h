@@ -17,7 +17,8 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
 // Returns `did you mean "lr"?`, or `options: lr, momentum` if no candidate is near; `what` is the label of the list.
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what);
 
-// Returns the first candidate of several words that has `name` among them: "save_every" for "every". Empty: none.
+// Returns the first candidate that has `name` among its words, "save_every" for "every"; else the first one that is
+// among the words of `name`, "every" for "update_every". Empty: none.
 std::string with_word(const std::string& name, const std::vector<std::string>& candidates);
 
 // Is this a number with a decimal comma, such as "-0,1"?

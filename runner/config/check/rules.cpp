@@ -1,4 +1,5 @@
 #include "config/check/rules.h"
+#include "config/check/amounts.h"
 #include "config/check/metric_rules.h"
 #include "config/check/scheduler_rules.h"
 
@@ -124,8 +125,10 @@ void check_period(const Node& root, Problems& problems) {
   const Node* every = root.at_path("validation.every");
   const auto text = every ? every->text() : std::nullopt;
   if (text && !steps_in(*text)) {
+    const auto epochs = amount_meant("validation.every", every->scalar);
     problems.add(every->place, "\"validation.every\" must be epochs or steps, not " + in_quotes(*text),
-                 "give a whole number of epochs, or a text such as \"250 steps\", each from 1 to 1000000000");
+                 epochs ? "a number alone counts epochs: every = " + epochs->value.dump()
+                        : "give a whole number of epochs, or a text such as \"250 steps\", each from 1 to 1000000000");
   }
 }
 
@@ -146,7 +149,8 @@ void check_group(const Node& group, const std::string& path, Problems& problems)
     problems.add(match->place, "\"" + path + ".match\" is empty", "give patterns of names");
   const auto check_pattern = [&](const Node& one) {
     const auto text = one.text();
-    if (text && is_condition(*text) && !condition_of(*text)) {
+    const bool is_meant = text && text->find_first_of("<>=") != std::string::npos;  // no name has these characters
+    if (text && (is_condition(*text) || is_meant) && !condition_of(*text)) {
       problems.add(one.place, "\"" + path + ".match\" has an invalid condition: " + in_quotes(*text),
                    "give ndim, one of < <= > >= ==, and a number, such as \"ndim<2\"");
     } else if (text && is_condition(*text) && !condition_of(*text)->can_hold()) {

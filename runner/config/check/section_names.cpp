@@ -19,7 +19,67 @@ constexpr const char* kSeparate = "did you mean \"dataset\"? It takes a table: d
 constexpr const char* kMeasured =
     "the key metrics at the top of the file lists what is measured: metrics = [\"accuracy\"]";
 
+constexpr const char* kNoTarget =
+    "no such key: a run ends after `patience` validations without an improvement, or after `max_time`";
+constexpr const char* kFolder =
+    "leave it out: a run keeps its checkpoints in results/NAME/RUN-ID/checkpoints, and --results FOLDER replaces "
+    "results";
+constexpr const char* kLogFile =
+    "leave it out: a run writes logs/rank-0.log, … in its folder, and --verbose and --quiet choose what is printed";
+constexpr const char* kKept =
+    "leave it out: the newest and the best checkpoints are kept; keep_last and keep_best are their numbers";
+constexpr const char* kDrawn = "leave it out: the held-out samples are drawn; `seed` in [validation] seeds the choice";
+constexpr const char* kClips = "leave it out: the key norm limits the norm, and the key value each number";
+constexpr const char* kMatch = "did you mean \"match\"?";
+constexpr const char* kScale = "did you mean \"lr_scale\"? It multiplies the learning rate of the optimizer";
+constexpr const char* kFrozen = "the key freeze at the top of the file freezes parameters: freeze = [\"backbone.*\"]";
+constexpr const char* kEvery = "did you mean \"every\"?";
+
 constexpr SectionName kSectionNames[] = {
+    {.section = "groups", .name = "name", .remedy = "leave it out: a group has no name, only what it matches"},
+    {.section = "groups", .name = "params", .remedy = kMatch},
+    {.section = "groups", .name = "parameters", .remedy = kMatch},
+    {.section = "groups", .name = "pattern", .remedy = kMatch},
+    {.section = "groups", .name = "patterns", .remedy = kMatch},
+    {.section = "groups", .name = "names", .remedy = kMatch},
+    {.section = "groups", .name = "lr_mult", .remedy = kScale},
+    {.section = "groups", .name = "lr_factor", .remedy = kScale},
+    {.section = "groups", .name = "lr_multiplier", .remedy = kScale},
+    {.section = "groups", .name = "freeze", .remedy = kFrozen},
+    {.section = "groups", .name = "requires_grad", .remedy = kFrozen},
+    {.section = "stop", .name = "loss", .remedy = kNoTarget},
+    {.section = "stop", .name = "target", .remedy = kNoTarget},
+    {.section = "stop", .name = "threshold", .remedy = kNoTarget},
+    {.section = "stop", .name = "value", .remedy = kNoTarget},
+    {.section = "ema", .name = "enabled", .remedy = "leave it out: [ema] turns the average on; every = 0 turns it off"},
+    {.section = "ema",
+     .name = "start",
+     .remedy = "leave it out: the average begins with the weights of the first step"},
+    {.section = "ema",
+     .name = "warmup",
+     .remedy = "leave it out: the average begins with the weights of the first step"},
+    {.section = "clip", .name = "type", .remedy = kClips},
+    {.section = "clip", .name = "algorithm", .remedy = kClips},
+    {.section = "clip", .name = "mode", .remedy = kClips},
+    {.section = "checkpoint", .name = "dir", .remedy = kFolder},
+    {.section = "checkpoint", .name = "dirpath", .remedy = kFolder},
+    {.section = "checkpoint", .name = "path", .remedy = kFolder},
+    {.section = "checkpoint", .name = "folder", .remedy = kFolder},
+    {.section = "checkpoint", .name = "save_best", .remedy = kKept},
+    {.section = "checkpoint", .name = "save_last", .remedy = kKept},
+    {.section = "checkpoint", .name = "every_n_epochs", .remedy = "did you mean \"save_every\"?"},
+    {.section = "checkpoint", .name = "interval", .remedy = "did you mean \"save_every\"?"},
+    {.section = "checkpoint", .name = "every_n_train_steps", .remedy = "did you mean \"save_every_steps\"?"},
+    {.section = "log", .name = "file", .remedy = kLogFile},
+    {.section = "log", .name = "path", .remedy = kLogFile},
+    {.section = "log", .name = "dir", .remedy = kLogFile},
+    {.section = "log", .name = "level", .remedy = kLogFile},
+    {.section = "log", .name = "interval", .remedy = kEvery},
+    {.section = "log", .name = "frequency", .remedy = kEvery},
+    {.section = "validation", .name = "interval", .remedy = kEvery},
+    {.section = "validation", .name = "frequency", .remedy = kEvery},
+    {.section = "validation", .name = "shuffle", .remedy = kDrawn},
+    {.section = "validation", .name = "random_state", .remedy = "did you mean \"seed\"?"},
     {.section = "ema", .name = "beta", .remedy = "did you mean \"decay\"?"},
     {.section = "ema", .name = "momentum", .remedy = "did you mean \"decay\"?"},
     {.section = "checkpoint", .name = "every", .remedy = "did you mean \"save_every\"?"},

@@ -44,9 +44,13 @@ std::string did_you_mean(const std::vector<std::string>& paths) {
   return "did you mean " + text + "?";
 }
 
-// Returns the path that a key with this value can mean: a table stands for a whole section.
-std::string path_for(const std::string& path, const Node& value) {
-  return value.is_table() ? path.substr(0, path.find('.')) : path;
+// Returns the path that a key with this value can mean: a table stands for a whole section without a component.
+std::string path_for(const std::string& path, const Node& value, const std::vector<Option>& options) {
+  const std::string section = path.substr(0, path.find('.'));
+  const bool is_section = std::any_of(options.begin(), options.end(), [&](const Option& option) {
+    return option.name == section && option.component_kind.empty();
+  });
+  return value.is_table() && is_section ? section : path;
 }
 
 }  // namespace
@@ -74,9 +78,9 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
     known.insert(known.end(), {"extends", "sweep"});
     for (const ShortForm& form : kShortForms) known.push_back(form.key);
   }
-  std::string own = at_top || is_item ? "" : remedy_in_section(owner.path, key);
+  std::string own = at_top ? "" : remedy_in_section(is_item ? owner.section : owner.path, key);
   if (!own.empty()) return own;
-  if (!at_top && has_key(options_, key) && (!is_item || begins_line(key, value))) {
+  if (!at_top && (has_key(options_, key) || key == "extends") && (!is_item || begins_line(key, value))) {
     return remedy_at_path(key, value, owner);
   }
   const CommonName* const common = is_item ? nullptr : find_common_name(key);
@@ -114,7 +118,7 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
 
 // Returns the remedy for a key that means the key at `path`, outside of its owner or at the top.
 std::string Checker::remedy_at_path(const std::string& named, const Node& value, const Owner& owner) const {
-  const std::string path = path_for(named, value);
+  const std::string path = path_for(named, value, options_);
   const bool at_top = path.find('.') == std::string::npos;
   if (const std::string twice = given_already(path, value); !twice.empty()) {
     const bool is_misplaced = at_top && !owner.path.empty() && begins_line(path, value);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/shell_word.h"
+#include "config/check/amounts.h"
 #include "config/check/check.h"
 #include "config/check/common_names.h"
 #include "config/check/phrases.h"
@@ -44,10 +44,12 @@ std::optional<Number> read_number(std::string_view text) {
 
 // Returns the value that the text has without its quotes, with the place of `node`.
 Node without_quotes(std::string_view text, const Node& node) {
-  Node value{.kind = Kind::text, .scalar = std::string(text), .key = node.key, .place = node.place};
-  if (text == "true" || text == "false") {
+  Node value{.kind = Kind::text, .scalar = std::string(text), .place = node.place, .varies = node.varies};
+  const std::string plain = plain_name(std::string(text));
+  const bool is_yes = plain == "true" || plain == "yes" || plain == "on";
+  if (is_yes || plain == "false" || plain == "no" || plain == "off") {
     value.kind = Kind::boolean;
-    value.scalar = text == "true";
+    value.scalar = is_yes;
   } else if (const auto integer = read_number<std::int64_t>(text)) {
     value.kind = Kind::integer;
     value.scalar = *integer;
@@ -58,7 +60,38 @@ Node without_quotes(std::string_view text, const Node& node) {
   return value;
 }
 
-// Returns the values of a text such as "64, 32", of a list, or the value alone.
+// Returns a whole number as an integer, and 0 or 1 as a boolean, if the option takes these; else the value.
+Node in_type_of(const Option& option, Node value) {
+  if (value.kind == Kind::number && takes_type(option, Type::integer) && !takes_type(option, Type::number)) {
+    const auto number = value.scalar.get<double>();
+    constexpr double kMost = 1e15;
+    if (number != std::floor(number) || std::abs(number) > kMost) return value;
+    value.kind = Kind::integer;
+    value.scalar = static_cast<std::int64_t>(number);
+  } else if (value.kind == Kind::integer && takes_type(option, Type::boolean) && !takes_type(option, Type::integer)) {
+    if (value.scalar != 0 && value.scalar != 1) return value;
+    value.kind = Kind::boolean;
+    value.scalar = value.scalar == 1;
+  }
+  return value;
+}
+
+// Returns a number as a text if the option takes texts alone.
+Node as_text(const Option& option, Node value) {
+  const bool is_number = value.kind == Kind::integer || value.kind == Kind::number;
+  if (!is_number || option.types != std::vector{Type::text}) return value;
+  value.kind = Kind::text;
+  value.scalar = value.scalar.dump();
+  return value;
+}
+
+bool is_nothing(const std::string& text) {
+  const std::string plain = plain_name(text);
+  return plain == "none" || plain == "null" || plain == "nil";
+}
+
+}  // namespace
+
 std::vector<Node> values_in(const Node& node) {
   if (node.kind == Kind::list) return node.items;
   const auto text = node.text();
@@ -72,40 +105,6 @@ std::vector<Node> values_in(const Node& node) {
   }
 }
 
-// Returns a whole number as an integer, 0 or 1 as a boolean, a number as a text, if the option takes these; else the
-// value.
-Node in_type_of(const Option& option, Node value) {
-  if (value.kind == Kind::number && takes_type(option, Type::integer) && !takes_type(option, Type::number)) {
-    const auto number = value.scalar.get<double>();
-    constexpr double kMost = 1e15;
-    if (number != std::floor(number) || std::abs(number) > kMost) return value;
-    value.kind = Kind::integer;
-    value.scalar = static_cast<std::int64_t>(number);
-  } else if (value.kind == Kind::integer && takes_type(option, Type::boolean) && !takes_type(option, Type::integer)) {
-    if (value.scalar != 0 && value.scalar != 1) return value;
-    value.kind = Kind::boolean;
-    value.scalar = value.scalar == 1;
-  } else if (value.kind != Kind::text && option.types == std::vector{Type::text}) {
-    value.scalar = value.scalar.dump();
-    value.kind = Kind::text;
-  }
-  return value;
-}
-
-// Returns the setting with this value, as the user's file or command line takes it.
-std::string as_setting(const std::string& path, const Node& value) {
-  const bool in_file = value.place.source && value.place.source->is_file();
-  if (!in_file) return "--set " + shell_word(path + "=" + in_toml(value));
-  return path.substr(path.rfind('.') + 1) + " = " + in_toml(value);
-}
-
-bool is_nothing(const std::string& text) {
-  const std::string plain = plain_name(text);
-  return plain == "none" || plain == "null" || plain == "nil";
-}
-
-}  // namespace
-
 // Returns a suggestion for a value that does not fit; empty: the expected form in the message is enough.
 std::string Checker::remedy_of(const Node& node, const Option& option, const std::string& path) const {
   if (!option.section.empty()) return section_remedy(node, option, path);
@@ -115,7 +114,14 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   const std::string value = text ? *text : node.scalar.is_primitive() ? node.scalar.dump() : "";
   if (const std::string remedy = remedy_of_common_value(path, value); !remedy.empty()) return remedy;
   if (!option.component_kind.empty()) return text ? remedy_of_file(path, option.component_kind, *text) : "";
-  if (lists_tables) return "";
+  if (!option.variants.empty()) return "write " + path.substr(path.rfind('.') + 1) + " = [{ type = \"…\" }]";
+  if (lists_tables) return "write [[" + path + "]], and below it its keys: " + joined_names(option.item_keys);
+  const auto amount = amount_meant(path, node.scalar);
+  if (amount && (amount->path == path || !node.varies)) {
+    Node meant = node;
+    meant.scalar = amount->value;
+    return "give " + as_setting(amount->path, meant);
+  }
   if (const std::string remedy = text ? text_remedy(*text, node, option, path) : ""; !remedy.empty()) return remedy;
   const std::string list = list_remedy(node, option, path);
   return list.empty() ? form_remedy(node, option, path) : list;
@@ -136,7 +142,8 @@ std::string Checker::text_remedy(const std::string& text, const Node& node, cons
     const std::string meant = is_numbered(option, text) || option.choices.empty() ? text : near;
     if (meant.empty()) return "";
     const Node item{.kind = Kind::text, .scalar = meant, .key = node.key, .place = node.place};
-    return "give " + as_setting(path, {.kind = Kind::list, .items = {item}, .key = node.key, .place = node.place});
+    return "give " +
+           as_setting(path, {.kind = Kind::list, .items = {item}, .place = node.place, .varies = node.varies});
   }
   return near.empty() ? "" : "did you mean \"" + near + "\"?";
 }
@@ -149,13 +156,14 @@ bool Checker::fits(const Node& node, const Option& option, const std::string& pa
 // Returns the remedy for a value in place of a list, or for several values in place of one.
 std::string Checker::list_remedy(const Node& node, const Option& option, const std::string& path) const {
   if (node.is_table() || node.kind == Kind::date) return "";
-  Node list{.kind = Kind::list, .items = values_in(node), .key = node.key, .place = node.place};
-  if (takes_type(option, Type::list)) {
-    const Option item{.types = {option.item.value_or(Type::text)}};
+  Node list{.kind = Kind::list, .items = values_in(node), .place = node.place, .varies = node.varies};
+  if (takes_type(option, Type::list) && option.item) {
+    const Option item{.types = {*option.item}};
     for (Node& value : list.items) value = in_type_of(item, std::move(value));
     return node.kind != Kind::list && fits(list, option, path) ? "give " + as_setting(path, list) : "";
   }
-  const bool can_vary = path.find('[') == std::string::npos && !path.starts_with("sweep");
+  const bool can_vary = !takes_type(option, Type::list) && path.find('[') == std::string::npos &&
+                        !path.starts_with("sweep") && !node.varies;
   const bool several = can_vary && list.items.size() > 1;
   if (!several || !std::all_of(list.items.begin(), list.items.end(),
                                [&](const Node& value) { return fits(value, option, path); })) {
@@ -168,8 +176,11 @@ std::string Checker::list_remedy(const Node& node, const Option& option, const s
 std::string Checker::form_remedy(const Node& node, const Option& option, const std::string& path) const {
   const auto text = node.text();
   if (text && is_nothing(*text)) return "leave it out";
+  const Node* const name = node.find("name");
+  if (name && fits(*name, option, path)) return "give " + as_setting(path, *name);
   if (node.is_table() || node.kind == Kind::list || node.kind == Kind::date) return "";
-  const Node value = in_type_of(option, text ? without_quotes(without_blanks(*text), node) : node);
+  const Node plain = text ? without_quotes(without_blanks(*text), node) : node;
+  const Node value = as_text(option, in_type_of(option, plain));
   const bool is_other = value.kind != node.kind;
   return is_other && fits(value, option, path) ? "give " + as_setting(path, value) : "";
 }
@@ -182,10 +193,14 @@ std::string Checker::section_remedy(const Node& node, const Option& option, cons
   const auto written = [&](const FirstKey& key, const std::string& value) {
     return "write " + path + " = { " + key.key + " = " + value + " }";
   };
+  const auto text = node.text();
+  const Node plain = text ? without_quotes(without_blanks(*text), node) : node;
   for (const FirstKey& one : keys) {
     const auto key = std::find_if(option.section.begin(), option.section.end(),
                                   [&](const Option& known) { return known.name == one.key; });
-    if (fits(node, *key, path)) return written(one, to_value(node).dump());
+    for (const Node& value : {plain, node}) {
+      if (fits(value, *key, path)) return written(one, in_toml(value));
+    }
   }
   return written(keys.front(), keys.front().example);
 }

@@ -59,6 +59,13 @@ std::string files_like(const std::filesystem::path& file) {
   return names.empty() ? "" : suggestion(file.string(), names, "experiment files there");
 }
 
+// Returns a remedy for a file that another one extends and that does not exist.
+std::string remedy_of_extends(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  const bool is_of_shell = name.find('~') != std::string::npos || name.find('$') != std::string::npos;
+  return is_of_shell ? "write the whole path: only a shell replaces ~ and $NAME" : files_like(file);
+}
+
 // Follows `extends` from file to file.
 class LayerReader {
  public:
@@ -73,7 +80,13 @@ class LayerReader {
       layers_.back().entries.erase(extends);
       const std::optional<std::string> name = extends_->text();
       if (!name || name->empty() || name->find('\0') != std::string::npos) {
-        return fail("\"extends\" must be the name of a file, not " + shown(*extends_));
+        const bool is_list = extends_->kind == Kind::list && !extends_->items.empty();
+        const std::string first = is_list ? extends_->items.front().text().value_or("") : "";
+        return fail("\"extends\" must be the name of a file, not " + shown(*extends_),
+                    first.empty() ? ""
+                    : extends_->items.size() == 1
+                        ? "give extends = " + in_quotes(first)
+                        : "give extends = " + in_quotes(first) + "; that file can extend the next one in turn");
       }
       file = (file.parent_path() / *name).lexically_normal();
     }
@@ -95,7 +108,7 @@ class LayerReader {
     const auto source = Source::file(file, std::move(read.text), static_cast<int>(layers_.size()));
     if (!read.error.empty()) {
       if (extends_) {
-        fail("cannot read " + in_quotes(file.string()) + ": " + read.error);
+        fail("cannot read " + in_quotes(file.string()) + ": " + read.error, remedy_of_extends(file));
       } else {
         problems_.add({.source = source}, read.error, files_like(file));
       }

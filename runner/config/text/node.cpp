@@ -1,5 +1,7 @@
 #include "config/text/node.h"
 
+#include "base/shell_word.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -51,6 +53,13 @@ std::string in_toml(const Node& node) {
   std::string items;
   for (const Node& item : node.items) items += (items.empty() ? "" : ", ") + in_toml(item);
   return "[" + items + "]";
+}
+
+std::string as_setting(const std::string& path, const Node& value) {
+  if (path.ends_with(']') || value.varies) return in_toml(value);
+  const bool in_file = value.place.source && value.place.source->is_file();
+  if (!in_file) return "--set " + shell_word(path + "=" + in_toml(value));
+  return path.substr(path.rfind('.') + 1) + " = " + in_toml(value);
 }
 
 std::string shown(const Node& node) {

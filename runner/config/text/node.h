@@ -22,6 +22,7 @@ struct Node {
   std::map<std::string, Node> entries = {};  // of a table
   SourceRange key = {};                      // the key of the value; for a list's item, the item
   SourceRange place = {};                    // the value
+  bool varies = false;                       // one of the values that a sweep gives to its key
   bool whole = false;                        // of a section: a short form, which replaces the inherited section
 
   bool is_table() const { return kind == Kind::table; }
@@ -41,6 +42,10 @@ Value to_value(const Node& node);
 
 // Returns a value, or a list of values, as TOML on one line: `[0.1, "x"]`.
 std::string in_toml(const Node& node);
+
+// Returns the setting of a key with this value in the form of its source, a file or --set; for an item of a list, and
+// for one of the values that a sweep gives to the key, the value alone.
+std::string as_setting(const std::string& path, const Node& value);
 
 // Describes a value in an error: `the text "x"`, `3`, `a list`.
 std::string shown(const Node& node);

@@ -5,8 +5,8 @@
 
 namespace ddp::config {
 
-// Characters that word processors and web pages write in place of those of the keyboard: “ ” „ « » ‘ ’ ‚ as quotes, and
-// the minus sign and the dashes as "-".
+// Word processors and web pages write some characters of the keyboard in another form: quotes as “ ” „ « » ‘ ’ ‚, and
+// "-" as a minus sign or a dash.
 
 // Returns whether the text begins with a typographic quote.
 bool begins_with_typographic_quote(std::string_view text);
