@@ -5,7 +5,7 @@
 #include "config/check/phrases.h"
 #include "config/text/source.h"
 #include "datasets/table/encoder.h"
-#include "format/delimiter.h"
+#include "format/header_hint.h"
 
 namespace ddp::datasets {
 namespace {
@@ -68,11 +68,11 @@ class WrongNames {
     if (key_.empty()) key_ = key;
   }
 
-  // Returns a remedy for an unknown column: the columns of the file, and a hint if the delimiter looks wrong.
+  // Returns a remedy for an unknown column: the columns of the file, and a hint if its first line looks wrong.
   std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how) const {
     std::string text;
     for (const std::string& name : columns_) text += (text.empty() ? "columns: " : ", ") + config::printable(name);
-    const std::string hint = format::delimiter_hint(columns, how, file_);
+    const std::string hint = format::header_hint(columns, how, file_);
     return hint.empty() ? text : text + "\n  " + hint;
   }
 

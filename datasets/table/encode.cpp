@@ -108,7 +108,7 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
       if (cells.is_missing(r)) {
         *out = filled;
-        miss(tile.piece, r, feature.name);
+        miss(tile.piece, r, feature);
         continue;
       }
       const double value = cells.numbers[r];
@@ -122,7 +122,7 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
       std::fill(out, out + feature.width(), 0.0f);
       if (cells.is_missing(r)) {
-        if (e_.missing == "drop") miss(tile.piece, r, feature.name);
+        miss(tile.piece, r, feature);
         continue;
       }
       const std::int64_t value = feature.values.find(cells.text_of(r));
@@ -207,11 +207,11 @@ class TableEncoder {
              .remedy = remedy});
   }
 
-  void miss(const Table::Piece& piece, std::int64_t r, const std::string& column) {
-    if (e_.missing == "drop") {
+  void miss(const Table::Piece& piece, std::int64_t r, const Encoder::Feature& feature) {
+    if (e_.refuses_missing(feature)) {
+      mistake(piece, r, feature.name, {.one = "is missing", .many = "are missing", .remedy = e_.if_missing()});
+    } else if (e_.missing == "drop") {
       encoded_.usable.mutable_data_ptr<bool>()[piece.first_row + r] = false;
-    } else if (e_.missing == "error") {
-      mistake(piece, r, column, {.one = "is missing", .many = "are missing", .remedy = e_.if_missing()});
     }
   }
 

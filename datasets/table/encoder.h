@@ -42,8 +42,13 @@ struct Encoder {
   bool classes_given = false;   // by the option `classes`
   bool trained_before = false;  // the preprocessing comes from a checkpoint
 
+  // For a prediction, which needs a result for each row: a row that `missing` would drop is an error. Not saved.
+  bool keeps_rows = false;
+
   // The number of input columns.
   std::int64_t width() const;
+  // Is a missing cell of this feature an error?
+  bool refuses_missing(const Feature& feature) const;
   // The remedy for a missing cell of a feature.
   std::string if_missing() const;
   // The columns to read: features, then targets. Categories and classes are read as text.

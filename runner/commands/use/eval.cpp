@@ -33,6 +33,7 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
         has_file ? "give data: --set dataset.path=FILE" : "train with held-out data: --set validation.split=0.1");
   }
   const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
   const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);
   const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}).at(0);
