@@ -110,7 +110,7 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   check_names(o, e.targets, columns, how, file);
   if (e.kind == TargetKind::classes && e.targets.size() != 1) {
     throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
-                      "dataset.target");
+                      "dataset.target", "name one column; loss = \"mse\" takes several columns of numbers");
   }
   for (const auto& column : columns) {
     const bool chosen = o.features.empty() || holds(o.features, column.name);

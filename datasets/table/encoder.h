@@ -70,9 +70,11 @@ Encoder choose_columns(const TableSection& options, const std::vector<format::Co
 // Fits an encoder on these rows (int64 [n], ascending) of a table with the columns wanted(true).
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);
 
-// Returns warnings about an encoder that was fitted on this number of rows: columns in which nearly every row has a
-// value of its own, and categories that are no features.
-std::vector<std::string> warnings_of_fit(const Encoder& encoder, const TableSection& options, std::int64_t rows);
+// Returns warnings about an encoder that was fitted on this number of rows of the table: columns in which nearly every
+// row has a value of its own, no row has a value, or the value is the row's number; a target of one class; categories
+// that are no features.
+std::vector<std::string> warnings_of_fit(const Encoder& encoder, const Table& table, const TableSection& options,
+                                         std::int64_t rows);
 
 // The cells of a category column whose values the training rows do not have.
 struct UnknownNames {

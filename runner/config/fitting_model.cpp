@@ -64,8 +64,10 @@ std::string fitting_models(const SampleForm& sample, std::int64_t outputs) {
     return "for images: model = \"resnet18\", another resnet or vit; or a sequential that begins with Flatten: " +
            flattened(sample, outputs);
   }
+  const bool has_channels_last = kind == kImages && sample.shape.back() == 3;
   const std::string channels = kind == kImages ? " (resnets and vit take three channels)" : "";
-  return "use a sequential that begins with Flatten" + channels + ": " + flattened(sample, outputs);
+  const std::string move = has_channels_last ? "move the channels first, as numpy.moveaxis(x, -1, 1) does, or " : "";
+  return move + "use a sequential that begins with Flatten" + channels + ": " + flattened(sample, outputs);
 }
 
 std::string remedy_for_layers(const Value& layers, const SampleForm& sample) {

@@ -25,6 +25,11 @@ Value to_json(const SampleForm& form);
 // Reads the form from facts; its shape is empty if they lack it.
 SampleForm sample_form_of(const Value& facts);
 
+// The key of the number of inputs of a sample in the facts.
+inline constexpr const char* kInputsFact = "inputs";
+// The key of a fact that is true if a target is one number, which is no class.
+inline constexpr const char* kLoneNumberFact = "lone_number";
+
 // Returns the error's text if the model takes another kind of samples, by its trait "inputs"; "": it may take these.
 std::string misfit(const Spec& model, const std::string& dataset, const SampleForm& sample);
 

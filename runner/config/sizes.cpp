@@ -34,6 +34,20 @@ Error no_size(const Option& option, const Spec& model, const Value& facts, const
   if (const std::string what = misfit(model, dataset, sample); !what.empty() && !fits.empty()) {
     return loaded.error("model", what, fits);
   }
+  if (const auto inputs = facts.value(kInputsFact, std::int64_t{1}); inputs > 1 && model.traits.contains("inputs")) {
+    return loaded.error("model",
+                        "the model \"" + model.name + "\" takes one input, and the dataset \"" + dataset + "\" gives " +
+                            std::to_string(inputs),
+                        "join the inputs into one array, or give a model written in Python that takes them");
+  }
+  const bool counts_outputs = option.from_data == "out_features" || option.from_data == "num_classes";
+  if (counts_outputs && facts.value(kLoneNumberFact, false)) {
+    return loaded.error("model",
+                        "\"model." + option.name + "\" is missing, and a target of the dataset \"" + dataset +
+                            "\" is one floating-point number, without an extent",
+                        "to predict numbers, give targets of the shape [n, 1]: y.reshape(-1, 1) in NumPy; for "
+                        "classes, give integers: y.astype(\"int64\")");
+  }
   return loaded.error(
       "model", "\"model." + option.name + "\" is missing, and the dataset \"" + dataset + "\" does not determine it",
       "give it: " + option.doc);

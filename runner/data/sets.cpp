@@ -224,6 +224,8 @@ namespace {
 void add_sizes(Value& facts, const datasets::Batch& batch) {
   const at::Tensor& input = batch.inputs.front().second;
   const at::Tensor& target = batch.targets.front().second;
+  facts[config::kInputsFact] = batch.inputs.size();
+  facts[config::kLoneNumberFact] = target.is_floating_point() && target.dim() == 1;
   if (batch.inputs.size() == 1) {
     facts[config::kSampleFact] = config::to_json(
         config::SampleForm{.shape = input.sizes().slice(1).vec(), .integers = !input.is_floating_point()});

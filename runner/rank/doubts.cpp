@@ -31,6 +31,19 @@ std::optional<std::string> doubt_of_size(const config::Experiment& e, const Name
          " trains on a small scale";
 }
 
+// Warns of a Normalize for pixels from 0 to 255.
+std::optional<std::string> doubt_of_normalize(const config::Experiment& e) {
+  const config::Value transforms = e.dataset.options.value("transforms", config::Value::array());
+  for (const config::Value& transform : transforms) {
+    if (transform.value("type", "") != "Normalize") continue;
+    for (const config::Value& mean : transform.value("mean", config::Value::array())) {
+      if (!mean.is_number() || mean.get<double>() <= 1) continue;
+      return "Normalize has a mean of " + mean.dump() + ", and pixels are from 0 to 1; divide mean and std by 255";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor& output,
@@ -41,8 +54,8 @@ std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor
   const at::Tensor by_classes = train::by_class(output, train::only_target(batch.targets)).output;
   if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
     doubts.push_back(
-        "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
-        "model one output for each class");
+        "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\" to predict a "
+        "number, or give data and model several classes");
   }
   if (outputs == "log_probabilities" && output.numel() > 0 && output.max().item<double>() > 0) {
     doubts.push_back("the model's outputs are above 0, and " + e.loss.name +
@@ -52,6 +65,7 @@ std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor
     if (doubt) doubts.push_back(*std::move(doubt));
   };
   add(doubt_of_size(e, batch.inputs, "inputs", "normalise", "none", "dataset.normalise = \"standard\""));
+  add(doubt_of_normalize(e));
   if (outputs == "numbers") {
     add(doubt_of_size(e, batch.targets, "targets", "normalise_targets", false, "dataset.normalise_targets = true"));
   }

@@ -6,10 +6,10 @@
 
 #include <arrow/buffer.h>
 
+#include "base/conversion_command.h"
 #include "base/error.h"
 #include "tables/columnar.h"
 #include "tables/source.h"
-#include "tables/text_encoding.h"
 
 namespace ddp::tables {
 namespace {
@@ -35,6 +35,9 @@ constexpr Foreign kForeign[] = {
      "compressed by xz", "unpack it with unxz; files of gzip are read as they are"},
     {"\x28\xb5\x2f\xfd", "compressed by zstd", "unpack it with unzstd; files of gzip are read as they are"},
     {"%PDF-", "a PDF document", "extract its table as CSV in UTF-8"},
+    {"\x93NUMPY", "an array of NumPy", "the datasets npy and npz read arrays"},
+    {"\x89PNG", "a PNG image", "the dataset image_folder reads images"},
+    {"\xff\xd8\xff", "a JPEG image", "the dataset image_folder reads images"},
     {"SQLite format 3", "an SQLite database", "export its table as CSV: sqlite3 -header -csv"},
     {"<!doctype", "an HTML page", "look at it with a browser: was the download refused?"},
     {"<html", "an HTML page", "look at it with a browser: was the download refused?"},

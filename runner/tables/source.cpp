@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <algorithm>
 #include <cerrno>
 
 #include <arrow/buffer.h>
@@ -10,6 +9,7 @@
 #include <arrow/util/compression.h>
 
 #include "base/file_descriptor.h"
+#include "base/glob.h"
 #include "config/text/source.h"
 
 namespace ddp::tables {
@@ -23,18 +23,6 @@ bool is_gzip(arrow::io::ReadableFile& file, const std::filesystem::path& path) {
   return std::string_view(*head) == kGzipMagic;
 }
 
-// The error of a folder in the place of a file, with a pattern for the files in it.
-Error is_folder(const std::filesystem::path& folder) {
-  std::string ending;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code gone;
-    if (entry->is_regular_file(gone)) ending = std::max(ending, entry->path().extension().string());
-  }
-  return usage_error("is a folder, not a file", folder.string(),
-                     "name the files in it: '" + config::printable((folder / ("*" + ending)).string()) + "'");
-}
-
 }  // namespace
 
 std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& file) {
@@ -43,7 +31,10 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
   if (!descriptor) throw usage_error("cannot be read: " + errno_text(errno), file.string());
   struct stat status {};
   const bool has_status = fstat(descriptor.get(), &status) == 0;
-  if (has_status && S_ISDIR(status.st_mode)) throw is_folder(file);
+  if (has_status && S_ISDIR(status.st_mode)) {
+    throw usage_error("is a folder, not a file", file.string(),
+                      config::printable(files_of_folder_in_words(file.string())));
+  }
   if (!has_status || !S_ISREG(status.st_mode)) {
     throw usage_error("is not a regular file", file.string());
   }

@@ -4,7 +4,7 @@
 
 #include <arrow/util/utf8.h>
 
-#include "base/shell_word.h"
+#include "base/conversion_command.h"
 #include "tables/mistakes.h"
 
 namespace ddp::tables {
@@ -25,16 +25,6 @@ bool is_utf8(std::string_view text) {
   static const bool initialised = (arrow::util::InitializeUTF8(), true);
   return initialised && arrow::util::ValidateUTF8(reinterpret_cast<const std::uint8_t*>(text.data()),
                                                   static_cast<std::int64_t>(text.size()));
-}
-
-std::string conversion_command(const std::filesystem::path& file, const std::string& from) {
-  const bool is_compressed = file.extension() == ".gz";
-  const std::filesystem::path plain = is_compressed ? file.parent_path() / file.stem() : file;
-  const std::string ending = plain.extension().string() + (is_compressed ? ".gz" : "");
-  const std::string copy = path_word(file.parent_path() / (plain.stem().string() + "-utf8" + ending));
-  const std::string convert = "iconv -f " + from + " -t utf-8";
-  if (is_compressed) return "zcat " + path_word(file) + " | " + convert + " | gzip > " + copy;
-  return convert + " " + path_word(file) + " > " + copy;
 }
 
 Error not_utf8(const std::filesystem::path& file, std::int64_t line, const std::string& holder, std::string_view text) {

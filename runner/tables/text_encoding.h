@@ -11,9 +11,6 @@ namespace ddp::tables {
 
 bool is_utf8(std::string_view text);
 
-// Returns the shell's command that writes a copy of the file in UTF-8. `from`: the file's encoding, as iconv names it.
-std::string conversion_command(const std::filesystem::path& file, const std::string& from);
-
 // Returns the error of a text with a byte that is not UTF-8. `holder`: the part of the line with the text, such as
 // `column "city"`.
 Error not_utf8(const std::filesystem::path& file, std::int64_t line, const std::string& holder, std::string_view text);

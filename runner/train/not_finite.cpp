@@ -94,15 +94,16 @@ LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets:
 }
 
 Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank, const LargestNumbers& largest) {
-  std::string what = "the loss of step " + std::to_string(step) + record::kLossNotFinite + " (first on rank " +
-                     std::to_string(rank) + "); the weights were not changed";
+  const std::string what = "the loss of step " + std::to_string(step) + record::kLossNotFinite + " (first on rank " +
+                           std::to_string(rank) + ")";
+  const std::string unchanged = "; the weights were not changed";
   if (!std::isfinite(largest.input) || !std::isfinite(largest.target)) {
     const std::string holder = std::isfinite(largest.input) ? "targets" : "inputs";
-    return training_error(what + "\nthe " + holder + " of this step hold inf or NaN", "", remedy_for_data(e));
+    return training_error(what + ": the " + holder + " of this step hold inf or NaN" + unchanged, "",
+                          remedy_for_data(e));
   }
   const std::string large = what_is_large(largest);
-  if (!large.empty()) what += "\nthis step has " + large;
-  return training_error(what, "", remedy_for_steps(e, largest));
+  return training_error(what + (large.empty() ? "" : ", with " + large) + unchanged, "", remedy_for_steps(e, largest));
 }
 
 std::string warning_of_skipped(const config::Experiment& e, std::int64_t skipped, std::int64_t steps,

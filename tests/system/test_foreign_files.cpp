@@ -110,6 +110,11 @@ TEST_CASE("a first line that does not name the columns is refused with its likel
   CHECK_FALSE(contains(fine.refused({"dataset.target=prize"}), "first line"));
 }
 
+TEST_CASE("files of arrays and images in the place of a table are refused with the dataset that reads them") {
+  check_refused("\x93NUMPY\x01\x00v", {"is an array of NumPy, not CSV", "the datasets npy and npz"});
+  check_refused("\x89PNG\r\n\x1a\n", {"is a PNG image, not CSV", "image_folder"});
+}
+
 TEST_CASE("rows with a wrong number of cells have one line, and the answer shows quotes") {
   std::string rows = "rooms,city,price\n1,Bonn,2\n";
   for (int i = 0; i < 7; ++i) rows += "1,Ulm,1,100\n";

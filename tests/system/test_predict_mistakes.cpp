@@ -79,4 +79,19 @@ TEST_CASE("after training with missing = \"drop\" predict refuses an empty cell 
   CHECK(lines_of(filled.predicted({"category.csv"})).size() == 3);
 }
 
+TEST_CASE("an output that is a folder is refused with a file in it, and an unknown ending with the endings") {
+  const Trained t;
+  fs::create_directory(t.folder() / "answers");
+  t.check_fails(2, {"shapes.csv", "-o", "answers"}, {"answers: is a folder", "answers/predictions.csv"});
+  t.predicted({"shapes.csv", "-o", "answers/predictions.csv"});
+  const Outcome folder = t.run({"export", "shapes", "answers"});
+  CHECK(contains(folder.err, "give a file in it: answers/weights.safetensors"));
+  const Outcome onnx = t.run({"export", "shapes", "weights.onnx"});
+  CHECK(onnx.code == 2);
+  CHECK(contains(onnx.err, "use .safetensors, which Python reads with safetensors.torch.load_file"));
+  t.check_fails(2, {"-"}, {"predict reads files, not its standard input"});
+  t.check_fails(2, {"shapes.toml"}, {"shapes.toml"});
+  check_predict_fails(t, 2, {"shapes.toml", "shapes.csv"}, {"did you mean \"shapes\"?"});
+}
+
 }  // namespace ddp::system_test

@@ -22,6 +22,15 @@ std::string refused(const Workspace& w, const std::string& file, const std::vect
   return outcome.err;
 }
 
+// An ArrayWorkspace with plain.toml, whose model takes all sizes from the data.
+struct PlainWorkspace : ArrayWorkspace {
+  PlainWorkspace() {
+    write("plain.toml",
+          "dataset = { name = \"npy\", inputs = \"x.npy\", targets = \"y.npy\" }\nloss = \"cross_entropy\"\n"
+          "model = { name = \"mlp\", hidden = [8] }\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
+  }
+};
+
 // Returns the setting in an answer that begins with "model = ", up to the end of its line.
 std::string proposed_model(const std::string& answer) {
   const std::size_t begin = answer.rfind("model = {");
@@ -107,6 +116,59 @@ TEST_CASE("targets of one extent for a column of outputs are refused with the sh
   w.write("y.npy", npy_of("<f4", "(100,)", std::vector<float>(100, 0.5f)));
   CHECK(contains(refused(w, "arrays.toml", {"loss=mse", "model.out_features=1"}),
                  "give the targets a last extent of 1, as y.reshape(-1, 1) in NumPy"));
+}
+
+TEST_CASE("targets without an extent, and class indices with one, are refused with the shape to give them") {
+  const PlainWorkspace w;
+  w.write("y.npy", npy_of("<f4", "(100,)", std::vector<float>(100, 0.5f)));
+  const std::string answer = refused(w, "plain.toml", {"loss=mse"});
+  INFO(answer);
+  CHECK(contains(answer, "give targets of the shape [n, 1]: y.reshape(-1, 1) in NumPy"));
+  CHECK(contains(answer, "for classes, give integers"));
+  w.write("y.npy", npy_of("<i8", "(100, 1)", ArrayData(100).y));
+  CHECK(contains(refused(w, "arrays.toml", {}), "y.reshape(-1) in NumPy removes it"));
+}
+
+TEST_CASE("images with their channels last are refused with the way to move them") {
+  const ArrayWorkspace w;
+  w.write("x.npy", npy_of("<f4", "(100, 2, 2, 3)", std::vector<float>(1200)));
+  CHECK(contains(refused(w, "arrays.toml", {kResnet}), "move the channels first, as numpy.moveaxis(x, -1, 1) does"));
+}
+
+TEST_CASE("several inputs for a model that takes one are refused with both numbers") {
+  const PlainWorkspace w;
+  const std::string answer = refused(w, "plain.toml", {"dataset.inputs=[\"x.npy\", \"x.npy\"]"});
+  CHECK(contains(answer, "the model \"mlp\" takes one input, and the dataset \"npy\" gives 2"));
+}
+
+TEST_CASE("eval on arrays of another shape is refused with the shape, the model and its size") {
+  const ArrayWorkspace w;
+  REQUIRE(w.run({"run", "arrays.toml"}).code == 0);
+  w.write("narrow.npy", npy_of("<f4", "(100, 3)", std::vector<float>(300)));
+  const Outcome eval = w.run({"eval", "arrays", "--set", "dataset.inputs=narrow.npy"});
+  INFO(eval.err);
+  CHECK(eval.code == 2);
+  CHECK(contains(eval.err, "gives samples of shape [3], which the model \"mlp\" (in_features = 4) does not accept"));
+  const Outcome none = w.run({"eval", "arrays"});
+  CHECK(contains(none.err, "--set dataset.inputs=FILE --set dataset.targets=FILE"));
+  CHECK(w.run({"eval", "arrays", "--set", "dataset.inputs=x.npy", "--set", "dataset.targets=y.npy"}).code == 0);
+}
+
+TEST_CASE("classes that count from 1, and a Normalize for pixels up to 255, are warnings") {
+  const PlainWorkspace w;
+  std::vector<std::int64_t> from_1 = ArrayData(100).y;
+  for (std::int64_t& number : from_1) ++number;
+  w.write("y.npy", npy_of("<i8", "(100,)", from_1));
+  CHECK(contains(w.run({"plan", "plain.toml"}).err, "if the classes count from 1, subtract 1"));
+  w.write("y.npy", ArrayData(100).y_npy());
+  CHECK(w.run({"plan", "plain.toml"}).err.empty());
+  const ImageWorkspace images;
+  const auto normalised = [&](const std::string& mean) {
+    return images.run({"plan", "images.toml", "--set",
+                       "dataset.transforms=[{type=\"Normalize\", mean=[" + mean + "], std=[1.0, 1.0, 1.0]}]"});
+  };
+  CHECK(contains(normalised("127.0, 127.0, 127.0").err, "divide mean and std by 255"));
+  CHECK(normalised("0.5, 0.5, 0.5").err.empty());
 }
 
 }  // namespace ddp::system_test

@@ -25,6 +25,7 @@ struct PredictOptions {
 
 std::string form_of(const std::string& output) {
   if (output.empty()) return "csv";
+  refuse_folder(output, "predictions.csv");
   const std::string ending = fs::path(output).extension().string();
   for (const std::string form : {"csv", "npy", "parquet"}) {
     if (ending == "." + form) return form;
@@ -40,6 +41,9 @@ struct Inputs {
 };
 
 Error no_such_file(const std::string& file) {
+  if (file == "-") {
+    return usage_error("predict reads files, not its standard input", file, "save the rows to a file, and name it");
+  }
   const std::string near = config::file_like(file);
   return usage_error("there is no such file", file,
                      near.empty() ? "" : "did you mean \"" + config::printable(near) + "\"?");
@@ -48,7 +52,8 @@ Error no_such_file(const std::string& file) {
 // Refuses a file in the place of the run: the inputs follow the run.
 void refuse_other_order(const PredictOptions& o) {
   std::error_code none;
-  if (!fs::is_regular_file(o.trained.run, none)) return;
+  // Experiment files stand for their runs by mistake: the search for the run answers that.
+  if (!fs::is_regular_file(o.trained.run, none) || fs::path(o.trained.run).extension() == ".toml") return;
   const bool is_swap = o.inputs.size() == 1 && !fs::is_regular_file(o.inputs.front(), none);
   const std::string words =
       is_swap ? path_word(o.inputs.front()) + " " + path_word(o.trained.run) : "RUN " + path_word(o.trained.run);
