@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ATen/ops/max.h>
+#include <ATen/ops/min.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/where.h>
 
@@ -91,6 +92,15 @@ config::Value Arrays::facts() const {
   if (targets_.size() > 1 || target.type() != at::kLong) return facts;
   if (const std::int64_t classes = count_classes(target, ignored_); classes > 0) facts["num_classes"] = classes;
   return facts;
+}
+
+std::vector<std::string> Arrays::warnings() const {
+  const at::Tensor all = classes();
+  const at::Tensor counted = all.defined() ? all.masked_select(all.ne(kNoClass)) : all;
+  if (!counted.defined() || counted.numel() == 0 || counted.min().item<std::int64_t>() != 1) return {};
+  return {targets_.front().shown() +
+          ": no sample has class 0, from which classes count, so one output of the model learns nothing; if the "
+          "classes count from 1, subtract 1"};
 }
 
 std::vector<std::string> ArrayOptions::target_names(Role role) const {

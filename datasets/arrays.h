@@ -28,6 +28,8 @@ class Arrays : public MapDataset {
   // no target counts. Throws ddp::Error (usage) if a class that counts is negative.
   config::Value facts() const override;
   config::Value describe() const override;
+  // Warns of classes that seem to count from 1.
+  std::vector<std::string> warnings() const override;
   NamedTensors held() const override { return held_; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/glob.h"
+#include "config/text/source.h"
 
 namespace ddp::datasets {
 
@@ -27,6 +28,11 @@ std::vector<std::filesystem::path> files_of(const config::Value& option, const s
   for (const std::string& path : one_or_more(option, key)) {
     const auto matches = matching_paths(path);
     if (matches.empty()) throw usage_error("matches no file", path, "see " + key);
+    std::error_code none;
+    for (const std::string& match : matches) {
+      if (!std::filesystem::is_directory(match, none)) continue;
+      throw usage_error("is a folder, not a file", match, config::printable(files_of_folder_in_words(match)));
+    }
     files.insert(files.end(), matches.begin(), matches.end());
   }
   return files;

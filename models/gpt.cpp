@@ -181,7 +181,8 @@ struct Gpt : torch::nn::Module, model::ScoresNextToken {
     if (tokens.dim() != 2 || tokens.scalar_type() != at::kLong) {
       throw usage_error(
           "gpt takes tokens, int64 [n, t], but the dataset gives " + c10::str(tokens.scalar_type(), tokens.sizes()),
-          "model", "use the dataset text or tokens");
+          "model",
+          "use the dataset text or tokens; for rows of numbers: model = { name = \"mlp\", hidden = [64, 64] }");
     }
     if (tokens.size(1) > o.block_size.value()) {
       throw usage_error("a sample has " + std::to_string(tokens.size(1)) + " tokens, but gpt takes at most " +
@@ -232,7 +233,8 @@ const bool gpt_registered =
                                                      "model.n_head", "a head has n_embd / n_head values");
                                  }
                                  return torch::nn::AnyModule(std::make_shared<Gpt>(o));
-                               });
+                               },
+                               {{"inputs", "tokens"}});
 
 }  // namespace
 }  // namespace ddp::models

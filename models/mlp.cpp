@@ -48,7 +48,7 @@ torch::nn::AnyModule make_mlp(const MlpOptions& o, const Placement&) {
 }
 
 const bool mlp_registered = registry().add<MlpOptions>(
-    "mlp", "multi-layer perceptron: Linear, activation, dropout if above 0, …, Linear", make_mlp);
+    "mlp", "multi-layer perceptron: Linear, activation, dropout if above 0, …, Linear", make_mlp, {{"inputs", "rows"}});
 
 }  // namespace
 }  // namespace ddp::models

@@ -12,7 +12,8 @@
 // forward(at::Tensor)`, a struct of its options, and a call of registry().add. No other file changes. A model that
 // derives from torch::nn::Cloneable and builds its parts in reset() can also be trained with parallel =
 // "data_parallel". Construct submodules one statement at a time and in Python's order: each draws its initial weights
-// from the global generator, and C++ does not define the order in which a call's arguments are evaluated.
+// from the global generator, and C++ does not define the order in which a call's arguments are evaluated. The trait
+// "inputs" says which samples the model takes, for errors of others: "rows" of numbers, "images" or "tokens".
 namespace ddp::models {
 
 // The devices of the model's rank: one, or several for a model that is split over devices. A model never names a device

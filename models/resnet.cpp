@@ -139,7 +139,8 @@ const bool resnets_registered = [] {
     registry().add<ResNetOptions>(depth.name, "torchvision's " + std::string(depth.name) + ": image classification",
                                   [&depth](const ResNetOptions& o, const Placement&) {
                                     return torch::nn::AnyModule(std::make_shared<ResNet>(depth, o));
-                                  });
+                                  },
+                                  {{"inputs", "images"}});
   }
   return true;
 }();

@@ -242,12 +242,14 @@ void require_divisor(const char* part, std::int64_t divisor, const char* whole, 
       "model." + name, "choose a divisor");
 }
 
-const bool vit_registered = registry().add<VitOptions>(
-    "vit", "torchvision's VisionTransformer: image classification", [](const VitOptions& o, const Placement&) {
-      require_divisor("patch_size", o.patch_size, "image_size", o.image_size.value());
-      require_divisor("num_heads", o.num_heads, "hidden_dim", o.hidden_dim);
-      return torch::nn::AnyModule(std::make_shared<Vit>(o));
-    });
+const bool vit_registered =
+    registry().add<VitOptions>("vit", "torchvision's VisionTransformer: image classification",
+                               [](const VitOptions& o, const Placement&) {
+                                 require_divisor("patch_size", o.patch_size, "image_size", o.image_size.value());
+                                 require_divisor("num_heads", o.num_heads, "hidden_dim", o.hidden_dim);
+                                 return torch::nn::AnyModule(std::make_shared<Vit>(o));
+                               },
+                               {{"inputs", "images"}});
 
 }  // namespace
 }  // namespace ddp::models

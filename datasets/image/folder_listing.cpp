@@ -111,11 +111,15 @@ bool is_image_name(const std::string& name) {
 
 FolderListing list_folder(const fs::path& folder) {
   FolderListing listing;
-  listing.classes = entries_of(folder).folders;
-  if (listing.classes.empty()) {
-    throw usage_error("contains no folder", folder.string(),
-                      "dataset.path is a folder with one folder per class: path/cat/1.jpg, path/dog/1.jpg");
+  Entries entries = entries_of(folder);
+  if (entries.folders.empty()) {
+    const bool has_images = std::any_of(entries.files.begin(), entries.files.end(), is_image_name);
+    const std::string may_be_class = "; if this is the folder of one class, give the folder above it";
+    throw usage_error(has_images ? "contains images, but no folder of a class" : "contains no folder", folder.string(),
+                      "dataset.path is a folder with one folder per class: path/cat/1.jpg, path/dog/1.jpg" +
+                          (has_images ? may_be_class : ""));
   }
+  listing.classes = std::move(entries.folders);
   for (std::size_t number = 0; number < listing.classes.size(); ++number) {
     std::vector<std::string> images = images_below(folder, listing.classes[number]);
     if (images.empty()) {

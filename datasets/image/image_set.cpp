@@ -37,7 +37,8 @@ ImageTreatment treatment_of(const ImageOptions& options, const Context& context,
           .seed = context.seed,
           .derived = !trains && !context.own_transforms,
           .trains = trains,
-          .skips_bad = skips_bad && context.role != Role::prediction};
+          .skips_bad = skips_bad && context.role != Role::prediction,
+          .predicts = context.role == Role::prediction};
 }
 
 ImageSet::ImageSet(std::shared_ptr<const ImageSource> source, ImageTreatment treatment)
@@ -53,10 +54,11 @@ Batch ImageSet::gather(const at::Tensor& indices, std::int64_t epoch) const {
     return {images(samples, epoch),
             targets.defined() ? targets.index_select(0, samples) : at::zeros({samples.size(0)}, at::kLong)};
   };
-  if (!treatment_.skips_bad) return batch_of(indices);
   try {
     return batch_of(indices);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (treatment_.predicts) throw usage_error(error.summary(), error.where(), "name only files of images");
+    if (!treatment_.skips_bad) throw;
     const at::Tensor rest = without_bad(indices, epoch);
     // Each image alone is usable, but their shapes differ.
     if (rest.size(0) == indices.size(0)) throw;

@@ -38,6 +38,7 @@ struct ImageTreatment {
   bool derived = false;    // the transforms are the training's, for an evaluation without transforms of its own
   bool trains = true;      // mixes, and needs at least one sample in each batch
   bool skips_bad = false;  // leaves an image that does not decode out of its batch
+  bool predicts = false;   // each image needs a result
 };
 
 // Returns the treatment for these options and this context. A prediction leaves out no image: each needs a result.

@@ -5,7 +5,7 @@
 #include "config/check/phrases.h"
 #include "config/text/source.h"
 #include "datasets/table/encoder.h"
-#include "format/delimiter.h"
+#include "format/header_hint.h"
 
 namespace ddp::datasets {
 namespace {
@@ -68,11 +68,11 @@ class WrongNames {
     if (key_.empty()) key_ = key;
   }
 
-  // Returns a remedy for an unknown column: the columns of the file, and a hint if the delimiter looks wrong.
+  // Returns a remedy for an unknown column: the columns of the file, and a hint if its first line looks wrong.
   std::string columns_in_words(const std::vector<format::ColumnInfo>& columns, const format::TableOptions& how) const {
     std::string text;
     for (const std::string& name : columns_) text += (text.empty() ? "columns: " : ", ") + config::printable(name);
-    const std::string hint = format::delimiter_hint(columns, how, file_);
+    const std::string hint = format::header_hint(columns, how, file_);
     return hint.empty() ? text : text + "\n  " + hint;
   }
 
@@ -110,7 +110,7 @@ Encoder choose_columns(const TableSection& o, const std::vector<format::ColumnIn
   check_names(o, e.targets, columns, how, file);
   if (e.kind == TargetKind::classes && e.targets.size() != 1) {
     throw usage_error("the loss \"" + loss + "\" takes one column of classes, not " + std::to_string(e.targets.size()),
-                      "dataset.target");
+                      "dataset.target", "name one column; loss = \"mse\" takes several columns of numbers");
   }
   for (const auto& column : columns) {
     const bool chosen = o.features.empty() || holds(o.features, column.name);

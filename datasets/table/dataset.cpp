@@ -40,7 +40,7 @@ class TableDataset : public MapDataset {
 
   void fit(const at::Tensor& samples) override {
     datasets::fit(encoder_, table_, samples, options_);
-    warnings_ = warnings_of_fit(encoder_, options_, samples.numel());
+    warnings_ = warnings_of_fit(encoder_, table_, options_, samples.numel());
     encode_all();
   }
 

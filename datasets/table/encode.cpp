@@ -31,7 +31,8 @@ const CellFault kNoTarget = {.one = "is missing, but it is the target",
                              .many = "are missing, but it is the target",
                              .remedy = "remove the rows without a target"};
 const CellFault kNotBinary = {.one = "is neither 0 nor 1, as the loss bce_with_logits requires",
-                              .many = "are neither 0 nor 1, as the loss bce_with_logits requires"};
+                              .many = "are neither 0 nor 1, as the loss bce_with_logits requires",
+                              .remedy = "write 0 and 1 in the file, or give loss = \"cross_entropy\" for classes"};
 const CellFault kTooLarge = {.one = "is too large for a float32",
                              .many = "are too large for a float32",
                              .remedy = "scale the column down in the file"};
@@ -108,7 +109,7 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
       if (cells.is_missing(r)) {
         *out = filled;
-        miss(tile.piece, r, feature.name);
+        miss(tile.piece, r, feature);
         continue;
       }
       const double value = cells.numbers[r];
@@ -122,7 +123,7 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += width_) {
       std::fill(out, out + feature.width(), 0.0f);
       if (cells.is_missing(r)) {
-        if (e_.missing == "drop") miss(tile.piece, r, feature.name);
+        miss(tile.piece, r, feature);
         continue;
       }
       const std::int64_t value = feature.values.find(cells.text_of(r));
@@ -153,7 +154,7 @@ class TableEncoder {
     for (std::int64_t r = tile.begin; r < tile.end; ++r, ++out) {
       const std::int64_t value = cells.is_missing(r) ? -1 : e_.classes.find(cells.text_of(r));
       *out = value;
-      if (value >= 0) continue;
+      if (value >= 0 || is_left_out(tile.piece, r)) continue;
       if (cells.is_missing(r)) {
         mistake(tile.piece, r, e_.targets.front(), kNoTarget);
       } else {
@@ -168,6 +169,8 @@ class TableEncoder {
     float* out = encoded_.targets.mutable_data_ptr<float>() + (tile.piece.first_row + tile.begin) * stride +
                  static_cast<std::int64_t>(i);
     for (std::int64_t r = tile.begin; r < tile.end; ++r, out += stride) {
+      *out = 0;
+      if (is_left_out(tile.piece, r)) continue;
       const double value = cells.is_missing(r) ? NAN : cells.numbers[r];
       if (cells.is_missing(r)) {
         mistake(tile.piece, r, e_.targets[i], kNoTarget);
@@ -207,12 +210,17 @@ class TableEncoder {
              .remedy = remedy});
   }
 
-  void miss(const Table::Piece& piece, std::int64_t r, const std::string& column) {
-    if (e_.missing == "drop") {
+  void miss(const Table::Piece& piece, std::int64_t r, const Encoder::Feature& feature) {
+    if (e_.refuses_missing(feature)) {
+      mistake(piece, r, feature.name, {.one = "is missing", .many = "are missing", .remedy = e_.if_missing()});
+    } else if (e_.missing == "drop") {
       encoded_.usable.mutable_data_ptr<bool>()[piece.first_row + r] = false;
-    } else if (e_.missing == "error") {
-      mistake(piece, r, column, {.one = "is missing", .many = "are missing", .remedy = e_.if_missing()});
     }
+  }
+
+  // Was the row left out because of its features? Its target does not matter then.
+  bool is_left_out(const Table::Piece& piece, std::int64_t r) const {
+    return e_.missing == "drop" && !encoded_.usable.const_data_ptr<bool>()[piece.first_row + r];
   }
 
   void mistake(const Table::Piece& piece, std::int64_t r, const std::string& column, const CellFault& fault) {

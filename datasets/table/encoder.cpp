@@ -27,7 +27,16 @@ std::int64_t Encoder::width() const {
   return sum;
 }
 
+bool Encoder::refuses_missing(const Feature& feature) const {
+  if (missing == "drop") return keeps_rows;
+  return missing == "error" && !feature.is_category;
+}
+
 std::string Encoder::if_missing() const {
+  if (keeps_rows && missing == "drop") {
+    return "fill these cells in the file, or remove their rows: the model was trained without such rows "
+           "(dataset.missing = \"drop\")";
+  }
   if (trained_before) return "fill these cells in the file, or train again with dataset.missing = \"mean\" or \"zero\"";
   return "fill such cells with dataset.missing = \"mean\" or \"zero\", or remove their rows with \"drop\"";
 }
@@ -40,7 +49,7 @@ std::vector<format::WantedColumn> Encoder::wanted(bool with_targets) const {
         {.name = f.name,
          .type = f.is_category ? CellType::text : CellType::number,
          .if_text = trained_before ? "train again without it: the model was trained on numbers in it" : "",
-         .if_missing = f.is_category || missing != "error" ? "" : if_missing()});
+         .if_missing = refuses_missing(f) ? if_missing() : ""});
   }
   if (!with_targets) return columns;
   for (const std::string& name : targets) {

@@ -42,8 +42,13 @@ struct Encoder {
   bool classes_given = false;   // by the option `classes`
   bool trained_before = false;  // the preprocessing comes from a checkpoint
 
+  // For a prediction, which needs a result for each row: a row that `missing` would drop is an error. Not saved.
+  bool keeps_rows = false;
+
   // The number of input columns.
   std::int64_t width() const;
+  // Is a missing cell of this feature an error?
+  bool refuses_missing(const Feature& feature) const;
   // The remedy for a missing cell of a feature.
   std::string if_missing() const;
   // The columns to read: features, then targets. Categories and classes are read as text.
@@ -65,9 +70,11 @@ Encoder choose_columns(const TableSection& options, const std::vector<format::Co
 // Fits an encoder on these rows (int64 [n], ascending) of a table with the columns wanted(true).
 void fit(Encoder& encoder, const Table& table, const at::Tensor& rows, const TableSection& options);
 
-// Returns warnings about an encoder that was fitted on this number of rows: columns in which nearly every row has a
-// value of its own, and categories that are no features.
-std::vector<std::string> warnings_of_fit(const Encoder& encoder, const TableSection& options, std::int64_t rows);
+// Returns warnings about an encoder that was fitted on this number of rows of the table: columns in which nearly every
+// row has a value of its own, no row has a value, or the value is the row's number; a target of one class; categories
+// that are no features.
+std::vector<std::string> warnings_of_fit(const Encoder& encoder, const Table& table, const TableSection& options,
+                                         std::int64_t rows);
 
 // The cells of a category column whose values the training rows do not have.
 struct UnknownNames {

@@ -11,8 +11,6 @@ namespace {
 
 using format::ColumnCells;
 
-constexpr std::int64_t kManyValues = 20;  // fewer values may be the classes of a tiny table
-
 std::vector<bool> mask_of(const at::Tensor& rows, std::int64_t size) {
   std::vector<bool> mask(static_cast<std::size_t>(size));
   const std::int64_t* row = rows.const_data_ptr<std::int64_t>();
@@ -112,32 +110,6 @@ void fit(Encoder& e, const Table& table, const at::Tensor& rows, const TableSect
     }
   });
   fit_targets(e, table, mask, options);
-}
-
-std::vector<std::string> warnings_of_fit(const Encoder& e, const TableSection& options, std::int64_t rows) {
-  const auto are_too_many = [&](const ValueNames& values) {
-    return values.size() >= kManyValues && values.size() * 2 > rows;
-  };
-  const auto counts = [&](const ValueNames& values) {
-    return std::to_string(values.size()) + " values in " + std::to_string(rows) + " training rows";
-  };
-  std::vector<std::string> warnings;
-  if (e.kind == TargetKind::classes && !e.classes_given && are_too_many(e.classes)) {
-    warnings.push_back("the target \"" + e.targets.front() + "\" has " + counts(e.classes) +
-                       ", and each is a class of its own" +
-                       (e.classes.is_numeric() ? "; to predict a number, give loss = \"mse\"" : ""));
-  }
-  for (const Encoder::Feature& feature : e.features) {
-    if (!feature.is_category || !are_too_many(feature.values)) continue;
-    warnings.push_back("the category \"" + feature.name + "\" has " + counts(feature.values) +
-                       ", from which a model hardly learns; leave it out with dataset.drop");
-  }
-  for (const std::string& name : options.categories) {
-    const auto& names = options.features;
-    if (names.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    warnings.push_back("the category \"" + name + "\" has no effect: dataset.features does not name it");
-  }
-  return warnings;
 }
 
 ValueNames distinct_values(const Table& table, std::size_t column, const at::Tensor& rows) {

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,14 @@ at::ScalarType type_of(const std::string& dtype) {
   return dtype == "int32" ? at::kInt : at::kLong;
 }
 
+// Tokens of any width have other bytes than letters, signs and line ends among so many.
+bool looks_like_text(std::string_view bytes) {
+  constexpr std::size_t kLooked = 256;
+  const auto is_of_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
+  const std::string_view head = bytes.substr(0, kLooked);
+  return head.size() == kLooked && std::all_of(head.begin(), head.end(), is_of_text);
+}
+
 at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtype) {
   const at::ScalarType type = type_of(dtype);
   const auto width = c10::elementSize(type);
@@ -41,6 +51,9 @@ at::Tensor map_tokens(const std::filesystem::path& path, const std::string& dtyp
                       path.string(), "see dataset.dtype");
   }
   const format::MappedFile mapped = format::map_file(file, path);
+  if (looks_like_text(mapped.bytes)) {
+    throw usage_error("holds text, not tokens", path.string(), "dataset.name = \"text\" reads it");
+  }
   // from_blob takes a pointer to mutable memory, but nothing may write here: the memory pages are mapped read-only.
   return at::from_blob(
       const_cast<char*>(mapped.bytes.data()), {static_cast<std::int64_t>(file.size() / width)},

@@ -22,4 +22,18 @@ std::vector<std::string> matching_paths(const std::string& path) {
   return paths;
 }
 
+std::string files_of_folder_in_words(const std::string& folder) {
+  std::string ending;
+  bool has_files = false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code gone;
+    if (!entry->is_regular_file(gone)) continue;
+    has_files = true;
+    ending = std::max(ending, entry->path().extension().string());
+  }
+  if (!has_files) return "give a file; this folder holds none";
+  return "name the files in it: '" + (std::filesystem::path(folder) / ("*" + ending)).string() + "'";
+}
+
 }  // namespace ddp

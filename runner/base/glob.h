@@ -10,4 +10,7 @@ namespace ddp {
 // if nothing matches.
 std::vector<std::string> matching_paths(const std::string& path);
 
+// Returns the remedy for a folder in the place of a file: a pattern for the files in it.
+std::string files_of_folder_in_words(const std::string& folder);
+
 }  // namespace ddp

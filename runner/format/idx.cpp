@@ -74,7 +74,10 @@ at::Tensor read_idx(const fs::path& file) try {
   // gzopen on a pipe blocks until the pipe has a writer.
   const GzInput in(fs::is_regular_file(file, none) ? gzopen(file.c_str(), "rb") : nullptr);
   if (!in) {
-    throw usage_error(fs::exists(file, none) ? "cannot be read" : "there is no such file", name, "give an IDX file");
+    const char* const why = fs::is_directory(file, none) ? "is a folder, not a file"
+                            : fs::exists(file, none)     ? "cannot be read"
+                                                         : "there is no such file";
+    throw usage_error(why, name, "give an IDX file");
   }
   char start[kLargestIdxHeader];
   // Reads the announced dimensions separately, to stop where the header ends and the numbers begin.

@@ -145,8 +145,7 @@ class Dealer {
 
 void deal_tables(const DealRequest& request, const Task& t, Dealer& dealer) {
   datasets::Encoder encoder = datasets::encoder_from_json(t.preprocessing);
-  // Dropping rows is not possible, because each input row needs an output row.
-  if (encoder.missing == "drop") encoder.missing = "error";
+  encoder.keeps_rows = true;
   encoder.trained_before = true;
   dealer.begin({{.type = static_cast<std::int64_t>(at::kFloat), .shape = {encoder.width()}}}, request.inputs.front());
   std::vector<datasets::UnknownNames> unknown;

@@ -1,7 +1,12 @@
 #include "rank/evaluate.h"
 
+#include <ATen/core/grad_mode.h>
+#include <c10/util/StringUtil.h>
+#include <torch/nn/module.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "model/call.h"
 #include "rank/data.h"
 #include "rank/left_out.h"
 #include "rank/model.h"
@@ -35,7 +40,32 @@ class Evaluation {
     for (const auto& [name, value] : measured.values) values[prefix + name] = value;
   }
 
+  // Throws ddp::Error (usage) if the model does not accept the samples of the set.
+  void require_fit(const std::optional<data::EvaluationSet>& set) const {
+    if (!set || set->samples.size(0) == 0) return;
+    const datasets::Batch batch = set->dataset->gather(set->samples.narrow(0, 0, 1), /*epoch=*/0);
+    if (batch.samples() == 0) return;
+    const model::Numerics numerics = model::Numerics::of(*t_.experiment);
+    const at::NoGradGuard no_grad;
+    model_->module().ptr()->eval();
+    try {
+      const model::Autocast casts(numerics.precision, first_device(t_));
+      model::call(model_->module(), numerics.prepared(on_device(batch.inputs, first_device(t_))));
+    } catch (const c10::Error& error) {
+      throw unfit(batch.inputs.front().second.sizes().slice(1), error.msg());
+    }
+  }
+
  private:
+  Error unfit(at::IntArrayRef shape, const std::string& why) const {
+    const config::Component& model = t_.experiment->model;
+    const auto size = model.options.find("in_features");
+    const std::string takes = size == model.options.end() ? "" : " (in_features = " + size->dump() + ")";
+    return usage_error("gives samples of shape " + c10::str(shape) + ", which the model \"" + model.name + "\"" +
+                           takes + " does not accept: " + why,
+                       "dataset", "give samples of the shape that the model was trained on");
+  }
+
   const Task& t_;
   const dist::Groups& groups_;
   const checkpoint::Checkpoint saved_;
@@ -53,8 +83,11 @@ void evaluate(const EvaluateRequest& request, const Task& t, const TakeReply& re
     const Evaluation evaluation(t, groups, request.raw);
     Measurement measured;
     const config::HeldOut& of_test = request.whole ? static_cast<const config::HeldOut&>(e.validation) : e.test;
-    if (!request.whole)
+    if (request.whole) {
+      evaluation.require_fit(evaluation_of(t, sets.test, of_test));
+    } else {
       evaluation.add(evaluation_of(t, sets.validation, e.validation), config::kValidationPrefix, measured.values);
+    }
     evaluation.add(evaluation_of(t, sets.test, of_test), request.whole ? "" : config::kTestPrefix, measured.values);
     const std::set<std::string> left_out = left_out_of_all(t, sets, groups.main);
     if (!left_out.empty()) measured.left_out = in_words(left_out);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "checkpoint/store.h"
+#include "config/fitting_model.h"
 #include "data/description.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
@@ -25,10 +26,10 @@
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/data.h"
+#include "rank/doubts.h"
 #include "rank/model.h"
 #include "rank/verb.h"
 #include "train/checkpointer.h"
-#include "train/loss/classes.h"
 #include "train/loss/loss.h"
 #include "train/metrics/measures.h"
 #include "train/optim/grouped_optimizer.h"
@@ -38,9 +39,6 @@ namespace {
 
 // The number of samples for the check of model, data and loss. Two, because batch normalization needs more than one.
 constexpr std::int64_t kTried = 2;
-
-// Above it, the mean squared error of a new model is above a million.
-constexpr double kLargeTarget = 1000;
 
 // Returns some samples as in training; a whole batch if the step is timed. A dataset that generates samples must
 // generate a whole batch. `sizes`: the batch sizes that the model accepts. launch/plan/batch_sizes checks whether the
@@ -84,19 +82,43 @@ at::Tensor output_of(torch::nn::AnyModule& model, const Task& t, const NamedTens
   return under_casts(numerics, [&] { return model::call(model, numerics.prepared(tensors_of(inputs))); });
 }
 
-at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensors& inputs) {
+// Returns the form of the only input; an empty shape if there are several.
+config::SampleForm form_of(const NamedTensors& inputs) {
+  if (inputs.size() != 1) return {};
+  const at::Tensor& input = inputs.front().second;
+  return {.shape = input.sizes().slice(1).vec(), .integers = !input.is_floating_point()};
+}
+
+std::string misfit_of(const Task& t, const NamedTensors& inputs) {
   const config::Experiment& e = *t.experiment;
-  try {
-    return output_of(model, t, inputs);
-  } catch (const c10::Error& error) {
-    throw usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
-                          "\", of shape " + shapes_of(inputs) + ": " + error.msg(),
-                      "model",
-                      e.model.name == "linear"
-                          ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
-                            "too and takes its sizes from the data"
-                          : "");
+  const config::Spec* model = e.components().find("model", e.model.name);
+  return model == nullptr ? "" : config::misfit(*model, e.dataset.name, form_of(inputs));
+}
+
+// Returns the error of a model that does not take the inputs. `why`: LibTorch's reason.
+Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string& why) {
+  const config::Experiment& e = *t.experiment;
+  const config::Value& options = e.model.options;
+  if (const std::string what = misfit_of(t, inputs); !what.empty()) {
+    const auto outputs = options.value("num_classes", options.value("out_features", std::int64_t{1}));
+    return usage_error(what, "model", config::fitting_models(form_of(inputs), outputs));
   }
+  return usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
+                         "\", of shape " + shapes_of(inputs) + ": " + why,
+                     "model",
+                     e.model.name == "linear"
+                         ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
+                           "too and takes its sizes from the data"
+                         : config::remedy_for_layers(options.value("layers", config::Value()), form_of(inputs)));
+}
+
+at::Tensor forward(torch::nn::AnyModule& model, const Task& t, const NamedTensors& inputs) try {
+  return output_of(model, t, inputs);
+} catch (const Error&) {
+  if (const std::string what = misfit_of(t, inputs); !what.empty()) throw unfit_inputs(t, inputs, "");
+  throw;
+} catch (const c10::Error& error) {
+  throw unfit_inputs(t, inputs, error.msg());
 }
 
 // Throws an error with the path of optimizer_file() if the saved state does not fit this optimizer.
@@ -182,33 +204,6 @@ void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets
   }
 }
 
-// Returns warnings for outputs and targets that the loss accepts but that a user probably did not want.
-std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor& output, const at::Tensor& target) {
-  std::vector<std::string> doubts;
-  const config::Spec* spec = e.components().find("loss", e.loss.name);
-  const std::string outputs = spec == nullptr ? "" : spec->traits.value("outputs", "");
-  const at::Tensor by_classes = train::by_class(output, target).output;
-  if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
-    doubts.push_back(
-        "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
-        "model one output for each class");
-  }
-  if (outputs == "log_probabilities" && output.numel() > 0 && output.max().item<double>() > 0) {
-    doubts.push_back("the model's outputs are above 0, and " + e.loss.name +
-                     " takes logarithms of probabilities; loss = \"cross_entropy\" takes any outputs");
-  }
-  const auto normalised = e.dataset.options.find("normalise_targets");
-  const bool can_normalise = normalised != e.dataset.options.end() && *normalised == false;
-  if (can_normalise && outputs == "numbers" && target.numel() > 0) {
-    const double most = target.abs().max().item<double>();
-    if (most > kLargeTarget) {
-      doubts.push_back("targets as large as " + c10::str(most) +
-                       " make losses and gradients large; dataset.normalise_targets = true trains on a small scale");
-    }
-  }
-  return doubts;
-}
-
 void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
   const config::Experiment& e = *t.experiment;
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
@@ -223,8 +218,7 @@ void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& ba
   const auto mix = e.dataset.options.find("mix");
   if (mix == e.dataset.options.end() || mix->empty())
     train::Measures(e).require(output, train::only_target(batch.targets));
-  for (std::string& doubt : doubts_of(e, output, train::only_target(batch.targets)))
-    probe.warnings.push_back(std::move(doubt));
+  for (std::string& doubt : doubts_of(e, output, batch)) probe.warnings.push_back(std::move(doubt));
 }
 
 // Checks that a model without an option for the number of tokens takes all of them. The batch of the probe has only

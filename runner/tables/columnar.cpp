@@ -38,7 +38,8 @@ std::unique_ptr<format::TableFile> open_columnar(const std::filesystem::path& fi
   if (magic.starts_with(kFeather1)) {
     throw usage_error("is a Feather file of version 1", file.string(), "write it again as version 2, or as Parquet");
   }
-  throw usage_error(magic.empty() ? "is empty" : "is neither a Parquet nor a Feather file", file.string());
+  throw usage_error(magic.empty() ? "is empty" : "is neither a Parquet nor a Feather file", file.string(),
+                    "dataset.name = \"csv\" reads CSV, \"jsonl\" JSON lines");
 }
 
 }  // namespace ddp::tables

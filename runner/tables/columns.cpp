@@ -26,14 +26,18 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void require_distinct(const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file) {
+void require_distinct(const std::vector<format::ColumnInfo>& columns, const std::filesystem::path& file,
+                      const std::string& hint) {
   std::map<std::string, std::size_t> first;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto [known, is_new] = first.emplace(columns[i].name, i);
     if (is_new) continue;
     throw usage_error("columns " + std::to_string(known->second + 1) + " and " + std::to_string(i + 1) +
                           " have the same name: " + quoted(columns[i].name),
-                      file.string(), "rename one of them");
+                      file.string(),
+                      hint.empty()              ? "rename one of them"
+                      : columns[i].name.empty() ? hint
+                                                : "rename one of them; " + hint);
   }
 }
 

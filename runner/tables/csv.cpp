@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "format/delimiter.h"
+#include "format/header_hint.h"
 #include "tables/columns.h"
 #include "tables/convert.h"
 #include "tables/csv_blocks.h"
@@ -16,6 +17,7 @@
 #include "tables/csv_mistakes.h"
 #include "tables/csv_rows.h"
 #include "tables/source.h"
+#include "tables/text_encoding.h"
 
 namespace ddp::tables {
 namespace {
@@ -37,17 +39,18 @@ class CsvFile : public format::TableFile {
     CsvRow first;
     if (!rows.next(first)) throw usage_error("is empty", file.string());
     for (std::size_t i = 0; i < first.cells.size(); ++i) {
-      columns_.push_back({.name = options.header ? first.cells[i].text : std::to_string(i)});
+      const std::string& name = first.cells[i].text;
+      if (options.header && !is_utf8(name)) throw not_utf8(file, first.line, "the header", name);
+      columns_.push_back({.name = options.header ? name : std::to_string(i)});
     }
-    require_distinct(columns_, file);
+    require_distinct(columns_, file, format::header_hint(columns_, options_, file));
     begin_ = options.header ? rows.offset() : first_row;
   }
 
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
   void read(const std::vector<format::WantedColumn>& wanted) override {
-    const std::vector<int> places =
-        places_of(wanted, columns_, file_, format::delimiter_hint(columns_, options_, file_));
+    const std::vector<int> places = places_of(wanted, columns_, file_, format::header_hint(columns_, options_, file_));
     running_.clear();
     wanted_ = wanted;
     taker_ = std::make_shared<CsvColumns>(wanted, places, static_cast<int>(columns_.size()), options_.delimiter);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "tables/columnar.h"
 #include "tables/csv.h"
+#include "tables/foreign_file.h"
 #include "tables/jsonl.h"
 #include "tables/parquet_writer.h"
 #include "tables/source.h"
@@ -62,14 +63,11 @@ class CheckedTable : public format::TableFile {
 std::unique_ptr<format::TableFile> open(const std::filesystem::path& file, const format::TableOptions& options) {
   static const arrow::Status limited = arrow::SetCpuThreadPoolCapacity(std::clamp(usable_cores(), 1, kMostThreads));
   require(limited, file);
-  if (options.format == "csv") {
-    if (is_columnar(file)) {
-      throw usage_error("is a Parquet or Feather file, not CSV", file.string(), "give dataset.name = \"parquet\"");
-    }
-    return open_csv(file, options);
-  }
   if (options.format == "parquet") return open_columnar(file);
-  if (options.format == "jsonl") return table_of(file, open_jsonl(file));
+  if (options.format == "csv" || options.format == "jsonl") {
+    refuse_foreign(file, options.format);
+    return options.format == "csv" ? open_csv(file, options) : table_of(file, open_jsonl(file));
+  }
   throw usage_error("there is no table format \"" + options.format + "\"", file.string(), "give csv, parquet or jsonl");
 }
 

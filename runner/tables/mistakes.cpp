@@ -37,6 +37,12 @@ void Mistakes::add(std::int64_t line, const format::WantedColumn& column, const 
   add(line, "column " + shown(column.name) + ": " + what);
 }
 
+void Mistakes::add_ragged(std::int64_t line, const std::string& what) {
+  if (empty()) first_rows_ = rows_;
+  ++ragged_rows_;
+  if (ragged_.size() < kNamedCells) ragged_.emplace_back(line, what);
+}
+
 void Mistakes::add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell) {
   if (empty()) first_rows_ = rows_;
   note(texts_, line, column, cell);
@@ -57,8 +63,19 @@ std::string Mistakes::cells_in_words(const Cells& cells, const std::string& kind
          (full() ? "the first " : "") + std::to_string(rows_) + " cells are " + kind;
 }
 
+void Mistakes::add_lines_of_ragged(std::vector<std::pair<std::int64_t, std::string>>& all) const {
+  if (ragged_rows_ <= std::ssize(ragged_)) {
+    all.insert(all.end(), ragged_.begin(), ragged_.end());
+    return;
+  }
+  const auto& [line, what] = ragged_.front();
+  all.emplace_back(line, what + "; " + std::to_string(ragged_rows_) + " of " + (full() ? "the first " : "") +
+                             std::to_string(rows_) + " rows have a wrong number of cells");
+}
+
 std::vector<std::pair<std::int64_t, std::string>> Mistakes::lines() const {
   std::vector<std::pair<std::int64_t, std::string>> all = list_;
+  add_lines_of_ragged(all);
   for (const auto& [name, cells] : texts_) {
     const std::string first = shown(cells.first.front().second);
     if (cells.count > std::ssize(cells.first)) {
@@ -80,22 +97,24 @@ std::vector<std::pair<std::int64_t, std::string>> Mistakes::lines() const {
   return all;
 }
 
+std::string Mistakes::remedy_for_texts(const std::string& name, const Cells& cells, bool mostly_text) {
+  const std::string& role = cells.column.if_text;
+  const std::string column = "column " + shown(name);
+  const Advice advice = advice_for(cells.first.front().second);
+  if (!advice.text.empty() && (role.empty() || advice.is_number)) {
+    const bool may_leave = role.empty();
+    return column + ": " + advice.text + (may_leave ? ", or leave it out with dataset.drop" : "");
+  }
+  const std::string remedy = role.empty() ? "name it in dataset.categories or leave it out with dataset.drop" : role;
+  if (mostly_text) return column + " holds text: " + remedy;
+  return "correct the cells; or, if " + column + " holds text, " + remedy;
+}
+
 std::string Mistakes::remedy() const {
   std::string text;
+  if (!ragged_.empty()) text = "a cell that contains the delimiter needs quotes: \"1,100\"";
   for (const auto& [name, cells] : texts_) {
-    const std::string advice = cells.column.if_text.empty() ? advice_for(cells.first.front().second) : "";
-    const bool mostly_text = cells.count * 2 > rows_;
-    const std::string if_text = !cells.column.if_text.empty()
-                                    ? cells.column.if_text
-                                    : "name it in dataset.categories or leave it out with dataset.drop";
-    if (!advice.empty()) {
-      append_sentence(text, "column " + shown(name) + ": " + advice + ", or leave it out with dataset.drop");
-    } else if (mostly_text) {
-      append_sentence(text, "column " + shown(name) + " holds text: " + if_text);
-    } else {
-      append_sentence(text, "correct the cells");
-      append_sentence(text, "or, if column " + shown(name) + " holds text, " + if_text);
-    }
+    append_sentence(text, remedy_for_texts(name, cells, /*mostly_text=*/cells.count * 2 > rows_));
   }
   for (const auto& [name, cells] : missing_) append_sentence(text, cells.column.if_missing);
   return text.empty() ? "correct the file" : text;

@@ -29,6 +29,8 @@ class Mistakes {
   // `line` counts from 1.
   void add(std::int64_t line, const std::string& what);
   void add(std::int64_t line, const format::WantedColumn& column, const std::string& what);
+  // Adds a row with a wrong number of cells.
+  void add_ragged(std::int64_t line, const std::string& what);
   // Adds a cell that is not a number.
   void add_text(std::int64_t line, const format::WantedColumn& column, std::string_view cell);
   // Adds a missing cell if the column may not have one. Missing cells alone are no mistake of the file.
@@ -36,7 +38,7 @@ class Mistakes {
   // Counts the rows that were read.
   void count_rows(std::int64_t rows) { rows_ += rows; }
 
-  bool empty() const { return list_.empty() && texts_.empty(); }
+  bool empty() const { return list_.empty() && ragged_.empty() && texts_.empty(); }
   // True if enough mistakes are known: then the rest of the file need not be read.
   bool full() const { return std::ssize(list_) >= kMost || (!empty() && rows_ - first_rows_ >= kReadOn); }
   // Returns one error with all mistakes, in the order of their lines.
@@ -57,12 +59,16 @@ class Mistakes {
 
   static void note(Columns& columns, std::int64_t line, const format::WantedColumn& column, std::string_view cell);
   std::string cells_in_words(const Cells& cells, const std::string& kind) const;
+  void add_lines_of_ragged(std::vector<std::pair<std::int64_t, std::string>>& all) const;
+  static std::string remedy_for_texts(const std::string& name, const Cells& cells, bool mostly_text);
   std::vector<std::pair<std::int64_t, std::string>> lines() const;
   std::string remedy() const;
 
   const std::filesystem::path file_;
   const std::string unit_;
-  std::vector<std::pair<std::int64_t, std::string>> list_;  // lines, and mistakes that stand for themselves
+  std::vector<std::pair<std::int64_t, std::string>> list_;    // lines, and mistakes that stand for themselves
+  std::vector<std::pair<std::int64_t, std::string>> ragged_;  // the first rows with a wrong number of cells
+  std::int64_t ragged_rows_ = 0;
   Columns texts_;
   Columns missing_;
   std::int64_t rows_ = 0;

@@ -9,6 +9,7 @@
 #include <arrow/util/compression.h>
 
 #include "base/file_descriptor.h"
+#include "base/glob.h"
 #include "config/text/source.h"
 
 namespace ddp::tables {
@@ -29,7 +30,12 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
   FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!descriptor) throw usage_error("cannot be read: " + errno_text(errno), file.string());
   struct stat status {};
-  if (fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  const bool has_status = fstat(descriptor.get(), &status) == 0;
+  if (has_status && S_ISDIR(status.st_mode)) {
+    throw usage_error("is a folder, not a file", file.string(),
+                      config::printable(files_of_folder_in_words(file.string())));
+  }
+  if (!has_status || !S_ISREG(status.st_mode)) {
     throw usage_error("is not a regular file", file.string());
   }
   const int kept = fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 3);

@@ -5,8 +5,14 @@
 
 namespace ddp::tables {
 
-// Returns advice for a cell that is not a number but often stands for one: a date, true or false, or another program's
-// mark of a missing value. "": the cell is other text.
-std::string advice_for(std::string_view cell);
+// Advice for a cell that is not a number but often stands for one. `text` is "": the cell is other text.
+struct Advice {
+  std::string text = {};
+  bool is_number = false;  // the cell stands for a number in every role, also as the target
+};
+
+// Knows dates, true and false, other programs' marks of a missing value, and numbers with signs of money and percent,
+// separators of thousands and decimal commas.
+Advice advice_for(std::string_view cell);
 
 }  // namespace ddp::tables

@@ -26,7 +26,8 @@ std::string read_tokenizer_file(const fs::path& file) try {
   in.read(0, text.data(), text.size());
   return text;
 } catch (const Error& error) {
-  throw usage_error(error.summary(), file.string(), "give a folder with GPT-2's vocab.json and merges.txt");
+  throw usage_error(error.summary(), file.string(),
+                    "give \"char\", \"byte\", or a folder with GPT-2's vocab.json and merges.txt");
 }
 
 // Returns the tokens in the order of their ids. vocab.json is an object {"token": id, …}.

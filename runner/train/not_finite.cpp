@@ -1,27 +1,120 @@
 #include "train/not_finite.h"
 
+#include <algorithm>
+#include <cmath>
 #include <sstream>
 
+#include <ATen/ops/abs.h>
+#include <ATen/ops/max.h>
+
+#include "base/own_command.h"
+#include "config/components.h"
 #include "record/summary.h"
 
 namespace ddp::train {
 namespace {
 
-// ", such as --set optimizer.lr=0.01"; empty if the optimizer has no such option.
-std::string smaller_lr(const config::Experiment& e) {
-  const auto lr = e.optimizer.options.find("lr");
-  if (lr == e.optimizer.options.end() || !lr->is_number()) return "";
+// Numbers above it are on no small scale: normalised ones are a few units at most.
+constexpr double kSmallScale = 10;
+// Below it, an even smaller lr is no remedy.
+constexpr double kLeastLr = 1e-5;
+
+std::string printed(double number) {
   std::ostringstream text;
-  text << ", such as --set optimizer.lr=" << lr->get<double>() / 10;
+  text << number;
   return text.str();
+}
+
+double largest_of(const at::Tensor& numbers) {
+  if (!numbers.is_floating_point() || numbers.numel() == 0) return 0;
+  return numbers.abs().max().item<double>();
+}
+
+double larger(double one, double other) { return std::isfinite(one) && !(other <= one) ? other : one; }
+
+bool has_option(const config::Experiment& e, const char* option, const config::Value& value) {
+  const auto given = e.dataset.options.find(option);
+  return given != e.dataset.options.end() && *given == value;
+}
+
+// Returns the settings that bring large inputs and targets to a small scale: " --set dataset.normalise=standard".
+std::string scaling(const config::Experiment& e, const LargestNumbers& largest) {
+  std::string sets;
+  if (largest.target > kSmallScale && has_option(e, "normalise_targets", false))
+    sets += " --set dataset.normalise_targets=true";
+  if (largest.input <= kSmallScale) return sets;
+  if (has_option(e, "normalise", "none")) sets += " --set dataset.normalise=standard";
+  const config::Spec* dataset = e.components().find("dataset", e.dataset.name);
+  const bool scales = dataset != nullptr && std::any_of(dataset->options.begin(), dataset->options.end(),
+                                                        [](const config::Option& o) { return o.name == "scale"; });
+  if (scales && !e.dataset.options.contains("scale")) sets += " --set dataset.scale=" + printed(1 / largest.input);
+  return sets;
+}
+
+std::string plan_command() { return "`" + own_command("plan FILE") + "`"; }
+
+std::string remedy_for_data(const config::Experiment& e) {
+  const std::string correct = "correct these values: " + plan_command() + " counts them in the first batch";
+  return e.on_nan == "skip" ? correct : correct + "; or give --set on_nan=skip, which skips such steps";
+}
+
+std::string remedy_for_steps(const config::Experiment& e, const LargestNumbers& largest) {
+  std::string text;
+  const auto add = [&](const std::string& choice) { text += (text.empty() ? "" : ", or ") + choice; };
+  const std::string sets = scaling(e, largest);
+  if (!sets.empty()) add("start a new run on a small scale:" + sets);
+  const auto lr = e.optimizer.options.find("lr");
+  const bool has_lr = lr != e.optimizer.options.end() && lr->is_number();
+  if (has_lr && lr->get<double>() > kLeastLr) {
+    add("give a smaller lr, such as --set optimizer.lr=" + printed(lr->get<double>() / 10));
+  } else if (sets.empty()) {
+    add("look at the data and the model, for lr is small already: " + plan_command() +
+        " shows the range of the first batch");
+  }
+  if (e.precision == "fp16") add("--set precision=fp32");
+  if (e.on_nan != "skip") add("--set on_nan=skip, which skips such steps");
+  return text;
+}
+
+std::string what_is_large(const LargestNumbers& largest) {
+  std::string text;
+  if (largest.input > kSmallScale) text += "inputs as large as " + printed(largest.input);
+  if (largest.target > kSmallScale)
+    text += (text.empty() ? "" : " and ") + std::string("targets as large as ") + printed(largest.target);
+  return text;
 }
 
 }  // namespace
 
-Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank) {
-  return training_error("the loss of step " + std::to_string(step) + record::kLossNotFinite + " (first on rank " +
-                            std::to_string(rank) + "); the weights were not changed",
-                        "", "give a smaller lr" + smaller_lr(e) + ", or --set on_nan=skip, which skips such steps");
+LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
+  LargestNumbers largest;
+  for (const at::Tensor& input : inputs) largest.input = larger(largest.input, largest_of(input));
+  for (const auto& [name, target] : batch.targets) largest.target = larger(largest.target, largest_of(target));
+  return largest;
+}
+
+Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank, const LargestNumbers& largest) {
+  const std::string what = "the loss of step " + std::to_string(step) + record::kLossNotFinite + " (first on rank " +
+                           std::to_string(rank) + ")";
+  const std::string unchanged = "; the weights were not changed";
+  if (!std::isfinite(largest.input) || !std::isfinite(largest.target)) {
+    const std::string holder = std::isfinite(largest.input) ? "targets" : "inputs";
+    return training_error(what + ": the " + holder + " of this step hold inf or NaN" + unchanged, "",
+                          remedy_for_data(e));
+  }
+  const std::string large = what_is_large(largest);
+  return training_error(what + (large.empty() ? "" : ", with " + large) + unchanged, "", remedy_for_steps(e, largest));
+}
+
+std::string warning_of_skipped(const config::Experiment& e, std::int64_t skipped, std::int64_t steps,
+                               const LargestNumbers& largest) {
+  if (skipped * 2 <= steps) return "";
+  const std::string count = skipped == steps ? "all " + std::to_string(steps) + " steps"
+                                             : std::to_string(skipped) + " of " + std::to_string(steps) + " steps";
+  const std::string scale = e.precision == "fp16" ? "; the loss scale of fp16 halves at each such step" : "";
+  const bool bad_data = !std::isfinite(largest.input) || !std::isfinite(largest.target);
+  return count + " changed no weight, because a loss or a gradient was not finite" + scale + "; " +
+         (bad_data ? remedy_for_data(e) : remedy_for_steps(e, largest));
 }
 
 }  // namespace ddp::train

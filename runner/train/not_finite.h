@@ -1,13 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
 
 #include "base/error.h"
 #include "config/experiment.h"
+#include "datasets/batch.h"
 
 namespace ddp::train {
 
-// Returns the error of a run that ends after a step without a finite loss. `rank`: the first rank that had none.
-Error loss_not_finite(const config::Experiment& experiment, std::int64_t step, int rank);
+// The largest numbers of a micro-batch; inf or NaN if it holds one.
+struct LargestNumbers {
+  double input = 0;
+  double target = 0;
+};
+LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
+
+// Returns the error of a run that ends after a step without a finite loss. `rank`: the first rank that had none;
+// `largest`: of its micro-batch.
+Error loss_not_finite(const config::Experiment& experiment, std::int64_t step, int rank, const LargestNumbers& largest);
+
+// Returns the warning at the end of a run that left out most of its steps, because a loss or a gradient was not finite;
+// "": most steps changed the weights. `steps`: of this process; `largest`: of a left-out one.
+std::string warning_of_skipped(const config::Experiment& experiment, std::int64_t skipped, std::int64_t steps,
+                               const LargestNumbers& largest);
 
 }  // namespace ddp::train

@@ -68,9 +68,15 @@ void Stepper::run_micro_batch(std::int64_t step, bool last) {
   enter(Phase::backward);
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
-  if (last && post_early) p_.exchange.post(step + 1, batches_.read_losses());
+  if (last && post_early) post_losses(step, inputs, batch);
   (p_.scaler != nullptr ? p_.scaler->scaled(loss) : loss).backward();
-  if (last && !post_early) p_.exchange.post(step + 1, batches_.read_losses());
+  if (last && !post_early) post_losses(step, inputs, batch);
+}
+
+void Stepper::post_losses(std::int64_t step, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
+  const LossSum losses = batches_.read_losses();
+  p_.exchange.post(step + 1, losses);
+  if (!losses.finite()) largest_ = largest_of(inputs, batch);
 }
 
 }  // namespace ddp::train

@@ -80,6 +80,7 @@ void Trainer::run() {
     p_.console.line("Ended after step " + std::to_string(state_.step) + " by stop." + rule);
   }
   if (!reason.empty() && p_.test) test();
+  if (p_.recorder) tell_skipped();
   if (p_.recorder) p_.shared.run().end(rule, !reason.empty());
   enter(Phase::finished);
 }
@@ -118,6 +119,8 @@ void Trainer::run_step() {
   state_.position += of_step;
   progress().step.store(state_.step, std::memory_order_relaxed);
   if (p_.ema != nullptr) p_.ema->step_done(state_.step);
+  ++steps_here_;
+  if (outcome.not_finite || outcome.skipped) ++skipped_here_;
   if (p_.recorder) record_step(lr, outcome);
   if (outcome.not_finite && p_.experiment.on_nan == "stop") give_up(*outcome.not_finite);
 }
@@ -158,7 +161,12 @@ void Trainer::give_up(int rank) {
   dist::barrier(p_.group);
   if (rank != p_.rank) return;
   progress().no_restart = true;
-  throw loss_not_finite(p_.experiment, state_.step, rank);
+  throw loss_not_finite(p_.experiment, state_.step, rank, stepper_.largest());
+}
+
+void Trainer::tell_skipped() const {
+  const std::string warning = warning_of_skipped(p_.experiment, skipped_here_, steps_here_, stepper_.largest());
+  if (!warning.empty()) p_.console.line("warning: " + warning);
 }
 
 void Trainer::end_by_time() {

@@ -119,9 +119,46 @@ TEST_CASE("large targets are a warning that names the key which normalises them"
   CHECK(w.run({"plan", "houses.toml", "--set", "dataset.normalise_targets=true"}).err.empty());
 }
 
-TEST_CASE("a Parquet file that is named as CSV is refused with its format") {
-  check_table_refused("PAR1....", kClassOptions,
-                      {"is a Parquet or Feather file, not CSV", "dataset.name = \"parquet\""});
+TEST_CASE("columns from which nothing is learnt are warnings, each with its column") {
+  const Workspace w;
+  require_tables();
+  std::string rows = ",x,none,y\n";
+  for (int i = 0; i < 30; ++i) rows += std::to_string(i) + "," + std::to_string(i * i % 7) + ",,a\n";
+  w.write("rows.csv", rows);
+  w.write("rows.toml",
+          "dataset = { name = \"csv\", path = \"rows.csv\", target = \"y\", missing = \"zero\" }\n"
+          "loss = \"cross_entropy\"\nmodel = { name = \"mlp\", hidden = [] }\ndevice_pool = [\"cpu\"]\n");
+  const Outcome plan = w.run({"plan", "rows.toml"});
+  INFO(plan.err);
+  CHECK(plan.code == 0);
+  CHECK(contains(plan.err, "the target \"y\" has one value in all training rows, \"a\""));
+  CHECK(contains(plan.err, "the column \"\" counts the rows"));
+  CHECK(contains(plan.err, "dataset.drop = [\"\"]"));
+  CHECK(contains(plan.err, "the column \"none\" has no value in any row"));
+  CHECK_FALSE(contains(plan.err, "the column \"x\""));
+  const Outcome dropped = w.run({"plan", "rows.toml", "--set", "dataset.drop=[\"\", \"none\"]"});
+  CHECK_FALSE(contains(dropped.err, "the column"));
+}
+
+TEST_CASE("a row that missing = \"drop\" leaves out needs no target and no known class") {
+  const ShapesWorkspace w;
+  w.write("shapes.csv", "x,y\n1,a\n2,b\n,\n,c\n3,a\n4,b\n");
+  w.write("shapes.toml",
+          "dataset = { name = \"csv\", path = \"shapes.csv\", missing = \"drop\", " + kClassOptions +
+              " }\nmodel = { name = \"mlp\", hidden = [8] }\nbatch_size = 4\ndevice_pool = [\"cpu\"]\nthreads = 1\n");
+  const Outcome plan = w.run({"plan", "shapes.toml", "--json"});
+  INFO(plan.err);
+  REQUIRE(plan.code == 0);
+  CHECK(Json::parse(plan.out).at("data").at("sets").at(0).at("samples") == 4);
+  w.write("shapes.csv", "x,y\n1,1\n2,2\n,\n3,1\n4,2\n");
+  CHECK(w.run({"plan", "shapes.toml", "--set", "loss=mse"}).code == 0);
+  w.write("shapes.csv", "x,y\n1,a\n2,b\n3,\n");
+  CHECK(contains(w.run({"plan", "shapes.toml"}).err, "shapes.csv:4: column \"y\": is missing"));
+}
+
+TEST_CASE("numbers that are neither 0 nor 1 for bce_with_logits are refused with both remedies") {
+  check_table_refused("x,y\n1,1\n2,2\n", "target = \"y\" }\nloss = { name = \"bce_with_logits\"",
+                      {"is neither 0 nor 1", "write 0 and 1 in the file, or give loss = \"cross_entropy\""});
 }
 
 TEST_CASE("nll of outputs that are no logarithms of probabilities is a warning that names cross_entropy") {

@@ -27,12 +27,16 @@ bool sets_dataset(const std::vector<std::string>& sets) {
 config::Value measure_trained(const Trained& t, bool whole, bool raw) {
   const bool has_sets = t.plan.experiment.validation.exists() || t.plan.experiment.test.exists();
   if (!whole && !has_sets) {
-    const bool has_file = t.plan.experiment.dataset.options.contains("path");
-    throw usage_error(
-        "held out no data to measure on", t.directory.path().string(),
-        has_file ? "give data: --set dataset.path=FILE" : "train with held-out data: --set validation.split=0.1");
+    const config::Value& options = t.plan.experiment.dataset.options;
+    const std::string held_out = "train with held-out data: --set validation.split=0.1";
+    const std::string arrays = "give data: --set dataset.inputs=FILE --set dataset.targets=FILE";
+    throw usage_error("held out no data to measure on", t.directory.path().string(),
+                      options.contains("path")     ? "give data: --set dataset.path=FILE"
+                      : options.contains("inputs") ? arrays
+                                                   : held_out);
   }
   const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
   const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);
   const rank::Measurement measured = ranks.ask(rank::EvaluateRequest{.whole = whole, .raw = raw}).at(0);

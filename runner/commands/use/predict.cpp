@@ -7,8 +7,10 @@
 #include "base/glob.h"
 #include "base/own_command.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
 #include "commands/use/trained.h"
 #include "commands/use/unnamed_output.h"
+#include "config/check/files.h"
 #include "launch/run/predicting.h"
 
 namespace ddp::commands {
@@ -23,6 +25,7 @@ struct PredictOptions {
 
 std::string form_of(const std::string& output) {
   if (output.empty()) return "csv";
+  refuse_folder(output, "predictions.csv");
   const std::string ending = fs::path(output).extension().string();
   for (const std::string form : {"csv", "npy", "parquet"}) {
     if (ending == "." + form) return form;
@@ -37,6 +40,27 @@ struct Inputs {
   std::int64_t files_of_row = 1;
 };
 
+Error no_such_file(const std::string& file) {
+  if (file == "-") {
+    return usage_error("predict reads files, not its standard input", file, "save the rows to a file, and name it");
+  }
+  const std::string near = config::file_like(file);
+  return usage_error("there is no such file", file,
+                     near.empty() ? "" : "did you mean \"" + config::printable(near) + "\"?");
+}
+
+// Refuses a file in the place of the run: the inputs follow the run.
+void refuse_other_order(const PredictOptions& o) {
+  std::error_code none;
+  // Experiment files stand for their runs by mistake: the search for the run answers that.
+  if (!fs::is_regular_file(o.trained.run, none) || fs::path(o.trained.run).extension() == ".toml") return;
+  const bool is_swap = o.inputs.size() == 1 && !fs::is_regular_file(o.inputs.front(), none);
+  const std::string words =
+      is_swap ? path_word(o.inputs.front()) + " " + path_word(o.trained.run) : "RUN " + path_word(o.trained.run);
+  throw usage_error("is a file, and the first word of predict names a run", o.trained.run,
+                    "the run comes first: " + own_command("predict " + words));
+}
+
 // Replaces a pattern by its files, sorted by name.
 Inputs input_files(const std::vector<std::string>& inputs) {
   Inputs found;
@@ -45,7 +69,7 @@ Inputs input_files(const std::vector<std::string>& inputs) {
     if (matches.empty()) throw usage_error("no file matches it", input);
     for (const std::string& file : matches) {
       std::error_code none;
-      if (!fs::exists(file, none)) throw usage_error("there is no such file", file);
+      if (!fs::exists(file, none)) throw no_such_file(file);
       found.files.push_back(paths::absolute(file).string());
       found.shown.push_back(file);
     }
@@ -101,6 +125,7 @@ void require_no_input(const std::string& output, const std::vector<std::string>&
 }
 
 int predict_rows(const PredictOptions& o) {
+  refuse_other_order(o);
   const std::string form = form_of(o.output);
   require_no_input(o.output, input_files(o.inputs).files);
   std::optional<UnnamedOutput> output;

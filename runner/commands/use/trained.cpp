@@ -8,6 +8,7 @@
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/resumption.h"
+#include "config/check/files.h"
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
 #include "record/saves/checkpoint_index.h"
@@ -93,6 +94,14 @@ void refuse_unusable(const TrainedOptions& o) {
   }
 }
 
+// Refuses --set of a file that does not exist. Other files of the training may be gone.
+void refuse_missing_files(const config::Loaded& loaded) {
+  for (const config::NamedFile& file : config::named_files(loaded.experiment, loaded.experiment.components())) {
+    if (!loaded.where(file.key).starts_with("--set")) continue;
+    if (const auto missing = config::missing_file(loaded, file.path)) throw *missing;
+  }
+}
+
 // The checkpoint has fixed a table's columns and preprocessing.
 void refuse_fitted(const TrainedOptions& o, const config::Value& preprocessing) {
   if (!preprocessing.is_object() || preprocessing.value("kind", "") != "table") return;
@@ -115,6 +124,7 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   refuse_ema(o.sets);
   t.loaded = launch::load_experiment(t.directory.config(), o.sets);
   refuse_unusable(o);
+  refuse_missing_files(t.loaded);
   t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -15,8 +16,12 @@ namespace fs = std::filesystem;
 UnnamedOutput::UnnamedOutput(const fs::path& file)
     : file_(paths::absolute(file)), unfinished_(file_.string() + "." + std::to_string(getpid()) + ".tmp") {
   std::error_code none;
-  if (fs::is_directory(file_, none)) throw usage_error("is a folder", file.string(), "give a file name");
-  descriptor_ = FileDescriptor(open(file_.parent_path().c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0644));
+  const fs::path folder = file_.parent_path();
+  if (!fs::exists(folder, none)) {
+    throw usage_error("cannot be written: there is no such folder: " + folder.string(), file.string(),
+                      "make it with: mkdir -p " + path_word(folder));
+  }
+  descriptor_ = FileDescriptor(open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0644));
   if (descriptor_) return;
   descriptor_ = FileDescriptor(open(unfinished_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!descriptor_) throw usage_error("cannot be written: " + errno_text(errno), file.string());
@@ -41,6 +46,12 @@ void UnnamedOutput::name() {
     throw training_error("cannot be written: " + errno_text(errno), unfinished_.string());
   }
   has_name_ = true;
+}
+
+void refuse_folder(const fs::path& output, const std::string& file) {
+  std::error_code none;
+  if (!fs::is_directory(output, none)) return;
+  throw usage_error("is a folder", output.string(), "give a file in it: " + path_word(output / file));
 }
 
 }  // namespace ddp::commands

@@ -29,4 +29,7 @@ class UnnamedOutput {
   bool has_name_ = false;  // the name `unfinished_`
 };
 
+// Throws ddp::Error (usage) if the name of an output is the name of a folder. `file`: a name for the error's remedy.
+void refuse_folder(const std::filesystem::path& output, const std::string& file);
+
 }  // namespace ddp::commands

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/glob.h"
+#include "config/check/phrases.h"
 
 namespace ddp::config {
 namespace {
@@ -58,9 +59,11 @@ bool is_there(const NamedFile& file) {
   return std::filesystem::exists(file.path, unreadable);
 }
 
-std::string remedy_if_missing(const Loaded& loaded, const std::string& key, const std::string& path) {
+std::string remedy_if_missing(const Loaded& loaded, const NamedFile& file) {
+  const std::string& key = file.key;
+  if (const std::string near = file_like(file.path); !near.empty()) return "did you mean \"" + printable(near) + "\"?";
   if (!loaded.given(key)) return "every node needs the file at this path";
-  if (path.find("/~/") != std::string::npos || path.find("/$") != std::string::npos) {
+  if (file.path.find("/~/") != std::string::npos || file.path.find("/$") != std::string::npos) {
     return "write the whole path: only a shell replaces ~ and $NAME";
   }
   if (loaded.where(key).starts_with("--set")) return "a relative path in --set starts at the current folder";
@@ -68,11 +71,37 @@ std::string remedy_if_missing(const Loaded& loaded, const std::string& key, cons
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
-  return loaded.error(file.key, "there is no such file: " + printable(file.path),
-                      remedy_if_missing(loaded, file.key, file.path));
+  return loaded.error(file.key, "there is no such file: " + printable(file.path), remedy_if_missing(loaded, file));
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace
+
+std::string file_like(const std::filesystem::path& missing) {
+  std::error_code error;
+  std::filesystem::path known;
+  for (auto part = missing.begin(); part != missing.end(); ++part) {
+    if (std::filesystem::exists(known / *part, error)) {
+      known /= *part;
+      continue;
+    }
+    const std::string near = nearest(part->string(), names_in(known.empty() ? "." : known));
+    if (near.empty()) return "";
+    std::filesystem::path meant = known / near;
+    for (++part; part != missing.end(); ++part) meant /= *part;
+    return std::filesystem::exists(meant, error) ? meant.string() : "";
+  }
+  return "";
+}
 
 std::vector<NamedFile> named_files(const Experiment& e, const Components& components) {
   std::vector<NamedFile> files;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,5 +25,9 @@ std::optional<Error> missing_file(const Loaded& loaded, const std::string& path)
 
 // Returns a usage error for each file that an option names but that does not exist.
 std::vector<Error> missing_files(const Loaded& loaded, const Components& components);
+
+// Returns the existing file that a missing one probably means: one of its folders, or its own name, is mistyped. "":
+// none is near.
+std::string file_like(const std::filesystem::path& missing);
 
 }  // namespace ddp::config

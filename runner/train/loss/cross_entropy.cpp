@@ -68,6 +68,9 @@ class CrossEntropy {
       throw usage_error("the targets are float32; class indices must be integers", "loss",
                         "store labels as int64, or use loss = \"mse\" for numbers");
     }
+    if (indices && target.dim() == output.dim() && target.size(-1) == 1) {
+      refuse_shapes(output, target, "class indices have no last extent of 1: y.reshape(-1) in NumPy removes it");
+    }
     if (!fits) {
       refuse_shapes(output, target,
                     "cross_entropy needs outputs [n, classes] with class indices [n] or probabilities [n, classes], or "

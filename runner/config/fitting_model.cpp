@@ -1,0 +1,87 @@
+#include "config/fitting_model.h"
+
+namespace ddp::config {
+namespace {
+
+constexpr const char* kRows = "rows";
+constexpr const char* kImages = "images";
+constexpr const char* kTokens = "tokens";
+
+// "[3, 8, 8]"
+std::string in_words(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
+std::string form_of(const std::string& kind) {
+  if (kind == kRows) return "rows of numbers, of the shape [in_features]";
+  if (kind == kImages) return "images, of the shape [3, height, width]";
+  return "tokens, whole numbers of the shape [block_size]";
+}
+
+std::string flattened(const SampleForm& sample, std::int64_t outputs) {
+  return "model = { name = \"sequential\", layers = [{ type = \"Flatten\" }, { type = \"Linear\", in_features = " +
+         std::to_string(sample.numbers()) + ", out_features = " + std::to_string(outputs) + " }] }";
+}
+
+}  // namespace
+
+std::string SampleForm::kind() const {
+  if (shape.size() == 1) return integers ? kTokens : kRows;
+  return shape.size() == 3 && !integers ? kImages : "";
+}
+
+std::int64_t SampleForm::numbers() const {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+Value to_json(const SampleForm& form) { return {{"shape", form.shape}, {"integers", form.integers}}; }
+
+SampleForm sample_form_of(const Value& facts) {
+  const auto form = facts.find(kSampleFact);
+  if (form == facts.end()) return {};
+  return {.shape = form->at("shape").get<std::vector<std::int64_t>>(), .integers = form->at("integers").get<bool>()};
+}
+
+std::string misfit(const Spec& model, const std::string& dataset, const SampleForm& sample) {
+  const std::string taken = model.traits.value("inputs", "");
+  if (taken.empty() || sample.shape.empty()) return "";
+  const bool has_channels = taken != kImages || sample.shape.front() == 3;
+  if (sample.kind() == taken && has_channels) return "";
+  return "the model \"" + model.name + "\" takes " + form_of(taken) + ", and the dataset \"" + dataset + "\" gives " +
+         (sample.integers ? "whole numbers" : "samples") + " of the shape " + in_words(sample.shape);
+}
+
+std::string fitting_models(const SampleForm& sample, std::int64_t outputs) {
+  const std::string kind = sample.kind();
+  if (kind == kRows) return "for rows of numbers: model = { name = \"mlp\", hidden = [64, 64] }";
+  if (kind == kTokens) return "for tokens: model = { name = \"gpt\", n_layer = 2, n_head = 2, n_embd = 64 }";
+  if (sample.integers) return "";
+  if (kind == kImages && sample.shape.front() == 3) {
+    return "for images: model = \"resnet18\", another resnet or vit; or a sequential that begins with Flatten: " +
+           flattened(sample, outputs);
+  }
+  const bool has_channels_last = kind == kImages && sample.shape.back() == 3;
+  const std::string channels = kind == kImages ? " (resnets and vit take three channels)" : "";
+  const std::string move = has_channels_last ? "move the channels first, as numpy.moveaxis(x, -1, 1) does, or " : "";
+  return move + "use a sequential that begins with Flatten" + channels + ": " + flattened(sample, outputs);
+}
+
+std::string remedy_for_layers(const Value& layers, const SampleForm& sample) {
+  if (sample.integers || sample.shape.empty() || !layers.is_array() || layers.empty()) return "";
+  const std::string first = layers.front().value("type", "");
+  const std::string numbers = std::to_string(sample.numbers());
+  if (first == "Linear" && sample.shape.size() == 1) return "give the first Linear in_features = " + numbers;
+  if (first == "Linear") {
+    return "begin the layers with { type = \"Flatten\" }, and give the first Linear in_features = " + numbers;
+  }
+  if (first == "Flatten") return "give the Linear that follows Flatten in_features = " + numbers;
+  if (first != "Conv2d") return "";
+  if (sample.kind() == kImages) return "give the first Conv2d in_channels = " + std::to_string(sample.shape.front());
+  return "Conv2d takes images, of the shape [channels, height, width]; " + fitting_models(sample, /*outputs=*/1);
+}
+
+}  // namespace ddp::config

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "format/delimiter.h"
+
+// Hints for a CSV file whose first line does not name the wanted columns. Inline, because the readers of tables and the
+// datasets are in separate libraries.
+namespace ddp::format {
+
+inline bool names_a_number(const ColumnInfo& column) {
+  double value = 0;
+  const char* const end = column.name.data() + column.name.size();
+  const auto [rest, error] = std::from_chars(column.name.data(), end, value);
+  return error == std::errc{} && rest == end;
+}
+
+// Returns the likely reason why the first line is no line of names: another delimiter, data, JSON, a title, an empty
+// name. Returns "" if it looks like names.
+inline std::string header_hint(const std::vector<ColumnInfo>& columns, const TableOptions& options,
+                               const std::filesystem::path& file) {
+  if (options.format != "csv" || !options.header || columns.empty()) return "";
+  if (columns.front().name.starts_with("{")) {
+    return "the first line looks like JSON: dataset.name = \"jsonl\" reads one object per line";
+  }
+  if (std::string hint = delimiter_hint(columns, options, file); !hint.empty()) return hint;
+  const auto numbers = std::count_if(columns.begin(), columns.end(), names_a_number);
+  if (numbers * 2 >= std::ssize(columns)) {
+    return "the first line looks like data: if the file has no line of names, give dataset.header = false; the columns "
+           "are then \"0\" to \"" +
+           std::to_string(columns.size() - 1) + "\"";
+  }
+  const bool has_empty =
+      std::any_of(columns.begin(), columns.end(), [](const ColumnInfo& column) { return column.name.empty(); });
+  if (columns.size() > 1 && !has_empty) return "";
+  return "the first line must name the columns: remove the lines above the names";
+}
+
+}  // namespace ddp::format
