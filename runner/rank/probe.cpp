@@ -17,6 +17,7 @@
 #include "data/description.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
+#include "dist/parallel/unused.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
 #include "model/doubts.h"
@@ -25,7 +26,9 @@
 #include "model/weights.h"
 #include "models/model.h"
 #include "rank/data.h"
+#include "rank/gradient_paths.h"
 #include "rank/model.h"
+#include "rank/output_doubts.h"
 #include "rank/verb.h"
 #include "train/checkpointer.h"
 #include "train/loss/classes.h"
@@ -39,14 +42,11 @@ namespace {
 // The number of samples for the check of model, data and loss. Two, because batch normalization needs more than one.
 constexpr std::int64_t kTried = 2;
 
-// Above it, the mean squared error of a new model is above a million.
-constexpr double kLargeTarget = 1000;
-
-// Returns some samples as in training; a whole batch if the step is timed. A dataset that generates samples must
+// Returns some samples as in training, or a whole batch. A dataset that generates samples must
 // generate a whole batch. `sizes`: the batch sizes that the model accepts. launch/plan/batch_sizes checks whether the
 // training's sizes fit.
-datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool timed, model::BatchSizes sizes) {
-  const std::int64_t some = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
+datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool whole, model::BatchSizes sizes) {
+  const std::int64_t some = whole ? *e.batch_size : std::min(kTried, *e.batch_size);
   const std::int64_t most = std::min(std::max(some, sizes.least), sizes.most);
   if (train.map() == nullptr) return data::first_samples(train, std::max(*e.batch_size, most)).first(most);
   return data::first_samples(train, most);
@@ -117,8 +117,9 @@ void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer&
   }
 }
 
-// Estimates the time of a step: backward takes about twice as long as forward. An earlier forward has warmed up.
+// Estimates the time of a step: backward takes about twice as long as forward. The first forward warms up.
 double time_of_step(torch::nn::AnyModule& model, const Task& t, const datasets::Batch& batch) {
+  forward(model, t, batch.inputs);
   at::set_num_threads(static_cast<int>(*t.experiment->threads));
   const auto begin = std::chrono::steady_clock::now();
   forward(model, t, batch.inputs);
@@ -182,48 +183,38 @@ void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets
   }
 }
 
-// Returns warnings for outputs and targets that the loss accepts but that a user probably did not want.
-std::vector<std::string> doubts_of(const config::Experiment& e, const at::Tensor& output, const at::Tensor& target) {
-  std::vector<std::string> doubts;
-  const config::Spec* spec = e.components().find("loss", e.loss.name);
-  const std::string outputs = spec == nullptr ? "" : spec->traits.value("outputs", "");
-  const at::Tensor by_classes = train::by_class(output, target).output;
-  if (e.loss.name == "cross_entropy" && by_classes.dim() > 1 && by_classes.size(1) == 1) {
-    doubts.push_back(
-        "cross_entropy over one class: its loss is always 0 and nothing is learnt; use loss = \"mse\", or give the "
-        "model one output for each class");
-  }
-  if (outputs == "log_probabilities" && output.numel() > 0 && output.max().item<double>() > 0) {
-    doubts.push_back("the model's outputs are above 0, and " + e.loss.name +
-                     " takes logarithms of probabilities; loss = \"cross_entropy\" takes any outputs");
-  }
-  const auto normalised = e.dataset.options.find("normalise_targets");
-  const bool can_normalise = normalised != e.dataset.options.end() && *normalised == false;
-  if (can_normalise && outputs == "numbers" && target.numel() > 0) {
-    const double most = target.abs().max().item<double>();
-    if (most > kLargeTarget) {
-      doubts.push_back("targets as large as " + c10::str(most) +
-                       " make losses and gradients large; dataset.normalise_targets = true trains on a small scale");
-    }
-  }
-  return doubts;
-}
-
-void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+at::Tensor loss_of(const Task& t, const at::Tensor& output, const datasets::Batch& batch) {
   const config::Experiment& e = *t.experiment;
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
   try {
-    under_casts(numerics_of(t), [&] { return loss(output, train::only_target(batch.targets)); });
+    return under_casts(numerics_of(t), [&] { return loss(output, train::only_target(batch.targets)); });
   } catch (const c10::Error& error) {
     throw usage_error("the loss \"" + e.loss.name + "\" does not accept outputs of shape " + c10::str(output.sizes()) +
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
+}
+
+// Throws if DDP would wait in vain for the gradients of some parameters. A few samples may not reach all parameters, so
+// a whole batch decides.
+void try_gradients(const Task& t, torch::nn::AnyModule& model, const at::Tensor& loss,
+                   const std::function<datasets::Batch()>& whole_batch) {
+  const config::Experiment& e = *t.experiment;
+  if (!dist::joins_group(e.parallel) || e.distributed.find_unused_parameters || e.distributed.static_graph) return;
+  const NamedTensors trained = trained_of(each_once(named(model.ptr()->named_parameters())));
+  if (without_gradient(loss, trained).empty()) return;
+  const datasets::Batch batch = whole_batch();
+  const auto unused = without_gradient(loss_of(t, forward(model, t, batch.inputs), batch), trained);
+  if (!unused.empty()) throw dist::unused_parameters(Fault::usage, unused);
+}
+
+void try_measures(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+  const config::Experiment& e = *t.experiment;
   // Mixed training targets are class probabilities; validation targets, which metrics measure, are not mixed.
   const auto mix = e.dataset.options.find("mix");
   if (mix == e.dataset.options.end() || mix->empty())
     train::Measures(e).require(output, train::only_target(batch.targets));
-  for (std::string& doubt : doubts_of(e, output, train::only_target(batch.targets)))
+  for (std::string& doubt : doubts_of_output(e, output, train::only_target(batch.targets)))
     probe.warnings.push_back(std::move(doubt));
 }
 
@@ -262,14 +253,20 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   }
   try_saved(t, *model.ptr(), optimizer);
 
-  datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
-  if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});
+  const auto batch_of = [&](bool whole) {
+    datasets::Batch batch = first_batch(sets.train, e, whole, {probe.least_batch, probe.most_batch});
+    const auto* samples = sets.train.map();
+    return samples == nullptr ? batch : samples->at_place(std::move(batch), {});
+  };
+  const datasets::Batch batch = batch_of(/*whole=*/false);
+  at::Tensor output = forward(model, t, batch.inputs);
+  try_gradients(t, model, loss_of(t, output, batch), [&] { return batch_of(/*whole=*/true); });
+  output = output.detach();
   const at::NoGradGuard no_grad;
-  const at::Tensor output = forward(model, t, batch.inputs);
   try_tokens(model, t, sets.train, batch);
-  try_loss(t, output, batch, probe);
+  try_measures(t, output, batch, probe);
   if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point()) try_classes(t, output, sets);
-  if (timed) probe.step_seconds = time_of_step(model, t, batch) * static_cast<double>(e.accumulate);
+  if (timed) probe.step_seconds = time_of_step(model, t, batch_of(/*whole=*/true)) * static_cast<double>(e.accumulate);
 }
 
 // Reports an error that names no place as an error of the key `model`.
