@@ -40,7 +40,8 @@ const std::vector<UsersMistake> kMistakes = {
     {"sweep sweep.toml --n-trials 5", "there is no option \"--n-trials\"", "sweep: ", "--set sweep.trials=5"},
     {"watch tiny", "unknown command \"watch\"", "", "ddp-exp show RUN"},
     {"submit tiny.toml", "unknown command \"submit\"", "", "ddp-exp slurm FILE"},
-    {"run tiny.toml --init-from gone.safetensors", "there is no such file", "--init-from: ", "give a checkpoint, a run"},
+    {"run tiny.toml --init-from gone.safetensors", "there is no such file",
+     "--init-from: ", "give a checkpoint, a run"},
     {"run tiny.toml again", "takes one FILE; \"again\" is one too many", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run my exp.toml", "takes one FILE; \"exp.toml\" is one too many", "run: ", "has a blank: 'my exp.toml'"},
     {"run tiny.toml epochs=3", "\"epochs=3\" is one too many", "run: ", "needs its option: --set epochs=3"},
@@ -80,8 +81,10 @@ const std::vector<UsersMistake> kMistakes = {
     {"slurm tiny.toml --mem 20G", "there is no option \"--mem\"", "slurm: ", "sbatch --mem=20G job.sbatch"},
     {"slurm tiny.toml -p gpu", "there is no option \"-p\"", "slurm: ", "here it is --partition"},
     {"diff tiny", "needs 2 values of RUN, not 1", "diff: ", "such as: ddp-exp diff basic faster"},
-    {"compare tiny", "compare needs two or more runs", "", ""},
+    {"compare tiny", "compare needs two or more runs", "", "ddp-exp list shows the names"},
     // Settings.
+    {"run tiny.toml --set sources=[\"gone.cpp\"]",
+     "there is no such file: ", "--set 1: ", "starts at the current folder"},
     {"run tiny.toml --set epochs", "not an assignment", "--set 1: ", "--set takes key=value"},
     {"run tiny.toml --set lr=0.1", "unknown key \"lr\"", "--set 1: ", "did you mean \"optimizer.lr\"?"},
     {"run tiny.toml --set epochs=3 --set optimizer.lr=0,1", "\"optimizer.lr\" must be a number",
@@ -96,6 +99,18 @@ const std::vector<UsersMistake> kMistakes = {
     {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
     {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
     {"resume tiny --from 7", "no complete checkpoint of step 7", "--from: ", "one of these steps: 24"},
+    {"resume tiny --from step-00000024", "takes a step, not \"step-00000024\"", "--from: ", "--from 24"},
+    {"export tiny out.onnx", "has an unknown ending", "out.onnx: ", "torch.onnx.export"},
+    {"run net.pt2", "this is not an experiment file", "net.pt2: ", "name = \"exported\", path = \"net.pt2\""},
+    {"resume results/tiny/1/checkpoints/step-00000024", "is a checkpoint, not a run",
+     "results/tiny/1/checkpoints/step-00000024: ", "results/tiny/1 --from 24"},
+    {"resume results/tiny/1/checkpoints/", "is inside the folder of a run",
+     "results/tiny/1/checkpoints/: ", "name the run: results/tiny/1"},
+    {"show results/tiny/1/config.toml", "is inside the folder of a run",
+     "config.toml: ", "name the run: results/tiny/1"},
+    {"show tiny --results gone", "no such run: \"tiny\"; there is no folder /", "gone: ", "--results DIR"},
+    {"show latest --results gone", "no runs yet; there is no folder /", "gone: ", "--results DIR"},
+    {"resume tiny --results .", "no such run: \"tiny\"", ".: ", "did you mean \"results/tiny\"?"},
     {"sweep tiny.toml", "the file has no [sweep] table", "tiny.toml: ", "give the keys to vary"},
     {"list --sort val_los", "\"val_los\"", "", "val_loss"},
     // Experiment files.
@@ -159,6 +174,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("data.csv", "age,city\n1,Bonn\n");
   w.write("my exp.toml", kTiny);
   w.write("net.py", "class Net: pass\n");
+  w.write("net.pt2", std::string("PK\3\4 not the whole archive\n", 29));
   w.write("nofile.toml", kWithoutFile);
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {

@@ -60,8 +60,7 @@ bool is_there(const NamedFile& file) {
 
 std::string remedy_if_missing(const Loaded& loaded, const std::string& key) {
   if (!loaded.given(key)) return "every node needs the file at this path";
-  if (loaded.where(key).starts_with("--set")) return "a relative path in --set starts at the current folder";
-  return "a relative path starts at the folder of the experiment file that gives it";
+  return start_of_paths(loaded.where(key));
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
@@ -69,6 +68,11 @@ Error missing(const Loaded& loaded, const NamedFile& file) {
 }
 
 }  // namespace
+
+std::string start_of_paths(const std::string& where) {
+  if (where.starts_with("--set")) return "a relative path in --set starts at the current folder";
+  return "a relative path starts at the folder of the experiment file that gives it";
+}
 
 std::vector<NamedFile> named_files(const Experiment& e, const Components& components) {
   std::vector<NamedFile> files;
