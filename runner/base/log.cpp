@@ -45,6 +45,7 @@ spdlog::level::level_enum level_of(Verbosity verbosity) {
 }
 
 Verbosity chosen_verbosity = Verbosity::normal;
+std::string pattern_now = "%^%*%$%v";
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
@@ -54,7 +55,7 @@ spdlog::logger& logger() {
                                                                                   : spdlog::color_mode::never);
     sink->set_level(level_of(chosen_verbosity));
     auto made = std::make_shared<spdlog::logger>("ddp-exp", sink);
-    set_pattern(*made, "%^%*%$%v");
+    set_pattern(*made, pattern_now);
     made->set_level(spdlog::level::debug);
     made->flush_on(spdlog::level::debug);
     return made;
@@ -78,12 +79,14 @@ void error(const std::string& line) { logger().error(line); }
 
 void also_to(const std::string& file) try {
   logger().sinks().push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(file));
+  set_pattern(logger(), pattern_now);
 } catch (const spdlog::spdlog_ex& error) {
   throw training_error(std::string("cannot write the log: ") + error.what(), file);
 }
 
 void become_rank(int rank, bool own_log) {
-  set_pattern(logger(), "%H:%M:%S.%e rank " + std::to_string(rank) + " | %*%v");
+  pattern_now = "%H:%M:%S.%e rank " + std::to_string(rank) + " | %*%v";
+  set_pattern(logger(), pattern_now);
   if (own_log) logger().sinks().front()->set_level(spdlog::level::debug);
 }
 

@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "dist/attentive_group.h"
 #include "dist/hierarchical_group.h"
+#include "dist/meeting_noise.h"
 #include "dist/peer_error.h"
 #include "dist/shm/group.h"
+#include "dist/waiting.h"
 
 namespace ddp::dist {
 namespace {
@@ -93,6 +95,11 @@ PeerLate late_to_join(const StorePointer& store, const Membership& m, const std:
   return PeerLate("cannot join the process group" + within + ": " + text, "", remedy);
 }
 
+PeerLost lost_while_joining(const StorePointer& store, const Membership& m) {
+  const std::string who = store ? lost_rank_in_words(*store, m.rank, m.world_size) : "the process of rank 0 has ended";
+  return PeerLost("cannot join the process group: " + who, "", kLookAtItsOutput);
+}
+
 GroupPointer watched_group(const StorePointer& store, const Membership& m) {
   if (m.backend == "shm") return hierarchical_group(store, m);
   if (m.device == "cpu" && m.world_size <= usable_cores()) {
@@ -143,6 +150,7 @@ Groups join_process_groups(const Membership& m, bool control) {
   StorePointer store;
   try {
     if (m.backend == "shm" && m.ranks_here == m.world_size) return join_on_one_machine(m);
+    leave_out_meeting_noise();
     store = open_store(m);
     store->set(key_of_rank(m.rank), std::vector<std::uint8_t>{1});
     Groups groups;
@@ -151,12 +159,10 @@ Groups join_process_groups(const Membership& m, bool control) {
     groups.main = connect(watched_group(store, m), store, m);
     return groups;
   } catch (const c10::Error& error) {
-    const std::string what = "cannot join the process group: " + error.msg();
-    const std::string where = "rank " + std::to_string(m.rank);
     const PeerTrouble peer = peer_trouble(error);
-    if (peer == PeerTrouble::lost) throw PeerLost(what, where);
+    if (peer == PeerTrouble::lost) throw lost_while_joining(store, m);
     if (peer == PeerTrouble::late) throw late_to_join(store, m, error.msg());
-    throw training_error(what, where);
+    throw training_error("cannot join the process group: " + error.msg(), "rank " + std::to_string(m.rank));
   }
 }
 

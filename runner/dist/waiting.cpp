@@ -10,42 +10,92 @@
 namespace ddp::dist {
 namespace {
 
-// Ranks that wait for the same rank time out within moments of each other.
+// Ranks that wait for the same rank time out within moments of each other, and so do ranks that lose the same rank.
 constexpr std::chrono::milliseconds kMoment{800};
 
-std::string key_of(int rank) { return "waited-in-vain/" + std::to_string(rank); }
+constexpr const char* kInVain = "waited-in-vain/";
+constexpr const char* kLost = "lost-a-rank/";
+constexpr const char* kEnd = "ended/";
 
-// Reports that `rank` waits, and returns the other ranks that do not report it within a moment.
-std::vector<int> ask(c10d::Store& store, int rank, std::vector<int> others) {
+std::vector<int> others_than(int rank, int world_size) {
+  std::vector<int> others;
+  for (int r = 0; r < world_size; ++r) {
+    if (r != rank) others.push_back(r);
+  }
+  return others;
+}
+
+// Reports under this topic that `rank` waits, and returns the other ranks that do not report it within a moment.
+std::vector<int> ask(c10d::Store& store, const std::string& topic, int rank, std::vector<int> others) {
   const auto deadline = std::chrono::steady_clock::now() + kMoment;
-  store.set(key_of(rank), std::vector<std::uint8_t>{1});
+  store.set(topic + std::to_string(rank), std::vector<std::uint8_t>{1});
   while (!others.empty() && std::chrono::steady_clock::now() < deadline) {
-    std::erase_if(others, [&](int r) { return store.check({key_of(r)}); });
+    std::erase_if(others, [&](int r) { return store.check({topic + std::to_string(r)}); });
     const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
     nanosleep(&pause, nullptr);
   }
   return others;
 }
 
+// Runs a conversation with the store in a thread, because the process that hosts the store may be the one that hangs:
+// then the thread never returns. Returns `otherwise` if the store does not answer.
+template <class Answer>
+Answer in_time(const std::function<Answer()>& conversation, const Answer& otherwise) {
+  auto promise = std::make_shared<std::promise<Answer>>();
+  auto answer = promise->get_future();
+  std::thread([promise, conversation, otherwise] {
+    try {
+      promise->set_value(conversation());
+    } catch (...) {
+      promise->set_value(otherwise);
+    }
+  }).detach();
+  return answer.wait_for(2 * kMoment) == std::future_status::ready ? answer.get() : otherwise;
+}
+
+// "rank 1 of 3 is gone: …", "rank 1 or 2 of 3 is gone: …"
+std::string gone_in_words(const std::vector<int>& gone, int world_size) {
+  if (gone.empty()) return "a connection between the ranks broke";
+  std::string ranks;
+  for (const int r : gone) ranks += (ranks.empty() ? "" : " or ") + std::to_string(r);
+  return "rank " + ranks + " of " + std::to_string(world_size) +
+         " is gone: it failed, was killed, or its machine cannot be reached";
+}
+
+std::string ask_why(c10d::Store& store, int rank, int world_size) {
+  const std::vector<int> gone = ask(store, kLost, rank, others_than(rank, world_size));
+  for (const int r : gone) {
+    const std::string key = kEnd + std::to_string(r);
+    if (!store.check({key})) continue;
+    const std::vector<std::uint8_t> why = store.get(key);
+    return "rank " + std::to_string(r) + " of " + std::to_string(world_size) +
+           " has ended: " + std::string(why.begin(), why.end());
+  }
+  return gone_in_words(gone, world_size);
+}
+
 }  // namespace
 
 std::vector<int> absent_ranks(const Groups& groups, int rank) {
-  std::vector<int> others;
-  for (int r = 0; r < groups.main->getSize(); ++r) {
-    if (r != rank) others.push_back(r);
-  }
-  // The process that hosts the store may be the one that hangs, so a separate thread asks. It may never return.
-  auto answer = std::make_shared<std::promise<std::vector<int>>>();
-  std::thread([answer, store = groups.store, rank, others] {
-    try {
-      answer->set_value(ask(*store, rank, others));
-    } catch (...) {
-      answer->set_value({0});
-    }
-  }).detach();
-  auto absent = answer->get_future();
-  if (absent.wait_for(2 * kMoment) != std::future_status::ready) return {0};
-  return absent.get();
+  const auto others = others_than(rank, groups.main->getSize());
+  return in_time<std::vector<int>>([store = groups.store, rank, others] { return ask(*store, kInVain, rank, others); },
+                                   {0});
+}
+
+void note_end(const Groups& groups, int rank, const std::string& why) {
+  if (!groups.store) return;
+  in_time<bool>(
+      [store = groups.store, rank, why] {
+        store->set(kEnd + std::to_string(rank), std::vector<std::uint8_t>(why.begin(), why.end()));
+        return true;
+      },
+      false);
+}
+
+std::string lost_rank_in_words(c10d::Store& store, int rank, int world_size) {
+  const auto kept = c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store);
+  return in_time<std::string>([kept, rank, world_size] { return ask_why(*kept, rank, world_size); },
+                              gone_in_words({0}, world_size));
 }
 
 }  // namespace ddp::dist

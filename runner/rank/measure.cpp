@@ -1,10 +1,8 @@
-#include <stdlib.h>
 #include <algorithm>
 #include <chrono>
 
 #include <ATen/ops/tensor.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <c10/util/Logging.h>
 #include <nlohmann/json.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
@@ -116,10 +114,6 @@ void measure_all(const Task& t, const CommRequest& o, const dist::Groups& groups
 }
 
 void measure(const CommRequest& o, const Task& t, const TakeReply& reply) {
-  // Hides LibTorch's warnings, such as about hosts without a name, which would appear between the rows. The user can
-  // set the variable to see them.
-  setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
-  c10::initLogging();
   prepare_process(t);
   const dist::Groups groups = join_groups(t);
   naming_absent_ranks(t, groups, [&] { measure_all(t, o, groups, reply); });

@@ -18,6 +18,7 @@
 #include "data/description.h"
 #include "dist/parallel/data_parallel.h"
 #include "dist/parallel/parallel.h"
+#include "dist/parallel/unused.h"
 #include "model/batch_sizes.h"
 #include "model/call.h"
 #include "model/doubts.h"
@@ -27,6 +28,7 @@
 #include "models/model.h"
 #include "rank/data.h"
 #include "rank/doubts.h"
+#include "rank/gradient_paths.h"
 #include "rank/model.h"
 #include "rank/verb.h"
 #include "train/checkpointer.h"
@@ -40,11 +42,11 @@ namespace {
 // The number of samples for the check of model, data and loss. Two, because batch normalization needs more than one.
 constexpr std::int64_t kTried = 2;
 
-// Returns some samples as in training; a whole batch if the step is timed. A dataset that generates samples must
+// Returns some samples as in training, or a whole batch. A dataset that generates samples must
 // generate a whole batch. `sizes`: the batch sizes that the model accepts. launch/plan/batch_sizes checks whether the
 // training's sizes fit.
-datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool timed, model::BatchSizes sizes) {
-  const std::int64_t some = timed ? *e.batch_size : std::min(kTried, *e.batch_size);
+datasets::Batch first_batch(const data::Set& train, const config::Experiment& e, bool whole, model::BatchSizes sizes) {
+  const std::int64_t some = whole ? *e.batch_size : std::min(kTried, *e.batch_size);
   const std::int64_t most = std::min(std::max(some, sizes.least), sizes.most);
   if (train.map() == nullptr) return data::first_samples(train, std::max(*e.batch_size, most)).first(most);
   return data::first_samples(train, most);
@@ -139,8 +141,9 @@ void try_saved(const Task& t, torch::nn::Module& model, train::GroupedOptimizer&
   }
 }
 
-// Estimates the time of a step: backward takes about twice as long as forward. An earlier forward has warmed up.
+// Estimates the time of a step: backward takes about twice as long as forward. The first forward warms up.
 double time_of_step(torch::nn::AnyModule& model, const Task& t, const datasets::Batch& batch) {
+  forward(model, t, batch.inputs);
   at::set_num_threads(static_cast<int>(*t.experiment->threads));
   const auto begin = std::chrono::steady_clock::now();
   forward(model, t, batch.inputs);
@@ -204,16 +207,33 @@ void try_classes(const Task& t, const at::Tensor& output, const data::Sets& sets
   }
 }
 
-void try_loss(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+at::Tensor loss_of(const Task& t, const at::Tensor& output, const datasets::Batch& batch) {
   const config::Experiment& e = *t.experiment;
   const auto loss = train::losses().build(e.loss.name, e.loss.options);
   try {
-    under_casts(numerics_of(t), [&] { return loss(output, train::only_target(batch.targets)); });
+    return under_casts(numerics_of(t), [&] { return loss(output, train::only_target(batch.targets)); });
   } catch (const c10::Error& error) {
     throw usage_error("the loss \"" + e.loss.name + "\" does not accept outputs of shape " + c10::str(output.sizes()) +
                           " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
                       "loss");
   }
+}
+
+// Throws if DDP would wait in vain for the gradients of some parameters. A few samples may not reach all parameters, so
+// a whole batch decides.
+void try_gradients(const Task& t, torch::nn::AnyModule& model, const at::Tensor& loss,
+                   const std::function<datasets::Batch()>& whole_batch) {
+  const config::Experiment& e = *t.experiment;
+  if (!dist::joins_group(e.parallel) || e.distributed.find_unused_parameters || e.distributed.static_graph) return;
+  const NamedTensors trained = trained_of(each_once(named(model.ptr()->named_parameters())));
+  if (without_gradient(loss, trained).empty()) return;
+  const datasets::Batch batch = whole_batch();
+  const auto unused = without_gradient(loss_of(t, forward(model, t, batch.inputs), batch), trained);
+  if (!unused.empty()) throw dist::unused_parameters(Fault::usage, unused);
+}
+
+void try_measures(const Task& t, const at::Tensor& output, const datasets::Batch& batch, Probe& probe) {
+  const config::Experiment& e = *t.experiment;
   // Mixed training targets are class probabilities; validation targets, which metrics measure, are not mixed.
   const auto mix = e.dataset.options.find("mix");
   if (mix == e.dataset.options.end() || mix->empty())
@@ -256,14 +276,20 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   }
   try_saved(t, *model.ptr(), optimizer);
 
-  datasets::Batch batch = first_batch(sets.train, e, timed, {probe.least_batch, probe.most_batch});
-  if (const auto* samples = sets.train.map()) batch = samples->at_place(std::move(batch), {});
+  const auto batch_of = [&](bool whole) {
+    datasets::Batch batch = first_batch(sets.train, e, whole, {probe.least_batch, probe.most_batch});
+    const auto* samples = sets.train.map();
+    return samples == nullptr ? batch : samples->at_place(std::move(batch), {});
+  };
+  const datasets::Batch batch = batch_of(/*whole=*/false);
+  at::Tensor output = forward(model, t, batch.inputs);
+  try_gradients(t, model, loss_of(t, output, batch), [&] { return batch_of(/*whole=*/true); });
+  output = output.detach();
   const at::NoGradGuard no_grad;
-  const at::Tensor output = forward(model, t, batch.inputs);
   try_tokens(model, t, sets.train, batch);
-  try_loss(t, output, batch, probe);
+  try_measures(t, output, batch, probe);
   if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point()) try_classes(t, output, sets);
-  if (timed) probe.step_seconds = time_of_step(model, t, batch) * static_cast<double>(e.accumulate);
+  if (timed) probe.step_seconds = time_of_step(model, t, batch_of(/*whole=*/true)) * static_cast<double>(e.accumulate);
 }
 
 // Reports an error that names no place as an error of the key `model`.

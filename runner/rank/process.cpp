@@ -15,16 +15,26 @@
 namespace ddp::rank {
 namespace {
 
+// "all_reduce in step 4"
+std::string collective_in_words(const Task& t) {
+  const auto& progress = t.progress->rank(t.rank);
+  return std::string(record::to_string(progress.collective)) + " in " + record::current_step(progress);
+}
+
 // Returns the beginning of the error message of a rank that timed out and has no parent: which ranks stay away.
 std::string who_stays_away(const Task& t, const dist::Groups& groups) {
   std::string ranks;
   for (const int rank : dist::absent_ranks(groups, t.rank)) {
     ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
   }
-  if (ranks.empty()) return "";
-  const auto& progress = t.progress->rank(t.rank);
-  return "waited for " + std::string(record::to_string(progress.collective)) + " in " + record::current_step(progress) +
-         ", from which rank " + ranks + " stays away: ";
+  return ranks.empty() ? "" : "waited for " + collective_in_words(t) + ", from which rank " + ranks + " stays away: ";
+}
+
+// The error of a rank without a parent that lost another rank. The text of the connection names no rank.
+dist::PeerLost lost_rank(const Task& t, const dist::Groups& groups) {
+  const std::string who = groups.store ? dist::lost_rank_in_words(*groups.store, t.rank, t.world_size)
+                                       : "a connection between the ranks broke";
+  return dist::PeerLost("waited for " + collective_in_words(t) + ": " + who, "", dist::kLookAtItsOutput);
 }
 
 }  // namespace
@@ -77,10 +87,14 @@ void naming_absent_ranks(const Task& t, const dist::Groups& groups, const std::f
   try {
     body();
   } catch (const std::exception& error) {
+    if (t.watched) throw;
     const auto* c10_error = dynamic_cast<const c10::Error*>(&error);
     const std::string what = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
-    if (t.watched || dist::peer_trouble(error) != dist::PeerTrouble::late) throw;
-    throw dist::PeerLate(who_stays_away(t, groups) + what);
+    const dist::PeerTrouble peer = dist::peer_trouble(error);
+    if (peer == dist::PeerTrouble::lost) throw lost_rank(t, groups);
+    if (peer == dist::PeerTrouble::late) throw dist::PeerLate(who_stays_away(t, groups) + what);
+    dist::note_end(groups, t.rank, what);
+    throw;
   }
 }
 

@@ -8,18 +8,17 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/everywhere.h"
-#include "config/difference.h"
 #include "dist/parallel/parallel.h"
 #include "format/safetensors.h"
 #include "model/weights.h"
 #include "models/model.h"
+#include "rank/agreement.h"
 #include "rank/data.h"
 #include "rank/left_out.h"
 #include "rank/model.h"
 #include "rank/process.h"
 #include "rank/train.h"
 #include "rank/verb.h"
-#include "record/kept_sources.h"
 #include "record/run_directory.h"
 #include "schedule/plateau.h"
 #include "tensorboard/event_log.h"
@@ -28,27 +27,6 @@
 
 namespace ddp::rank {
 namespace {
-
-// Throws if ranks without a common parent were started with different experiments. Returns rank 0's checkpoint.
-std::filesystem::path agree(const Task& t, const dist::Group& control) {
-  if (!control) return t.resume_from;
-  config::Value mine = config::write(record::as_kept(*t.experiment));  // folders may differ
-  mine["source_texts"] = record::hashes_of_texts(*t.experiment);
-  mine.erase("init_from");  // only rank 0 reads the initial weights
-  const auto of_rank_0 = config::Value::parse(dist::broadcast_text(control, mine.dump()));
-  if (const auto differs = config::first_difference(of_rank_0, mine)) {
-    throw training_error("this rank's experiment is not rank 0's: " + differs->key + " is " + differs->second +
-                             ", not " + differs->first,
-                         "rank " + std::to_string(t.rank), "start all ranks with the same file and settings");
-  }
-  // A rank without a parent writes its own log, if it sees the run's folder.
-  const std::filesystem::path run = dist::broadcast_text(control, t.run_directory.string());
-  const std::filesystem::path log = record::RunDirectory(run).log(t.rank);
-  std::error_code unseen;
-  const bool logs = !t.watched && t.rank != 0 && std::filesystem::is_directory(log.parent_path(), unseen);
-  if (logs) log::also_to(log.string());
-  return dist::broadcast_text(control, t.resume_from.string());
-}
 
 // Adapts the state to this run's ranks and batch size, which may have changed since the save. Samples of the epoch that
 // were seen stay seen; the rest of the epoch's order is distributed again.
@@ -81,6 +59,8 @@ void show_start(record::RunProgress& run, const config::Length& length, const ch
   run.epochs_done = state.epoch;
   run.seconds = state.seconds;
 }
+
+void tell_begin(const Task& t) { log::detail("Running " + t.experiment->model.name + " on " + t.device_names); }
 
 // Shows the numbers of all parameters and of frozen parameters.
 void show_model(record::RunProgress& run, const NamedTensors& parameters) {
@@ -155,7 +135,8 @@ void tell_of_average(const config::Experiment& e, const checkpoint::Checkpoint& 
 void start(Parts& p) {
   const Task& t = p.task;
   const auto& e = *t.experiment;
-  const std::filesystem::path from = agree(t, p.groups.control);
+  const std::filesystem::path from = follow_rank_0(t, p.groups.control);
+  if (!t.watched) tell_begin(t);
   std::optional<checkpoint::Checkpoint> saved;
   if (!from.empty()) saved = checkpoint::load_everywhere(from, t.rank, p.groups.control);
   p.model = build_parallel(t, p.groups.main, saved ? &*saved : nullptr);
@@ -242,9 +223,23 @@ void train(Parts& p) {
   run_to_end(trainer, p);
 }
 
+// Opens the run directory, if the parent left this to rank 0.
+void begin_run(Task& t, TrainRequest& request) {
+  if (!t.begin) return;
+  BegunRun run = t.begin();
+  t.run_directory = run.directory;
+  t.resume_from = run.resume_from;
+  t.init_from = run.init_from;
+  request.resumed = run.resumed;
+  request.changes = run.changes;
+}
+
 // Trains as one rank, from its fork to its end. Throws if training cannot continue.
-void run(const TrainRequest& request, const Task& t, const TakeReply&) {
-  log::detail("Running " + t.experiment->model.name + " on " + t.device_names);
+void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
+  Task t = given;
+  TrainRequest request = asked;
+  // The log of a rank without a parent is open when the run has begun.
+  if (t.watched) tell_begin(t);
   // All random draws come after this call, in the order of a Python script: data, model, training.
   prepare_process(t);
   Parts p{.task = t,
@@ -258,7 +253,9 @@ void run(const TrainRequest& request, const Task& t, const TakeReply&) {
           .ema = {},
           .checkpointer = {},
           .state = {}};
-  naming_absent_ranks(t, p.groups, [&p] {
+  naming_absent_ranks(t, p.groups, [&] {
+    require_same_experiment(t, p.groups.control);
+    begin_run(t, request);
     start(p);
     train(p);
     tell_left_out(p.task, p.data.sets, p.groups.main);

@@ -198,12 +198,13 @@ void RunDirectory::begin(const fs::path& file, const std::function<std::string()
 RunDirectory RunDirectory::find(const fs::path& results, const std::string& run) {
   if (run == "latest") {
     if (fs::path found = newest(results); !found.empty()) return RunDirectory(own_folder(found));
-    throw usage_error("no runs yet", results.string(), "start one: " + own_command("run FILE"));
+    throw usage_error("no runs yet; " + no_runs_in_words(results), results.string(),
+                      "start one: " + own_command("run FILE") + "; --results DIR names the folder of other results");
   }
   if (const auto found = find_exactly(results, run)) return RunDirectory(own_folder(*found));
   if (const auto found = find_trial(results, run)) return RunDirectory(own_folder(*found));
   if (const auto found = folder_by_part(results, run)) return RunDirectory(own_folder(*found));
-  throw usage_error("no such run: " + config::in_quotes(run), results.string(), remedy_for_unknown_run(results, run));
+  throw unknown_run(results, run);
 }
 
 bool RunDirectory::begun() const { return is_run(path_); }

@@ -4,10 +4,11 @@
 #include <charconv>
 #include <vector>
 
-#include "base/error.h"
+#include "base/shell_word.h"
 #include "config/check/phrases.h"
 #include "config/text/source.h"
 #include "record/run_directory.h"
+#include "record/saves/checkpoint_index.h"
 
 namespace ddp::record {
 namespace fs = std::filesystem;
@@ -86,28 +87,8 @@ std::string nearest_run(const fs::path& results, const NamedPart& wanted, const 
   return "";
 }
 
-}  // namespace
-
-std::optional<fs::path> folder_by_part(const fs::path& results, const std::string& named) {
-  const auto wanted = split_name(named);
-  if (!wanted || wanted->part.size() < kShortestPart) return {};
-  const std::vector<std::string> matches = matches_of(results, *wanted);
-  if (matches.empty()) return {};
-  if (matches.size() == 1) return results / matches.front();
-  throw usage_error(config::in_quotes(wanted->part) + " is part of " + std::to_string(matches.size()) + " ids",
-                    results.string(), "name one of them: " + listed(matches));
-}
-
-std::optional<fs::path> folder_of_trial(const fs::path& sweep, const std::string& number) {
-  int trial = -1;
-  const char* end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, trial);
-  if (error != std::errc() || stop != end || trial < 0) return {};
-  fs::path folder = sweep / RunDirectory::trial_folder(trial);
-  return holds_results(folder) ? std::optional(folder) : std::nullopt;
-}
-
-std::string remedy_for_unknown_run(const fs::path& results, const std::string& named) {
+// The names of the remedy for an unknown name: the nearest existing ones, or the ways to name a run.
+std::string remedy_for_unknown(const fs::path& results, const std::string& named) {
   const auto wanted = split_name(named);
   const std::vector<std::string> names = folders_inside(results);
   std::vector<std::string> near;
@@ -130,6 +111,71 @@ std::string remedy_for_unknown_run(const fs::path& results, const std::string& n
   text = "name a run by its folder, by a name under " + results.string() +
          ", by name/id, name/sweep-id/007 or latest, or a part of an id of at least 4 characters";
   return names.empty() ? text : text + "; names there: " + listed(names);
+}
+
+// The error for a path inside a run's folder, such as a checkpoint's.
+std::optional<Error> inside_a_run(const std::string& named) {
+  std::error_code none;
+  if (!fs::exists(named, none)) return {};
+  const fs::path path = (fs::path(named) / "").parent_path();
+  for (fs::path above = path.parent_path(); !above.empty() && above != above.root_path(); above = above.parent_path()) {
+    if (!holds_results(above)) continue;
+    const std::string run = path_word(above.string());
+    const fs::path within = path.lexically_relative(above);
+    const bool is_checkpoint = within.parent_path() == "checkpoints" && within.filename().string().starts_with("step-");
+    if (!is_checkpoint) return usage_error("is inside the folder of a run", named, "name the run: " + run);
+    return usage_error(
+        "is a checkpoint, not a run", named,
+        "name its run, and the step with --from: " + run + " --from " + std::to_string(step_of(within.filename())));
+  }
+  return {};
+}
+
+// Is there a name of runs in this folder, as in a results folder?
+bool is_results_folder(const fs::path& folder, const std::string& named) {
+  std::error_code none;
+  return named != "latest" && fs::is_symlink(folder / fs::path(named).begin()->string() / "latest", none);
+}
+
+}  // namespace
+
+std::optional<fs::path> folder_by_part(const fs::path& results, const std::string& named) {
+  const auto wanted = split_name(named);
+  if (!wanted || wanted->part.size() < kShortestPart) return {};
+  const std::vector<std::string> matches = matches_of(results, *wanted);
+  if (matches.empty()) return {};
+  if (matches.size() == 1) return results / matches.front();
+  throw usage_error(config::in_quotes(wanted->part) + " is part of " + std::to_string(matches.size()) + " ids",
+                    results.string(), "name one of them: " + listed(matches));
+}
+
+std::optional<fs::path> folder_of_trial(const fs::path& sweep, const std::string& number) {
+  int trial = -1;
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, trial);
+  if (error != std::errc() || stop != end || trial < 0) return {};
+  fs::path folder = sweep / RunDirectory::trial_folder(trial);
+  return holds_results(folder) ? std::optional(folder) : std::nullopt;
+}
+
+std::string no_runs_in_words(const fs::path& results) {
+  std::error_code unknown;  // the working folder may be deleted
+  const fs::path whole = fs::absolute(results, unknown);
+  const std::string folder = (unknown ? results : whole).lexically_normal().string();
+  return fs::exists(results, unknown) ? folder + " has no runs" : "there is no folder " + folder;
+}
+
+Error unknown_run(const fs::path& results, const std::string& named) {
+  if (const auto inside = inside_a_run(named)) return *inside;
+  const std::string what = "no such run: " + config::in_quotes(named);
+  if (!folders_inside(results).empty()) {
+    return usage_error(what, results.string(), remedy_for_unknown(results, named));
+  }
+  const std::string remedy = is_results_folder(".", named)
+                                 ? "this folder holds results: name it with --results ."
+                                 : "run the command in the folder where the run was started, or name the folder of "
+                                   "its results: --results DIR";
+  return usage_error(what + "; " + no_runs_in_words(results), results.string(), remedy);
 }
 
 }  // namespace ddp::record

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
+
 namespace ddp::record {
 
 // The shortest part of an id that can name a run.
@@ -20,7 +22,11 @@ std::optional<std::filesystem::path> folder_by_part(const std::filesystem::path&
 // such trial.
 std::optional<std::filesystem::path> folder_of_trial(const std::filesystem::path& sweep, const std::string& number);
 
-// Returns the remedy for an unknown name of a run: the nearest existing names, or the ways to name a run.
-std::string remedy_for_unknown_run(const std::filesystem::path& results, const std::string& named);
+// Returns the error for an unknown name of a run. Its remedy names the run of a checkpoint's path, the nearest existing
+// names, another results folder, or the ways to name a run.
+Error unknown_run(const std::filesystem::path& results, const std::string& named);
+
+// "there is no folder /home/me/results", or "/home/me/results has no runs": why no run is found there.
+std::string no_runs_in_words(const std::filesystem::path& results);
 
 }  // namespace ddp::record

@@ -1,6 +1,5 @@
-"""The meeting place of ranks: init_method's env://, tcp:// and file://, and ranks that are started by hand."""
+"""The meeting place of ranks: init_method's env://, tcp:// and file://."""
 
-import signal
 import sys
 
 import cluster
@@ -83,78 +82,6 @@ def nowhere(c):
     assert ended.code == 2 and "MASTER_ADDR" in ended.err, ended
 
 
-def rank_by_hand(c, rank, *words, **environment):
-    at = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2}
-    at |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 7777} | environment
-    folder = c.hosts[0].folder
-    return c.hosts[0].start(PROGRAM, "run", write_experiment(folder), *words, **{k: str(v) for k, v in at.items()})
-
-
-def by_hand(c):
-    """ranks started by hand with RANK and WORLD_SIZE train the same as ranks started by one command"""
-    ended = finish([rank_by_hand(c, rank) for rank in (1, 0)])
-    run = begun_run(c.hosts[0].folder)
-    assert [e.out for e in ended] == ["", f"results/small/{run.path.name}\n"], ended
-    same(run, on_one_machine(c.folder / "alone", ranks=2))
-
-
-def by_hand_on_two_machines(c):
-    """ranks started by hand on two machines train the same, each with its own device_pool"""
-    ranks = []
-    for rank, host in enumerate(c.hosts):
-        words = ["run", write_experiment(host.folder), "--set", "device_pool=[\"cpu\"]"]
-        at = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "host1", "MASTER_PORT": "7777"}
-        ranks.append(host.start(PROGRAM, *words, **at))
-    finish(ranks)
-    same(begun_run(c.hosts[0].folder), on_one_machine(c.folder / "alone", ranks=2))
-    assert not (c.hosts[1].folder / "results").exists()
-
-
-def different_by_hand(c):
-    """ranks started by hand with different experiments are refused; the key is named"""
-    ended = finish([rank_by_hand(c, 0), rank_by_hand(c, 1, "--set", "optimizer.lr=0.5")], code=1)
-    assert "optimizer.lr is 0.5, not 0.01" in ended[1].err, ended[1]
-    summary = begun_run(c.hosts[0].folder).summary()
-    assert summary["status"] == "failed", summary
-
-
-def long_by_hand(c):
-    words = ["--set", "epochs=1000000", "--set", "distributed.timeout=20"]
-    ranks = [rank_by_hand(c, rank, *words) for rank in (0, 1)]
-    run = begun_run(c.hosts[0].folder)
-    until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
-    assert {address.rpartition(":")[0] for address in c.hosts[0].listens_on()} == {"127.0.0.1"}
-    return ranks, run
-
-
-def killed_by_hand(c):
-    """a rank that was started by hand and is killed ends the other one"""
-    ranks, run = long_by_hand(c)
-    ranks[1].kill()
-    finish(ranks[:1], code=1)
-    assert run.summary()["status"] == "failed", run.summary()
-
-
-def stopped_by_hand(c):
-    """SIGTERM to one rank that was started by hand stops all ranks after one step, and all is saved"""
-    ranks, run = long_by_hand(c)
-    ranks[1].kill(signal.SIGTERM)
-    finish(ranks, code=143)
-    assert run.summary()["status"] == "interrupted" and run.saved_step() == run.last_step(), run.summary()
-
-
-def stuck_by_hand(c):
-    """a rank started by hand ends without saving if it cannot stop within `grace` because another rank hangs"""
-    ranks = [rank_by_hand(c, rank, "--set", "epochs=1000000", "--set", "grace=1") for rank in (0, 1)]
-    run = begun_run(c.hosts[0].folder)
-    until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
-    ranks[1].kill(signal.SIGSTOP)
-    ranks[0].kill(signal.SIGTERM)
-    ended = ranks[0].finish()
-    assert ended.code == 143 and "did not save and end within `grace`" in ended.err, ended
-
-
 PROMISES = [tcp_on_one_machine, file_on_one_machine, file_for_two_nodes, file_of_one_alone, stale_file_for_two_nodes,
-            tcp_for_two_nodes, nowhere, by_hand, by_hand_on_two_machines, different_by_hand, killed_by_hand,
-            stopped_by_hand, stuck_by_hand]  # fmt: skip
+            tcp_for_two_nodes, nowhere]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

@@ -114,7 +114,7 @@ def own_sources(c):
     same(begun_run(c.hosts[0].folder), alone)
     (c.hosts[1].folder / "own.h").write_text("// of host 2\n")
     ended = finish([start(c, number, *static, "--node-rank", number, "run", *SETS) for number in (0, 1)], code=1)
-    assert "this rank's experiment is not rank 0's: source_texts.own.h is" in ended[1].err, ended[1]
+    assert "rank 2's experiment is not rank 0's: source_texts.own.h is" in ended[1].err, ended[1]
 
 
 sys.exit(cluster.check([one_node, two_nodes, two_nodes_by_c10d, restart, timed_saves_and_fork, own_sources]))

@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "record/file/atomic_file.h"
 #include "record/saves/data_files.h"
+#include "record/saves/model_files.h"
 #include "scratch.h"
 #include "words.h"
 
@@ -103,6 +104,27 @@ TEST_CASE("data that are gone cannot be accepted: the refusal asks for their pla
 TEST_CASE("a checkpoint of an older version without its data files is accepted") {
   const Scratch scratch;
   CHECK(refusal_of(checkpoint(scratch, R"({"version": 1})"), {file("a")}).empty());
+}
+
+TEST_CASE("a model's file is compared by its content, and neither by its path nor by its time") {
+  const auto model = [](const std::string& path, const std::string& hash) {
+    return DataFile{.key = "model.path", .path = path, .bytes = 10, .hash = hash};
+  };
+  CHECK(data_difference({model("a", "1")}, {model("b", "1")}).path.empty());
+  const DataDifference other = data_difference({file("x"), model("a", "1")}, {file("x"), model("b", "2")});
+  CHECK(other.path == "b");
+  CHECK(contains(other.what, "has another content than when the checkpoint was trained"));
+  // A checkpoint of an older version has no such record.
+  CHECK(data_difference({file("x")}, {file("x"), model("b", "2")}).path.empty());
+  const Scratch scratch;
+  const fs::path folder = checkpoint(scratch, state_with({file("x"), model("a", "1")}));
+  CHECK(files_of_checkpoint(folder) == std::vector<DataFile>{file("x"), model("a", "1")});
+  // An option that was set may name the same content elsewhere, and no other content.
+  CHECK(refusal_of(folder, {file("x"), model("b", "1")}, {"model.path"}).empty());
+  const std::string refusal = refusal_of(folder, {file("x"), model("b", "2")}, {"model.path"});
+  CHECK(contains(refusal, "put the former file back, or accept this one: ddp-exp resume r --data-changed"));
+  accept_data(folder, {file("x"), model("b", "2")});
+  CHECK(refusal_of(folder, {file("x"), model("b", "2")}).empty());
 }
 
 TEST_CASE("data accepted for a checkpoint is accepted again, while other data and other checkpoints are not") {

@@ -129,7 +129,8 @@ TEST_CASE("export refuses an archive that is not the trained one and leaves noth
   check_export_fails("out.safetensors", "applies only to a .pt2 file", "--eval");
   CHECK(visible_files(w.folder()) == before);
   w.write("net.pt2", exported_model({{"\"fc.bias\"", "\"fc.other\""}, {"\"fc.bias\"", "\"fc.other\""}}));
-  check_export_fails("out.pt2", "is not the archive of this run: the run has the weight \"fc.bias\"");
+  check_export_fails("out.pt2", "net.pt2: has another content than when the checkpoint was trained");
+  check_export_fails("out.pt2", "is not the archive of this run: the run has the weight \"fc.bias\"", "--data-changed");
   fs::remove(w.folder() / "net.pt2");
   check_export_fails("out.pt2", "net.pt2");
 }
@@ -147,19 +148,37 @@ TEST_CASE("a model that was exported for evaluation trains with a warning that s
   }
 }
 
-TEST_CASE("a parameter that the loss does not depend on is named, with the keys that allow it") {
+TEST_CASE("a parameter that the loss does not depend on is named before anything starts, with the keys that allow it") {
   const ExportedWorkspace w;
   w.write(
       "net.pt2",
       exported_model(
           {{",\n                  {\"name\": \"bias\", \"arg\": {\"as_tensor\": {\"name\": \"p_fc_bias\"}}}", ""}}));
-  const Outcome refused = w.run({"run", "arrays.toml", "--set", kExported});
-  INFO(refused.err);
-  CHECK(refused.code == 1);
-  CHECK(contains(refused.err, "so they have no gradient: fc.bias"));
-  CHECK(contains(refused.err, "distributed.find_unused_parameters = true"));
-  CHECK(w.run({"run", "arrays.toml", "--set", kExported, "--set", "distributed.find_unused_parameters=true"}).code ==
-        0);
+  const auto run_with = [&](const std::string& verb, const std::string& set) {
+    return w.run({verb, "arrays.toml", "--set", kExported, "--set", set});
+  };
+  for (const char* verb : {"plan", "run"}) {
+    for (const char* set : {"epochs=1", "device_pool=[\"cpu\"]"}) {
+      const Outcome refused = run_with(verb, set);
+      INFO(verb << " " << set << ": " << refused.err);
+      CHECK(refused.code == 2);
+      CHECK(contains(refused.err,
+                     "--set 1: the loss does not depend on these parameters, so they have no gradient: "
+                     "fc.bias\n"));
+      CHECK(contains(refused.err, "freeze = [\"fc.bias\"]"));
+      CHECK(contains(refused.err, "distributed.find_unused_parameters = true"));
+      CHECK_FALSE(fs::exists(w.results()));
+    }
+  }
+  for (const char* set :
+       {"distributed.find_unused_parameters=true", "distributed.static_graph=true", "freeze=[\"fc.bias\"]"}) {
+    const Outcome trained = run_with("run", set);
+    INFO(set << ": " << trained.err);
+    CHECK(trained.code == 0);
+  }
+  // Without DDP nothing waits for a gradient.
+  CHECK(w.run({"run", "arrays.toml", "--set", kExported, "--set", "parallel=single", "--set", "device_pool=[\"cpu\"]"})
+            .code == 0);
 }
 
 }  // namespace ddp::system_test

@@ -85,8 +85,10 @@ const std::vector<UsersMistake> kMistakes = {
     {"slurm tiny.toml --mem 20G", "there is no option \"--mem\"", "slurm: ", "sbatch --mem=20G job.sbatch"},
     {"slurm tiny.toml -p gpu", "there is no option \"-p\"", "slurm: ", "here it is --partition"},
     {"diff tiny", "needs 2 values of RUN, not 1", "diff: ", "such as: ddp-exp diff basic faster"},
-    {"compare tiny", "compare needs two or more runs", "", ""},
+    {"compare tiny", "compare needs two or more runs", "", "ddp-exp list shows the names"},
     // Settings.
+    {"run tiny.toml --set sources=[\"gone.cpp\"]",
+     "there is no such file: ", "--set 1: ", "starts at the current folder"},
     {"run tiny.toml --set epochs", "not an assignment", "--set 1: ", "--set takes key=value"},
     {"run tiny.toml --set lr=0.1", "unknown key \"lr\"", "--set 1: ", "did you mean \"optimizer.lr\"?"},
     {"run tiny.toml --set epochs=3 --set optimizer.lr=0,1", "\"optimizer.lr\" must be a number",
@@ -106,6 +108,18 @@ const std::vector<UsersMistake> kMistakes = {
     {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
     {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
     {"resume tiny --from 7", "no complete checkpoint of step 7", "--from: ", "one of these steps: 24"},
+    {"resume tiny --from step-00000024", "takes a step, not \"step-00000024\"", "--from: ", "--from 24"},
+    {"export tiny out.onnx", "has an unknown ending", "out.onnx: ", "torch.onnx.export"},
+    {"run net.pt2", "this is not an experiment file", "net.pt2: ", "name = \"exported\", path = \"net.pt2\""},
+    {"resume results/tiny/1/checkpoints/step-00000024", "is a checkpoint, not a run",
+     "results/tiny/1/checkpoints/step-00000024: ", "results/tiny/1 --from 24"},
+    {"resume results/tiny/1/checkpoints/", "is inside the folder of a run",
+     "results/tiny/1/checkpoints/: ", "name the run: results/tiny/1"},
+    {"show results/tiny/1/config.toml", "is inside the folder of a run",
+     "config.toml: ", "name the run: results/tiny/1"},
+    {"show tiny --results gone", "no such run: \"tiny\"; there is no folder /", "gone: ", "--results DIR"},
+    {"show latest --results gone", "no runs yet; there is no folder /", "gone: ", "--results DIR"},
+    {"resume tiny --results .", "no such run: \"tiny\"", ".: ", "did you mean \"results/tiny\"?"},
     {"sweep tiny.toml", "the file has no [sweep] table", "tiny.toml: ", "give the keys to vary"},
     {"list --sort val_los", "\"val_los\"", "", "val_loss"},
     // Experiment files.
@@ -173,6 +187,7 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("net.py", "class Net: pass\n");
   w.write("zip.pth", "PK\x03\x04 data.pkl");
   w.write("old.pt", "\x80\x02 pickle");
+  w.write("net.pt2", std::string("PK\3\4 not the whole archive\n", 29));
   w.write("nofile.toml", kWithoutFile);
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {

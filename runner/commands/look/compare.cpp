@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/own_command.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
 #include "record/run_directory.h"
@@ -39,7 +40,10 @@ std::vector<report::Row> runs_of(const CompareOptions& o) {
 
 void compare(const CompareOptions& o) {
   auto runs = runs_of(o);
-  if (runs.size() < 2) throw usage_error("compare needs two or more runs, or a sweep whose trials have begun");
+  if (runs.size() < 2) {
+    throw usage_error("compare needs two or more runs, or a sweep whose trials have begun", "",
+                      own_command("list") + " shows the names of all runs");
+  }
   const report::Comparison comparison = report::compare(std::move(runs));
   if (o.json) {
     report::print_comparison_as_json(comparison, std::cout);

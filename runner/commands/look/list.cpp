@@ -7,12 +7,14 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/safe_name.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
 #include "config/metric.h"
 #include "record/metrics/metric_values.h"
 #include "record/run_directory.h"
+#include "record/run_names.h"
 #include "report/select/query.h"
 #include "report/text/listing.h"
 
@@ -79,7 +81,9 @@ int list(const ListOptions& o) {
   } else if (!rows.empty()) {
     report::print_list(rows, std::cout, report::terminal_of_stdout());
   } else {
-    log::info(any ? "no run in " + o.results + " matches" : "no runs in " + o.results + " yet");
+    log::info(any ? "no run in " + o.results + " matches"
+                  : "no runs in " + o.results + " yet; " + record::no_runs_in_words(o.results) + "\n  start one: " +
+                        own_command("run FILE") + "; --results DIR names the folder of other results");
   }
   return 0;
 }

@@ -58,6 +58,10 @@ int report(const ReportOptions& options) {
   for (const auto& problem : data["problems"]) log::warn(problem.get<std::string>());
   const fs::path file = options.output.empty() ? home / kPage : fs::path(options.output);
   if (!options.json || !options.output.empty()) write(file, report::page(data));
+  if (options.runs.size() > 1 && options.output.empty() && !options.json) {
+    log::info("a page about " + std::to_string(options.runs.size()) +
+              " runs, in the folder of the first; --output FILE puts it elsewhere");
+  }
   if (options.json) {
     std::cout << data.dump(-1, ' ', false, config::Value::error_handler_t::replace) << "\n";
   } else {

@@ -119,7 +119,8 @@ std::optional<record::RunDirectory> begun_run(const std::string& results, const 
 }
 
 void add_data_changed(CLI::App& verb, bool& data_changed) {
-  verb.add_flag("--data-changed", data_changed, "accept data files that have changed since the checkpoint");
+  verb.add_flag("--data-changed", data_changed,
+                "accept files of the data or of the model that have changed since the checkpoint");
 }
 
 int resume_run(const Resumption& r, const launch::LaunchRole& role) {

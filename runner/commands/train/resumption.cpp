@@ -11,6 +11,7 @@
 #include "config/check/files.h"
 #include "config/difference.h"
 #include "config/length.h"
+#include "config/text/source.h"
 #include "launch/plan/start.h"
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
@@ -36,6 +37,11 @@ fs::path choose_checkpoint(const record::RunDirectory& directory, const std::str
     const std::string step = std::to_string(record::position_of(folder).step);
     if (step == from) return folder;
     steps = step + (steps.empty() ? "" : ", ") + steps;
+  }
+  const std::string folder = fs::path(from).filename().string();
+  if (folder.starts_with("step-")) {
+    throw usage_error("takes a step, not " + config::in_quotes(folder), "--from",
+                      "give the number: --from " + std::to_string(record::step_of(folder)));
   }
   throw usage_error("no complete checkpoint of step " + from, "--from",
                     "give latest, best, or one of these steps: " + (steps.empty() ? "(none)" : steps));

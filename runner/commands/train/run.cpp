@@ -21,6 +21,7 @@
 #include "launch/plugin/experiment.h"
 #include "launch/run/training.h"
 #include "record/kept_sources.h"
+#include "record/saves/model_files.h"
 
 namespace ddp::commands {
 namespace {
@@ -87,6 +88,7 @@ int run(const RunOptions& o) {
   launch::apply_init_method(loaded, launch);
   config::Value asked = config::write(record::as_kept(loaded.experiment));  // source folders may differ between nodes
   asked["source_texts"] = record::hashes_of_texts(loaded.experiment);
+  asked["content_of"] = record::hashes_of_model(loaded.experiment);
   asked.erase("init_from");  // only node 0 reads weights
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);

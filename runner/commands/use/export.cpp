@@ -33,10 +33,11 @@ bool is_archive(const ExportOptions& o) { return fs::path(o.output).extension() 
 void require_written_format(const ExportOptions& o) {
   refuse_folder(o.output, "weights.safetensors");
   if (!is_archive(o) && fs::path(o.output).extension() != ".safetensors") {
-    throw usage_error(
-        "has an unknown ending", o.output,
-        "use .safetensors, which Python reads with safetensors.torch.load_file; or .pt2 for a model written in Python, "
-        "from which torch.onnx.export and AOTInductor continue");
+    const bool onnx = fs::path(o.output).extension() == ".onnx";
+    throw usage_error("has an unknown ending", o.output,
+                      onnx ? "write a .pt2 file, and convert it in Python: torch.onnx.export(torch.export.load(…), …)"
+                           : "use .safetensors, which Python reads with safetensors.torch.load_file; or .pt2 for a "
+                             "model written in Python");
   }
   if (o.evaluates && !is_archive(o)) {
     throw usage_error("applies only to a .pt2 file: weights are the same in training and evaluation", "--eval");
@@ -101,6 +102,7 @@ int export_model(const ExportOptions& o) {
     throw usage_error(damage, checkpoint.string(), "use another checkpoint: --from");
   }
   if (is_archive(o)) {
+    require_same_model(o.trained, checkpoint, experiment);
     // A graph exported from model.eval() already evaluates.
     const bool switches = o.evaluates && archive == experiment.model.options.value("path", "");
     write_archive(file, output, archive, switches, o);

@@ -8,11 +8,13 @@
 #include "commands/look/looking.h"
 #include "commands/sets.h"
 #include "commands/train/resumption.h"
+#include "commands/typed.h"
 #include "config/check/files.h"
 #include "launch/library/obtain.h"
 #include "launch/plugin/experiment.h"
 #include "record/saves/checkpoint_index.h"
 #include "record/saves/data_files.h"
+#include "record/saves/model_files.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -42,6 +44,9 @@ void add_trained_run(CLI::App& verb, TrainedOptions& o) {
   verb.add_option("--from", o.from,
                   "checkpoint: best, latest or a step; default: best if the run had validation, else latest");
   verb.add_flag("--raw", o.raw, "for a run with [ema]: use the trained weights, not their average");
+  verb.add_flag("--data-changed", o.model_changed,
+                "accept a model's .pt2 file whose content has changed since the checkpoint");
+  o.verb = &verb;
 }
 
 void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::string>& usable) {
@@ -67,6 +72,12 @@ fs::path checkpoint_of(const record::RunDirectory& directory, const config::Expe
   const fs::path checkpoint = choose_checkpoint(directory, !from.empty() ? from : has_best ? "best" : "latest");
   if (!checkpoint.empty()) return checkpoint;
   throw usage_error("has no complete checkpoint yet", directory.path().string(), "wait for its first save");
+}
+
+void require_same_model(const TrainedOptions& o, const fs::path& checkpoint, const config::Experiment& experiment) {
+  if (!o.model_changed) {
+    record::require_same_model(checkpoint, experiment, typed_command(*o.verb) + " --data-changed");
+  }
 }
 
 namespace {
@@ -126,6 +137,7 @@ Trained open_trained(const TrainedOptions& o, bool tables) {
   refuse_unusable(o);
   refuse_missing_files(t.loaded);
   t.checkpoint = checkpoint_of(t.directory, t.loaded.experiment, o.from);
+  require_same_model(o, t.checkpoint, t.loaded.experiment);
   t.preprocessing = record::fitted_to_data(t.checkpoint);
   refuse_fitted(o, t.preprocessing);
   t.plan = launch::make_plan(t.loaded, launch::visible_gpus());

@@ -19,10 +19,12 @@ struct TrainedOptions {
   std::string from;  // empty: best if the run had validation, else latest
   std::vector<std::string> sets;
   bool raw = false;                      // the trained weights, not their average
+  bool model_changed = false;            // accept other files of the model
   std::vector<std::string> usable = {};  // the keys that --set may change
+  const CLI::App* verb = nullptr;        // this command
 };
-// Adds RUN, --results, --from and --raw; `add_trained` also adds --set. `usable`: keys that this command uses besides
-// the keys of the data, the devices and the arithmetic.
+// Adds RUN, --results, --from, --raw and --data-changed; `add_trained` also adds --set. `usable`: keys that this
+// command uses besides the keys of the data, the devices and the arithmetic.
 void add_trained_run(CLI::App& verb, TrainedOptions& options);
 void add_trained(CLI::App& verb, TrainedOptions& options, const std::vector<std::string>& usable = {});
 
@@ -33,6 +35,11 @@ record::RunDirectory find_run(const TrainedOptions& options);
 // latest. Throws ddp::Error (usage) if there is none.
 std::filesystem::path checkpoint_of(const record::RunDirectory& directory, const config::Experiment& experiment,
                                     const std::string& from);
+
+// Throws ddp::Error (usage) if a file of the model, such as net.pt2, is not the file with which the checkpoint was
+// trained, unless the options accept it.
+void require_same_model(const TrainedOptions& options, const std::filesystem::path& checkpoint,
+                        const config::Experiment& experiment);
 
 // A trained model, ready for use.
 struct Trained {

@@ -66,8 +66,7 @@ std::string remedy_if_missing(const Loaded& loaded, const NamedFile& file) {
   if (file.path.find("/~/") != std::string::npos || file.path.find("/$") != std::string::npos) {
     return "write the whole path: only a shell replaces ~ and $NAME";
   }
-  if (loaded.where(key).starts_with("--set")) return "a relative path in --set starts at the current folder";
-  return "a relative path starts at the folder of the experiment file that gives it";
+  return start_of_paths(loaded.where(key));
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
@@ -101,6 +100,11 @@ std::string file_like(const std::filesystem::path& missing) {
     return std::filesystem::exists(meant, error) ? meant.string() : "";
   }
   return "";
+}
+
+std::string start_of_paths(const std::string& where) {
+  if (where.starts_with("--set")) return "a relative path in --set starts at the current folder";
+  return "a relative path starts at the folder of the experiment file that gives it";
 }
 
 std::vector<NamedFile> named_files(const Experiment& e, const Components& components) {

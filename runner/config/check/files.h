@@ -20,6 +20,9 @@ std::vector<NamedFile> named_files(const Experiment& experiment, const Component
 // The paths are relative to the folders of default_places (base/installation.h).
 std::vector<std::string> default_files(const Experiment& experiment, const Components& components);
 
+// Says where the relative paths of this place start: of "--set 1", or of "net.toml:2:12".
+std::string start_of_paths(const std::string& where);
+
 // Returns the usage error for the missing file `path` if an option names it.
 std::optional<Error> missing_file(const Loaded& loaded, const std::string& path);
 

@@ -38,11 +38,16 @@ Text read_text(const std::filesystem::path& path) {
   return {.text = std::move(text)};
 }
 
-// Is this a file of data, by its ending?
-bool is_data(const std::filesystem::path& file) {
+// Returns the remedy for a file of data or of a model, by its ending; empty: it may be an experiment file.
+std::string remedy_for_other_kind(const std::filesystem::path& file) {
   const std::string ending = file.extension().string();
-  const auto known = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".npy", ".npz", ".tar", ".safetensors"};
-  return std::find(known.begin(), known.end(), ending) != known.end();
+  const std::string name = in_quotes(file.filename().string());
+  const auto data = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".npy", ".npz", ".tar", ".safetensors"};
+  if (std::find(data.begin(), data.end(), ending) != data.end()) {
+    return "give an experiment file (.toml); its [dataset] names the data: path = " + name;
+  }
+  if (ending != ".pt2") return "";
+  return "give an experiment file (.toml) that trains this model: model = { name = \"exported\", path = " + name + " }";
 }
 
 // Returns a remedy for a file that does not exist: the experiment file of the same folder that the name probably means,
@@ -114,12 +119,11 @@ class LayerReader {
       }
       return false;
     }
-    Problems of_data;
-    std::optional<Node> layer = parse_toml(source, source->text(), is_data(file) ? of_data : problems_);
-    if (!of_data.empty()) {
-      problems_.add({.source = source}, "this is not an experiment file, which is TOML",
-                    "give an experiment file (.toml); its [dataset] names the data: path = " +
-                        in_quotes(file.filename().string()));
+    Problems of_other_kind;
+    const std::string remedy = remedy_for_other_kind(file);
+    std::optional<Node> layer = parse_toml(source, source->text(), remedy.empty() ? problems_ : of_other_kind);
+    if (!of_other_kind.empty()) {
+      problems_.add({.source = source}, "this is not an experiment file, which is TOML", remedy);
     }
     if (!layer) return false;
     layer->place = {.source = source};

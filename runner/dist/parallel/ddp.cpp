@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "dist/parallel/parallel.h"
+#include "dist/parallel/unused.h"
 #include "dist/process_group.h"
 #include "dist/shm/arena.h"
 #include "model/call.h"
@@ -79,13 +80,9 @@ void refuse_unused(const std::string& message, const NamedTensors& reduced) {
   std::istringstream list(message.substr(begin + kIndices.size()));
   std::string rank;
   list >> rank;  // "0:"
-  std::string names;
-  for (std::size_t index = 0; list >> index && index < reduced.size();) {
-    names += (names.empty() ? "" : ", ") + reduced[index].first;
-  }
-  throw training_error("the loss does not depend on these parameters, so they have no gradient: " + names, "model",
-                       "leave them out of the model, exclude them with freeze = [\"…\"], or set "
-                       "distributed.find_unused_parameters = true");
+  std::vector<std::string> names;
+  for (std::size_t index = 0; list >> index && index < reduced.size();) names.push_back(reduced[index].first);
+  throw unused_parameters(Fault::training, names);
 }
 
 // The all-reduce of gradients: c10d's Reducer and its logger.

@@ -67,6 +67,24 @@ std::string agent_identity() {
   return "agent-" + std::to_string(getppid()) + "-" + std::to_string(born.st_ctim.tv_sec);
 }
 
+// Returns the port of MASTER_PORT; 0 if it is not set.
+std::uint16_t port_in_environment(std::uint16_t otherwise = 0) {
+  const int port = number_in_environment("MASTER_PORT", otherwise);
+  if (port <= UINT16_MAX && (port > 0 || !environment("MASTER_PORT"))) return static_cast<std::uint16_t>(port);
+  throw usage_error("MASTER_PORT is " + std::to_string(port) + ", and ports count from 1 to 65535", "environment",
+                    "set it to a free port of the machine of rank 0, the same for all ranks: 29500");
+}
+
+// Returns the host of MASTER_ADDR.
+std::string host_in_environment(const std::string& otherwise = "") {
+  std::string host = environment("MASTER_ADDR").value_or(otherwise);
+  const auto endpoint = parse_endpoint(host);
+  if (!endpoint || endpoint->host.find(':') != std::string::npos) return host;  // an IPv6 address has colons
+  throw usage_error(
+      "MASTER_ADDR is \"" + host + "\": it has a port", "environment",
+      "give the port apart: MASTER_ADDR=" + endpoint->host + " MASTER_PORT=" + std::to_string(endpoint->port));
+}
+
 void require_rank_below(const std::string& rank, int number, const std::string& size, int count) {
   if (number < count) return;
   throw usage_error(rank + " is " + std::to_string(number) + ", and " + size + " is " + std::to_string(count),
@@ -89,8 +107,8 @@ Launch by_torchrun() {
   l.world_size = number_in_environment("WORLD_SIZE");
   l.local_rank = number_in_environment("LOCAL_RANK", 0);
   l.ranks_here = number_in_environment("LOCAL_WORLD_SIZE", 1);
-  l.master_host = environment("MASTER_ADDR").value_or("");
-  l.master_port = static_cast<std::uint16_t>(number_in_environment("MASTER_PORT", 0));
+  l.master_host = host_in_environment();
+  l.master_port = port_in_environment();
   l.store_is_there = environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   l.attempt = number_in_environment("TORCHELASTIC_RESTART_COUNT", 0);
   const std::string id = environment("TORCHELASTIC_RUN_ID").value_or("none");
@@ -107,8 +125,8 @@ Launch by_torchrun() {
 Launch by_srun(const SlurmStep& step) {
   return {.by = Launch::By::srun,
           .ranks_here = step.tasks_here,
-          .master_host = environment("MASTER_ADDR").value_or(step.first_host),
-          .master_port = static_cast<std::uint16_t>(number_in_environment("MASTER_PORT", step.port)),
+          .master_host = host_in_environment(step.first_host),
+          .master_port = port_in_environment(static_cast<std::uint16_t>(step.port)),
           .rank = step.task,
           .world_size = step.tasks,
           .local_rank = step.local_task,
@@ -251,6 +269,10 @@ void apply_init_method(const config::Loaded& loaded, Launch& launch) {
   } else if (method != "env://") {
     throw loaded.error("distributed.init_method", "there is no init_method " + config::in_quotes(method),
                        "use \"env://\" (the launcher's address), \"tcp://10.0.0.1:29500\" or \"file:///shared/path\"");
+  }
+  if (launch.one_rank() && !launch.master_host.empty() && launch.master_port == 0) {
+    throw usage_error("MASTER_PORT is not set, so the ranks cannot meet", "environment",
+                      "set it to a free port of the machine of rank 0, the same for all ranks: 29500");
   }
   if ((launch.nodes == 1 && !launch.one_rank()) || !launch.master_host.empty() || !launch.meeting_file.empty()) return;
   if (launch.one_rank()) {

@@ -1,10 +1,47 @@
 #include "launch/cluster/meeting_point.h"
 
+#include <time.h>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "launch/cluster/node_link.h"
 
 namespace ddp::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Returns the socket of rank 0, which a launcher or the user started.
+FileDescriptor listen_as_rank_0(Address& address) try { return listen_on(address); } catch (const Error& error) {
+  throw usage_error(error.summary(), error.where(),
+                    "rank 0 listens at MASTER_ADDR and MASTER_PORT: set them to an address of the machine of rank 0, "
+                    "and to a port that no other program uses there");
+}
+
+// c10d would wait too, but its errors are C++ backtraces.
+void wait_for_rank_0(const Launch& launch, const Address& address, milliseconds patience) {
+  const auto now = [] { return NodeLink::Clock::now(); };
+  const auto deadline = now() + patience;
+  const auto told_from = now() + milliseconds(2000);  // torchrun starts all ranks at about the same time
+  bool told = false;
+  while (!connect_to(address, milliseconds(1000))) {
+    if (now() >= deadline) {
+      throw training_error("rank 0 is not there after " + in_seconds(patience) + " (distributed.timeout)",
+                           address.text(),
+                           "start all " + std::to_string(launch.world_size) +
+                               " ranks, with MASTER_ADDR and MASTER_PORT of the machine of rank 0");
+    }
+    if (now() >= told_from && !std::exchange(told, true)) {
+      log::info("rank " + std::to_string(launch.rank) + " is waiting for rank 0 at " + address.text());
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace
 
 MeetingPlace MeetingPoint::place_for(int rank) const {
   return {.file = file.path(),
@@ -32,16 +69,20 @@ MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const st
   return point;
 }
 
-MeetingPlace launched_meeting_place(const Launch& launch, FileDescriptor& listener) {
+MeetingPlace launched_meeting_place(const Plan& plan, const Launch& launch, FileDescriptor& listener) {
   if (launch.master_host.empty()) return {.file = launch.meeting_file, .own_address = outward_ip()};
   Address address = resolve(launch.master_host, launch.master_port);
-  MeetingPlace place{.host = address.ip, .port = address.port, .own_address = own_ip_towards(address)};
-  if (!launch.id.empty()) place.prefix = "ddp-exp/attempt-" + std::to_string(launch.attempt);
   if (launch.rank == 0 && !launch.store_is_there) {
-    listener = listen_on(address);
-    place.listener = listener.get();
+    listener = listen_as_rank_0(address);
+  } else {
+    wait_for_rank_0(launch, address,
+                    milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
   }
-  return place;
+  return {.host = address.ip,
+          .port = address.port,
+          .listener = listener.get(),
+          .prefix = launch.id.empty() ? "" : "ddp-exp/attempt-" + std::to_string(launch.attempt),
+          .own_address = own_ip_towards(address)};
 }
 
 }  // namespace ddp::launch

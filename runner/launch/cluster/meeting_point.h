@@ -28,7 +28,8 @@ struct MeetingPoint {
 MeetingPoint make_meeting_point(const Plan& plan, const Launch& launch, const std::string& own_ip);
 
 // Returns the place where ranks started by torchrun or srun meet, for one of these ranks. Rank 0 hosts the store,
-// unless the launcher does; `listener` is then rank 0's socket. Throws ddp::Error (usage).
-MeetingPlace launched_meeting_place(const Launch& launch, FileDescriptor& listener);
+// unless the launcher does; `listener` is then rank 0's socket. The other ranks wait until rank 0 listens, at most for
+// distributed.timeout. Throws ddp::Error: (usage) if rank 0 cannot listen there, (training) if rank 0 does not come.
+MeetingPlace launched_meeting_place(const Plan& plan, const Launch& launch, FileDescriptor& listener);
 
 }  // namespace ddp::launch

@@ -1,6 +1,7 @@
 #include "launch/plugin/experiment.h"
 
 #include "base/error.h"
+#include "config/check/files.h"
 #include "launch/plugin/plugin.h"
 
 namespace ddp::launch {
@@ -14,7 +15,7 @@ config::Components components_of(const fs::path& file, const std::vector<std::st
     if (!fs::is_regular_file(source.path, unreadable)) {
       throw usage_error(
           "there is no such file: " + config::printable(source.path) + "\n" + config::excerpt(source.place),
-          config::where(source.place), "a relative path starts at the folder of the experiment file that gives it");
+          config::where(source.place), config::start_of_paths(config::where(source.place)));
     }
     if (fs::path(source.path).extension() == ".py") {
       throw usage_error(

@@ -3,7 +3,6 @@
 #include <unistd.h>
 #include <cmath>
 #include <csignal>
-#include <memory>
 
 #include "base/log.h"
 #include "launch/cluster/meeting_point.h"
@@ -54,7 +53,6 @@ void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
 struct WrittenRun {
   OpenRun run;
   record::Summary summary;
-  std::unique_ptr<GitState> git;
 };
 
 WrittenRun begin_written(const Training& t, const Launch& launch, record::RunProgress& progress) {
@@ -63,7 +61,15 @@ WrittenRun begin_written(const Training& t, const Launch& launch, record::RunPro
   if (t.begun) t.begun(run.directory);
   remember_epochs(progress, run.directory, t.plan.experiment);
   log::also_to(run.directory.log(launch.rank).string());
-  return {.run = std::move(run), .summary = std::move(summary), .git = std::make_unique<GitState>(t.experiment_folder)};
+  return {.run = std::move(run), .summary = std::move(summary)};
+}
+
+rank::BegunRun for_rank(const OpenRun& run) {
+  return {.directory = run.directory.path(),
+          .resume_from = run.start.resume_from,
+          .init_from = run.start.init_from,
+          .resumed = run.resumed,
+          .changes = run.changes};
 }
 
 std::optional<record::Failure> failure_of(const WrittenRun& w, const record::RankProgress& progress, int code) {
@@ -74,7 +80,6 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
 }
 
 int end_run(WrittenRun& w, const Plan& plan, const Launch& launch, record::SharedProgress& shared, int code) {
-  w.summary.git = w.git->result();
   add_progress(w.summary, shared.run(), plan.experiment);
   // If the run stopped early and this rank received no signal, another rank did.
   const int signal = heard_signal != 0 ? heard_signal : SIGTERM;
@@ -82,31 +87,41 @@ int end_run(WrittenRun& w, const Plan& plan, const Launch& launch, record::Share
       .exit_code;
 }
 
+// Returns the exit code of a rank that does not write the run, or whose run has not begun.
+int end_unwritten(const record::RankProgress& progress, int code) {
+  const bool begun = progress.phase != record::Phase::starting;
+  // Settings that are wrong before the first step: nothing was started.
+  if (code != 0) return progress.no_restart && !begun ? 2 : code;
+  return heard_signal != 0 ? exit_code_of(heard_signal) : 0;
+}
+
 }  // namespace
 
 int train_launched(const Training& t, const Launch& launch) {
   record::SharedProgress shared(t.plan.world_size());
-  std::optional<WrittenRun> written;
-  rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
-  rank::Task same;
-  if (launch.rank == 0) {
-    const OpenRun& run = written.emplace(begin_written(t, launch, shared.run())).run;
-    request.resumed = run.resumed;
-    request.changes = run.changes;
-    same.run_directory = run.directory.path();
-    same.resume_from = run.start.resume_from;
-    same.init_from = run.start.init_from;
-  }
-  same.held_data = t.data.file();
+  const rank::TrainRequest request{.data_files = record::to_value(t.data.files()), .until_epoch = t.until_epoch};
   FileDescriptor listener;
-  rank::Task task = task_of(t.plan, launch.local_rank, shared, same);
-  task.meeting = launched_meeting_place(launch, listener);
+  rank::Task task = task_of(t.plan, launch.local_rank, shared, {.held_data = t.data.file()});
+  task.meeting = launched_meeting_place(t.plan, launch, listener);
   task.together = false;
   task.watched = false;
+  std::optional<WrittenRun> written;
+  std::optional<GitState> git;
+  if (launch.rank == 0) {
+    // It forks, which only a process with one thread may do: before the ranks meet.
+    git.emplace(t.experiment_folder);
+    task.logs_failure = false;
+    task.begin = [&] { return for_rank(written.emplace(begin_written(t, launch, shared.run())).run); };
+  }
   hear_signals(shared, t.plan.experiment.grace);
   const int code = t.library.serve(task, request);
-  if (written) return end_run(*written, t.plan, launch, shared, code);
-  return code != 0 ? code : heard_signal != 0 ? exit_code_of(heard_signal) : 0;
+  if (!written) {
+    const record::RankProgress& progress = shared.rank(launch.rank);
+    if (launch.rank == 0 && progress.failed) log::error(progress.error);
+    return end_unwritten(progress, code);
+  }
+  written->summary.git = git->result();
+  return end_run(*written, t.plan, launch, shared, code);
 }
 
 std::optional<record::RunDirectory> find_launched(const fs::path& runs, const std::string& launch_id) {

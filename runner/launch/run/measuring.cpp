@@ -65,10 +65,11 @@ Measured measure_launched(const Measuring& m, const Launch& launch) {
   record::SharedProgress shared(m.plan.world_size());
   FileDescriptor listener;
   rank::Task task = task_of(m.plan, launch.local_rank, shared);
-  task.meeting = launched_meeting_place(launch, listener);
+  task.meeting = launched_meeting_place(m.plan, launch, listener);
   task.together = false;
   task.watched = false;
-  return {m.library.serve(task, m.request, [&](const Value& row) { m.take_row(config::read<CommRow>(row)); })};
+  const int code = m.library.serve(task, m.request, [&](const Value& row) { m.take_row(config::read<CommRow>(row)); });
+  return {code, code == 0 ? "" : shared.rank(launch.rank).error};
 }
 
 }  // namespace ddp::launch

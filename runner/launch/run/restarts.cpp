@@ -8,6 +8,7 @@
 #include "record/metrics/event_lines.h"
 #include "record/metrics/metrics_log.h"
 #include "record/saves/data_files.h"
+#include "record/saves/model_files.h"
 
 namespace ddp::launch {
 namespace fs = std::filesystem;
@@ -56,11 +57,13 @@ bool Restarts::prepare(Outcome& outcome, const record::RunProgress& run) try {
 // Data that were read into memory before the first start stay valid even if their files change.
 void Restarts::require_same_data() const {
   const Training& t = forked_.training;
-  if (t.plan.holds_data || point_.checkpoint.empty()) return;
-  const auto changed = record::data_difference(t.data.files(), record::data_files(t.plan.experiment));
+  if (point_.checkpoint.empty()) return;
+  const auto changed = t.plan.holds_data
+                           ? record::model_difference(t.data.files(), record::model_files(t.plan.experiment))
+                           : record::data_difference(t.data.files(), record::data_files(t.plan.experiment));
   if (changed.path.empty()) return;
   throw training_error(changed.what, changed.path,
-                       "restore the data that the run was trained on, or continue with these: " +
+                       "restore the files that the run was trained with, or continue with these: " +
                            own_command("resume " + path_word(forked_.run.directory.path()) + " --data-changed"));
 }
 

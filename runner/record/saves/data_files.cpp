@@ -14,6 +14,7 @@
 #include "config/text/json_text.h"
 #include "record/file/atomic_file.h"
 #include "record/file/hash.h"
+#include "record/saves/model_files.h"
 #include "record/timestamp.h"
 
 namespace ddp::record {
@@ -119,21 +120,27 @@ std::string change_of(const DataFile& then, const DataFile& now) {
          " when the checkpoint was trained";
 }
 
+// Without the files of the model, which are compared by their content.
 std::map<std::string, const DataFile*> by_path(const std::vector<DataFile>& files) {
   std::map<std::string, const DataFile*> found;
-  for (const DataFile& file : files) found.emplace(file.path, &file);
+  for (const DataFile& file : files) {
+    if (!is_model_file(file)) found.emplace(file.path, &file);
+  }
   return found;
 }
 
+// Files of the model stay: at another path they have the same content.
 std::vector<DataFile> without(std::vector<DataFile> files, const std::vector<std::string>& keys) {
-  std::erase_if(files,
-                [&](const DataFile& file) { return std::find(keys.begin(), keys.end(), file.key) != keys.end(); });
+  std::erase_if(files, [&](const DataFile& file) {
+    return !is_model_file(file) && std::find(keys.begin(), keys.end(), file.key) != keys.end();
+  });
   return files;
 }
 
 // Returns the first key that named files then and names none now: there are no data to accept. Empty: no such key.
 std::string key_without_files(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
   for (const DataFile& file : then) {
+    if (is_model_file(file)) continue;
     const auto same_key = [&](const DataFile& other) { return other.key == file.key; };
     if (std::none_of(now.begin(), now.end(), same_key)) return file.key;
   }
@@ -181,6 +188,7 @@ std::vector<DataFile> data_files(const config::Experiment& experiment) {
     if (below.size() > kFilesByName) below = by_folder(below);
     std::move(below.begin(), below.end(), std::back_inserter(files));
   }
+  for (DataFile& file : model_files(experiment)) files.push_back(std::move(file));
   return files;
 }
 
@@ -188,7 +196,8 @@ config::Value to_value(const std::vector<DataFile>& files) {
   config::Value list = config::Value::array();
   for (const DataFile& file : files) {
     list.push_back({{"key", file.key}, {"path", file.path}, {"bytes", file.bytes}, {"modified", file.modified}});
-    if (file.files > 0) list.back().update({{"files", file.files}, {"hash", file.hash}});
+    if (file.files > 0) list.back()["files"] = file.files;
+    if (!file.hash.empty()) list.back()["hash"] = file.hash;
   }
   return list;
 }
@@ -203,18 +212,21 @@ std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state) {
                      .path = config::text_member(file, "path"),
                      .bytes = whole_member(file, "bytes"),
                      .modified = whole_member(file, "modified")});
-    if (file.contains("files")) {
-      files.back().files = whole_member(file, "files");
-      files.back().hash = config::text_member(file, "hash");
-    }
+    if (file.contains("files")) files.back().files = whole_member(file, "files");
+    if (file.contains("files") || file.contains("hash")) files.back().hash = config::text_member(file, "hash");
     if (files.back().bytes < 0) throw std::runtime_error("a data file has less than 0 bytes");
   }
   return files;
 }
 
+std::vector<DataFile> files_of_checkpoint(const fs::path& checkpoint) {
+  const fs::path state = checkpoint / "state.json";
+  return data_of(state, read_json(state)).value_or(std::vector<DataFile>());
+}
+
 DataDifference data_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
-  DataDifference difference;
-  int count = 0;
+  DataDifference difference = model_difference(then, now);
+  int count = difference.path.empty() ? 0 : 1;
   const auto add = [&](const std::string& path, const std::string& what) {
     if (what.empty() || ++count > kMostDifferences) return;
     if (count == 1) {
@@ -246,6 +258,9 @@ void require_same_data(const fs::path& checkpoint, const std::vector<DataFile>& 
   if (difference.path.empty()) return;
   const auto accepted = accepted_data(checkpoint);
   if (accepted && data_difference(without(*accepted, set_keys), compared).path.empty()) return;
+  if (!model_difference(*then, now).path.empty()) {
+    throw usage_error(difference.what, difference.path, remedy_of_model(command));
+  }
   const std::string gone = key_without_files(without(*then, set_keys), compared);
   throw usage_error(difference.what, difference.path,
                     gone.empty() ? "restore the checkpoint's data, or accept the changed data: " + command

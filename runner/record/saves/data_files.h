@@ -13,15 +13,15 @@
 
 namespace ddp::record {
 
-// The state of one file of a run's data, which shows a change of its content. If an option names a folder with more
-// than kFilesByName files, the state is for all files of one folder.
+// The state of one file of a run's data or model, which shows a change of its content. If an option names a folder with
+// more than kFilesByName files, the state is for all files of one folder.
 struct DataFile {
   std::string key;  // the option that names the file, or its folder, or a glob: "dataset.path"
   std::string path;
   std::int64_t bytes = 0;
   std::int64_t modified = 0;  // nanoseconds since 1970; of a folder, the latest
   std::int64_t files = 0;     // number of files in a folder; 0: it is a file
-  std::string hash = {};      // of a folder: of its files' names, sizes and times
+  std::string hash = {};      // of a folder: of its files' names, sizes and times; of a model's file: of its content
 
   bool operator==(const DataFile&) const = default;
 };
@@ -30,16 +30,21 @@ struct DataFile {
 inline constexpr std::size_t kFilesByName = 1000;
 
 // Returns the states of all files that the options of [dataset], [validation] dataset and [test] dataset name, in the
-// order of the options. A glob stands for its current matches, a folder for its files. Leaves out files that do not
-// exist, and files that the set-up downloaded: a checksum guards their content.
+// order of the options, and then the files of the model (model_files.h). A glob stands for its current matches, a
+// folder for its files. Leaves out files that do not exist, and files that the set-up downloaded: a checksum guards
+// their content.
 std::vector<DataFile> data_files(const config::Experiment& experiment);
 
 // Returns the member "data" of a state.json: {"key", "path", "bytes", "modified"} for each file; a folder also has
-// {"files", "hash"}.
+// {"files", "hash"}, and a file of the model has {"hash"}.
 config::Value to_value(const std::vector<DataFile>& files);
 // Parses that member. Returns nothing if it is missing: an older version wrote the checkpoint. Throws
 // std::runtime_error if it is damaged.
 std::optional<std::vector<DataFile>> data_member(const nlohmann::json& state);
+
+// Returns the files that the checkpoint's state.json records; none if an older version wrote it. Throws ddp::Error
+// (usage) if the file is damaged.
+std::vector<DataFile> files_of_checkpoint(const std::filesystem::path& checkpoint);
 
 // The difference between a checkpoint's files and the current ones.
 struct DataDifference {

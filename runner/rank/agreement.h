@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+
+#include "dist/collectives.h"
+#include "rank/task.h"
+
+namespace ddp::rank {
+
+// Throws ddp::Error (usage) on every rank if ranks without a common parent were started with different experiments.
+void require_same_experiment(const Task& task, const dist::Group& control);
+
+// Tells the other ranks where rank 0 starts, and opens the log of a rank that has no parent. Returns rank 0's
+// checkpoint; empty: a new run.
+std::filesystem::path follow_rank_0(const Task& task, const dist::Group& control);
+
+}  // namespace ddp::rank

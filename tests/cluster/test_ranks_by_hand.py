@@ -1,0 +1,156 @@
+"""Ranks that a user starts one by one, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
+
+import signal
+import sys
+
+import cluster
+from commands import until
+from runs import PROGRAM, begun_run, finish, on_one_machine, same, write_experiment
+
+cluster.isolate()
+
+
+def rank_by_hand(c, rank, *words, **environment):
+    at = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2}
+    at |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 7777} | environment
+    folder = c.hosts[0].folder
+    return c.hosts[0].start(PROGRAM, "run", write_experiment(folder), *words, **{k: str(v) for k, v in at.items()})
+
+
+def by_hand(c):
+    """ranks started by hand with RANK and WORLD_SIZE train the same as ranks started by one command, and have logs"""
+    ended = finish([rank_by_hand(c, rank) for rank in (1, 0)])
+    run = begun_run(c.hosts[0].folder)
+    assert [e.out for e in ended] == ["", f"results/small/{run.path.name}\n"], ended
+    for rank in (0, 1):
+        assert f" rank {rank} | Running mlp on cpu\n" in run.log(rank), run.log(rank)
+    same(run, on_one_machine(c.folder / "alone", ranks=2))
+
+
+def by_hand_on_two_machines(c):
+    """ranks started by hand on two machines train the same, each with its own device_pool"""
+    ranks = []
+    for rank, host in enumerate(c.hosts):
+        words = ["run", write_experiment(host.folder), "--set", "device_pool=[\"cpu\"]"]
+        at = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "host1", "MASTER_PORT": "7777"}
+        ranks.append(host.start(PROGRAM, *words, **at))
+    finish(ranks)
+    same(begun_run(c.hosts[0].folder), on_one_machine(c.folder / "alone", ranks=2))
+    assert not (c.hosts[1].folder / "results").exists()
+
+
+def different_by_hand(c):
+    """ranks started by hand with different experiments are all refused with the key; nothing is started"""
+    for ended in finish([rank_by_hand(c, 0), rank_by_hand(c, 1, "--set", "optimizer.lr=0.5")], code=2):
+        says_only(ended, "rank 1's experiment is not rank 0's: optimizer.lr is 0.5, not 0.01",
+                  "start all ranks with the same file and settings")  # fmt: skip
+    nothing_is_written(c)
+
+
+def alone_by_hand(c):
+    """rank 0 or rank 1 without the other one ends after distributed.timeout with one error; nothing is started"""
+    (ended,) = finish([rank_by_hand(c, 0, "--set", "distributed.timeout=1")], code=1)
+    says_only(ended, "rank 1 of 2 did not come within 1 s (distributed.timeout)", "start all 2 ranks")
+    (ended,) = finish([rank_by_hand(c, 1, "--set", "distributed.timeout=1")], code=1)
+    says_only(ended, "127.0.0.1:7777: rank 0 is not there after 1 s (distributed.timeout)",
+              "with MASTER_ADDR and MASTER_PORT of the machine of rank 0")  # fmt: skip
+    nothing_is_written(c)
+
+
+def comm_alone_by_hand(c):
+    """comm as rank 0 without the other rank ends with one error, and with no word about values"""
+    at = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "7777"}
+    (ended,) = finish([c.hosts[0].start(PROGRAM, "comm", "--timeout", "1", **at)], code=1)
+    says_only(ended, "rank 1 of 2 did not come within 1 s", "start all 2 ranks")
+    assert "right" not in ended.out, ended
+
+
+def elsewhere_by_hand(c):
+    """rank 0 on a machine that MASTER_ADDR does not name, or at a port in use, is refused; nothing is started"""
+    (ended,) = finish([rank_by_hand(c, 0, MASTER_ADDR="10.88.0.2")], code=2)
+    says_only(ended, "10.88.0.2:7777: cannot listen: Cannot assign requested address", "set them to an address of")
+    listener = socket_of_another_program(c)
+    (ended,) = finish([rank_by_hand(c, 0)], code=2)
+    says_only(ended, "127.0.0.1:7777: cannot listen: Address already in use", "a port that no other program uses")
+    listener.kill()
+    nothing_is_written(c)
+
+
+def socket_of_another_program(c):
+    script = "import socket; s = socket.create_server(('127.0.0.1', 7777)); print('listens', flush=True); input()"
+    program = c.hosts[0].start("sh", "-c", "sleep infinity | exec \"$0\" -c \"$1\"", sys.executable, script)
+    until(lambda: "listens" in program.printed(), "another program listens")
+    return program
+
+
+def nameless_by_hand(c):
+    """an address without a host name causes no warning"""
+    c.hosts[0].call("ip", "addr", "add", "10.88.0.77/24", "dev", "eth0")
+    for ended in finish([rank_by_hand(c, rank, MASTER_ADDR="10.88.0.77") for rank in (0, 1)]):
+        assert "hostname" not in ended.err, ended
+    run = begun_run(c.hosts[0].folder)
+    assert "hostname" not in run.log(0) + run.log(1)
+
+
+def says_only(ended, *words):
+    """Its only error has these words, and stderr has no message of a library."""
+    for text in words:
+        assert text in ended.err, f"no \"{text}\" in {ended}"
+    assert ended.err.count("error: ") == 1, ended
+    for noise in ("[c10d]", "gloo", "frame #", ".cpp"):
+        assert noise not in ended.err, ended
+
+
+def nothing_is_written(c):
+    assert {file.name for file in c.hosts[0].folder.iterdir()} == {"small.toml"}
+
+
+def long_by_hand(c):
+    words = ["--set", "epochs=1000000", "--set", "distributed.timeout=20"]
+    ranks = [rank_by_hand(c, rank, *words) for rank in (0, 1)]
+    run = begun_run(c.hosts[0].folder, by=ranks)
+    until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
+    assert {address.rpartition(":")[0] for address in c.hosts[0].listens_on()} == {"127.0.0.1"}
+    return ranks, run
+
+
+def killed_by_hand(c):
+    """a rank that was started by hand and is killed ends the other one, which names it"""
+    ranks, run = long_by_hand(c)
+    ranks[1].kill()
+    (ended,) = finish(ranks[:1], code=1)
+    says_only(ended, "rank 1 of 2 is gone: it failed, was killed, or its machine cannot be reached",
+              "look at its own output", "to continue, with the same launcher: ")  # fmt: skip
+    assert run.summary()["status"] == "failed", run.summary()
+
+
+def killed_rank_0_by_hand(c):
+    """rank 0 that was started by hand and is killed ends the other one, which names it"""
+    ranks, _ = long_by_hand(c)
+    ranks[0].kill()
+    (ended,) = finish(ranks[1:], code=1)
+    says_only(ended, "rank 0 of 2 is gone: it failed, was killed, or its machine cannot be reached")
+
+
+def stopped_by_hand(c):
+    """SIGTERM to one rank that was started by hand stops all ranks after one step, and all is saved"""
+    ranks, run = long_by_hand(c)
+    ranks[1].kill(signal.SIGTERM)
+    finish(ranks, code=143)
+    assert run.summary()["status"] == "interrupted" and run.saved_step() == run.last_step(), run.summary()
+
+
+def stuck_by_hand(c):
+    """a rank started by hand ends without saving if it cannot stop within `grace` because another rank hangs"""
+    ranks = [rank_by_hand(c, rank, "--set", "epochs=1000000", "--set", "grace=1") for rank in (0, 1)]
+    run = begun_run(c.hosts[0].folder, by=ranks)
+    until(lambda: run.last_step() > 5 or any(rank.ended() for rank in ranks), "step 5")
+    ranks[1].kill(signal.SIGSTOP)
+    ranks[0].kill(signal.SIGTERM)
+    ended = ranks[0].finish()
+    assert ended.code == 143 and "did not save and end within `grace`" in ended.err, ended
+
+
+PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, alone_by_hand, comm_alone_by_hand, elsewhere_by_hand,
+            nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, stopped_by_hand, stuck_by_hand]  # fmt: skip
+sys.exit(cluster.check(PROMISES))
