@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/shell_word.h"
 #include "config/text/source.h"
+#include "config/text/value_advice.h"
 
 namespace ddp::commands {
 namespace {
@@ -64,7 +65,9 @@ std::optional<Split> split_list(const Words& words, std::size_t at) {
     if (next == words.size() || is_option(words[next])) return std::nullopt;
     joined += " " + words[next];
   }
-  return Split{.words = joined, .meant = joined};
+  const std::size_t value = joined.find('=') + 1;
+  const std::string quoted = config::with_quoted_words(std::string_view(joined).substr(value));
+  return Split{.words = joined, .meant = quoted.empty() ? joined : joined.substr(0, value) + quoted};
 }
 
 // `at`: the place of the setting's first word. Returns nothing for a setting that is one word.
@@ -106,6 +109,9 @@ void require_whole_settings(const CLI::App& app, const Words& words) {
       at = i;
     } else if (line[i] != kOption || at == line.size()) {
       continue;
+    }
+    if (is_option(line[at]) && line[at].find('=') == std::string::npos) {
+      throw usage_error("--set needs a value", verb->get_name(), "it takes key=value, such as --set optimizer.lr=0.1");
     }
     if (const auto split = split_at(line, at)) {
       throw usage_error("the setting " + config::in_quotes(split->words) + " is not one word", verb->get_name(),

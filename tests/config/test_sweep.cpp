@@ -106,6 +106,10 @@ TEST_CASE("a key that varies under another name is answered with the line to wri
   CHECK(contains(told_of_sweep(in + "max_epochs = [1, 2]"), "did you mean \"epochs\"? Write \"epochs\" = [1, 2]"));
   CHECK(contains(told_of_sweep(in + "lr = [0.1]\n\"optimizer.lr\" = [0.2]"),
                  "did you mean \"optimizer.lr\"? x.toml:6:1 varies it already: keep one of them"));
+  CHECK(contains(told_of_sweep("[sweep]\nmethod = \"bayes\"" + ("\n" + in) + "seed = [1]"), "give method = \"tpe\""));
+  CHECK(contains(told_of_sweep("[sweep]\ngoal = \"minimize\"" + ("\n" + in) + "seed = [1]"), "give goal = \"min\""));
+  CHECK(contains(told_of_sweep(in + "seed = { type = \"int\", min = 1, max = 2 }"),
+                 "\n  a range: min, max, step, scale"));
   CHECK(contains(told_of_sweep("[sweep]\nlr = [0.1]"), "write it below [sweep.parameters]: \"optimizer.lr\" = [0.1]"));
   CHECK(contains(told_of_sweep("[sweep]\n\"optimizer.lr\" = [0.1]"), "\"optimizer.lr\" is not a key of [sweep]"));
   CHECK(contains(told_of_sweep("[sweep]\nepochs = 3"), "\"epochs\" belongs outside of [sweep]"));

@@ -51,6 +51,9 @@ TEST_CASE("a value in another form is answered with the setting to write") {
       {kModelAndDataset + "metrics = [\"accuracy\", \"loss\"]", "leave it out: the loss is measured anyway"},
       {"dataset = \"random_pairs\"\nmodel = { name = \"sequential\", layers = \"ReLU\" }",
        "write layers = [{ type = \"…\" }]"},
+      {kModelAndDataset + "loss = [\"mse\"]", "give loss = \"mse\""},
+      {kModelAndDataset + "optimizer = [\"sgd\", \"adam\"]",
+       "below [sweep.parameters] write \"optimizer\" = [\"sgd\", \"adam\"]"},
       {kModelAndDataset + "metrics = false", "give metrics = [], which measures the loss alone"},
       {kModelAndDataset + "precision = 16", "give precision = \"fp16\""}};
   for (const WrongValue& one : all) {
@@ -72,6 +75,11 @@ TEST_CASE("a value that fits in no other form has no such remedy") {
     CHECK(contains(told, "must be"));
     CHECK_FALSE(contains(told, "give "));
   }
+}
+
+TEST_CASE("a list of the wrong length is shown with its length") {
+  CHECK(contains(mistakes(kModelAndDataset + "optimizer = { name = \"adam\", betas = [0.9] }\n"),
+                 "must be a list of 2 numbers from 0 to below 1, not a list of 1\n"));
 }
 
 TEST_CASE("the values that remedies give are valid") {

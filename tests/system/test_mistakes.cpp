@@ -77,6 +77,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --learning-rate 0.1", "there is no option \"--learning-rate\"", "run: ", "--set optimizer.lr=0.1"},
     {"run tiny.toml --max-epochs=3", "there is no option \"--max-epochs\"", "run: ", "--set epochs=3"},
     {"run tiny.toml --sett epochs=3", "there is no option \"--sett\"", "run: ", "did you mean \"--set\"?"},
+    {"run tiny.toml --set --quiet", "--set needs a value", "run: ", "such as --set optimizer.lr=0.1"},
     {"run tiny.toml --set", "--set needs a value", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run tiny.toml --max-restarts many", "--max-restarts takes an integer from 0 to 1000000, not \"many\"",
      "run: ", "most restarts of all ranks"},
@@ -221,6 +222,7 @@ TEST_CASE("a setting that the shell has split at its blanks is answered with the
                                             {"--set epochs =", "epochs=VALUE"},
                                             {"--set optimizer.lr -1", "optimizer.lr=-1"},
                                             {"--set seed=1 --set epochs = 5", "epochs=5"},
+                                            {"--set device_pool=[cpu, cpu]", "'device_pool=[\"cpu\", \"cpu\"]'"},
                                             {"--set metrics=[\"mae\", \"r2\"]", "'metrics=[\"mae\", \"r2\"]'"}};
   for (const std::string command :
        {"run tiny.toml", "plan tiny.toml", "validate tiny.toml", "sweep tiny.toml", "resume", "resume tiny",

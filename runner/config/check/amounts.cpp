@@ -75,6 +75,16 @@ std::optional<Amount> share_meant(const std::string& path, const Value& value) {
   return is_share ? std::optional(Amount{path, percent / 100}) : std::nullopt;
 }
 
+// Returns the percentage that a number below 1 means where a part of a run is expected.
+std::optional<Amount> percentage_meant(const std::string& path, const Value& value) {
+  const double share = value.is_number_float() ? value.get<double>() : 0;
+  if (share <= 0 || share >= 1) return std::nullopt;
+  std::string percent = std::to_string(share * 100);
+  percent.erase(percent.find_last_not_of('0') + 1);
+  if (percent.ends_with('.')) percent.pop_back();
+  return Amount{path, percent + "%"};
+}
+
 }  // namespace
 
 std::optional<Amount> amount_meant(const std::string& path, const Value& value) {
@@ -82,6 +92,7 @@ std::optional<Amount> amount_meant(const std::string& path, const Value& value) 
   if (path == "grace" || path == "distributed.timeout") return seconds_meant(path, value);
   if (path == "checkpoint.save_every") return period_meant(path, "checkpoint.save_every_steps", value);
   if (path == "validation.every") return period_meant(path, path, value);
+  if (path == "scheduler.warmup" || path == "scheduler.decay") return percentage_meant(path, value);
   const bool is_share = path == "validation.split" || path == "test.split";
   return is_share ? share_meant(path, value) : std::nullopt;
 }

@@ -43,7 +43,7 @@ Value Checker::check(const Node& root, const Node& given) {
 
 Value Checker::check_section(const Node& node, const std::string& path, const std::string& kind,
                              const std::string& name) const {
-  return table(node, options_, {.path = path, .known_as = kind + " " + name, .kind = kind});
+  return table(node, options_, {.path = path, .known_as = (kind.empty() ? "" : kind + " ") + name, .kind = kind});
 }
 
 Value Checker::table(const Node& node, const std::vector<Option>& options, const Owner& owner) const {

@@ -59,6 +59,7 @@ class Checker {
   std::string section_remedy(const Node& node, const Option& option, const std::string& path) const;
   std::string text_remedy(const std::string& text, const Node& node, const Option& option,
                           const std::string& path) const;
+  std::string component_remedy(const Node& node, const std::string& path) const;
   std::string list_remedy(const Node& node, const Option& option, const std::string& path) const;
   std::string form_remedy(const Node& node, const Option& option, const std::string& path) const;
   bool fits(const Node& node, const Option& option, const std::string& path) const;

@@ -98,7 +98,9 @@ std::optional<Value> Checker::plain(const Node& node, const std::string& path) c
 }
 
 std::nullopt_t Checker::misfit(const Node& node, const Option& option, const std::string& path) const {
-  problems_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + shown(node),
+  const std::string given =
+      option.length && node.kind == Kind::list ? "a list of " + std::to_string(node.items.size()) : shown(node);
+  problems_.add(node.place, "\"" + path + "\" must be " + expected(option) + ", not " + given,
                 remedy_of(node, option, path));
   return std::nullopt;
 }

@@ -66,6 +66,9 @@ constexpr ComponentName kComponentNames[] = {
     {"scheduler", "reducelronplateau", "plateau"},
     {"scheduler", "reduce_on_plateau", "plateau"},
     {"scheduler", "none", "constant"},
+    {"scheduler", "warmup_cosine", "cosine"},
+    {"scheduler", "cosine_with_warmup", "cosine"},
+    {"scheduler", "linear_with_warmup", "linear"},
 };
 
 // A type of other programs in a list of tables, and the remedy.
@@ -119,6 +122,11 @@ constexpr CommonValue kCommonValues[] = {
     {"on_nan", "ignore", "give on_nan = \"skip\""},
     {"on_nan", "raise", "give on_nan = \"stop\""},
     {"on_nan", "error", "give on_nan = \"stop\""},
+    {"sweep.goal", "minimize", "give goal = \"min\""},
+    {"sweep.goal", "maximize", "give goal = \"max\""},
+    {"sweep.method", "bayes", "give method = \"tpe\""},
+    {"sweep.method", "bayesian", "give method = \"tpe\""},
+    {"sweep.method", "hyperband", "give method = \"asha\""},
     {"checkpoint.keep_last", "all", kKeepAll},
     {"checkpoint.keep_last", "-1", kKeepAll},
     {"metrics", "none", kLossAlone},
@@ -148,10 +156,12 @@ constexpr CommonValue kCommonValues[] = {
 }  // namespace
 
 std::string common_component(const std::string& kind, const std::string& name) {
-  const std::string plain = plain_name(name);
+  const std::size_t dot = name.rfind('.');  // "torch.optim.Adam"
+  const std::string plain = plain_name(dot == std::string::npos ? name : name.substr(dot + 1));
   const auto known = std::find_if(std::begin(kComponentNames), std::end(kComponentNames),
                                   [&](const auto& one) { return kind == one.kind && plain == one.name; });
-  return known == std::end(kComponentNames) ? "" : known->here;
+  if (known != std::end(kComponentNames)) return known->here;
+  return dot == std::string::npos ? "" : plain;
 }
 
 std::string remedy_of_type(const std::string& list, const std::string& type) {

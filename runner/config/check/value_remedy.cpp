@@ -85,6 +85,12 @@ Node as_text(const Option& option, Node value) {
   return value;
 }
 
+// Returns the remedy for several values of a key that takes one.
+std::string in_sweep(const std::string& path, const Node& values) {
+  return "give one value; a sweep varies it: below [sweep.parameters] write " + in_quotes(path) + " = " +
+         in_toml(values);
+}
+
 bool is_nothing(const std::string& text) {
   const std::string plain = plain_name(text);
   return plain == "none" || plain == "null" || plain == "nil";
@@ -113,7 +119,9 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   const auto text = node.text();
   const std::string value = text ? *text : node.scalar.is_primitive() ? node.scalar.dump() : "";
   if (const std::string remedy = remedy_of_common_value(path, value); !remedy.empty()) return remedy;
-  if (!option.component_kind.empty()) return text ? remedy_of_file(path, option.component_kind, *text) : "";
+  if (!option.component_kind.empty()) {
+    return text ? remedy_of_file(path, option.component_kind, *text) : component_remedy(node, path);
+  }
   if (!option.variants.empty()) return "write " + path.substr(path.rfind('.') + 1) + " = [{ type = \"…\" }]";
   if (lists_tables) return "write [[" + path + "]], and below it its keys: " + joined_names(option.item_keys);
   const auto amount = amount_meant(path, node.scalar);
@@ -125,6 +133,14 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   if (const std::string remedy = text ? text_remedy(*text, node, option, path) : ""; !remedy.empty()) return remedy;
   const std::string list = list_remedy(node, option, path);
   return list.empty() ? form_remedy(node, option, path) : list;
+}
+
+// Returns the remedy for a list of names in place of one component.
+std::string Checker::component_remedy(const Node& node, const std::string& path) const {
+  const bool are_names = !node.items.empty() && std::all_of(node.items.begin(), node.items.end(),
+                                                            [](const Node& item) { return item.text().has_value(); });
+  if (!are_names || node.varies) return "";
+  return node.items.size() == 1 ? "give " + as_setting(path, node.items.front()) : in_sweep(path, node);
 }
 
 std::string Checker::text_remedy(const std::string& text, const Node& node, const Option& option,
@@ -157,8 +173,8 @@ bool Checker::fits(const Node& node, const Option& option, const std::string& pa
 std::string Checker::list_remedy(const Node& node, const Option& option, const std::string& path) const {
   if (node.is_table() || node.kind == Kind::date) return "";
   Node list{.kind = Kind::list, .items = values_in(node), .place = node.place, .varies = node.varies};
-  if (takes_type(option, Type::list) && option.item) {
-    const Option item{.types = {*option.item}};
+  if (takes_type(option, Type::list) && (option.item || !option.form.empty())) {
+    const Option item{.types = {option.item.value_or(Type::text)}};
     for (Node& value : list.items) value = in_type_of(item, std::move(value));
     return node.kind != Kind::list && fits(list, option, path) ? "give " + as_setting(path, list) : "";
   }
@@ -169,7 +185,7 @@ std::string Checker::list_remedy(const Node& node, const Option& option, const s
                                [&](const Node& value) { return fits(value, option, path); })) {
     return "";
   }
-  return "give one value; a sweep varies it: below [sweep.parameters] write " + in_quotes(path) + " = " + in_toml(list);
+  return in_sweep(path, list);
 }
 
 // Returns the remedy for a value in another form: "3", 3.0, 1 for true, or none at all.

@@ -43,22 +43,6 @@ std::string toml_number(std::string_view word) {
   return number;
 }
 
-// Returns a list with quotes around each word: `["mae", "r2"]` for `[mae, r2]`. Empty: the text is no list of plain
-// words and numbers.
-std::string with_quoted_words(std::string_view list) {
-  if (!list.starts_with('[') || list.find_first_of("\"'{=") != std::string_view::npos) return "";
-  std::string quoted;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find_first_of("[], \t"), list.size());
-    const std::string_view word = list.substr(0, end);
-    const bool is_bare = !word.empty() && !is_numeric(word) && !is_one_of(word, {"true", "false"});
-    quoted += is_bare ? in_quotes(word) : std::string(word);
-    if (end < list.size()) quoted += list[end];
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return quoted;
-}
-
 // Returns the remedy for a text without quotes. From a setting of the command line the shell has removed them.
 std::string quotes_for(const Source& source, std::string_view word) {
   const std::string remedy = "text needs quotes: " + in_quotes(word);
@@ -123,6 +107,20 @@ std::string joined_texts(const Texts& texts, const std::string& between) {
 }
 
 }  // namespace
+
+std::string with_quoted_words(std::string_view list) {
+  if (!list.starts_with('[') || list.find_first_of("\"'{=") != std::string_view::npos) return "";
+  std::string quoted;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find_first_of("[], \t"), list.size());
+    const std::string_view word = list.substr(0, end);
+    const bool is_bare = !word.empty() && !is_numeric(word) && !is_one_of(word, {"true", "false"});
+    quoted += is_bare ? in_quotes(word) : std::string(word);
+    if (end < list.size()) quoted += list[end];
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return quoted;
+}
 
 std::string parser_words(std::string_view words) {
   const std::size_t colon = words.starts_with("Error while parsing") ? words.find(": ") : std::string_view::npos;

@@ -17,6 +17,10 @@ struct TomlAdvice {
 // own words, which stay if the value is not known.
 TomlAdvice value_advice(const Source& source, std::string_view line, std::size_t at, std::string_view words);
 
+// Returns a list with quotes around each word: `["mae", "r2"]` for `[mae, r2]`. Empty: the text is no list of plain
+// words and numbers.
+std::string with_quoted_words(std::string_view list);
+
 // Returns the parser's words without its "Error while parsing boolean: ".
 std::string parser_words(std::string_view words);
 
