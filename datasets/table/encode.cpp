@@ -57,7 +57,7 @@ class TableEncoder {
         width_(encoder.width()),
         encoded_(encoded),
         inputs_(encoded.inputs.mutable_data_ptr<float>()),
-        unknown_names_(encoder.features.size()) {}
+        has_unknown_names_(encoder.features.size()) {}
 
   void encode(const Table::Piece& piece) {
     for (std::int64_t begin = 0; begin < piece.chunk.rows; begin += kTile) {
@@ -76,7 +76,8 @@ class TableEncoder {
   std::vector<UnknownNames> unknown_names() const {
     std::vector<UnknownNames> all;
     for (std::size_t i = 0; i < e_.features.size(); ++i) {
-      if (unknown_names_[i] > 0) all.push_back(unknown_of(i));
+      if (!has_unknown_names_[i]) continue;
+      if (UnknownNames unknown = unknown_of(i); unknown.count > 0) all.push_back(std::move(unknown));
     }
     return all;
   }
@@ -128,20 +129,24 @@ class TableEncoder {
       }
       const std::int64_t value = feature.values.find(cells.text_of(r));
       if (value < 0) {
-        ++unknown_names_[i];
+        has_unknown_names_[i] = true;
       } else {
         out[value] = 1;
       }
     }
   }
 
+  // Does not count the rows that are left out.
   UnknownNames unknown_of(std::size_t i) const {
-    UnknownNames unknown{.column = e_.features[i].name, .count = unknown_names_[i]};
+    UnknownNames unknown{.column = e_.features[i].name};
     ValueNames seen;
     for (const Table::Piece& piece : table_.pieces) {
       const ColumnCells& cells = piece.chunk.columns[i];
-      for (std::int64_t r = 0; r < piece.chunk.rows && seen.size() < kShownNames; ++r) {
-        if (!cells.is_missing(r) && e_.features[i].values.find(cells.text_of(r)) < 0) seen.add(cells.text_of(r));
+      for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+        if (cells.is_missing(r) || is_left_out(piece, r)) continue;
+        if (e_.features[i].values.find(cells.text_of(r)) >= 0) continue;
+        ++unknown.count;
+        if (seen.size() < kShownNames) seen.add(cells.text_of(r));
       }
     }
     unknown.first = seen.names();
@@ -233,7 +238,7 @@ class TableEncoder {
   const std::int64_t width_;
   Encoded& encoded_;
   float* const inputs_;
-  std::vector<std::atomic<std::int64_t>> unknown_names_;  // cells of each feature
+  std::vector<std::atomic<bool>> has_unknown_names_;  // of each feature
   std::atomic<bool> has_mistakes_{false};
   bool telling_ = false;
   Mistakes mistakes_;
