@@ -11,7 +11,6 @@
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
-#include "config/text/source.h"
 #include "datasets/table/encoder.h"
 
 namespace ddp::datasets {
@@ -37,8 +36,6 @@ const CellFault kNotBinary = {.one = "is neither 0 nor 1, as the loss bce_with_l
 const CellFault kTooLarge = {.one = "is too large for a float32",
                              .many = "are too large for a float32",
                              .remedy = "scale the column down in the file"};
-
-constexpr std::int64_t kShownNames = 3;
 
 // Rows of a piece that are encoded together, column by column, so that the result stays in a core's cache.
 constexpr std::int64_t kTile = 512;
@@ -147,7 +144,7 @@ class TableEncoder {
         if (cells.is_missing(r) || is_left_out(piece, r)) continue;
         if (e_.features[i].values.find(cells.text_of(r)) >= 0) continue;
         ++unknown.count;
-        if (seen.size() < kShownNames) seen.add(cells.text_of(r));
+        if (seen.size() < UnknownNames::kShown) seen.add(cells.text_of(r));
       }
     }
     unknown.first = seen.names();
@@ -246,35 +243,6 @@ class TableEncoder {
 };
 
 }  // namespace
-
-void add(std::vector<UnknownNames>& all, const std::vector<UnknownNames>& more) {
-  for (const UnknownNames& one : more) {
-    const auto known =
-        std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.column == one.column; });
-    if (known == all.end()) {
-      all.push_back(one);
-      continue;
-    }
-    known->count += one.count;
-    for (const std::string& name : one.first) {
-      const bool is_new = std::find(known->first.begin(), known->first.end(), name) == known->first.end();
-      if (is_new && std::ssize(known->first) < kShownNames) known->first.push_back(name);
-    }
-  }
-}
-
-std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown) {
-  std::vector<std::string> lines;
-  for (const UnknownNames& one : unknown) {
-    std::string names;
-    for (const std::string& name : one.first) names += (names.empty() ? "" : ", ") + config::in_quotes(name);
-    lines.push_back("column " + config::in_quotes(one.column) + ": " + std::to_string(one.count) +
-                    (one.count == 1 ? " cell holds " : " cells hold ") + names +
-                    (one.count > std::ssize(one.first) && std::ssize(one.first) == kShownNames ? ", …" : "") +
-                    ", which the training rows do not have: all columns of the category are 0");
-  }
-  return lines;
-}
 
 Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
   Encoded encoded;
