@@ -23,17 +23,23 @@ std::vector<std::string> one_or_more(const config::Value& option, const std::str
   return texts;
 }
 
-std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key) {
-  std::vector<std::filesystem::path> files;
+std::vector<std::filesystem::path> paths_of(const config::Value& option, const std::string& key) {
+  std::vector<std::filesystem::path> paths;
   for (const std::string& path : one_or_more(option, key)) {
     const auto matches = matching_paths(path);
     if (matches.empty()) throw usage_error("matches no file", path, "see " + key);
-    std::error_code none;
-    for (const std::string& match : matches) {
-      if (!std::filesystem::is_directory(match, none)) continue;
-      throw usage_error("is a folder, not a file", match, config::printable(files_of_folder_in_words(match)));
-    }
-    files.insert(files.end(), matches.begin(), matches.end());
+    paths.insert(paths.end(), matches.begin(), matches.end());
+  }
+  return paths;
+}
+
+std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key) {
+  std::vector<std::filesystem::path> files = paths_of(option, key);
+  std::error_code none;
+  for (const std::filesystem::path& file : files) {
+    if (!std::filesystem::is_directory(file, none)) continue;
+    throw usage_error("is a folder, not a file", file.string(),
+                      config::printable(files_of_folder_in_words(file.string())));
   }
   return files;
 }

@@ -15,8 +15,11 @@ config::Option path_option(const std::string& doc);
 // Throws ddp::Error (usage) if the option is empty.
 std::vector<std::string> one_or_more(const config::Value& option, const std::string& key);
 
-// Returns the files of an option that takes a path, a glob, or a list of these: in the order of the list, and within a
-// glob sorted by name. Throws ddp::Error (usage) if the option is empty or a glob matches no file.
+// Returns the files and folders of an option that takes a path, a glob, or a list of these: in the order of the list,
+// and within a glob sorted by name. Throws ddp::Error (usage) if the option is empty or a glob matches no file.
+std::vector<std::filesystem::path> paths_of(const config::Value& option, const std::string& key);
+
+// The same for an option that takes no folders: a folder is an error.
 std::vector<std::filesystem::path> files_of(const config::Value& option, const std::string& key);
 
 // Returns "a.txt" or "a.txt and 2 more" for a message; `files` has at least one.

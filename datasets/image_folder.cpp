@@ -75,7 +75,7 @@ FileList listed_classes(const ImageFolderOptions& o, std::vector<std::string> cl
 // Returns the images of a prediction: files, and the images of folders.
 FileList listed_images(const ImageFolderOptions& o, std::vector<std::string> classes) {
   std::vector<std::string> files;
-  for (const fs::path& path : files_of(o.path, "dataset.path")) {
+  for (const fs::path& path : paths_of(o.path, "dataset.path")) {
     std::error_code none;
     if (!fs::is_directory(path, none)) {
       files.push_back(path.string());

@@ -4,6 +4,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/masked_select.h>
+#include <ATen/ops/sum.h>
 
 #include "base/error.h"
 #include "datasets/files.h"
@@ -77,6 +78,10 @@ class TableDataset : public MapDataset {
     std::vector<std::string> all = warnings_;
     const std::string file = files_.front().string() + (files_.size() > 1 ? " and the other files" : "");
     for (const std::string& line : in_words(unknown_names_)) all.push_back(file + ": " + line);
+    if (left_out_rows_ * 2 > rows_) {
+      all.push_back(file + ": missing = \"drop\" leaves out " + std::to_string(left_out_rows_) + " of " +
+                    std::to_string(rows_) + " rows; dataset.drop leaves out columns with many missing cells instead");
+    }
     return all;
   }
 
@@ -84,6 +89,7 @@ class TableDataset : public MapDataset {
   void encode_all() {
     Encoded encoded = encode(encoder_, table_, /*with_targets=*/true);
     usable_ = encoded.usable;
+    left_out_rows_ = rows_ - usable_.sum().item<std::int64_t>();
     unknown_names_ = std::move(encoded.unknown_names);
     tensors_.emplace(std::move(encoded.inputs), std::move(encoded.targets));
     table_.pieces.clear();  // its memory
@@ -101,6 +107,7 @@ class TableDataset : public MapDataset {
   mutable ValueNames values_;  // values of the target, for a stratified split
   std::optional<InMemory> tensors_;
   at::Tensor usable_;
+  std::int64_t left_out_rows_ = 0;  // by missing = "drop"
   std::vector<UnknownNames> unknown_names_;
   std::vector<std::string> warnings_;  // of the fit
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -10,7 +11,6 @@
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
-#include "config/text/source.h"
 #include "datasets/table/encoder.h"
 
 namespace ddp::datasets {
@@ -37,8 +37,6 @@ const CellFault kTooLarge = {.one = "is too large for a float32",
                              .many = "are too large for a float32",
                              .remedy = "scale the column down in the file"};
 
-constexpr std::int64_t kShownNames = 3;
-
 // Rows of a piece that are encoded together, column by column, so that the result stays in a core's cache.
 constexpr std::int64_t kTile = 512;
 
@@ -57,7 +55,7 @@ class TableEncoder {
         width_(encoder.width()),
         encoded_(encoded),
         inputs_(encoded.inputs.mutable_data_ptr<float>()),
-        unknown_names_(encoder.features.size()) {}
+        has_unknown_names_(encoder.features.size()) {}
 
   void encode(const Table::Piece& piece) {
     for (std::int64_t begin = 0; begin < piece.chunk.rows; begin += kTile) {
@@ -76,7 +74,8 @@ class TableEncoder {
   std::vector<UnknownNames> unknown_names() const {
     std::vector<UnknownNames> all;
     for (std::size_t i = 0; i < e_.features.size(); ++i) {
-      if (unknown_names_[i] > 0) all.push_back(unknown_of(i));
+      if (!has_unknown_names_[i]) continue;
+      if (UnknownNames unknown = unknown_of(i); unknown.count > 0) all.push_back(std::move(unknown));
     }
     return all;
   }
@@ -128,20 +127,24 @@ class TableEncoder {
       }
       const std::int64_t value = feature.values.find(cells.text_of(r));
       if (value < 0) {
-        ++unknown_names_[i];
+        has_unknown_names_[i] = true;
       } else {
         out[value] = 1;
       }
     }
   }
 
+  // Does not count the rows that are left out.
   UnknownNames unknown_of(std::size_t i) const {
-    UnknownNames unknown{.column = e_.features[i].name, .count = unknown_names_[i]};
+    UnknownNames unknown{.column = e_.features[i].name};
     ValueNames seen;
     for (const Table::Piece& piece : table_.pieces) {
       const ColumnCells& cells = piece.chunk.columns[i];
-      for (std::int64_t r = 0; r < piece.chunk.rows && seen.size() < kShownNames; ++r) {
-        if (!cells.is_missing(r) && e_.features[i].values.find(cells.text_of(r)) < 0) seen.add(cells.text_of(r));
+      for (std::int64_t r = 0; r < piece.chunk.rows; ++r) {
+        if (cells.is_missing(r) || is_left_out(piece, r)) continue;
+        if (e_.features[i].values.find(cells.text_of(r)) >= 0) continue;
+        ++unknown.count;
+        if (seen.size() < UnknownNames::kShown) seen.add(cells.text_of(r));
       }
     }
     unknown.first = seen.names();
@@ -233,42 +236,13 @@ class TableEncoder {
   const std::int64_t width_;
   Encoded& encoded_;
   float* const inputs_;
-  std::vector<std::atomic<std::int64_t>> unknown_names_;  // cells of each feature
+  std::vector<std::atomic<bool>> has_unknown_names_;  // of each feature
   std::atomic<bool> has_mistakes_{false};
   bool telling_ = false;
   Mistakes mistakes_;
 };
 
 }  // namespace
-
-void add(std::vector<UnknownNames>& all, const std::vector<UnknownNames>& more) {
-  for (const UnknownNames& one : more) {
-    const auto known =
-        std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.column == one.column; });
-    if (known == all.end()) {
-      all.push_back(one);
-      continue;
-    }
-    known->count += one.count;
-    for (const std::string& name : one.first) {
-      const bool is_new = std::find(known->first.begin(), known->first.end(), name) == known->first.end();
-      if (is_new && std::ssize(known->first) < kShownNames) known->first.push_back(name);
-    }
-  }
-}
-
-std::vector<std::string> in_words(const std::vector<UnknownNames>& unknown) {
-  std::vector<std::string> lines;
-  for (const UnknownNames& one : unknown) {
-    std::string names;
-    for (const std::string& name : one.first) names += (names.empty() ? "" : ", ") + config::in_quotes(name);
-    lines.push_back("column " + config::in_quotes(one.column) + ": " + std::to_string(one.count) +
-                    (one.count == 1 ? " cell holds " : " cells hold ") + names +
-                    (one.count > std::ssize(one.first) && std::ssize(one.first) == kShownNames ? ", …" : "") +
-                    ", which the training rows do not have: all columns of the category are 0");
-  }
-  return lines;
-}
 
 Encoded encode(const Encoder& e, const Table& table, bool with_targets) {
   Encoded encoded;

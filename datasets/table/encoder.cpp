@@ -11,7 +11,9 @@ constexpr const char* kKinds[] = {"classes", "binary", "numbers"};
 // Returns the remedy for text in the column of a target that the loss takes as a number.
 std::string if_target_is_text(const Encoder& e) {
   if (e.trained_before) return "the model was trained on a target of numbers";
-  return "it is the target, and the loss " + e.loss + " needs numbers: give loss = \"cross_entropy\"";
+  return "it is the target, and the loss " + e.loss +
+         " needs numbers: " + (e.kind == TargetKind::binary ? "write 1 and 0, or " : "") +
+         "give loss = \"cross_entropy\"";
 }
 
 }  // namespace

@@ -78,9 +78,11 @@ std::vector<std::string> warnings_of_fit(const Encoder& encoder, const Table& ta
 
 // The cells of a category column whose values the training rows do not have.
 struct UnknownNames {
+  static constexpr std::int64_t kShown = 3;
+
   std::string column;
   std::int64_t count = 0;
-  std::vector<std::string> first = {};  // up to 3 distinct values
+  std::vector<std::string> first = {};  // up to kShown distinct values
 };
 // Adds cells of further rows.
 void add(std::vector<UnknownNames>& all, const std::vector<UnknownNames>& more);

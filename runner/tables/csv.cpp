@@ -8,6 +8,7 @@
 #include <arrow/util/thread_pool.h>
 
 #include "base/error.h"
+#include "config/text/source.h"
 #include "format/delimiter.h"
 #include "format/header_hint.h"
 #include "tables/columns.h"
@@ -50,7 +51,8 @@ class CsvFile : public format::TableFile {
   const std::vector<format::ColumnInfo>& columns() const override { return columns_; }
 
   void read(const std::vector<format::WantedColumn>& wanted) override {
-    const std::vector<int> places = places_of(wanted, columns_, file_, format::header_hint(columns_, options_, file_));
+    const std::vector<int> places =
+        places_of(wanted, columns_, file_, format::header_hint(columns_, options_, file_, line_of_names(wanted)));
     running_.clear();
     wanted_ = wanted;
     taker_ = std::make_shared<CsvColumns>(wanted, places, static_cast<int>(columns_.size()), options_.delimiter);
@@ -82,6 +84,14 @@ class CsvFile : public format::TableFile {
   }
 
  private:
+  std::string line_of_names(const std::vector<format::WantedColumn>& wanted) const {
+    std::string names;
+    for (const format::WantedColumn& column : wanted) {
+      names += (names.empty() ? "" : std::string(1, options_.delimiter)) + config::printable(column.name);
+    }
+    return names;
+  }
+
   void start_blocks() try {
     arrow::internal::ThreadPool& threads = *arrow::internal::GetCpuThreadPool();
     CsvBlock block;

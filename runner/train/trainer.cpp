@@ -164,11 +164,6 @@ void Trainer::give_up(int rank) {
   throw loss_not_finite(p_.experiment, state_.step, rank, stepper_.largest());
 }
 
-void Trainer::tell_skipped() const {
-  const std::string warning = warning_of_skipped(p_.experiment, skipped_here_, steps_here_, stepper_.largest());
-  if (!warning.empty()) p_.console.line("warning: " + warning);
-}
-
 void Trainer::end_by_time() {
   const std::optional<double> most = p_.experiment.stop.seconds();
   if (!most || state_.step >= p_.length.steps) return;

@@ -67,7 +67,10 @@ class Trainer {
   // Ends the run without a save, because the loss of `rank` was not finite.
   void give_up(int rank);
   // Warns at the end of a run if most of its steps left the weights unchanged.
-  void tell_skipped() const;
+  void tell_skipped() const {
+    const std::string warning = warning_of_skipped(p_.experiment, skipped_here_, steps_here_, stepper_.largest());
+    if (!warning.empty()) p_.console.line("warning: " + warning);
+  }
   // Keeps a run ended if a rule ended it and [stop] still has that rule. The ranks then only measure the test set.
   void restore_end();
   // Ends the run after the current step if its time is up. Collective.

@@ -170,7 +170,7 @@ TEST_CASE("a text that cannot be read is an error with its name") {
   const TextFolder folder;
   CHECK(contains(error_of([&] { text(folder.at("none.txt"), 1); }), "none.txt: cannot be read: No such file"));
   CHECK(contains(error_of([&] { text(folder.at("*.md"), 1); }), "matches no file"));
-  CHECK(contains(error_of([&] { text(folder.at(""), 1); }), "not a regular file"));
+  CHECK(contains(error_of([&] { text(folder.at(""), 1); }), "is a folder, not a file"));
   CHECK(contains(error_of([&] { text(folder.write("a.txt", "ab\xFF"), 1); }), "a.txt: byte 2: is not UTF-8"));
   CHECK(contains(error_of([&] { text(folder.at("a.txt"), 1, {}, {{"tokenizer", folder.at("")}}); }), "vocab.json"));
 }

@@ -44,6 +44,18 @@ TEST_CASE("an output in a folder that does not exist is refused with the command
   t.predicted({"shapes.csv", "-o", "no/such folder/x.csv"});
 }
 
+TEST_CASE("rows without a line of names are refused by predict and eval with the line to begin them") {
+  const Trained t;
+  t.write("rows.csv", "1,2,red,flat\n3,4,blue,tall\n");
+  const std::string begin =
+      "the first line looks like data: begin the file with the line of names: width,height,colour";
+  t.check_fails(2, {"rows.csv"}, {begin});
+  const Outcome eval = t.run({"eval", "shapes", "--set", "dataset.path=rows.csv"});
+  CHECK(contains(eval.err, begin + ",kind"));
+  t.write("rows.csv", "width,height,colour,kind\n1,2,red,flat\n3,4,blue,tall\n");
+  t.predicted({"rows.csv"});
+}
+
 TEST_CASE("a folder in the place of a table is refused with a pattern for its files") {
   const Trained t;
   fs::create_directory(t.folder() / "data");

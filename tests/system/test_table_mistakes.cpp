@@ -152,8 +152,19 @@ TEST_CASE("a row that missing = \"drop\" leaves out needs no target and no known
   CHECK(Json::parse(plan.out).at("data").at("sets").at(0).at("samples") == 4);
   w.write("shapes.csv", "x,y\n1,1\n2,2\n,\n3,1\n4,2\n");
   CHECK(w.run({"plan", "shapes.toml", "--set", "loss=mse"}).code == 0);
+  // A category that only left-out rows have is not unknown.
+  w.write("shapes.csv", "x,c,y\n1,u,a\n,v,b\n,v,b\n,v,a\n2,u,b\n");
+  const Outcome most = w.run({"plan", "shapes.toml", "--set", "dataset.categories=[\"c\"]"});
+  CHECK(most.code == 0);
+  CHECK(contains(most.err, "missing = \"drop\" leaves out 3 of 5 rows"));
+  CHECK_FALSE(contains(most.err, "which the training rows do not have"));
   w.write("shapes.csv", "x,y\n1,a\n2,b\n3,\n");
   CHECK(contains(w.run({"plan", "shapes.toml"}).err, "shapes.csv:4: column \"y\": is missing"));
+}
+
+TEST_CASE("words as targets of bce_with_logits are refused with both remedies") {
+  check_table_refused("x,y\n1,yes\n2,no\n", "target = \"y\" }\nloss = { name = \"bce_with_logits\"",
+                      {"needs numbers: write 1 and 0, or give loss = \"cross_entropy\""});
 }
 
 TEST_CASE("numbers that are neither 0 nor 1 for bce_with_logits are refused with both remedies") {

@@ -124,13 +124,29 @@ TEST_CASE("Five bad cells of a column are named one by one; six have one line, w
   CHECK(contains(text, "dataset.drop"));
 }
 
-TEST_CASE("The first 20 of 25 ragged rows are reported") {
+TEST_CASE("Up to five ragged rows have a line each, and more have one line together") {
   std::string content = "a,b\n";
-  for (int i = 0; i < 25; ++i) content += "1\n";
-  const std::string text = csv_error(content);
-  CHECK(contains(text, "t.csv:21: has 1 cell"));
-  CHECK_FALSE(contains(text, "t.csv:22:"));
+  for (int i = 0; i < 5; ++i) content += "1\n";
+  CHECK(contains(csv_error(content), "t.csv:6: has 1 cell, but the header has 2"));
+  for (int i = 0; i < 20; ++i) content += "1\n";
+  const std::string text = csv_error(content + "1,2\n");
+  CHECK(contains(text, "t.csv:2: has 1 cell, but the header has 2; 25 of 26 rows have a wrong number of cells"));
+  CHECK_FALSE(contains(text, "t.csv:3:"));
+}
+
+TEST_CASE("The first 20 of 25 bad cells in columns of their own are reported") {
+  std::string header = "c0", row = "x";
+  for (int i = 1; i < 25; ++i) {
+    header += ",c" + std::to_string(i);
+    row += ",x";
+  }
+  std::vector<format::WantedColumn> wanted;
+  for (int i = 0; i < 25; ++i) wanted.push_back({.name = "c" + std::to_string(i)});
+  const TableFolder folder;
+  const std::string text = error_of([&] { rows_of(folder.write("t.csv", header + "\n" + row + "\n"), {}, wanted); });
+  CHECK(contains(text, "t.csv:2: column \"c0\""));
   CHECK(contains(text, "these are the first 20 mistakes"));
+  CHECK_FALSE(contains(text, "t.csv:2: column \"c9\""));
 }
 
 TEST_CASE("Mistakes after the first block of a file are found") {
@@ -140,9 +156,10 @@ TEST_CASE("Mistakes after the first block of a file are found") {
   CHECK(contains(csv_error(content + "1,x\n"), "t.csv:" + std::to_string(lines + 1) + ": column \"b\": \"x\""));
 }
 
-TEST_CASE("Text that is not UTF-8 is refused with its line; as a number's cell it is shown without its bytes") {
+TEST_CASE("Text that is not UTF-8 is refused with its line, and shown without its bytes, also as a number's cell") {
   CHECK(contains(csv_error("a,b\nx,1\n\xff\xfe,2\n", kText), "t.csv:3: column \"a\""));
-  CHECK(contains(csv_error("a,b\n\xff\x1b[2J,2\n"), "\"??[2J\" is not a number"));
+  CHECK(contains(csv_error("a,b\n\xff\x1b[2J,2\n"), "column \"a\": the byte 0xff in \"??[2J\" is not UTF-8"));
+  CHECK(contains(csv_error("a,b\n\x1b[2J,2\n"), "\"?[2J\" is not a number"));
 }
 
 TEST_CASE("A gzip file is unpacked; a file that is cut off or not gzip is refused") {
@@ -164,7 +181,7 @@ TEST_CASE("A pipe, a folder and a missing file are refused at once") {
       return error_of([&] { format::open_table(file, {.format = format}); });
     };
     CHECK(contains(error(folder.path() / "pipe.csv"), "is not a regular file"));
-    CHECK(contains(error(folder.path()), "is not a regular file"));
+    CHECK(contains(error(folder.path()), "is a folder, not a file"));
     CHECK(contains(error(folder.path() / "none.csv"), "No such file"));
   }
 }
