@@ -1,0 +1,156 @@
+#include "rank/tried_model.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_unique.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/masked_select.h>
+#include <ATen/ops/ne.h>
+
+#include "base/error.h"
+#include "config/fitting_model.h"
+#include "data/description.h"
+#include "dist/parallel/parallel.h"
+#include "dist/parallel/unused.h"
+#include "model/call.h"
+#include "model/numerics.h"
+#include "rank/gradient_paths.h"
+#include "train/loss/loss.h"
+
+namespace ddp::rank {
+namespace {
+
+// "[2, 20] and [2, 4]"
+std::string shapes_of(const NamedTensors& tensors) {
+  std::string text;
+  for (const auto& [name, tensor] : tensors) text += (text.empty() ? "" : " and ") + c10::str(tensor.sizes());
+  return text;
+}
+
+// The model is checked on the CPU, even if it trains on GPUs. Some operators have a 16-bit kernel only on GPUs, so the
+// check for a GPU uses fp32: only shapes matter.
+model::Numerics numerics_of(const Task& t) {
+  model::Numerics numerics = model::Numerics::of(*t.experiment);
+  if (!c10::Device(t.devices.front()).is_cpu()) numerics.precision = "fp32";
+  return numerics;
+}
+
+// Runs `work`. If the CPU has no kernel for the precision, throws an error of the key `precision`.
+template <class Work>
+at::Tensor under_casts(const model::Numerics& numerics, const Work& work) {
+  const model::Autocast casts(numerics.precision, c10::kCPU);
+  try {
+    return work();
+  } catch (const c10::NotImplementedError& error) {
+    if (numerics.precision == "fp32") throw;
+    throw usage_error("the CPU has no kernel for it: " + error.msg(), "precision", "use precision = \"fp32\"");
+  }
+}
+
+// Returns the form of the only input; an empty shape if there are several.
+config::SampleForm form_of(const NamedTensors& inputs) {
+  if (inputs.size() != 1) return {};
+  const at::Tensor& input = inputs.front().second;
+  return {.shape = input.sizes().slice(1).vec(), .integers = !input.is_floating_point()};
+}
+
+std::string misfit_of(const Task& t, const NamedTensors& inputs) {
+  const config::Experiment& e = *t.experiment;
+  const config::Spec* model = e.components().find("model", e.model.name);
+  return model == nullptr ? "" : config::misfit(*model, e.dataset.name, form_of(inputs));
+}
+
+// Returns the error of a model that does not take the inputs. `why`: LibTorch's reason.
+Error unfit_inputs(const Task& t, const NamedTensors& inputs, const std::string& why) {
+  const config::Experiment& e = *t.experiment;
+  const config::Value& options = e.model.options;
+  if (const std::string what = misfit_of(t, inputs); !what.empty()) {
+    const auto outputs = options.value("num_classes", options.value("out_features", std::int64_t{1}));
+    return usage_error(what, "model", config::fitting_models(form_of(inputs), outputs));
+  }
+  return usage_error("the model \"" + e.model.name + "\" does not accept inputs of the dataset \"" + e.dataset.name +
+                         "\", of shape " + shapes_of(inputs) + ": " + why,
+                     "model",
+                     e.model.name == "linear"
+                         ? "give its in_features and out_features; model = { name = \"mlp\", hidden = [] } is linear "
+                           "too and takes its sizes from the data"
+                         : config::remedy_for_layers(options.value("layers", config::Value()), form_of(inputs)));
+}
+
+}  // namespace
+
+at::Tensor TriedModel::call(const NamedTensors& inputs) const {
+  const model::Numerics numerics = numerics_of(task_);
+  return under_casts(numerics, [&] { return model::call(model_, numerics.prepared(tensors_of(inputs))); });
+}
+
+at::Tensor TriedModel::output_of(const NamedTensors& inputs) const try { return call(inputs); } catch (const Error&) {
+  if (const std::string what = misfit_of(task_, inputs); !what.empty()) throw unfit_inputs(task_, inputs, "");
+  throw;
+} catch (const c10::Error& error) {
+  throw unfit_inputs(task_, inputs, error.msg());
+}
+
+at::Tensor TriedModel::loss_of(const at::Tensor& output, const datasets::Batch& batch) const {
+  const config::Experiment& e = *task_.experiment;
+  const auto loss = train::losses().build(e.loss.name, e.loss.options);
+  try {
+    return under_casts(numerics_of(task_), [&] { return loss(output, train::only_target(batch.targets)); });
+  } catch (const c10::Error& error) {
+    throw usage_error("the loss \"" + e.loss.name + "\" does not accept outputs of shape " + c10::str(output.sizes()) +
+                          " with targets of shape " + shapes_of(batch.targets) + ": " + error.msg(),
+                      "loss");
+  }
+}
+
+void TriedModel::require_gradients(const at::Tensor& loss, const std::function<datasets::Batch()>& whole_batch) const {
+  const config::Experiment& e = *task_.experiment;
+  if (!dist::joins_group(e.parallel) || e.distributed.find_unused_parameters || e.distributed.static_graph) return;
+  const NamedTensors trained = trained_of(each_once(named(model_.ptr()->named_parameters())));
+  if (without_gradient(loss, trained).empty()) return;
+  const datasets::Batch batch = whole_batch();
+  const auto unused = without_gradient(loss_of(output_of(batch.inputs), batch), trained);
+  if (!unused.empty()) throw dist::unused_parameters(Fault::usage, unused);
+}
+
+void TriedModel::require_classes(const at::Tensor& output, const data::Sets& sets) const {
+  const config::Experiment& e = *task_.experiment;
+  const config::Spec* spec = e.components().find("loss", e.loss.name);
+  const std::string outputs = spec == nullptr ? "" : spec->traits.value("outputs", "");
+  if (output.dim() != 2 || (outputs != "logits" && outputs != "log_probabilities")) return;
+  const auto loss = train::losses().build(e.loss.name, e.loss.options);
+  for (const data::Set* set : {&sets.train, &sets.validation, &sets.test}) {
+    const at::Tensor all = data::classes_of(*set);
+    if (!all.defined()) continue;
+    const at::Tensor each = std::get<0>(at::_unique(all.masked_select(all.ne(datasets::kNoClass))));
+    if (each.numel() == 0) continue;
+    try {
+      loss(output.slice(0, 0, 1).expand({each.size(0), output.size(1)}), each);
+    } catch (const Error& error) {
+      throw usage_error(error.summary(), "model", error.remedy());
+    } catch (const c10::Error&) {
+      throw usage_error("the data have class " + std::to_string(each.max().item<std::int64_t>()) +
+                            ", counted from 0, and the model gives " + std::to_string(output.size(1)) + " outputs",
+                        "model", "give the model one output for each class");
+    }
+  }
+}
+
+void TriedModel::require_tokens(const data::Set& train, datasets::Batch batch) const {
+  const bool integers = batch.inputs.front().second.scalar_type() == at::kLong;
+  if (!integers || task_.experiment->model.options.contains("vocab_size")) return;
+  const config::Value facts = train.dataset->facts();
+  const auto tokens = facts.find("vocab_size");
+  if (tokens == facts.end()) return;
+  const auto count = tokens->get<std::int64_t>();
+  for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
+  try {
+    call(batch.inputs);
+  } catch (const c10::IndexError&) {
+    throw usage_error("the data of \"" + task_.experiment->dataset.name + "\" have " + std::to_string(count) +
+                          " tokens, and the model takes fewer",
+                      "model",
+                      "give the model " + std::to_string(count) + " tokens; export a .pt2 file again with them");
+  }
+}
+
+}  // namespace ddp::rank

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/modules/container/any.h>
+
+#include "data/sets.h"
+#include "datasets/batch.h"
+#include "rank/task.h"
+
+namespace ddp::rank {
+
+// A model that the probe tries on a few samples: it runs on the CPU, and each misfit of model, data and loss is a
+// ddp::Error (usage) that names the key of the experiment file.
+class TriedModel {
+ public:
+  // Both must outlive this object.
+  TriedModel(const Task& task, torch::nn::AnyModule& model) : task_(task), model_(model) {}
+
+  // Returns the model's output. Throws if it does not take the inputs.
+  at::Tensor output_of(const NamedTensors& inputs) const;
+
+  // Returns the loss of the batch with this output. Throws if the loss does not take both.
+  at::Tensor loss_of(const at::Tensor& output, const datasets::Batch& batch) const;
+
+  // Throws if DDP would wait in vain for the gradients of some parameters. A few samples, whose loss this is, may not
+  // reach all parameters, so a whole batch decides.
+  void require_gradients(const at::Tensor& loss, const std::function<datasets::Batch()>& whole_batch) const;
+
+  // Throws if the model has no output for a class of the data. The batch of the output has only some of the classes.
+  void require_classes(const at::Tensor& output, const data::Sets& sets) const;
+
+  // Throws if a model without an option for the number of tokens does not take all of them. The batch has only some
+  // tokens, and a rare one would end the run later.
+  void require_tokens(const data::Set& train, datasets::Batch batch) const;
+
+ private:
+  at::Tensor call(const NamedTensors& inputs) const;
+
+  const Task& task_;
+  torch::nn::AnyModule& model_;
+};
+
+}  // namespace ddp::rank
