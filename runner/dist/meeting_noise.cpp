@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iostream>
 #include <streambuf>
 #include <string_view>
@@ -47,6 +48,7 @@ class WithoutNoise : public std::streambuf {
 }  // namespace
 
 void leave_out_meeting_noise() {
+  if (std::getenv("TORCH_CPP_LOG_LEVEL") != nullptr) return;
   // Never destroyed: LibTorch's threads may log until the process ends.
   static auto* const filter = new WithoutNoise(std::cerr.rdbuf());
   std::cerr.rdbuf(filter);

@@ -1,7 +1,10 @@
 #include "dist/waiting.h"
 
 #include <time.h>
+#include <chrono>
+#include <functional>
 #include <future>
+#include <memory>
 #include <thread>
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>

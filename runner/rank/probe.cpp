@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
-#include "base/own_command.h"
 #include "base/safe_name.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
@@ -82,8 +81,8 @@ int list(const ListOptions& o) {
     report::print_list(rows, std::cout, report::terminal_of_stdout());
   } else {
     log::info(any ? "no run in " + o.results + " matches"
-                  : "no runs in " + o.results + " yet; " + record::no_runs_in_words(o.results) + "\n  start one: " +
-                        own_command("run FILE") + "; --results DIR names the folder of other results");
+                  : "no runs in " + o.results + " yet; " + record::no_runs_in_words(o.results) +
+                        "; --results DIR names the folder of other results");
   }
   return 0;
 }
