@@ -106,11 +106,15 @@ Error loss_not_finite(const config::Experiment& e, std::int64_t step, int rank, 
   return training_error(what + (large.empty() ? "" : ", with " + large) + unchanged, "", remedy_for_steps(e, largest));
 }
 
-std::string warning_of_skipped(const config::Experiment& e, std::int64_t skipped, std::int64_t steps,
-                               const LargestNumbers& largest) {
-  if (skipped * 2 <= steps) return "";
-  const std::string count = skipped == steps ? "all " + std::to_string(steps) + " steps"
-                                             : std::to_string(skipped) + " of " + std::to_string(steps) + " steps";
+void SkippedSteps::count(bool skipped) {
+  ++steps_;
+  if (skipped) ++skipped_;
+}
+
+std::string SkippedSteps::warning(const config::Experiment& e, const LargestNumbers& largest) const {
+  if (skipped_ * 2 <= steps_) return "";
+  const std::string steps = std::to_string(steps_) + " steps";
+  const std::string count = skipped_ == steps_ ? "all " + steps : std::to_string(skipped_) + " of " + steps;
   const std::string scale = e.precision == "fp16" ? "; the loss scale of fp16 halves at each such step" : "";
   const bool bad_data = !std::isfinite(largest.input) || !std::isfinite(largest.target);
   return count + " changed no weight, because a loss or a gradient was not finite" + scale + "; " +

@@ -23,9 +23,18 @@ LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets:
 // `largest`: of its micro-batch.
 Error loss_not_finite(const config::Experiment& experiment, std::int64_t step, int rank, const LargestNumbers& largest);
 
-// Returns the warning at the end of a run that left out most of its steps, because a loss or a gradient was not finite;
-// "": most steps changed the weights. `steps`: of this process; `largest`: of a left-out one.
-std::string warning_of_skipped(const config::Experiment& experiment, std::int64_t skipped, std::int64_t steps,
-                               const LargestNumbers& largest);
+// Counts the steps of this process, and those of them that left the weights unchanged because a loss or a gradient was
+// not finite.
+class SkippedSteps {
+ public:
+  void count(bool skipped);
+  // Returns the warning at the end of a run that skipped most of its steps; "": most steps changed the weights.
+  // `largest`: of a skipped step.
+  std::string warning(const config::Experiment& experiment, const LargestNumbers& largest) const;
+
+ private:
+  std::int64_t steps_ = 0;
+  std::int64_t skipped_ = 0;
+};
 
 }  // namespace ddp::train

@@ -66,11 +66,6 @@ class Trainer {
   void record_step(double lr, const StepOutcome& outcome);
   // Ends the run without a save, because the loss of `rank` was not finite.
   void give_up(int rank);
-  // Warns at the end of a run if most of its steps left the weights unchanged.
-  void tell_skipped() const {
-    const std::string warning = warning_of_skipped(p_.experiment, skipped_here_, steps_here_, stepper_.largest());
-    if (!warning.empty()) p_.console.line("warning: " + warning);
-  }
   // Keeps a run ended if a rule ended it and [stop] still has that rule. The ranks then only measure the test set.
   void restore_end();
   // Ends the run after the current step if its time is up. Collective.
@@ -119,11 +114,10 @@ class Trainer {
   Stepper stepper_;
   ValidationRules validation_rules_;
   Rules rules_;
-  std::int64_t in_epoch_ = 0;      // micro-batches of this epoch, or of its rest if the world size changed in it
-  bool announced_ = false;         // the current epoch has its log line
-  bool first_step_ = true;         // of this process
-  std::int64_t steps_here_ = 0;    // of this process
-  std::int64_t skipped_here_ = 0;  // of them, steps that left the weights unchanged
+  std::int64_t in_epoch_ = 0;  // micro-batches of this epoch, or of its rest if the world size changed in it
+  bool announced_ = false;     // the current epoch has its log line
+  bool first_step_ = true;     // of this process
+  SkippedSteps skipped_;
   bool stopping_ = false;
   std::string stopped_by_;  // the rule that ended the run, agreed by all ranks; empty: none
   bool given_up_ = false;

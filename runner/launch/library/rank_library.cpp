@@ -16,8 +16,11 @@ void* load(const std::filesystem::path& file, const std::string& remedy) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library != nullptr) return library;
   const std::string why = dlerror();
-  // "map" or "memory" in the text: the file is intact, but the process lacks memory for it.
-  const bool lacks_memory = why.find("map") != std::string::npos || why.find("memory") != std::string::npos;
+  // "map" or "memory" in the text: the file is intact, but the process lacks memory for it. The name of a symbol that
+  // another build lacks may have these words too.
+  const bool of_other_build = why.find("undefined symbol") != std::string::npos;
+  const bool lacks_memory =
+      !of_other_build && (why.find("map") != std::string::npos || why.find("memory") != std::string::npos);
   const bool lacks_libtorch = why.find("libtorch_cpu.so: cannot open") != std::string::npos;
   throw usage_error("cannot be loaded: " + why, file.filename().string(),
                     lacks_memory     ? "give it more memory: ulimit -v"
