@@ -28,7 +28,6 @@ TEST_CASE("a timeout at a key of the store means that another rank is late") {
   options.port = 0;
   options.isServer = true;
   options.waitWorkers = false;
-  options.timeout = std::chrono::milliseconds(20);
   c10d::TCPStore store("127.0.0.1", options);
   CHECK(trouble_of([&] { store.wait({"of a rank that never comes"}, std::chrono::milliseconds(20)); }) ==
         PeerTrouble::late);
