@@ -33,11 +33,9 @@ bool is_archive(const ExportOptions& o) { return fs::path(o.output).extension() 
 void require_written_format(const ExportOptions& o) {
   refuse_folder(o.output, "weights.safetensors");
   if (!is_archive(o) && fs::path(o.output).extension() != ".safetensors") {
-    const bool onnx = fs::path(o.output).extension() == ".onnx";
     throw usage_error("has an unknown ending", o.output,
-                      onnx ? "write a .pt2 file, and convert it in Python: torch.onnx.export(torch.export.load(…), …)"
-                           : "use .safetensors, which Python reads with safetensors.torch.load_file; or .pt2 for a "
-                             "model written in Python");
+                      "use .safetensors, which Python reads with safetensors.torch.load_file; or, for a model written "
+                      "in Python, .pt2, which torch.onnx.export and AOTInductor convert");
   }
   if (o.evaluates && !is_archive(o)) {
     throw usage_error("applies only to a .pt2 file: weights are the same in training and evaluation", "--eval");
