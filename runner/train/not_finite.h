@@ -23,8 +23,8 @@ LargestNumbers largest_of(const std::vector<at::Tensor>& inputs, const datasets:
 // `largest`: of its micro-batch.
 Error loss_not_finite(const config::Experiment& experiment, std::int64_t step, int rank, const LargestNumbers& largest);
 
-// Counts the steps of this process, and those of them that left the weights unchanged because a loss or a gradient was
-// not finite.
+// Counts the steps of this process, and its skipped steps: they left the weights unchanged, because a loss or a gradient
+// was not finite.
 class SkippedSteps {
  public:
   void count(bool skipped);
