@@ -10,13 +10,16 @@ constexpr std::size_t kLongRemedy = 100;  // such as the list of all keys
 
 }  // namespace
 
+bool Problems::KnownBefore::operator()(const Known& a, const Known& b) const {
+  if (before(a.first, b.first)) return true;
+  return !before(b.first, a.first) && a.second < b.second;
+}
+
 void Problems::add(SourceRange place, const std::string& what, std::string remedy) {
-  const std::string text = printable(what);
+  std::string text = printable(what);
   // The trials of a sweep repeat the mistakes of its file.
-  const bool known = std::any_of(all_.begin(), all_.end(), [&](const Problem& problem) {
-    return !before(problem.place, place) && !before(place, problem.place) && problem.what == text;
-  });
-  if (!known) all_.push_back({std::move(place), text, std::move(remedy)});
+  if (!known_.emplace(place, text).second) return;
+  all_.push_back({std::move(place), std::move(text), std::move(remedy)});
 }
 
 Error Problems::error() const {

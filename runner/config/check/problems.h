@@ -1,6 +1,8 @@
 #pragma once
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -23,7 +25,14 @@ class Problems {
     std::string what;
     std::string remedy;
   };
+  // The places and texts that were added.
+  using Known = std::pair<SourceRange, std::string>;
+  struct KnownBefore {
+    bool operator()(const Known& a, const Known& b) const;
+  };
+
   std::vector<Problem> all_;
+  std::set<Known, KnownBefore> known_;
 };
 
 }  // namespace ddp::config
