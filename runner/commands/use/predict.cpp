@@ -46,7 +46,8 @@ Error no_such_file(const std::string& file) {
   }
   const std::string near = config::file_like(file);
   return usage_error("there is no such file", file,
-                     near.empty() ? "" : "did you mean \"" + config::printable(near) + "\"?");
+                     near.empty() ? "a relative path starts at the current folder"
+                                  : "did you mean \"" + config::printable(near) + "\"?");
 }
 
 // Refuses a file in the place of the run: the inputs follow the run.

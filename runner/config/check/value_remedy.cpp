@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/shell_word.h"
 #include "config/check/amounts.h"
 #include "config/check/check.h"
 #include "config/check/common_names.h"
@@ -206,7 +207,9 @@ std::string Checker::section_remedy(const Node& node, const Option& option, cons
   if (node.kind == Kind::boolean && node.scalar == false) return "leave it out";
   const std::vector<FirstKey> keys = first_keys(path);
   if (keys.empty()) return "its keys: " + joined_names(option.section);
+  const bool in_file = node.varies || (node.place.source && node.place.source->is_file());
   const auto written = [&](const FirstKey& key, const std::string& value) {
+    if (!in_file) return "give --set " + shell_word(path + "." + key.key + "=" + value);
     return "write " + path + " = { " + key.key + " = " + value + " }";
   };
   const auto text = node.text();
