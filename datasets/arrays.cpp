@@ -56,6 +56,7 @@ Arrays::Arrays(std::vector<ArrayRows> inputs, std::vector<ArrayRows> targets, co
     : inputs_(std::move(inputs)),
       targets_(std::move(targets)),
       ignored_(context.ignored_target),
+      trains_(context.role == Role::train),
       held_(std::move(held)) {
   for (const ArrayRows& rows : inputs_) require_same_rows(inputs_.front(), rows);
   for (const ArrayRows& rows : targets_) require_same_rows(inputs_.front(), rows);
@@ -95,7 +96,7 @@ config::Value Arrays::facts() const {
 }
 
 std::vector<std::string> Arrays::warnings() const {
-  const at::Tensor all = classes();
+  const at::Tensor all = trains_ ? classes() : at::Tensor();
   const at::Tensor counted = all.defined() ? all.masked_select(all.ne(kNoClass)) : all;
   if (!counted.defined() || counted.numel() == 0 || counted.min().item<std::int64_t>() != 1) return {};
   return {targets_.front().shown() +

@@ -36,6 +36,7 @@ class Arrays : public MapDataset {
   const std::vector<ArrayRows> inputs_;
   const std::vector<ArrayRows> targets_;
   const std::int64_t ignored_;  // class of the targets that do not count
+  const bool trains_;           // are these the training samples?
   const NamedTensors held_;
 };
 

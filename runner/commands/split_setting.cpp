@@ -1,6 +1,7 @@
 #include "commands/split_setting.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -26,7 +27,11 @@ struct Split {
   std::string meant;
 };
 
-bool is_option(const std::string& word) { return word.starts_with("--"); }
+// "--set", "-v"; not "-1".
+bool is_option(const std::string& word) {
+  return word.starts_with("--") ||
+         (word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])));
+}
 
 // Is this a value that hardly names a file or a run: a number, true, false, a list, a table or a quoted text?
 bool is_plain_value(const std::string& word) {

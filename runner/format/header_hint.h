@@ -37,9 +37,10 @@ inline std::string header_hint(const std::vector<ColumnInfo>& columns, const Tab
            "are then \"0\" to \"" +
            std::to_string(columns.size() - 1) + "\"";
   }
-  const bool has_empty =
-      std::any_of(columns.begin(), columns.end(), [](const ColumnInfo& column) { return column.name.empty(); });
-  if (columns.size() > 1 && !has_empty) return "";
+  // One empty name is pandas' index.
+  const auto empty =
+      std::count_if(columns.begin(), columns.end(), [](const ColumnInfo& column) { return column.name.empty(); });
+  if (columns.size() > 1 && empty * 2 < std::ssize(columns)) return "";
   return "the first line must name the columns: remove the lines above the names";
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "model/batch_sizes.h"
 #include "model/call.h"
 #include "rank/data.h"
 #include "rank/left_out.h"
@@ -42,8 +43,11 @@ class Evaluation {
 
   // Throws ddp::Error (usage) if the model does not accept the samples of the set.
   void require_fit(const std::optional<data::EvaluationSet>& set) const {
-    if (!set || set->samples.size(0) == 0) return;
-    const datasets::Batch batch = set->dataset->gather(set->samples.narrow(0, 0, 1), /*epoch=*/0);
+    if (!set) return;
+    const auto* const limited = dynamic_cast<const model::LimitsBatches*>(model_->module().ptr().get());
+    const std::int64_t tried = limited == nullptr ? 1 : limited->batch_sizes().least;
+    if (set->samples.size(0) < tried) return;
+    const datasets::Batch batch = set->dataset->gather(set->samples.narrow(0, 0, tried), /*epoch=*/0);
     if (batch.samples() == 0) return;
     const model::Numerics numerics = model::Numerics::of(*t_.experiment);
     const at::NoGradGuard no_grad;
@@ -51,6 +55,10 @@ class Evaluation {
     try {
       const model::Autocast casts(numerics.precision, first_device(t_));
       model::call(model_->module(), numerics.prepared(on_device(batch.inputs, first_device(t_))));
+    } catch (const c10::OutOfMemoryError&) {
+      throw;
+    } catch (const c10::NotImplementedError&) {
+      throw;
     } catch (const c10::Error& error) {
       throw unfit(batch.inputs.front().second.sizes().slice(1), error.msg());
     }

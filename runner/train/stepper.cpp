@@ -1,5 +1,7 @@
 #include "train/stepper.h"
 
+#include <cmath>
+
 #include <ATen/core/grad_mode.h>
 
 #include "train/gradients.h"
@@ -68,15 +70,17 @@ void Stepper::run_micro_batch(std::int64_t step, bool last) {
   enter(Phase::backward);
   // On a CPU the loss is available now. On a GPU it is read once all work of the step is queued.
   const bool post_early = p_.device.is_cpu();
-  if (last && post_early) post_losses(step, inputs, batch);
+  if (!last && post_early && !std::isfinite(loss.item<double>())) largest_ = largest_of(inputs, batch);
+  if (last && post_early) post_losses(step, loss, inputs, batch);
   (p_.scaler != nullptr ? p_.scaler->scaled(loss) : loss).backward();
-  if (last && !post_early) post_losses(step, inputs, batch);
+  if (last && !post_early) post_losses(step, loss, inputs, batch);
 }
 
-void Stepper::post_losses(std::int64_t step, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch) {
+void Stepper::post_losses(std::int64_t step, const at::Tensor& loss, const std::vector<at::Tensor>& inputs,
+                          const datasets::Batch& batch) {
   const LossSum losses = batches_.read_losses();
   p_.exchange.post(step + 1, losses);
-  if (!losses.finite()) largest_ = largest_of(inputs, batch);
+  if (!losses.finite() && !std::isfinite(loss.item<double>())) largest_ = largest_of(inputs, batch);
 }
 
 }  // namespace ddp::train

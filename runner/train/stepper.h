@@ -56,15 +56,17 @@ class Stepper {
 
   // `step`: number of steps done before this one. `micro_batches`: number of micro-batches in this step. Collective.
   StepOutcome take(std::int64_t step, double lr, std::int64_t micro_batches);
-  // The largest numbers of this rank's last micro-batch without a finite loss.
+  // The largest numbers of this rank's last micro-batch without a finite loss. On a GPU only the last micro-batch of a
+  // step is looked at, because reading a loss waits for the device.
   const LargestNumbers& largest() const { return largest_; }
 
  private:
   // Runs forward and loss under autocast; backward runs outside it.
   at::Tensor loss_of(const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
   void run_micro_batch(std::int64_t step, bool last);
-  // Gives the losses of the step to the exchange; `inputs` and `batch`: of its last micro-batch.
-  void post_losses(std::int64_t step, const std::vector<at::Tensor>& inputs, const datasets::Batch& batch);
+  // Gives the losses of the step to the exchange; `loss`, `inputs` and `batch`: of its last micro-batch.
+  void post_losses(std::int64_t step, const at::Tensor& loss, const std::vector<at::Tensor>& inputs,
+                   const datasets::Batch& batch);
   // The buffers as a step finds them, if a step that is left out must leave them so: a loss that is not finite may have
   // entered the running statistics of a batch norm. Every rank restores its own, so they agree as they did before.
   void keep_buffers();

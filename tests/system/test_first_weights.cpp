@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "catch.h"
 #include "finished_run.h"
 #include "long_run.h"
@@ -40,6 +42,21 @@ TEST_CASE("a run begins with the weights of another run's latest checkpoint, and
   const Outcome unknown = w.run({"run", "small.toml", "--name", "refused", "--init-from", "nobody"});
   CHECK(unknown.code == 2);
   CHECK(contains(unknown.err, "nobody"));
+}
+
+TEST_CASE("weights are read from a .safetensors file whose length of header looks like a file of torch.save") {
+  const FinishedRun small(kSmall, {"epochs=1"});
+  constexpr std::size_t kLength = 640;  // its first bytes, 0x80 0x02, begin a pickle
+  std::uint64_t length = 0;
+  std::memcpy(&length, small.model.data(), sizeof length);
+  REQUIRE(length < kLength);
+  const std::string begin({'\x80', '\x02', 0, 0, 0, 0, 0, 0});
+  const std::string header = small.model.substr(sizeof length, length) + std::string(kLength - length, ' ');
+  small.workspace.write("given.safetensors", begin + header + small.model.substr(sizeof length + length));
+  const Outcome run =
+      small.workspace.run({"run", "small.toml", "--name", "next", "--init-from", "given.safetensors"});
+  INFO(run.err);
+  CHECK(run.code == 0);
 }
 
 TEST_CASE("a link to the latest run or checkpoint names the weights that it leads to as the command begins") {

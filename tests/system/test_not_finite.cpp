@@ -76,6 +76,10 @@ TEST_CASE("a loss that is not finite because of the data names them, and no lr")
   CHECK(contains(answer, "the inputs of this step hold inf or NaN"));
   CHECK(contains(answer, "plan FILE` counts them in the first batch; or give --set on_nan=skip"));
   CHECK_FALSE(contains(answer, "lr"));
+  // The value is in a micro-batch before the last one of its step.
+  const std::string early = run_with(w, "arrays.toml", {"accumulate=4", "batch_size=10", "loader.shuffle=false"}, 1).err;
+  INFO(early);
+  CHECK(contains(early, "the inputs of this step hold inf or NaN"));
 }
 
 TEST_CASE("a run whose steps changed no weight ends with a warning that counts them") {

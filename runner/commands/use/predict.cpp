@@ -12,6 +12,7 @@
 #include "commands/use/unnamed_output.h"
 #include "config/check/files.h"
 #include "launch/run/predicting.h"
+#include "record/run_directory.h"
 
 namespace ddp::commands {
 namespace fs = std::filesystem;
@@ -50,11 +51,19 @@ Error no_such_file(const std::string& file) {
                                   : "did you mean \"" + config::printable(near) + "\"?");
 }
 
+bool is_run(const TrainedOptions& o) try {
+  record::RunDirectory::find(o.results, o.run);
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
 // Refuses a file in the place of the run: the inputs follow the run.
 void refuse_other_order(const PredictOptions& o) {
   std::error_code none;
   // Experiment files stand for their runs by mistake: the search for the run answers that.
   if (!fs::is_regular_file(o.trained.run, none) || fs::path(o.trained.run).extension() == ".toml") return;
+  if (is_run(o.trained)) return;
   const bool is_swap = o.inputs.size() == 1 && !fs::is_regular_file(o.inputs.front(), none);
   const std::string words =
       is_swap ? path_word(o.inputs.front()) + " " + path_word(o.trained.run) : "RUN " + path_word(o.trained.run);

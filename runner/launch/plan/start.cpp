@@ -46,12 +46,14 @@ bool is_like_weights(const std::string& name) {
   return std::find(known.begin(), known.end(), ending) != known.end();
 }
 
-// Did torch.save write the file? It writes a zip archive, and before PyTorch 1.6 it wrote a pickle.
+// Did torch.save write the file? It writes a zip archive, and before PyTorch 1.6 it wrote a pickle. A .safetensors file
+// begins with the length of its header, whose bytes may be the same, and then with the header's brace.
 bool is_of_torch_save(const fs::path& file) {
-  char start[2] = {};
+  char start[9] = {};
   std::ifstream(file, std::ios::binary).read(start, sizeof start);
-  const std::string_view magic(start, sizeof start);
-  return (magic == "PK" && file.extension() != ".npz") || magic == "\x80\x02";
+  const std::string_view bytes(start, sizeof start);
+  if (bytes.back() == '{') return false;
+  return (bytes.starts_with("PK\x03\x04") && file.extension() != ".npz") || bytes.starts_with("\x80\x02");
 }
 
 // Returns lines of Python that write the weights of such a file as safetensors.
