@@ -20,21 +20,25 @@ FileDescriptor listen_as_rank_0(Address& address) try { return listen_on(address
                     "and to a port that no other program uses there");
 }
 
-// c10d would wait too, but its errors are C++ backtraces.
-void wait_for_rank_0(const Launch& launch, const Address& address, milliseconds patience) {
+// Waits until the store's host listens: rank 0, or the launcher itself. c10d would wait too, but its errors are C++
+// backtraces.
+void wait_for_store(const Launch& launch, const Address& address, milliseconds patience) {
+  const std::string host = launch.store_is_there ? "the launcher" : "rank 0";
   const auto now = [] { return NodeLink::Clock::now(); };
   const auto deadline = now() + patience;
   const auto told_from = now() + milliseconds(2000);  // torchrun starts all ranks at about the same time
   bool told = false;
   while (!connect_to(address, milliseconds(1000))) {
     if (now() >= deadline) {
-      throw training_error("rank 0 is not there after " + in_seconds(patience) + " (distributed.timeout)",
+      throw training_error(host + " is not there after " + in_seconds(patience) + " (distributed.timeout)",
                            address.text(),
-                           "start all " + std::to_string(launch.world_size) +
-                               " ranks, with MASTER_ADDR and MASTER_PORT of the machine of rank 0");
+                           launch.store_is_there ? "look at the launcher's own output"
+                                                 : "start all " + std::to_string(launch.world_size) +
+                                                       " ranks, with MASTER_ADDR and MASTER_PORT of the machine of "
+                                                       "rank 0");
     }
     if (now() >= told_from && !std::exchange(told, true)) {
-      log::info("rank " + std::to_string(launch.rank) + " is waiting for rank 0 at " + address.text());
+      log::info("rank " + std::to_string(launch.rank) + " is waiting for " + host + " at " + address.text());
     }
     const timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
     nanosleep(&pause, nullptr);
@@ -75,8 +79,8 @@ MeetingPlace launched_meeting_place(const Plan& plan, const Launch& launch, File
   if (launch.rank == 0 && !launch.store_is_there) {
     listener = listen_as_rank_0(address);
   } else {
-    wait_for_rank_0(launch, address,
-                    milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
+    wait_for_store(launch, address,
+                   milliseconds(static_cast<std::int64_t>(plan.experiment.distributed.timeout * 1000)));
   }
   return {.host = address.ip,
           .port = address.port,
