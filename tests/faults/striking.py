@@ -1,8 +1,9 @@
 """Runs with a fault in one call on a file: the process is killed, or the call fails or is only partly done.
 
 A Life is the sequence of calls on files of results/ that one process of one command makes from its start to its end:
-rank 0 or the parent of a new run, which saves twice, or of a resumed run. The order of the calls is the same each time,
-so call 17 is always the same call.
+rank 0 or the parent of a new run, which saves twice, or of a resumed run. The order of the calls is the same each time
+but for the thread that writes metrics.jsonl: on a busy machine its calls can come earlier or later. So a strike reports
+which call it struck.
 """
 
 import os
@@ -28,6 +29,7 @@ class Life:
     def __init__(self, folder, role, resumed, calls):
         """`calls`: "change" for calls that can change a file, or "all"."""
         self.folder, self.role, self.resumed, self._calls = folder, role, resumed, calls
+        self._struck = folder / "struck_calls"
         self._reference = Training(folder, "never", **SETTINGS)
         if not self._reference.begun():
             self._reference.complete()
@@ -55,16 +57,21 @@ class Life:
         run.complete(environment=_strike(run, self.role, self._calls, 0, log=log))
         same(run, self.expected)
         _remove(run)
-        return [tuple(line.split(" ", 1)) for line in log.read_text().splitlines()]
+        return _calls_in(log)
 
     def strike(self, number, do, times=1):
         """Runs the command with a fault in call `number`, counted from 0; returns the run, the command and its exit
-        code."""
+        code. struck() has the calls that got the fault."""
         run = self._run("struck")
-        command = run.start("--verbose", environment=_strike(run, self.role, self._calls, number + 1, do, times))
+        self._struck.unlink(missing_ok=True)
+        command = run.start("--verbose", environment=_strike(run, self.role, self._calls, number + 1, do, times, self._struck))
         code = command.finish()
         until(lambda: not others(), "all processes have gone")
         return run, command, code
+
+    def struck(self):
+        """The calls that got the fault of the last strike, each with its path: none if the process made fewer calls."""
+        return _calls_in(self._struck) if self._struck.exists() else []
 
     def ends_like_one_that_was_not(self, run):
         """Resumes a run after its fault."""
@@ -83,6 +90,10 @@ class Life:
 
     def describe(self, number):
         return f"call {number + 1} of {len(self.calls)} of {self}, {' '.join(self.calls[number])}"
+
+
+def _calls_in(log):
+    return [tuple(line.split(" ", 1)) for line in log.read_text().splitlines()]
 
 
 def _strike(run, role, calls, at, do="", times=1, log=""):

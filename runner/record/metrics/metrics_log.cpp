@@ -41,6 +41,8 @@ void MetricsLog::append(const std::string& line) {
 }
 
 void MetricsLog::flush() {
+  // A fault that passes, such as one EIO, must not end a run: the second attempt decides.
+  if (write_waiting().empty()) return;
   if (const std::string failure = write_waiting(); !failure.empty()) throw training_error(failure);
 }
 

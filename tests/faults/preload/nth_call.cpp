@@ -7,7 +7,8 @@
 //   DDP_FAULT_AT     the number of the first call that gets the fault, from 1; 0: none
 //   DDP_FAULT_TIMES  the number of calls that get the fault from there on (1)
 //   DDP_FAULT_DO     "kill", "short" (half of a write), or an errno
-//   DDP_FAULT_LOG    a file that lists each counted call: "open checkpoints/.step-00000002.tmp/state.json"
+//   DDP_FAULT_LOG    a file that lists each counted call, or with DDP_FAULT_AT each call that gets the fault:
+//                    "open checkpoints/.step-00000002.tmp/state.json"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -113,9 +114,10 @@ bool struck(const char* call, const std::string& path, Kind kind) {
   if (!counts(path, kind)) return false;
   const int before = errno;
   const long number = ++counted;
-  if (!settings->log.empty()) write_down(call, path);
+  const bool strikes = settings->at > 0 && number >= settings->at && number - settings->at < settings->times;
+  if (!settings->log.empty() && strikes == (settings->at > 0)) write_down(call, path);
   errno = before;
-  if (settings->at == 0 || number < settings->at || number >= settings->at + settings->times) return false;
+  if (!strikes) return false;
   if (settings->kill) {
     syscall(SYS_kill, getpid(), SIGKILL);
     for (;;) pause();
