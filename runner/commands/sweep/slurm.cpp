@@ -4,9 +4,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/log.h"
+#include "base/own_command.h"
+#include "base/shell_word.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"
+#include "commands/sweep/prepare_sweep.h"
 #include "commands/sweep/slurm_options.h"
 #include "config/compose/compose.h"
 #include "config/load.h"
@@ -17,6 +21,20 @@ namespace {
 
 constexpr std::uint16_t kPort = 8888;
 
+// A job trains one run. Says so for a file with a sweep, and names the command that trains its trials.
+void tell_of_sweep(const SlurmOptions& o, const std::vector<std::string>& sets) {
+  if (!config::has_sweep(o.file, sets)) return;
+  const config::LoadedSweep sweep = launch::load_sweep(o.file, sets);
+  std::string settings;
+  for (const std::string& set : o.job.sets) settings += " --set " + shell_word(set);
+  const std::string command = own_command("sweep " + path_word(o.file));
+  const std::string trials = make_search(sweep)->independent()
+                                 ? command + " --array" + settings + " writes a job for each trial"
+                                 : "one task trains the trials, since " + sweep.sweep.method.name +
+                                       " compares them: srun -n 1 " + command + settings;
+  log::warn(o.file + " has a [sweep], and this job trains the file once, without it; " + trials);
+}
+
 // Checks the whole experiment before it writes anything.
 int slurm(SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
@@ -26,6 +44,8 @@ int slurm(SlurmOptions& o) {
   if (job.job_name.empty()) job.job_name = loaded.experiment.name;
   complete(o);
   if (job.exclusive && !job.port) job.port = kPort;
+  warn_of_devices({loaded}, job);
+  tell_of_sweep(o, sets);
   return write_job(o);
 }
 

@@ -9,7 +9,10 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/log.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
+#include "launch/slurm/job_devices.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::commands {
@@ -32,6 +35,14 @@ void require_one_line(const SlurmOptions& o) {
   require_one_line(job.job_name, "--job-name");
   for (const auto& module : job.modules) require_one_line(module, "--module");
   for (const auto& set : job.sets) require_one_line(set, "--set");
+}
+
+// sbatch's --output is another one: the file of the job's output, with patterns such as %j.
+void require_name_of_script(const std::string& output) {
+  if (output.find('%') == std::string::npos) return;
+  throw usage_error("is the file of the job script here, and \"" + output + "\" has a pattern of sbatch", "--output",
+                    "name the file of the job's output when you submit the script: sbatch --output=" +
+                        path_word(output) + " job.sbatch");
 }
 
 // Seconds before the time limit at which the job is told to save: two minutes, but a short job trains for most of its
@@ -107,7 +118,19 @@ void complete(SlurmOptions& o) {
   job.experiment = paths::absolute(o.file);
   job.results = paths::absolute(o.results);
   require_one_line(o);
+  require_name_of_script(o.output);
   job.signal_before = choose_signal_before(o);
+}
+
+void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::SlurmJob& job) {
+  std::vector<std::string> told;
+  for (const config::Loaded& run : runs) {
+    for (const std::string& warning : launch::check_devices(run, job)) {
+      if (std::find(told.begin(), told.end(), warning) != told.end()) continue;
+      told.push_back(warning);
+      log::warn(warning);
+    }
+  }
 }
 
 int write_job(const SlurmOptions& o) {

@@ -169,7 +169,7 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   const config::LoadedSweep loaded = launch::load_sweep(o.file, sets);
   const auto search = make_search(loaded);
   require_independent(*search, loaded.sweep.method.name, "--array");
-  check_trials(loaded, *search);
+  const std::vector<config::Loaded> trials = check_trials(loaded, *search);
   SlurmOptions& slurm = o.slurm;
   slurm.file = o.file;
   slurm.results = o.results;
@@ -179,6 +179,7 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   slurm.job.at_once = o.jobs;
   if (slurm.job.job_name.empty()) slurm.job.job_name = loaded.name;
   complete(slurm);
+  warn_of_devices(trials, slurm.job);
   return write_job(slurm);
 }
 
