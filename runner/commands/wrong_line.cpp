@@ -181,6 +181,11 @@ Error wrong_line(const CLI::App& app, const CLI::ParseError& error) {
   if (given.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_verb(app);
   const CLI::App& verb = given.empty() ? app : *given.front();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return too_much(verb);
+  // An unknown option explains why something else is missing: "--config=x.toml" in place of FILE.
+  const std::vector<std::string> rest = verb.remaining();
+  const bool has_unknown =
+      std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word.starts_with("-"); });
+  if (has_unknown && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return too_much(verb);
   const CLI::Option* option = option_in(verb, error.what());
   const bool is_mismatch = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_argument(verb);

@@ -34,6 +34,15 @@ const std::vector<UsersMistake> kMistakes = {
     // Arguments and options.
     {"run", "FILE is missing: experiment file", "run: ", "such as: ddp-exp run experiments/basic.toml"},
     {"run tny.toml", "there is no such file", "tny.toml: ", "did you mean \"tiny.toml\"?"},
+    {"run gone.toml", "there is no such file", "gone.toml: ", "experiment files there: bad.toml, "},
+    {"run share", "it is a directory", "share: ", ""},
+    {"run share/ddp-exp/experiments", "it is a directory",
+     "share/ddp-exp/experiments: ", "experiment files there: share/ddp-exp/experiments/iris.toml"},
+    {"run --config=tiny.toml", "there is no option \"--config\"", "run: ", "give FILE as a word without an option"},
+    {"sweep sweep.toml --trial 1", "needs the sweep of the trial", "--trial: ", "--run-id ID"},
+    {"slurm tiny.toml --output .", "is a folder", ".: ", "./job.sbatch"},
+    {"slurm tiny.toml --output gone/job", "there is no such folder", "gone/job: ", "mkdir -p "},
+    {"schema summary.json", "unknown schema \"summary.json\"", "", "did you mean \"summary\"?"},
     {"run gone/x.toml", "there is no such file", "gone/x.toml: ", ""},
     {"sweep sweep.toml --n-trials 5", "there is no option \"--n-trials\"", "sweep: ", "--set sweep.trials=5"},
     {"watch tiny", "unknown command \"watch\"", "", "ddp-exp show RUN"},
@@ -106,6 +115,15 @@ const std::vector<UsersMistake> kMistakes = {
     // Names of runs and their checkpoints.
     {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
     {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
+    {"show results/tiny", "is the folder of all runs of a name", "results/tiny: ", "the newest: tiny"},
+    {"show results/tiny/", "is the folder of all runs of a name", "results/tiny/: ", "the newest: tiny"},
+    {"show results", "is a results folder, not a run", "results: ", "such as the newest: latest\n"},
+    {"show results --results gone", "is a results folder", "results: ", "latest --results results\n"},
+    {"show latest --results tiny.toml", "tiny.toml is not a folder", "tiny.toml: ", "--results DIR"},
+    {"fork tiny", "all steps are done at this checkpoint", "results/tiny/1: ", "--set epochs=4, or more"},
+    {"report tiny --output page.pdf", "it must end in .html", "page.pdf: ", "for example --output page.html"},
+    {"report tiny --output gone/page.html", "there is no such folder", "gone/page.html: ", "mkdir -p "},
+    {"export tiny w.safetensors --eval", "applies only to a .pt2 file", "--eval: ", "leave it out"},
     {"resume tiny --from 7", "no complete checkpoint of step 7", "--from: ", "one of these steps: 24"},
     {"resume tiny --from step-00000024", "takes a step, not \"step-00000024\"", "--from: ", "--from 24"},
     {"export tiny out.onnx", "has an unknown ending", "out.onnx: ", "torch.onnx.export"},
@@ -204,12 +222,15 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
 }
 
-TEST_CASE("an empty name is refused, not taken as no name") {
+TEST_CASE("an empty name or run id is refused, not taken as none") {
   const Workspace w;
   w.write("tiny.toml", kTiny);
   const Outcome answer = w.run({"run", "tiny.toml", "--name", ""});
   CHECK(answer.code == 2);
   CHECK(contains(answer.err, "\"\" cannot be the name of an experiment"));
+  const Outcome id = w.run({"run", "tiny.toml", "--run-id", ""});
+  CHECK(id.code == 2);
+  CHECK(contains(id.err, "--run-id: \"\" cannot be a run id\n  leave --run-id out"));
 }
 
 TEST_CASE("a grid with a value twice is planned with a warning") {

@@ -25,13 +25,11 @@ constexpr std::uint16_t kPort = 8888;
 void tell_of_sweep(const SlurmOptions& o, const std::vector<std::string>& sets) {
   if (!config::has_sweep(o.file, sets)) return;
   const config::LoadedSweep sweep = launch::load_sweep(o.file, sets);
-  std::string settings;
-  for (const std::string& set : o.job.sets) settings += " --set " + shell_word(set);
-  const std::string command = own_command("sweep " + path_word(o.file));
-  const std::string trials = make_search(sweep)->independent()
-                                 ? command + " --array" + settings + " writes a job for each trial"
-                                 : "one task trains the trials, since " + sweep.sweep.method.name +
-                                       " compares them: srun -n 1 " + command + settings;
+  const std::string command = with_sets(own_command("sweep " + path_word(o.file)), o.job.sets);
+  const std::string trials =
+      make_search(sweep)->independent()
+          ? command + " --array writes a job for each trial"
+          : "one task trains the trials, since " + sweep.sweep.method.name + " compares them: srun -n 1 " + command;
   log::warn(o.file + " has a [sweep], and this job trains the file once, without it; " + trials);
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/shell_word.h"
+#include "commands/use/unnamed_output.h"
 #include "launch/slurm/job_devices.h"
 #include "record/file/atomic_file.h"
 
@@ -62,6 +63,8 @@ int choose_signal_before(const SlurmOptions& o) {
 }
 
 void write(const SlurmOptions& o, const std::string& script) {
+  refuse_folder(o.output, "job.sbatch");
+  require_folder_of(o.output);
   std::error_code unreadable;
   if (fs::exists(o.output, unreadable)) {
     if (record::read_text(o.output) == script) return;

@@ -102,7 +102,7 @@ std::string file_like(const std::filesystem::path& missing) {
       known /= *part;
       continue;
     }
-    const std::string near = nearest(part->string(), names_in(known.empty() ? "." : known));
+    const std::string near = nearest_file(part->string(), names_in(known.empty() ? "." : known));
     if (near.empty()) return "";
     std::filesystem::path meant = known / near;
     for (++part; part != missing.end(); ++part) meant /= *part;
