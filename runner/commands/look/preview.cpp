@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 void require_page_name(const fs::path& page, const std::string& option) {
   refuse_folder(page, "page.html");
   require_folder_of(page);
-  if (page.extension() == ".html" || page.extension() == ".htm") return;
+  if (page.extension() == ".html") return;
   throw usage_error("cannot be the name of a page: it must end in .html", page.string(),
                     "for example " + option + " " + path_word(fs::path(page).replace_extension(".html")));
 }

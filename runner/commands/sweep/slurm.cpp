@@ -55,7 +55,8 @@ void add_slurm(CLI::App& app, int& exit_code) {
   verb->add_option("FILE", o->file, "experiment file")->required();
   verb->add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
   verb->add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool")->check(count);
-  verb->add_option("--port", job.port, "port of the first node (8888; on shared nodes, one that depends on the job)")
+  verb->add_option("--port", job.port,
+                   "port of the first node; default: 8888, on shared nodes one that depends on the job")
       ->check(CLI::Range(1, 65535));
   add_slurm_requests(*verb, *o);
   add_sets(*verb, job.sets);

@@ -108,7 +108,7 @@ std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
               ->take_all()
               ->allow_extra_args(false),
           verb.add_option("--signal-before", o.signal_before,
-                          "seconds before the time limit at which the job saves and requeues itself (120)")
+                          "seconds before the time limit at which the job saves and requeues itself; default: 120")
               ->check(CLI::Range(1, 65535)),
           verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
           verb.add_flag("--force", o.force, "overwrite a different job script"),
