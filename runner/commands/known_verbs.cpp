@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/own_command.h"
+#include "commands/option_text.h"
 #include "commands/wrong_line.h"
 #include "config/check/phrases.h"
 #include "config/text/source.h"
@@ -120,13 +121,28 @@ const std::map<std::string, std::string>& ways_without_command() {
   return kWays;
 }
 
+// An option in front of the command. The program itself has few.
+void require_known_option(const CLI::App& app, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  if (name == "-" || name == "--" || app.get_option_no_throw(name) != nullptr) return;
+  const auto with_it = app.get_subcommands(
+      [&](const CLI::App* verb) { return !verb->get_group().empty() && verb->get_option_no_throw(name) != nullptr; });
+  if (!with_it.empty()) {
+    throw usage_error("the command is missing before " + config::in_quotes(name), "",
+                      "options stand behind their command; usage: " + usage_of(*with_it.front()));
+  }
+  throw usage_error("there is no option " + config::in_quotes(name), "",
+                    config::suggestion(name, {"--help", "--version"}, "options without a command"));
+}
+
 }  // namespace
 
 void require_known_verb(const CLI::App& app, const std::string& word) {
+  if (word.starts_with("-")) return require_known_option(app, word);
   std::vector<std::string> names;
   for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(known->get_name());
-  if (word.starts_with("-") || std::find(names.begin(), names.end(), word) != names.end()) return;
+  if (std::find(names.begin(), names.end(), word) != names.end()) return;
   const std::string what = "unknown command " + config::in_quotes(word);
   if (word.ends_with(".toml")) throw usage_error(what, "", "to train it: " + own_command("run " + word));
   if (const auto here = commands_of_others().find(word); here != commands_of_others().end()) {

@@ -1,13 +1,14 @@
 #include "commands/option_meant.h"
 
 #include <algorithm>
-#include <iterator>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "base/own_command.h"
 #include "base/shell_word.h"
 #include "commands/option_text.h"
+#include "commands/options_of_others.h"
 #include "config/check/check.h"
 #include "config/check/common_names.h"
 #include "config/components.h"
@@ -16,40 +17,6 @@
 
 namespace ddp::commands {
 namespace {
-
-// An option of other programs, and an option or an argument of this program's commands.
-struct OptionOfOthers {
-  const char* name;
-  const char* here;
-};
-
-// Options for sweeps of other programs, and the key of [sweep] with their meaning.
-constexpr OptionOfOthers kOptionsOfSweeps[] = {{"n_trials", "sweep.trials"},    {"num_trials", "sweep.trials"},
-                                               {"num_samples", "sweep.trials"}, {"trials", "sweep.trials"},
-                                               {"method", "sweep.method"},      {"metric", "sweep.metric"}};
-
-// The first line counts whose option the command has.
-constexpr OptionOfOthers kOptionsOfOthers[] = {
-    {"checkpoint", "--from"}, {"ckpt", "--from"},         {"checkpoint", "--init-from"},
-    {"ckpt", "--init-from"},  {"weights", "--init-from"}, {"pretrained", "--init-from"},
-    {"input", "INPUT"},       {"inputs", "INPUT"},        {"data", "INPUT"},
-    {"file", "INPUT"},        {"config", "FILE"},         {"config_file", "FILE"},
-    {"experiment", "FILE"},   {"file", "FILE"},           {"run", "RUN"},
-};
-
-std::string key_of_sweep(const CLI::App& verb, const std::string& name) {
-  const auto known = std::find_if(std::begin(kOptionsOfSweeps), std::end(kOptionsOfSweeps),
-                                  [&](const auto& one) { return name == one.name; });
-  return verb.get_name() != "sweep" || known == std::end(kOptionsOfSweeps) ? "" : known->here;
-}
-
-const CLI::Option* option_of_others(const CLI::App& verb, const std::string& name) {
-  for (const OptionOfOthers& one : kOptionsOfOthers) {
-    const CLI::Option* const here = name == one.name ? verb.get_option_no_throw(one.here) : nullptr;
-    if (here != nullptr) return here;
-  }
-  return nullptr;
-}
 
 bool is_count(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -75,29 +42,6 @@ std::string assignment(const std::string& key, const std::string& value) {
   return (first == nullptr ? key : key + "." + first->key) + "=" + (value.empty() ? "…" : value);
 }
 
-// Options of sbatch that `slurm` does not have, and the long names of its short options.
-constexpr const char* kOptionsOfSbatch[] = {
-    "--qos",         "--mem",      "--gres",       "--gpus",        "--constraint", "-C", "--mail-user",
-    "--mail-type",   "--error",    "--exclude",    "--mem-per-cpu", "--nodelist",   "-w", "-x",
-    "--reservation", "--chdir",    "-D",           "--dependency",  "--ntasks",     "-n", "-c",
-    "--comment",     "--licenses", "--mem-per-gpu"};
-constexpr OptionOfOthers kShortOptionsOfSbatch[] = {
-    {"-p", "--partition"}, {"-N", "--nodes"}, {"-A", "--account"}, {"-t", "--time"}, {"-J", "--job-name"}};
-
-// Returns the remedy for an option of sbatch, if the command writes a job script; empty: there is none.
-std::string sbatch_meant(const CLI::App& verb, const std::string& option, const std::string& value) {
-  if (verb.get_option_no_throw("--signal-before") == nullptr) return "";
-  for (const OptionOfOthers& one : kShortOptionsOfSbatch) {
-    if (option == one.name && verb.get_option_no_throw(one.here) != nullptr)
-      return std::string("here it is ") + one.here;
-  }
-  if (std::find(std::begin(kOptionsOfSbatch), std::end(kOptionsOfSbatch), option) == std::end(kOptionsOfSbatch)) {
-    return "";
-  }
-  const std::string line = option + (value.empty() ? "" : (option.starts_with("--") ? "=" : " ") + value);
-  return "other options of sbatch: sbatch " + line + " job.sbatch, or a line \"#SBATCH " + line + "\" in job.sbatch";
-}
-
 constexpr const char* kNoSweepHere =
     "a sweep is a table of the experiment file:\n    [sweep.parameters]\n    \"optimizer.lr\" = [0.1, 0.2]\n  then "
     "run: ";
@@ -109,30 +53,73 @@ std::string multirun_meant(const CLI::App& verb, const std::string& option) {
   return kNoSweepHere + own_command("sweep FILE");
 }
 
+// Returns the words with the name of this program as it was called.
+std::string as_called(std::string words) {
+  constexpr std::string_view kProgram = "ddp-exp ";
+  const std::string called = own_command("");
+  for (std::size_t at = words.find(kProgram); at != std::string::npos; at = words.find(kProgram, at + called.size())) {
+    const bool is_name = at == 0 || words[at - 1] == '`' || words[at - 1] == ' ';
+    if (is_name) words.replace(at, kProgram.size(), called);
+  }
+  return words;
+}
+
+std::string in_place_of(const CLI::App& verb, const CLI::Option& here, const std::string& value) {
+  const std::string known = option_names(here).back();
+  if (here.get_positional()) return "give " + known + " as a word without an option\n  usage: " + usage_of(verb);
+  return "here it is " + known + ": " + (value.empty() ? here.get_description() : known + " " + shell_word(value));
+}
+
+// Returns the key of the experiment that a name means; empty: none.
+std::string key_meant(const std::string& name) {
+  const config::CommonName* const common = config::find_common_name(name);
+  return common != nullptr
+             ? common->key
+             : config::place_of_key(name, config::describe<config::Experiment>(), config::Components::installed());
+}
+
+// Finds the command's own option for a name in another spelling, or for a key of the experiment.
+const CLI::Option* own_option(const CLI::App& verb, std::string name) {
+  name = name.substr(name.rfind('.') + 1);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return verb.get_option_no_throw("--" + name);
+}
+
+// Returns the remedy for a key of the experiment on the command line of a command that takes no settings, such as comm.
+std::string option_for_key(const CLI::App& verb, const std::string& name, const std::string& value) {
+  const std::size_t equals = value.find('=');
+  const bool is_setting = name == "set" && equals != std::string::npos;
+  const std::string key = is_setting ? value.substr(0, equals) : name;
+  const CLI::Option* here = own_option(verb, key);
+  if (here == nullptr) here = own_option(verb, key_meant(key));
+  return here == nullptr ? "" : in_place_of(verb, *here, is_setting ? value.substr(equals + 1) : value);
+}
+
 }  // namespace
 
 std::string option_meant(const CLI::App& verb, const std::string& option, const std::string& value) {
   if (const std::string sbatch = sbatch_meant(verb, option, value); !sbatch.empty()) return sbatch;
   if (const std::string sweep = multirun_meant(verb, option); !sweep.empty()) return sweep;
   const std::string name = config::plain_name(option.substr(std::min(option.find_first_not_of('-'), option.size())));
-  if (const CLI::Option* const here = option_of_others(verb, name)) {
-    const std::string known = option_names(*here).back();
-    if (here->get_positional()) return "give " + known + " as a word without an option\n  usage: " + usage_of(verb);
-    return "here it is " + known + ": " + (value.empty() ? here->get_description() : known + " " + shell_word(value));
+  if (name.empty()) return "";
+  if (const CLI::Option* const same = own_option(verb, name)) return in_place_of(verb, *same, value);
+  if (const OptionOfOthers* const known = option_of_others(verb, name)) {
+    return *known->words ? as_called(known->words) : in_place_of(verb, *verb.get_option_no_throw(known->here), value);
   }
-  if (name.empty() || verb.get_option_no_throw("--set") == nullptr) return "";
+  if (verb.get_option_no_throw("--set") == nullptr) return option_for_key(verb, name, value);
   if (const std::string key = key_of_sweep(verb, name); !key.empty()) {
     return "set a key of the sweep with --set " + shell_word(assignment(key, value));
   }
   const config::CommonName* const common = config::find_common_name(name);
-  if (common != nullptr && !*common->key) return common->words;
-  const std::string key = common != nullptr ? common->key
-                                            : config::place_of_key(name, config::describe<config::Experiment>(),
-                                                                   config::Components::installed());
+  if (common != nullptr && !*common->key) return as_called(common->words);
+  const std::string key = key_meant(name);
   return key.empty() ? "" : "set a key of the experiment with --set " + shell_word(assignment(key, value));
 }
 
 std::string word_meant(const CLI::App& verb, const std::string& word) {
+  if (verb.get_name() == "comm" && word.ends_with(".toml")) {
+    return "comm reads no experiment file: --devices and --backend choose the ranks that it measures";
+  }
   const CLI::Option* const sets = verb.get_option_no_throw("--set");
   if (sets == nullptr) return "";
   const std::vector<std::string>& given = sets->results();

@@ -8,8 +8,8 @@
 
 namespace ddp::commands {
 
-void add_sets(CLI::App& verb, std::vector<std::string>& sets) {
-  verb.add_option("--set", sets, "key=value that overrides the file, as in TOML; repeatable")
+void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what) {
+  verb.add_option("--set", sets, "key=value that overrides " + what + ", as in TOML; repeatable")
       ->take_all()
       ->allow_extra_args(false);
 }
@@ -17,6 +17,12 @@ void add_sets(CLI::App& verb, std::vector<std::string>& sets) {
 void add_name(CLI::App& verb, std::string& name, const std::string& doc) {
   verb.add_option("--name", name, doc)->each([](const std::string& given) {
     if (given.empty()) throw usage_error("\"\" cannot be the name of an experiment", "--name", "leave --name out");
+  });
+}
+
+void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc) {
+  verb.add_option("--run-id", run_id, doc)->each([](const std::string& given) {
+    if (given.empty()) throw usage_error("\"\" cannot be a run id", "--run-id", "leave --run-id out");
   });
 }
 

@@ -7,8 +7,11 @@
 
 namespace ddp::commands {
 
-// Adds the repeatable option --set to a command.
-void add_sets(CLI::App& verb, std::vector<std::string>& sets);
+// Adds the repeatable option --set to a command. It overrides `what`: "the file", or "the run's".
+void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what = "the file");
+
+// Adds the option --run-id of a command that starts a run. An empty id is refused, not taken as none.
+void add_run_id(CLI::App& verb, std::string& run_id, const std::string& doc);
 
 // Adds the option --name of a command that starts a run. An empty name is refused, not taken as none.
 void add_name(CLI::App& verb, std::string& name,

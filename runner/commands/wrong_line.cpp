@@ -45,6 +45,20 @@ const CLI::Option* option_in(const CLI::App& verb, const std::string& text) {
 
 std::string name_of_option(const CLI::Option& option) { return option_names(option).back(); }
 
+// Returns "it is an option of `run` and `resume`" for an option of other commands; empty: no command has it.
+std::string commands_with(const CLI::App& verb, const std::string& option) {
+  std::vector<std::string> names;
+  for (const CLI::App* other : verb.get_parent()->get_subcommands([](const CLI::App*) { return true; })) {
+    const CLI::Option* const same = other->get_option_no_throw(option);
+    if (same != nullptr && !same->get_group().empty()) names.push_back("`" + other->get_name() + "`");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  return text.empty() ? "" : "it is an option of " + text;
+}
+
 // `rest`: the unused words in their order; the first one is an option.
 Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest) {
   const std::string& word = rest.front();
@@ -59,6 +73,9 @@ Error unknown_option(const CLI::App& verb, const std::vector<std::string>& rest)
   const std::string value = equals != std::string::npos ? word.substr(equals + 1) : has_value ? rest[1] : "";
   const std::string meant = option_meant(verb, name, value);
   if (!meant.empty()) return usage_error(what, verb.get_name(), meant);
+  if (const std::string others = commands_with(verb, name); !others.empty()) {
+    return usage_error(what, verb.get_name(), others);
+  }
   return usage_error(what, verb.get_name(), config::suggestion(name, known, "options"));
 }
 
@@ -114,12 +131,23 @@ Error missing_verb(const CLI::App& app) {
                      "commands: " + names + "\n  such as: " + own_command(examples_of("run").front()));
 }
 
+// Returns `"1", "2"`.
+std::string values_in_words(const CLI::Option& option) {
+  std::string text;
+  for (const std::string& value : option.results()) text += (text.empty() ? "" : ", ") + config::in_quotes(value);
+  return text;
+}
+
 // Returns the error for a wrong number of values.
 Error wrong_count(const CLI::App& verb, const CLI::Option& option) {
   const std::string name = name_of_option(option);
   const std::string& doc = option.get_description();
   if (option.get_items_expected_max() == 0) {
     return usage_error(name + " takes no value: " + doc, verb.get_name(), "give " + name + " alone");
+  }
+  if (option.nonpositional() && option.count() > static_cast<std::size_t>(option.get_items_expected_max())) {
+    const std::string times = option.count() == 2 ? "twice" : std::to_string(option.count()) + " times";
+    return usage_error(name + " is given " + times + ": " + values_in_words(option), verb.get_name(), "give it once");
   }
   if (option.nonpositional())
     return usage_error(name + " needs " + accepted_by(option) + ": " + doc, verb.get_name(), examples_in_words(verb));
@@ -153,6 +181,11 @@ Error wrong_line(const CLI::App& app, const CLI::ParseError& error) {
   if (given.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_verb(app);
   const CLI::App& verb = given.empty() ? app : *given.front();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return too_much(verb);
+  // An unknown option explains why something else is missing: "--config=x.toml" in place of FILE.
+  const std::vector<std::string> rest = verb.remaining();
+  const bool has_unknown =
+      std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word.starts_with("-"); });
+  if (has_unknown && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return too_much(verb);
   const CLI::Option* option = option_in(verb, error.what());
   const bool is_mismatch = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_argument(verb);

@@ -131,10 +131,48 @@ std::optional<Error> inside_a_run(const std::string& named) {
   return {};
 }
 
+bool has_latest(const fs::path& folder) {
+  std::error_code none;
+  return fs::is_symlink(folder / "latest", none);
+}
+
+// The error for a folder of runs: of all runs of a name, as "results/basic", or of all results.
+std::optional<Error> above_runs(const fs::path& results, const std::string& named) {
+  std::error_code none;
+  if (named.empty() || !fs::is_directory(named, none)) return {};
+  const fs::path folder = (fs::path(named) / "").parent_path();
+  if (has_latest(folder)) {
+    const bool is_here = fs::equivalent(folder / "..", results, none);
+    const fs::path name = fs::canonical(folder, none).filename();
+    return usage_error("is the folder of all runs of a name", named,
+                       "name one of them, the newest: " + path_word(is_here ? name : folder / "latest"));
+  }
+  const std::vector<std::string> names = folders_inside(folder);
+  if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return has_latest(folder / name); })) return {};
+  const std::string elsewhere = fs::equivalent(folder, results, none) ? "" : " --results " + path_word(folder);
+  return usage_error("is a results folder, not a run", named,
+                     "name a run in it, such as the newest: latest" + elsewhere);
+}
+
+// The error for a number that no trial of an existing sweep has, as in "rates/latest/099" or "rates/099".
+std::optional<Error> no_such_trial(const fs::path& results, const fs::path& named) {
+  const std::string number = named.filename().string();
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return {};
+  const fs::path above = named.parent_path();
+  const fs::path by_part = folder_by_part(results, above.string()).value_or(fs::path());
+  for (const fs::path& sweep : {above, results / above, results / above / "latest", by_part}) {
+    if (!RunDirectory(sweep).is_sweep()) continue;
+    const std::vector<std::string> trials = folders_inside(RunDirectory(sweep).trials());
+    if (trials.empty()) return usage_error("this sweep has no trials yet", sweep.string());
+    return usage_error("there is no trial " + number, sweep.string(),
+                       "its trials: " + trials.front() + " to " + trials.back());
+  }
+  return {};
+}
+
 // Is there a name of runs in this folder, as in a results folder?
 bool is_results_folder(const fs::path& folder, const std::string& named) {
-  std::error_code none;
-  return named != "latest" && fs::is_symlink(folder / fs::path(named).begin()->string() / "latest", none);
+  return named != "latest" && has_latest(folder / fs::path(named).begin()->string());
 }
 
 }  // namespace
@@ -162,11 +200,14 @@ std::string no_runs_in_words(const fs::path& results) {
   std::error_code unknown;  // the working folder may be deleted
   const fs::path whole = fs::absolute(results, unknown);
   const std::string folder = (unknown ? results : whole).lexically_normal().string();
-  return fs::exists(results, unknown) ? folder + " has no runs" : "there is no folder " + folder;
+  if (!fs::exists(results, unknown)) return "there is no folder " + folder;
+  return folder + (fs::is_directory(results, unknown) ? " has no runs" : " is not a folder");
 }
 
 Error unknown_run(const fs::path& results, const std::string& named) {
   if (const auto inside = inside_a_run(named)) return *inside;
+  if (const auto above = above_runs(results, named); above && !is_results_folder(".", named)) return *above;
+  if (const auto trial = no_such_trial(results, named)) return *trial;
   const std::string what = "no such run: " + config::in_quotes(named);
   if (!folders_inside(results).empty()) {
     return usage_error(what, results.string(), remedy_for_unknown(results, named));

@@ -48,12 +48,13 @@ def what_cannot_be_is_refused(folder):
         return ddp_exp("report", *arguments, folder=folder, code=2).stderr
 
     assert "no such run" in refused("nowhere")
-    assert "--output" in refused("one/a", "--output", "no/such/folder/x.html")
+    assert "make it with: mkdir -p " in refused("one/a", "--output", "no/such/folder/x.html")
+    assert "for example --output page.html" in refused("one/a", "--output", "page.pdf")
     assert "a sweep, not a run" in refused("one/a", "rates/one")
     assert "too many" in refused(*["one/a"] * 65)
     refused()
     (folder / "taken.html").mkdir()
-    assert "taken.html" in refused("one/a", "--output", "taken.html")
+    assert "taken.html: is a folder" in refused("one/a", "--output", "taken.html")
 
 
 def damage_is_told_in_a_line_and_passed_over(folder):

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -45,6 +47,17 @@ struct Runs {
   }
   const Workspace w;
 };
+
+// The words of a command line without quotes.
+inline std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+// With this PATH a shell finds the program as "ddp-exp".
+inline std::map<std::string, std::string> with_program_on_path() {
+  return {{"PATH", std::filesystem::path(DDP_EXP).parent_path().string() + ":/usr/bin:/bin"}};
+}
 
 inline std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream in(text);

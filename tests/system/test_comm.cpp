@@ -230,13 +230,19 @@ TEST_CASE("an impossible measurement is refused before anything starts") {
       {{"--backend", "mpi"}, "--backend: unknown backend \"mpi\""},
       {{"--backend", "nccl"}, "nccl carries tensors between GPUs"},
       {{"--devices", "0,1"}, "needs 2 devices, this machine has 0"},
-      {{"--devices", "1,1"}, "--devices: \"1,1\" are not devices"},
-      {{"--devices", "0"}, "--devices: \"0\" are not devices"},
+      {{"--devices", "1,1"}, "--devices: GPU 1 is named twice"},
+      {{"--devices", "0"}, "--devices: 0 is a number of ranks, and at least one is needed"},
       {{"--devices", "tpu"}, "--devices: \"tpu\" are not devices"},
       {{"--devices", "[[\"cpu\", \"cpu\"]]"}, "each rank has one device"},
       {{"--iterations", "0"}, "--iterations"},
       {{"--timeout", "0"}, "--timeout"},
       {{"--nnodes", "2"}, "is required with 2 nodes"},
+      // Hints name options of comm, not keys of an experiment file.
+      {{"--devices", "0,1"}, "for CPU ranks write --devices cpu,cpu"},
+      {{"--backend", "nccl"}, "--backend: nccl carries tensors between GPUs, but --devices has CPU ranks"},
+      {{"--backend", "nccl"}, "use --backend gloo (or auto)"},
+      {{"--devices", "cpu,cpu", "--nproc-per-node", "3"}, "use the same number, or --devices auto"},
+      {{"small.toml"}, "comm reads no experiment file"},
   };
   for (const auto& [words, says] : mistakes) {
     const Outcome outcome = w.run(comm(words));
@@ -244,7 +250,28 @@ TEST_CASE("an impossible measurement is refused before anything starts") {
     CHECK(outcome.code == 2);
     CHECK(contains(outcome.err, says));
     CHECK(outcome.out.empty());
+    CHECK_FALSE(contains(outcome.err, "device_pool"));
+    CHECK_FALSE(contains(outcome.err, "distributed."));
   }
+}
+
+TEST_CASE("a node that does not come is named with comm's own option for the timeout") {
+  const Workspace w;
+  const Outcome alone = w.run(comm({"--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1", "--master-port",
+                                    "29517", "--timeout", "0.2"}));
+  CHECK(alone.code == 1);
+  CHECK(contains(alone.err, "node 1: not there after 0.2 s (--timeout)"));
+}
+
+TEST_CASE("a size is rounded down to whole elements of each part, and to at least one") {
+  const Workspace w;
+  const Outcome json = w.run(comm({"--devices", "cpu,cpu,cpu", "--backend", "gloo", "--op", "all_reduce,scatter",
+                                   "--sizes", "3,7,30", "--iterations", "1", "--warmup", "0", "--json"}));
+  REQUIRE(json.code == 0);
+  std::vector<std::int64_t> bytes;
+  const Json result = Json::parse(json.out);
+  for (const Json& row : result.at("rows")) bytes.push_back(row.at("bytes"));
+  CHECK(bytes == std::vector<std::int64_t>{4, 4, 28, 12, 12, 24});
 }
 
 }  // namespace ddp::system_test

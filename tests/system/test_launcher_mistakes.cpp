@@ -27,7 +27,7 @@ const std::vector<LauncherMistake> kMistakes = {
      "MASTER_ADDR=127.0.0.1 MASTER_PORT=29500"},
     {{{"RANK", "2"}}, "RANK is 2, and WORLD_SIZE is 2", "the last one is 1"},
     {{{"RANK", "x"}}, "RANK: is \"x\", not a count", "unset RANK and WORLD_SIZE"},
-    {{{"LOCAL_WORLD_SIZE", "1"}}, "the launcher starts 1 on this machine", "use the same number"},
+    {{{"LOCAL_WORLD_SIZE", "1"}}, "the launcher starts 1 on a machine", "use the same number"},
 };
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <sstream>
-
 #include "catch.h"
 #include "looking.h"
 #include "workspace.h"
@@ -36,6 +34,15 @@ const std::vector<UsersMistake> kMistakes = {
     // Arguments and options.
     {"run", "FILE is missing: experiment file", "run: ", "such as: ddp-exp run experiments/basic.toml"},
     {"run tny.toml", "there is no such file", "tny.toml: ", "did you mean \"tiny.toml\"?"},
+    {"run gone.toml", "there is no such file", "gone.toml: ", "experiment files there: bad.toml, "},
+    {"run share", "it is a directory", "share: ", ""},
+    {"run share/ddp-exp/experiments", "it is a directory",
+     "share/ddp-exp/experiments: ", "experiment files there: share/ddp-exp/experiments/iris.toml"},
+    {"run --config=tiny.toml", "there is no option \"--config\"", "run: ", "give FILE as a word without an option"},
+    {"sweep sweep.toml --trial 1", "needs the sweep of the trial", "--trial: ", "--run-id ID"},
+    {"slurm tiny.toml --output .", "is a folder", ".: ", "./job.sbatch"},
+    {"slurm tiny.toml --output gone/job", "there is no such folder", "gone/job: ", "mkdir -p "},
+    {"schema summary.json", "unknown schema \"summary.json\"", "", "did you mean \"summary\"?"},
     {"run gone/x.toml", "there is no such file", "gone/x.toml: ", ""},
     {"sweep sweep.toml --n-trials 5", "there is no option \"--n-trials\"", "sweep: ", "--set sweep.trials=5"},
     {"watch tiny", "unknown command \"watch\"", "", "ddp-exp show RUN"},
@@ -108,6 +115,15 @@ const std::vector<UsersMistake> kMistakes = {
     // Names of runs and their checkpoints.
     {"resume nothing", "no such run: \"nothing\"", "results: ", "names there: tiny"},
     {"resume tny", "no such run: \"tny\"", "results: ", "did you mean \"tiny\"?"},
+    {"show results/tiny", "is the folder of all runs of a name", "results/tiny: ", "the newest: tiny"},
+    {"show results/tiny/", "is the folder of all runs of a name", "results/tiny/: ", "the newest: tiny"},
+    {"show results", "is a results folder, not a run", "results: ", "such as the newest: latest\n"},
+    {"show results --results gone", "is a results folder", "results: ", "latest --results results\n"},
+    {"show latest --results tiny.toml", "tiny.toml is not a folder", "tiny.toml: ", "--results DIR"},
+    {"fork tiny", "all steps are done at this checkpoint", "results/tiny/1: ", "--set epochs=4, or more"},
+    {"report tiny --output page.pdf", "it must end in .html", "page.pdf: ", "for example --output page.html"},
+    {"report tiny --output gone/page.html", "there is no such folder", "gone/page.html: ", "mkdir -p "},
+    {"export tiny w.safetensors --eval", "applies only to a .pt2 file", "--eval: ", "leave it out"},
     {"resume tiny --from 7", "no complete checkpoint of step 7", "--from: ", "one of these steps: 24"},
     {"resume tiny --from step-00000024", "takes a step, not \"step-00000024\"", "--from: ", "--from 24"},
     {"export tiny out.onnx", "has an unknown ending", "out.onnx: ", "torch.onnx.export"},
@@ -134,6 +150,9 @@ const std::vector<UsersMistake> kMistakes = {
     {"run bad.toml", "a file of Python cannot be compiled", "bad.toml:7:", "python/export_model.py writes a .pt2 file",
      "sources = [\"net.py\"]"},
     {"run nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
+    {"run nofile.toml", "there is no such file: ", "nofile.toml:2:", "--set dataset.path=PATH names another place"},
+    {"run share/ddp-exp/experiments/iris.toml", "there is no such file: ", "iris.toml:2:",
+     "a checkout has these data in its data/, and an installation has none: --set dataset.path=PATH"},
     {"plan nofile.toml", "there is no such file: ", "nofile.toml:2:", "a relative path starts at the folder"},
     {"run bad.toml", "unknown key \"accumulate\" in [loader]",
      "bad.toml:8:1: ", "move the line above the first [section]", "[loader]\naccumulate = 2"},
@@ -144,16 +163,6 @@ const std::vector<UsersMistake> kMistakes = {
      "classes.toml:1:", "one output for each class"},
 };
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream in(line);
-  return {std::istream_iterator<std::string>(in), {}};
-}
-
-// With this PATH a shell finds the program as "ddp-exp".
-std::map<std::string, std::string> with_program_on_path() {
-  return {{"PATH", fs::path(DDP_EXP).parent_path().string() + ":/usr/bin:/bin"}};
-}
-
 const std::string kSweep = kTiny + "[sweep.parameters]\nbatch_size = [4, 8]\n";
 
 const std::string kTooFewOutputs =
@@ -163,6 +172,10 @@ const std::string kTooFewOutputs =
 const std::string kWithoutFile =
     "model = { name = \"linear\", in_features = 64, out_features = 10 }\n"
     "dataset = { name = \"digits\", path = \"gone.csv\" }\ndevice_pool = [\"cpu\"]\n";
+
+const std::string kInstalled =
+    "model = { name = \"linear\", in_features = 64, out_features = 10 }\n"
+    "dataset = { name = \"digits\", path = \"../data/gone.csv\" }\ndevice_pool = [\"cpu\"]\n";
 
 // Ten classes; the first samples have only some of them.
 std::string digits() {
@@ -190,6 +203,8 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   w.write("old.pt", "\x80\x02 pickle");
   w.write("net.pt2", std::string("PK\3\4 not the whole archive\n", 29));
   w.write("nofile.toml", kWithoutFile);
+  fs::create_directories(w.folder() / "share/ddp-exp/experiments");
+  w.write("share/ddp-exp/experiments/iris.toml", kInstalled);
   REQUIRE(w.run({"run", "tiny.toml", "--run-id", "1"}).code == 0);
   for (const UsersMistake& mistake : kMistakes) {
     w.write("bad.toml", kTiny.substr(1) + mistake.file + "\n");
@@ -207,50 +222,15 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
 }
 
-TEST_CASE("a setting that the shell has split at its blanks is answered with the setting as one word") {
-  const Workspace w;
-  w.write("tiny.toml", kTiny);
-  struct SplitSetting {
-    std::string set;
-    std::string word;
-  };
-  const std::vector<SplitSetting> splits = {{"--set epochs = 5", "epochs=5"},
-                                            {"--set epochs= 5", "epochs=5"},
-                                            {"--set epochs =5", "epochs=5"},
-                                            {"--set epochs 5", "epochs=5"},
-                                            {"--set=epochs = 5", "epochs=5"},
-                                            {"--set epochs =", "epochs=VALUE"},
-                                            {"--set optimizer.lr -1", "optimizer.lr=-1"},
-                                            {"--set seed=1 --set epochs = 5", "epochs=5"},
-                                            {"--set device_pool=[cpu, cpu]", "'device_pool=[\"cpu\", \"cpu\"]'"},
-                                            {"--set metrics=[\"mae\", \"r2\"]", "'metrics=[\"mae\", \"r2\"]'"}};
-  for (const std::string command :
-       {"run tiny.toml", "plan tiny.toml", "validate tiny.toml", "sweep tiny.toml", "resume", "resume tiny",
-        "fork tiny", "eval tiny", "predict tiny", "predict tiny x.csv", "generate tiny", "slurm tiny.toml", "run"}) {
-    for (const auto& [set, word] : splits) {
-      const Outcome answer = w.run(words_of(command + " " + set), with_program_on_path());
-      INFO(command << " " << set << "\n" << answer.err);
-      CHECK(answer.code == 2);
-      CHECK(contains(answer.err,
-                     "is not one word\n  write it without blanks, or in single quotes: --set " + word + "\n"));
-    }
-  }
-}
-
-TEST_CASE("a setting without a value does not take the file behind it") {
-  const Workspace w;
-  w.write("tiny.toml", kTiny);
-  CHECK(contains(w.run({"run", "--set", "epochs=", "tiny.toml"}).err, "--set 1: the value is missing"));
-  CHECK(contains(w.run({"run", "--set", "epochs", "tiny.toml"}).err, "--set 1: not an assignment"));
-  CHECK(w.run({"validate", "--set", " epochs = 5 ", "--set", "device_pool=[ \"cpu\" ]", "tiny.toml"}).code == 0);
-}
-
-TEST_CASE("an empty name is refused, not taken as no name") {
+TEST_CASE("an empty name or run id is refused, not taken as none") {
   const Workspace w;
   w.write("tiny.toml", kTiny);
   const Outcome answer = w.run({"run", "tiny.toml", "--name", ""});
   CHECK(answer.code == 2);
   CHECK(contains(answer.err, "\"\" cannot be the name of an experiment"));
+  const Outcome id = w.run({"run", "tiny.toml", "--run-id", ""});
+  CHECK(id.code == 2);
+  CHECK(contains(id.err, "--run-id: \"\" cannot be a run id\n  leave --run-id out"));
 }
 
 TEST_CASE("a grid with a value twice is planned with a warning") {

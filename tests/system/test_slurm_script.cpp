@@ -166,6 +166,94 @@ TEST_CASE("a wrong command line or experiment writes no script") {
   CHECK_FALSE(fs::exists(w.folder() / "job.sbatch"));
 }
 
+TEST_CASE("a job that contradicts the devices of its experiment writes no script") {
+  const Workspace w;
+  w.write("pair.toml", kScriptPair + "device_pool = [\"cpu\", \"cpu\"]\n");
+  w.write("gpus.toml", kScriptPair + "device_pool = [0, 3]\n");
+  w.write("any.toml", kScriptPair);
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& said) {
+    arguments.insert(arguments.begin(), "slurm");
+    check_script_refused(w, arguments, said);
+  };
+  refused({"pair.toml", "--nproc-per-node", "4"}, "pair.toml:3:15: has 2 ranks, the launcher starts 4");
+  refused({"gpus.toml", "--gpus-per-node", "2"}, "needs 4 GPUs on a node, and --gpus-per-node is 2");
+  refused({"any.toml", "--set", "device_pool=4", "--gpus-per-node", "2"}, "give --gpus-per-node 4");
+  refused({"any.toml", "--nproc-per-node", "8", "--gpus-per-node", "4"}, "--nproc-per-node: needs 8 GPUs on a node");
+  refused({"pair.toml", "--set", "backend=\"nccl\""}, "nccl carries tensors between GPUs");
+  refused({"any.toml", "--set", "parallel=\"single\"", "--nodes", "2", "--gpus-per-node", "1"},
+          "single trains in one process, but 2 are launched");
+  refused({"pair.toml", "--set", "global_batch_size=64", "--nodes", "3"}, "64 samples cannot be divided over 6 ranks");
+  refused({"pair.toml", "--output", "slurm-%j.out"}, "sbatch --output=slurm-%j.out job.sbatch");
+}
+
+TEST_CASE("a job that wastes GPUs or shares a CPU among ranks is written with a warning") {
+  const Workspace w;
+  w.write("pair.toml", kScriptPair + "device_pool = [\"cpu\", \"cpu\"]\n");
+  w.write("gpus.toml", kScriptPair + "device_pool = [0, 1]\n");
+  w.write("any.toml", kScriptPair);
+  const auto said = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "slurm");
+    arguments.insert(arguments.end(), {"--output", "-"});
+    const Outcome slurm = w.run(arguments);
+    CHECK(slurm.code == 0);
+    CHECK(slurm.out.starts_with("#!/bin/bash\n"));
+    return slurm.err;
+  };
+  CHECK(contains(said({"pair.toml", "--gpus-per-node", "4"}),
+                 "warning: pair.toml:3:15: the job requests 4 GPUs of each node, and its 2 CPU ranks there use none"));
+  CHECK(contains(said({"any.toml", "--gpus-per-node", "4", "--nproc-per-node", "1"}), "its 1 rank there uses 1"));
+  CHECK(contains(said({"gpus.toml"}), "the job requests none: give --gpus-per-node 2"));
+  CHECK(contains(said({"any.toml", "--nproc-per-node", "8", "--cpus-per-task", "1"}),
+                 "8 ranks of a node share 1 CPU; give at least --cpus-per-task 8"));
+  CHECK(said({"gpus.toml", "--gpus-per-node", "2"}).empty());
+  CHECK(said({"any.toml", "--gpus-per-node", "4"}).empty());
+  CHECK(said({"any.toml"}).empty());
+  CHECK(said({"pair.toml", "--cpus-per-task", "2"}).empty());
+}
+
+TEST_CASE("a job of a file with a sweep is written with a warning that names the command for its trials") {
+  const Workspace w;
+  w.write("pair.toml", kScriptPair + "[sweep.parameters]\nseed = [1, 2]\n");
+  const Outcome once = w.run({"slurm", "pair.toml"});
+  CHECK(once.code == 0);
+  CHECK(contains(once.err, "warning: pair.toml has a [sweep], and this job trains the file once, without it"));
+  CHECK(contains(once.err, "sweep pair.toml --array writes a job for each trial"));
+  const Outcome array = w.run({"sweep", "pair.toml", "--array", "--output", "array.sbatch"});
+  CHECK(array.code == 0);
+  CHECK(array.err.empty());
+  // A method whose trials depend on each other has no array.
+  const Outcome dependent =
+      w.run({"slurm", "pair.toml", "--set", "sweep.method=tpe", "--set", "sweep.trials=2", "--force"});
+  CHECK(dependent.code == 0);
+  CHECK(contains(dependent.err, "srun -n 1 "));
+  CHECK(contains(dependent.err, " sweep pair.toml --set sweep.method=tpe --set sweep.trials=2\n"));
+}
+
+TEST_CASE("a job whose nodes or address Slurm does not name fails, and starts nothing") {
+  const Workspace w;
+  w.write("pair.toml", kScriptPair);
+  REQUIRE(w.run({"slurm", "pair.toml"}).code == 0);
+  fs::create_directory(w.folder() / "bin");
+  for (const std::string tool : {"srun", "squeue"}) {
+    std::ofstream(w.folder() / "bin" / tool) << "#!/bin/sh\ntouch started\n";
+    fs::permissions(w.folder() / "bin" / tool, fs::perms::owner_all);
+  }
+  const auto run_job = [&](const std::string& scontrol) {
+    std::ofstream(w.folder() / "bin/scontrol") << "#!/bin/sh\n" << scontrol << "\n";
+    fs::permissions(w.folder() / "bin/scontrol", fs::perms::owner_all);
+    const int status = std::system(("cd '" + w.folder().string() +
+                                    "' && SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[1-2]' PATH=\"$PWD/bin:$PATH\" "
+                                    "bash job.sbatch >out 2>err")
+                                       .c_str());
+    CHECK_FALSE(fs::exists(w.folder() / "started"));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  CHECK(run_job("exit 1") == 1);
+  CHECK(text_of(w.folder() / "err") == "job 7 cannot start its ranks: scontrol names no nodes for \"n[1-2]\"\n");
+  CHECK(run_job("if [ \"$2\" = hostnames ]; then echo n1; echo n2; fi") == 1);
+  CHECK(text_of(w.folder() / "err") == "job 7 cannot start its ranks: scontrol does not name the address of n1\n");
+}
+
 TEST_CASE("an edited script is not overwritten") {
   const Workspace w;
   w.write("pair.toml", kScriptPair);

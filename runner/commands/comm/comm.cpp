@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "commands/comm/comm_options.h"
 #include "commands/comm/comm_table.h"
+#include "commands/comm/comm_words.h"
 #include "commands/commands.h"
 #include "commands/train/launch_flags.h"
 #include "commands/train/nodes.h"
@@ -43,11 +44,12 @@ int comm_here(const CommFlags& flags, const config::Loaded& loaded, const rank::
   std::vector<std::string> devices = p.plan.device_names();
   for (const auto& device : nodes.devices()) devices.push_back(device);
   CommTable table(p.plan, launch.nodes, devices, request, flags.json);
-  const auto measured = launch::measure({.plan = p.plan,
-                                         .library = p.library,
-                                         .request = request,
-                                         .take_row = [&](const rank::CommRow& row) { take(row, table); }},
-                                        nodes, meeting);
+  auto measured = launch::measure({.plan = p.plan,
+                                   .library = p.library,
+                                   .request = request,
+                                   .take_row = [&](const rank::CommRow& row) { take(row, table); }},
+                                  nodes, meeting);
+  measured.failure = in_words_of_comm(measured.failure);
   if (measured.exit_code == 1) log::error(measured.failure);
   const int code = std::max(table.finish(measured.failure), measured.exit_code);
   nodes.end(code, code != 1 ? "" : measured.failure.empty() ? "values were wrong" : measured.failure);
@@ -87,11 +89,11 @@ int comm_launched(const CommFlags& flags, const config::Loaded& loaded, const ra
                                                         if (table) take(row, *table);
                                                       }},
                                                  launch);
-  if (table) table->finish(measured.failure);
+  if (table) table->finish(in_words_of_comm(measured.failure));
   return measured.exit_code != 0 ? measured.exit_code : wrong > 0 ? 1 : 0;
 }
 
-int comm(const CommFlags& f) {
+int comm(const CommFlags& f) try {
   const rank::CommRequest request = measured_by(f);
   const config::Loaded loaded = settings_of(f);
   launch::Launch launch = launch::choose_launch(f.launch);
@@ -110,6 +112,8 @@ int comm(const CommFlags& f) {
   if (launch.node_rank > 0) return comm_there(loaded, request, launch, terms);
   return lead(launch, terms, patience_of(loaded.experiment),
               [&](launch::Nodes& nodes) { return comm_here(f, loaded, request, launch, nodes); });
+} catch (const Error& error) {
+  throw in_words_of_comm(error);
 }
 
 void add_comm(CLI::App& app, int& exit_code) {
@@ -119,10 +123,11 @@ void add_comm(CLI::App& app, int& exit_code) {
                    "all, or a comma-separated list of all_reduce, reduce, broadcast, scatter, gather, all_gather")
       ->capture_default_str();
   verb->add_option("--sizes", f->sizes,
-                   "bytes: 4096, or 1KiB,1MiB, or 1KiB..64MiB (doubling), or 1KiB..1GiB:4 (times 4)")
+                   "bytes: 4096, or 1KiB,1MiB, or 1KiB..64MiB (doubling), or 1KiB..1GiB:4 (times 4); rounded down to "
+                   "whole elements, and at least one")
       ->capture_default_str();
-  verb->add_option("--devices,--device-pool", f->devices,
-                   "one rank for each: auto (all GPUs, or two CPU ranks), a number, 0,1,2 or cpu,cpu")
+  verb->add_option("--device-pool,--devices", f->devices,
+                   "one rank for each: auto (all GPUs, or two CPU ranks), a number of ranks, 0,1,2 or cpu,cpu")
       ->capture_default_str();
   verb->add_option("--backend", f->backend,
                    "gloo, nccl, shm (shared memory of a node's CPU ranks; gloo between nodes), or auto as in training")

@@ -1,6 +1,8 @@
 #include "commands/comm/comm_options.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -60,7 +62,24 @@ config::Value value_of(const config::Node& node) {
   return list;
 }
 
+[[noreturn]] void refuse_devices(const std::string& what) {
+  throw usage_error(what, "--devices",
+                    "give auto, a number of ranks (4), GPUs (0,1,2; '[0]' for one) or CPUs (cpu,cpu)");
+}
+
+// Returns the index that a list names twice; nothing: it names each GPU once.
+std::optional<std::string> twice_named(const std::string& devices) {
+  std::set<std::string> seen;
+  for (const auto& device : split(devices)) {
+    const bool is_index = !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
+    if (is_index && !seen.insert(device).second) return device;
+  }
+  return std::nullopt;
+}
+
 config::Value parse_devices(const std::string& devices) {
+  if (devices == "0") refuse_devices("0 is a number of ranks, and at least one is needed");
+  if (const auto twice = twice_named(devices)) refuse_devices("GPU " + *twice + " is named twice");
   config::Problems problems;
   const auto source = config::Source::file("--devices", "device_pool = " + pool_text(devices), 0);
   const auto table = config::parse_toml(source, source->text(), problems);
@@ -69,8 +88,7 @@ config::Value parse_devices(const std::string& devices) {
   const bool known = pool != nullptr && (pool->kind == config::Kind::text || pool->kind == config::Kind::integer ||
                                          pool->kind == config::Kind::list);
   if (!known || !problems.empty() || table->entries.size() != 1) {
-    throw usage_error(config::in_quotes(devices) + " are not devices", "--devices",
-                      "give auto, a number of ranks (4), GPUs (0,1,2) or CPUs (cpu,cpu), each once");
+    refuse_devices(config::in_quotes(devices) + " are not devices");
   }
   if (pool->kind == config::Kind::list && pool->items.front().kind == config::Kind::list) {
     throw usage_error("has groups, but here each rank has one device", "--devices", "give a list such as 0,1,2,3");
@@ -95,6 +113,9 @@ config::Loaded settings_of(const CommFlags& f) {
   require_known(f.backend, kBackends, "--backend", "backend");
   config::Loaded loaded;
   loaded.file = "comm";
+  const config::SourceRange devices{.source = config::Source::option(0, "--devices", f.devices)};
+  const config::SourceRange backend{.source = config::Source::option(0, "--backend", f.backend)};
+  loaded.places = {{"device_pool", devices}, {"distributed.backend", backend}};
   auto& e = loaded.experiment;
   e.name = "comm";
   e.device_pool = parse_devices(f.devices);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "commands/commands.h"
 #include "commands/look/preview.h"
 #include "commands/look/show_plan.h"
@@ -52,7 +53,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", o->json, "print JSON");
   verb->callback([o, &exit_code] {
     exit_code = 0;
-    if (!o->preview.empty()) require_page_name(o->preview);
+    if (!o->preview.empty()) require_page_name(o->preview, "--preview");
     if (config::has_sweep(o->file, o->sets)) {
       if (!o->preview.empty() || o->draws) {
         const std::string option = o->draws ? "--draws" : "--preview";
@@ -65,6 +66,7 @@ void add_plan(CLI::App& app, int& exit_code) {
     config::Loaded loaded = launch::load_experiment(o->file, o->sets);
     launch::Launch launch = launch::choose_launch(o->flags);
     if (launch.leads()) launch::find_weights(loaded, o->results);
+    if (o->jobs) log::warn("--jobs has no effect: " + o->file + " has no [sweep]");
     const Prepared prepared = prepare(std::move(loaded), launch);
     if (o->draws) {
       config::Value drawn = {{"version", 1}};

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/shell_word.h"
+#include "commands/use/unnamed_output.h"
 #include "launch/held/describe.h"
 #include "launch/library/version.h"
 #include "record/file/atomic_file.h"
@@ -13,16 +15,12 @@
 namespace ddp::commands {
 namespace fs = std::filesystem;
 
-void require_page_name(const fs::path& page) {
-  if (page.extension() != ".html") {
-    throw usage_error("cannot be the name of a page: it must end in .html", page.string(), "for example data.html");
-  }
-  std::error_code unknown;
-  const fs::path folder = page.has_parent_path() ? page.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, unknown)) {
-    throw usage_error("the folder of the page does not exist", page.string(), "make " + folder.string() + " first");
-  }
-  if (fs::is_directory(page, unknown)) throw usage_error("is a folder", page.string());
+void require_page_name(const fs::path& page, const std::string& option) {
+  refuse_folder(page, "page.html");
+  require_folder_of(page);
+  if (page.extension() == ".html") return;
+  throw usage_error("cannot be the name of a page: it must end in .html", page.string(),
+                    "for example " + option + " " + path_word(fs::path(page).replace_extension(".html")));
 }
 
 void write_preview(const fs::path& page, const Prepared& prepared, const config::Value& description) {

@@ -7,8 +7,8 @@
 
 namespace ddp::commands {
 
-// Throws ddp::Error (usage) if a page cannot have this name; called before data are read for it.
-void require_page_name(const std::filesystem::path& page);
+// Throws ddp::Error (usage) if a page cannot have the name that this option gives; called before data are read for it.
+void require_page_name(const std::filesystem::path& page, const std::string& option);
 
 // Writes a page that shows the data of an experiment, from the output of data::describe. Throws ddp::Error (usage) if
 // the page cannot be written.

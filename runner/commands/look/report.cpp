@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "commands/commands.h"
+#include "commands/look/preview.h"
 #include "launch/library/version.h"
 #include "record/file/atomic_file.h"
 #include "record/run_directory.h"
@@ -52,6 +53,7 @@ void write(const fs::path& file, const std::string& text) try {
 void sign(config::Value& data) { data["program"] = std::string("ddp-exp ") + launch::kVersion; }
 
 int report(const ReportOptions& options) {
+  if (!options.output.empty()) require_page_name(options.output, "--output");
   fs::path home;
   config::Value data = gather(options, home);
   sign(data);

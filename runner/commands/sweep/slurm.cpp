@@ -4,9 +4,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/log.h"
+#include "base/own_command.h"
+#include "base/shell_word.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
 #include "commands/sets.h"
+#include "commands/sweep/prepare_sweep.h"
 #include "commands/sweep/slurm_options.h"
 #include "config/compose/compose.h"
 #include "config/load.h"
@@ -17,6 +21,18 @@ namespace {
 
 constexpr std::uint16_t kPort = 8888;
 
+// A job trains one run. Says so for a file with a sweep, and names the command that trains its trials.
+void tell_of_sweep(const SlurmOptions& o, const std::vector<std::string>& sets) {
+  if (!config::has_sweep(o.file, sets)) return;
+  const config::LoadedSweep sweep = launch::load_sweep(o.file, sets);
+  const std::string command = with_sets(own_command("sweep " + path_word(o.file)), o.job.sets);
+  const std::string trials =
+      make_search(sweep)->independent()
+          ? command + " --array writes a job for each trial"
+          : "one task trains the trials, since " + sweep.sweep.method.name + " compares them: srun -n 1 " + command;
+  log::warn(o.file + " has a [sweep], and this job trains the file once, without it; " + trials);
+}
+
 // Checks the whole experiment before it writes anything.
 int slurm(SlurmOptions& o) {
   launch::SlurmJob& job = o.job;
@@ -26,6 +42,8 @@ int slurm(SlurmOptions& o) {
   if (job.job_name.empty()) job.job_name = loaded.experiment.name;
   complete(o);
   if (job.exclusive && !job.port) job.port = kPort;
+  warn_of_devices({loaded}, job);
+  tell_of_sweep(o, sets);
   return write_job(o);
 }
 
@@ -37,7 +55,8 @@ void add_slurm(CLI::App& app, int& exit_code) {
   verb->add_option("FILE", o->file, "experiment file")->required();
   verb->add_option("--nodes", job.nodes, "number of nodes")->check(count)->capture_default_str();
   verb->add_option("--nproc-per-node", job.nproc_per_node, "ranks per node; default: from device_pool")->check(count);
-  verb->add_option("--port", job.port, "port of the first node (8888; on shared nodes, one that depends on the job)")
+  verb->add_option("--port", job.port,
+                   "port of the first node; default: 8888, on shared nodes one that depends on the job")
       ->check(CLI::Range(1, 65535));
   add_slurm_requests(*verb, *o);
   add_sets(*verb, job.sets);

@@ -9,7 +9,11 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/log.h"
 #include "base/paths.h"
+#include "base/shell_word.h"
+#include "commands/use/unnamed_output.h"
+#include "launch/slurm/job_devices.h"
 #include "record/file/atomic_file.h"
 
 namespace ddp::commands {
@@ -34,6 +38,14 @@ void require_one_line(const SlurmOptions& o) {
   for (const auto& set : job.sets) require_one_line(set, "--set");
 }
 
+// sbatch's --output is another one: the file of the job's output, with patterns such as %j.
+void require_name_of_script(const std::string& output) {
+  if (output.find('%') == std::string::npos) return;
+  throw usage_error("is the file of the job script here, and \"" + output + "\" has a pattern of sbatch", "--output",
+                    "name the file of the job's output when you submit the script: sbatch --output=" +
+                        path_word(output) + " job.sbatch");
+}
+
 // Seconds before the time limit at which the job is told to save: two minutes, but a short job trains for most of its
 // time.
 int choose_signal_before(const SlurmOptions& o) {
@@ -51,6 +63,8 @@ int choose_signal_before(const SlurmOptions& o) {
 }
 
 void write(const SlurmOptions& o, const std::string& script) {
+  refuse_folder(o.output, "job.sbatch");
+  require_folder_of(o.output);
   std::error_code unreadable;
   if (fs::exists(o.output, unreadable)) {
     if (record::read_text(o.output) == script) return;
@@ -94,7 +108,7 @@ std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
               ->take_all()
               ->allow_extra_args(false),
           verb.add_option("--signal-before", o.signal_before,
-                          "seconds before the time limit at which the job saves and requeues itself (120)")
+                          "seconds before the time limit at which the job saves and requeues itself; default: 120")
               ->check(CLI::Range(1, 65535)),
           verb.add_option("--output", o.output, "file of the job script; - prints it")->capture_default_str(),
           verb.add_flag("--force", o.force, "overwrite a different job script"),
@@ -107,7 +121,19 @@ void complete(SlurmOptions& o) {
   job.experiment = paths::absolute(o.file);
   job.results = paths::absolute(o.results);
   require_one_line(o);
+  require_name_of_script(o.output);
   job.signal_before = choose_signal_before(o);
+}
+
+void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::SlurmJob& job) {
+  std::vector<std::string> told;
+  for (const config::Loaded& run : runs) {
+    for (const std::string& warning : launch::check_devices(run, job)) {
+      if (std::find(told.begin(), told.end(), warning) != told.end()) continue;
+      told.push_back(warning);
+      log::warn(warning);
+    }
+  }
 }
 
 int write_job(const SlurmOptions& o) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commands/commands.h"
+#include "config/load.h"
 #include "launch/slurm/slurm_job.h"
 
 namespace CLI {
@@ -30,6 +31,9 @@ std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& optio
 
 // Fills in the paths and checks the values in the script. Throws ddp::Error (usage).
 void complete(SlurmOptions& options);
+
+// Checks the devices of the job's runs against its nodes. Prints each warning once. Throws ddp::Error (usage).
+void warn_of_devices(const std::vector<config::Loaded>& runs, const launch::SlurmJob& job);
 
 // Writes or prints the script, and submits it on request. Returns the program's exit code.
 int write_job(const SlurmOptions& options);

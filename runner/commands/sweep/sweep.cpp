@@ -149,7 +149,8 @@ void require_settings_of(const record::RunDirectory& directory, const std::vecto
 
 // Trains one trial of a sweep whose trials run in several processes: the jobs of an array.
 int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
-  if (o.run_id.empty()) throw usage_error("--trial needs the sweep of the trial", "--trial", "give --run-id");
+  if (o.run_id.empty())
+    throw usage_error("needs the sweep of the trial", "--trial", "give the id of the sweep too: --run-id ID");
   launch::GitState git(paths::absolute(o.file).parent_path());
   const PreparedSweep prepared = prepare_sweep(o.file, sets, 1, o.results);
   require_independent(*prepared.search, prepared.loaded->sweep.method.name, "--trial");
@@ -169,7 +170,7 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   const config::LoadedSweep loaded = launch::load_sweep(o.file, sets);
   const auto search = make_search(loaded);
   require_independent(*search, loaded.sweep.method.name, "--array");
-  check_trials(loaded, *search);
+  const std::vector<config::Loaded> trials = check_trials(loaded, *search);
   SlurmOptions& slurm = o.slurm;
   slurm.file = o.file;
   slurm.results = o.results;
@@ -179,6 +180,7 @@ int write_array(SweepOptions& o, const std::vector<std::string>& sets) {
   slurm.job.at_once = o.jobs;
   if (slurm.job.job_name.empty()) slurm.job.job_name = loaded.name;
   complete(slurm);
+  warn_of_devices(trials, slurm.job);
   return write_job(slurm);
 }
 
@@ -245,7 +247,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   add_sets(*verb, o->sets);
   add_name(*verb, o->name);
   add_results(*verb, o->results);
-  verb->add_option("--run-id", o->run_id, "id of the sweep; an existing sweep is resumed");
+  add_run_id(*verb, o->run_id, "id of the sweep; an existing sweep is resumed");
   add_jobs(*verb, o->jobs);
   verb->add_option("--trial", o->trial,
                    "train only this trial; other processes train the other trials of the same --run-id")

@@ -115,9 +115,8 @@ ResumePoint NewFork::find_point(const launch::Launch& launch) const {
         where, "continue the fork with --set stop." + rule + "=…, or use an earlier checkpoint with --from");
   }
   if (point.nothing_to_do()) {
-    throw usage_error(
-        "all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,
-        "train for longer with --set epochs=… or --set steps=…, or use an earlier checkpoint with --from");
+    throw usage_error("all steps are done at this checkpoint, of step " + std::to_string(point.position.step), where,
+                      "train for longer with " + point.longer_run() + "; or use an earlier checkpoint with --from");
   }
   return point;
 }
@@ -186,12 +185,12 @@ void add_fork(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ForkOptions>();
   CLI::App* verb = app.add_subcommand("fork", "start a new run from the whole state of another run's checkpoint");
   verb->add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(*verb, o->sets);
+  add_sets(*verb, o->sets, "the other run's");
   add_name(*verb, o->name, "name of the new run; default: the other run's name");
   verb->add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);
   add_results(*verb, o->results);
-  verb->add_option("--run-id", o->run_id, "id of the new run; an existing fork is resumed");
+  add_run_id(*verb, o->run_id, "id of the new run; an existing fork is resumed");
   add_verbosity(*verb);
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);

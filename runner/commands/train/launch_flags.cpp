@@ -44,12 +44,12 @@ void add_launch_flags(CLI::App& verb, launch::LaunchFlags& f) {
     return verb.add_option(names, value, doc)->group(kGroup);
   };
   add("--nnodes", f.nnodes, "number of nodes")->check(CLI::Range(1, 100000))->transform(fixed_number);
-  add("--node-rank,--node_rank", f.node_rank, "rank of this node, from 0")->check(CLI::Range(0, 99999));
+  add("--node-rank,--node_rank", f.node_rank, "rank of this node")->check(CLI::Range(0, 99999));
   add("--nproc-per-node,--nproc_per_node", f.nproc_per_node, "ranks per node; default: all of device_pool")
       ->check(CLI::Range(1, 4096))
       ->transform(number_of_ranks);
   add("--master-addr,--master_addr", f.master_addr, "address of node 0");
-  add("--master-port,--master_port", f.master_port, "free port on node 0 (default 29500)")->check(CLI::Range(1, 65535));
+  add("--master-port,--master_port", f.master_port, "free port on node 0; default: 29500")->check(CLI::Range(1, 65535));
   add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "address and port of node 0: HOST:PORT");
   verb.add_flag("--standalone", f.standalone, "train on one node, even if a launcher started this command")
       ->group(kGroup);

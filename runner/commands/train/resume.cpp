@@ -65,6 +65,7 @@ int resume(const ResumeOptions& o) {
                               .typed = o.typed,
                               .data_changed = o.data_changed};
   if (resumption.directory.is_sweep()) return go_on_with_sweep(resumption.directory, o, launch);
+  if (o.jobs) log::warn("--jobs has no effect: " + o.run + " is a run, not a sweep");
   const auto loaded = launch::load_experiment(resumption.directory.config(), o.sets);
   launch::apply_init_method(loaded, launch);
   return as_part(launch, terms, patience_of(loaded.experiment),
@@ -82,13 +83,6 @@ std::string all_done(const ResumePoint& point) {
          " now";
 }
 
-// Returns "--set epochs=13, or more".
-std::string longer_run(const ResumePoint& point) {
-  const bool by_steps = point.prepared.plan.experiment.steps.has_value();
-  const std::int64_t done = by_steps ? point.position.step : point.position.epoch;
-  return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
-}
-
 // Reports that the run has ended, and brings its summary and checkpoints up to date.
 void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& directory) {
   const std::string step = std::to_string(point.position.step);
@@ -97,7 +91,7 @@ void tell_nothing_to_do(const ResumePoint& point, const record::RunDirectory& di
     log::info("nothing to do: this run has ended after step " + step + ", by stop." + rule +
               "; continue it with --set stop." + rule + "=…");
   } else {
-    log::info("nothing to do: " + all_done(point) + "; train for longer with " + longer_run(point));
+    log::info("nothing to do: " + all_done(point) + "; train for longer with " + point.longer_run());
   }
   launch::settle(point.prepared.plan, directory, point.position);
   // A kill after the last save may have left checkpoints that should have been removed.
@@ -163,7 +157,7 @@ void add_resume(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
   CLI::App* verb = app.add_subcommand("resume", "continue a run or a sweep");
   verb->add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(*verb, o->sets);
+  add_sets(*verb, o->sets, "the run's");
   add_results(*verb, o->results);
   verb->add_option("--from", o->from, "checkpoint: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);

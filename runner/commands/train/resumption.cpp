@@ -282,6 +282,12 @@ std::string ResumePoint::ended_by_rule() const {
   return position.ended_by == record::kAllSteps ? record::kPatience : position.ended_by;
 }
 
+std::string ResumePoint::longer_run() const {
+  const bool by_steps = prepared.plan.experiment.steps.has_value();
+  const std::int64_t done = by_steps ? position.step : position.epoch;
+  return std::string("--set ") + (by_steps ? "steps" : "epochs") + "=" + std::to_string(done + 1) + ", or more";
+}
+
 std::string ResumePoint::told_changes() const {
   if (const std::string ranks = rank_change(*this); !ranks.empty()) log::info("changed: " + ranks);
   for (const auto& [key, values] : changes.items()) {

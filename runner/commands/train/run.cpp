@@ -104,7 +104,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_sets(*verb, o->sets);
   add_name(*verb, o->name);
   add_results(*verb, o->results);
-  verb->add_option("--run-id", o->run_id, "id of the run; an existing run is resumed");
+  add_run_id(*verb, o->run_id, "id of the run; an existing run is resumed");
   verb->add_option("--init-from", o->init_from, "initial weights: a checkpoint, a run or a .safetensors file");
   add_launch_flags(*verb, o->flags);
   add_max_restarts(*verb, o->flags);

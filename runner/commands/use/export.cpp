@@ -38,7 +38,8 @@ void require_written_format(const ExportOptions& o) {
                       "in Python, .pt2, which torch.onnx.export and AOTInductor convert");
   }
   if (o.evaluates && !is_archive(o)) {
-    throw usage_error("applies only to a .pt2 file: weights are the same in training and evaluation", "--eval");
+    throw usage_error("applies only to a .pt2 file: weights are the same in training and evaluation", "--eval",
+                      "leave it out");
   }
 }
 

@@ -15,12 +15,8 @@ namespace fs = std::filesystem;
 
 UnnamedOutput::UnnamedOutput(const fs::path& file)
     : file_(paths::absolute(file)), unfinished_(file_.string() + "." + std::to_string(getpid()) + ".tmp") {
-  std::error_code none;
+  require_folder_of(file);
   const fs::path folder = file_.parent_path();
-  if (!fs::exists(folder, none)) {
-    throw usage_error("cannot be written: there is no such folder: " + folder.string(), file.string(),
-                      "make it with: mkdir -p " + path_word(folder));
-  }
   descriptor_ = FileDescriptor(open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0644));
   if (descriptor_) return;
   descriptor_ = FileDescriptor(open(unfinished_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -46,6 +42,14 @@ void UnnamedOutput::name() {
     throw training_error("cannot be written: " + errno_text(errno), unfinished_.string());
   }
   has_name_ = true;
+}
+
+void require_folder_of(const fs::path& output) {
+  std::error_code none;
+  const fs::path folder = paths::absolute(output).parent_path();
+  if (fs::exists(folder, none)) return;
+  throw usage_error("cannot be written: there is no such folder: " + folder.string(), output.string(),
+                    "make it with: mkdir -p " + path_word(folder));
 }
 
 void refuse_folder(const fs::path& output, const std::string& file) {

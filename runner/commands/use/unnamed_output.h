@@ -29,6 +29,9 @@ class UnnamedOutput {
   bool has_name_ = false;  // the name `unfinished_`
 };
 
+// Throws ddp::Error (usage) if the folder of an output does not exist.
+void require_folder_of(const std::filesystem::path& output);
+
 // Throws ddp::Error (usage) if the name of an output is the name of a folder. `file`: a name for the error's remedy.
 void refuse_folder(const std::filesystem::path& output, const std::string& file);
 

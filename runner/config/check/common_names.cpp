@@ -20,9 +20,8 @@ constexpr const char* kSweep =
     "a sweep is a table with the keys to vary: [sweep.parameters] and, below it, \"optimizer.lr\" = [0.1, 0.01]";
 constexpr const char* kExtends = "did you mean \"extends\"? It takes the name of one file to build on";
 constexpr const char* kNodes =
-    "options start a run on several machines: `ddp-exp run FILE --nnodes 2 --node-rank 0 --master-addr HOST` on the "
-    "first "
-    "one, and with --node-rank 1 on the second";
+    "the command line starts a run on several machines: `ddp-exp run FILE --nnodes 2 --node-rank 0 --master-addr HOST` "
+    "on the first one, and with --node-rank 1 on the second";
 constexpr const char* kTop = "the keys of training belong at the top of the file, outside all sections";
 
 constexpr CommonName kCommonNames[] = {
@@ -174,9 +173,11 @@ constexpr CommonName kCommonNames[] = {
     {.name = "nproc_per_node", .key = "device_pool"},
     {.name = "world_size", .key = "device_pool"},
     {.name = "num_processes", .key = "device_pool"},
+    {.name = "multi_gpu", .key = "device_pool"},
     {.name = "strategy", .key = "parallel"},
     {.name = "distributed_backend", .key = "distributed.backend"},
     {.name = "dist_backend", .key = "distributed.backend"},
+    {.name = "dist_url", .key = "distributed.init_method"},
     {.name = "process_group_backend", .key = "distributed.backend"},
     {.name = "cudnn_deterministic", .key = "deterministic"},
     // checkpoints and records
@@ -249,6 +250,9 @@ constexpr CommonName kCommonNames[] = {
     {.name = "node_rank", .words = kNodes},
     {.name = "master_addr", .words = kNodes},
     {.name = "master_port", .words = kNodes},
+    {.name = "hostfile", .words = kNodes},
+    {.name = "machinefile", .words = kNodes},
+    {.name = "hosts", .words = kNodes},
     {.name = "sync_batchnorm", .words = "batch norm is not synchronised: each rank uses its own batch"},
     {.name = "ckpt_path", .words = kResume},
     {.name = "defaults", .words = kExtends},

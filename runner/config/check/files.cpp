@@ -30,6 +30,9 @@ std::vector<Chosen> chosen_of(const Experiment& e) {
           {"scheduler", &e.scheduler}};
 }
 
+// An installed experiment, in share/ddp-exp/experiments/, names its data as in a checkout.
+constexpr const char* kDataOfInstalled = "/share/ddp-exp/data/";
+
 // Returns the files that match a glob; the path itself if none does.
 std::vector<std::string> files_at(const std::string& path) {
   std::vector<std::string> paths = matching_paths(path);
@@ -66,7 +69,13 @@ std::string remedy_if_missing(const Loaded& loaded, const NamedFile& file) {
   if (file.path.find("/~/") != std::string::npos || file.path.find("/$") != std::string::npos) {
     return "write the whole path: only a shell replaces ~ and $NAME";
   }
-  return start_of_paths(loaded.where(key));
+  const bool by_set = loaded.where(key).starts_with("--set");
+  const std::string remedy = start_of_paths(loaded.where(key));
+  if (by_set || !key.ends_with(".path")) return remedy;
+  const std::string other = "--set " + key + "=PATH names another place";
+  return file.path.find(kDataOfInstalled) == std::string::npos
+             ? remedy + "; " + other
+             : "a checkout has these data in its data/, and an installation has none: " + other;
 }
 
 Error missing(const Loaded& loaded, const NamedFile& file) {
@@ -93,7 +102,7 @@ std::string file_like(const std::filesystem::path& missing) {
       known /= *part;
       continue;
     }
-    const std::string near = nearest(part->string(), names_in(known.empty() ? "." : known));
+    const std::string near = nearest_file(part->string(), names_in(known.empty() ? "." : known));
     if (near.empty()) return "";
     std::filesystem::path meant = known / near;
     for (++part; part != missing.end(); ++part) meant /= *part;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "config/option/text_form.h"
 
@@ -161,6 +162,19 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
     }
   }
   return best;
+}
+
+std::string nearest_file(const std::string& name, const std::vector<std::string>& candidates) {
+  const std::string ending = std::filesystem::path(name).extension().string();
+  std::vector<std::string> stems;
+  std::vector<std::string> others;
+  for (const std::string& candidate : candidates) {
+    const bool is_same_kind = std::filesystem::path(candidate).extension() == ending;
+    if (is_same_kind) stems.push_back(candidate.substr(0, candidate.size() - ending.size()));
+    if (!is_same_kind) others.push_back(candidate);
+  }
+  const std::string stem = nearest(name.substr(0, name.size() - ending.size()), stems);
+  return stem.empty() ? nearest(name, others) : stem + ending;
 }
 
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what) {

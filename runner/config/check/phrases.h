@@ -14,6 +14,9 @@ std::string expected(const Option& option);
 // Returns the candidate that a mistyped name probably means; empty if none is near. Ignores case.
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates);
 
+// The same for the name of a file. Endings do not make two names alike: "gone.toml" is not near "new.toml".
+std::string nearest_file(const std::string& name, const std::vector<std::string>& candidates);
+
 // Returns `did you mean "lr"?`, or `options: lr, momentum` if no candidate is near; `what` is the label of the list.
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates, const std::string& what);
 

@@ -50,18 +50,23 @@ std::string remedy_for_other_kind(const std::filesystem::path& file) {
   return "give an experiment file (.toml) that trains this model: model = { name = \"exported\", path = " + name + " }";
 }
 
-// Returns a remedy for a file that does not exist: the experiment file of the same folder that the name probably means,
-// or the list of them. Empty: the folder has none.
+// Returns a remedy for a folder, or for a file that does not exist: the experiment file of the same folder that the
+// name probably means, or the list of them. Empty: there are none.
 std::string files_like(const std::filesystem::path& file) {
   std::error_code code;
-  if (std::filesystem::exists(file, code)) return "";
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const bool is_folder = std::filesystem::is_directory(file, code);
+  if (!is_folder && std::filesystem::exists(file, code)) return "";
+  const std::filesystem::path folder = is_folder ? file : file.parent_path();
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-    if (entry.path().extension() == ".toml") names.push_back((file.parent_path() / entry.path().filename()).string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, code)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
   }
+  if (names.empty()) return "";
+  const std::string near = is_folder ? "" : nearest_file(file.filename().string(), names);
+  if (!near.empty()) return "did you mean \"" + printable((folder / near).string()) + "\"?";
+  for (std::string& name : names) name = (folder / name).string();
   std::sort(names.begin(), names.end());
-  return names.empty() ? "" : suggestion(file.string(), names, "experiment files there");
+  return suggestion("", names, "experiment files there");
 }
 
 // Returns a remedy for a file that another one extends and that does not exist.

@@ -137,7 +137,7 @@ Groups first_of(Groups groups, std::size_t ranks, const config::Loaded& loaded, 
   if (ranks > groups.size() || (pool.is_array() && ranks != groups.size())) {
     throw loaded.error("device_pool",
                        "has " + count(groups.size(), "rank") + ", the launcher starts " + std::to_string(ranks) +
-                           " on this machine (--nproc-per-node, srun's tasks, or LOCAL_WORLD_SIZE)",
+                           " on a machine (--nproc-per-node, srun's tasks, or LOCAL_WORLD_SIZE)",
                        "use the same number, or --set device_pool=auto");
   }
   groups.resize(ranks);

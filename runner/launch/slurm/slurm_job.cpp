@@ -104,8 +104,14 @@ std::string launches(const SlurmJob& job) {
   std::string options = "    --results \"$results\" --run-id \"slurm-$SLURM_JOB_ID\"";
   options += settings(job);
   return "# The nodes meet on the first one, at the address that Slurm itself uses.\n"
+         "fail() {\n"
+         "  echo \"job $SLURM_JOB_ID cannot start its ranks: $1\" >&2\n"
+         "  exit 1\n"
+         "}\n"
          "mapfile -t nodes < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
-         "master=$(scontrol show node --oneliner \"${nodes[0]}\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p')\n" +
+         "if ((${#nodes[@]} == 0)); then fail \"scontrol names no nodes for \\\"$SLURM_JOB_NODELIST\\\"\"; fi\n"
+         "master=$(scontrol show node --oneliner \"${nodes[0]}\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p')\n"
+         "if [[ -z \"$master\" ]]; then fail \"scontrol does not name the address of ${nodes[0]}\"; fi\n" +
          port(job) +
          "\n"
          "for i in \"${!nodes[@]}\"; do\n" +
