@@ -6,7 +6,7 @@ import signal
 import sys
 
 import cluster
-from runs import LongRun, finish
+from runs import PROGRAM, LongRun, finish
 
 cluster.isolate()
 SOON = 20  # seconds; one or two on an idle machine
