@@ -20,7 +20,9 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
 // Gloo throws gloo::IoException both for a closed connection and for a timeout, and c10d's sockets throw
 // c10::DistNetworkError for both. In LibTorch 2.11 only the text of the exception distinguishes the two.
 PeerTrouble trouble_in_text(std::string_view text) {
-  if (has_any(text, {"Connection closed by peer", "Connection reset by peer", "Broken pipe"})) return PeerTrouble::lost;
+  if (has_any(text,
+              {"Connection closed by peer", "Connection reset by peer", "Connection was likely closed", "Broken pipe"}))
+    return PeerTrouble::lost;
   if (has_any(text, {"Timed out", "timed out", "imeout after"})) return PeerTrouble::late;
   return PeerTrouble::none;
 }

@@ -1,5 +1,10 @@
 #include "dist/process_group.h"
 
+#include <exception>
+#include <future>
+#include <memory>
+#include <thread>
+
 #include <c10/core/DeviceType.h>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -12,6 +17,7 @@
 #include "dist/hierarchical_group.h"
 #include "dist/meeting_noise.h"
 #include "dist/peer_error.h"
+#include "dist/roll_call.h"
 #include "dist/shm/group.h"
 #include "dist/waiting.h"
 
@@ -39,6 +45,36 @@ StorePointer open_store(const Membership& m) {
   store->setTimeout(m.timeout);
   if (m.meeting.prefix.empty()) return store;
   return c10::make_intrusive<c10d::PrefixStore>(m.meeting.prefix, store);
+}
+
+// The process that answers at the store's address may be another program, which c10d tries for longer than the timeout.
+// So the store is opened in a thread, which is left behind if it does not return in time.
+StorePointer open_in_time(const Membership& m) {
+  if (m.stop_signal == nullptr || m.meeting.listener >= 0 || !m.meeting.file.empty()) return open_store(m);
+  auto promise = std::make_shared<std::promise<StorePointer>>();
+  auto opened = promise->get_future();
+  std::thread([promise, m] {
+    try {
+      promise->set_value(open_store(m));
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
+  }).detach();
+  try {
+    if (opened.wait_for(m.timeout) == std::future_status::ready) return opened.get();
+  } catch (const c10::Error&) {
+    // c10d's text names neither the program nor the remedy.
+  }
+  throw PeerLate("cannot talk to rank 0", m.meeting.host + ":" + std::to_string(m.meeting.port),
+                 "is another program at this port? check MASTER_ADDR and MASTER_PORT, and rank 0's output");
+}
+
+// The store as the groups keep it: its host, if it fails, stays until the other ranks know why.
+std::shared_ptr<c10d::Store> shared_by_groups(const StorePointer& store, const Membership& m) {
+  const bool last = m.stop_signal != nullptr && m.meeting.listener >= 0;
+  return {store.get(), [kept = store, last, rank = m.rank, size = m.world_size](c10d::Store*) {
+            if (last) await_questions(*kept, rank, size);
+          }};
 }
 
 Group owned_by_all(c10::intrusive_ptr<c10d::ProcessGroup> group) {
@@ -151,10 +187,11 @@ Groups join_process_groups(const Membership& m, bool control) {
   try {
     if (m.backend == "shm" && m.ranks_here == m.world_size) return join_on_one_machine(m);
     leave_out_meeting_noise();
-    store = open_store(m);
+    store = open_in_time(m);
+    if (m.stop_signal != nullptr && m.meeting.prefix.empty()) call_roll(*store, m);
     store->set(key_of_rank(m.rank), std::vector<std::uint8_t>{1});
     Groups groups;
-    groups.store = std::shared_ptr<c10d::Store>(store.get(), [kept = store](c10d::Store*) {});
+    groups.store = shared_by_groups(store, m);
     if (control) groups.control = make_control_group(store, m);
     groups.main = connect(watched_group(store, m), store, m);
     return groups;

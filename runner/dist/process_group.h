@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -32,13 +33,15 @@ struct Membership {
   record::RankProgress& progress;  // receives the collectives that this rank begins
   std::chrono::milliseconds timeout{600000};
   bool sums_may_wait = true;  // all-reduces started in backward may finish at its end
+  // For ranks without a parent: the signal that stops the run, 0: none. Null: a parent watches this rank.
+  std::atomic<int>* stop_signal = nullptr;
 };
 
-// The connections of a rank to the other ranks. The store lives as long as this object.
+// The connections of a rank to the other ranks. The store ends last: ranks that lose this rank ask it for the reason.
 struct Groups {
+  std::shared_ptr<c10d::Store> store;  // the rendezvous; null if all ranks share memory
   Group main;                          // for gradients, over the backend
   Group control;                       // for CPU messages, over Gloo; null if one parent forked all ranks
-  std::shared_ptr<c10d::Store> store;  // the rendezvous; null if all ranks share memory
 };
 
 // Joins the groups; returns when all ranks have joined. Throws ddp::Error (training) on timeout, or if the backend is

@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kMoment{800};
 constexpr const char* kInVain = "waited-in-vain/";
 constexpr const char* kLost = "lost-a-rank/";
 constexpr const char* kEnd = "ended/";
+constexpr const char* kAsked = "asked-why/";
 
 std::vector<int> others_than(int rank, int world_size) {
   std::vector<int> others;
@@ -65,16 +66,26 @@ std::string gone_in_words(const std::vector<int>& gone, int world_size) {
          " is gone: it failed, was killed, or its machine cannot be reached";
 }
 
-std::string ask_why(c10d::Store& store, int rank, int world_size) {
-  const std::vector<int> gone = ask(store, kLost, rank, others_than(rank, world_size));
-  for (const int r : gone) {
+// Returns the reason that one of these ranks has noted; empty: none has.
+std::string noted_reason(c10d::Store& store, int rank, const std::vector<int>& others, int world_size) {
+  for (const int r : others) {
     const std::string key = kEnd + std::to_string(r);
     if (!store.check({key})) continue;
     const std::vector<std::uint8_t> why = store.get(key);
+    store.set(kAsked + std::to_string(rank), std::vector<std::uint8_t>{1});
     return "rank " + std::to_string(r) + " of " + std::to_string(world_size) +
            " has ended: " + std::string(why.begin(), why.end());
   }
-  return gone_in_words(gone, world_size);
+  return "";
+}
+
+std::string ask_why(c10d::Store& store, int rank, int world_size) {
+  // The host of the store does not stay for long, so its reason is read first.
+  const std::vector<int> others = others_than(rank, world_size);
+  if (const std::string reason = noted_reason(store, rank, others, world_size); !reason.empty()) return reason;
+  const std::vector<int> gone = ask(store, kLost, rank, others);
+  const std::string reason = noted_reason(store, rank, gone, world_size);
+  return reason.empty() ? gone_in_words(gone, world_size) : reason;
 }
 
 }  // namespace
@@ -93,6 +104,23 @@ void note_end(const Groups& groups, int rank, const std::string& why) {
         return true;
       },
       false);
+}
+
+void await_questions(c10d::Store& store, int rank, int world_size) {
+  const auto kept = c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store);
+  in_time<bool>(
+      [kept, rank, world_size] {
+        if (!kept->check({kEnd + std::to_string(rank)})) return true;
+        const auto deadline = std::chrono::steady_clock::now() + kMoment;
+        std::vector<std::string> asked;
+        for (const int r : others_than(rank, world_size)) asked.push_back(kAsked + std::to_string(r));
+        while (!asked.empty() && !kept->check(asked) && std::chrono::steady_clock::now() < deadline) {
+          const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+          nanosleep(&pause, nullptr);
+        }
+        return true;
+      },
+      true);
 }
 
 std::string lost_rank_in_words(c10d::Store& store, int rank, int world_size) {

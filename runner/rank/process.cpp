@@ -79,7 +79,8 @@ dist::Groups join_groups(const Task& t) {
                                     .progress = t.progress->rank(t.rank),
                                     .timeout = std::chrono::milliseconds(static_cast<std::int64_t>(d.timeout * 1000)),
                                     // In its first step, a static graph waits for its sums before backward ends.
-                                    .sums_may_wait = !d.static_graph},
+                                    .sums_may_wait = !d.static_graph,
+                                    .stop_signal = t.watched ? nullptr : &t.progress->stop_signal()},
                                    /*control=*/!t.together);
 }
 

@@ -59,10 +59,12 @@ struct alignas(64) RankProgress {
   std::atomic<bool> stopped{false};                              // by SIGSTOP or a debugger, as the parent saw it last
   std::atomic<std::int64_t> activity{0};                         // grows while the rank does something, on any thread
   LossEntry losses[kLossRing];
-  std::atomic<bool> failed{false};      // `error` is complete
-  std::atomic<bool> peer_lost{false};   // the cause is that another rank went away
-  std::atomic<bool> peer_late{false};   // the cause is that another rank stayed away for too long
-  std::atomic<bool> no_restart{false};  // the failure would repeat: a restart of the ranks cannot help
+  std::atomic<bool> failed{false};       // `error` is complete
+  std::atomic<bool> peer_lost{false};    // the cause is that another rank went away
+  std::atomic<bool> peer_late{false};    // the cause is that another rank stayed away for too long
+  std::atomic<bool> begun{false};        // the run directory is open; without a parent
+  std::atomic<bool> interrupted{false};  // it ended before the run's last step, because the run was asked to stop
+  std::atomic<bool> no_restart{false};   // the failure would repeat: a restart of the ranks cannot help
   char error[2000] = {};
 
   void note_activity() { activity.fetch_add(1, std::memory_order_relaxed); }
@@ -141,6 +143,8 @@ class SharedProgress {
   // has finished that step yet, since its all-reduce needs rank 0.
   std::atomic<bool>& stop_requested() { return header_->stop_requested; }
   std::atomic<std::int64_t>& stop_after_step() { return header_->stop_after_step; }
+  // For ranks without a parent: the signal that requested the stop, of this rank or of another one; 0: none.
+  std::atomic<int>& stop_signal() { return header_->stop_signal; }
 
   // The same for a save that rank 0's clock requests: the step after which all ranks save. A past step has no effect.
   std::atomic<std::int64_t>& save_after_step() { return header_->save_after_step; }
@@ -155,6 +159,7 @@ class SharedProgress {
     RunProgress run;
     alignas(64) std::atomic<bool> stop_requested{false};
     std::atomic<std::int64_t> stop_after_step{0};  // 0: no stop
+    std::atomic<int> stop_signal{0};
     std::atomic<std::int64_t> save_after_step{0};
     std::atomic<std::int64_t> end_after_step{0};
     std::atomic<std::int64_t> not_finite[kLossRing] = {};

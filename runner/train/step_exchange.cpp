@@ -1,6 +1,7 @@
 #include "train/step_exchange.h"
 
 #include <sched.h>
+#include <algorithm>
 #include <cmath>
 
 #include <ATen/ops/tensor.h>
@@ -87,7 +88,8 @@ class Gathered : public StepExchange {
       : shared_(shared), rank_(rank), control_(std::move(control)) {}
 
   void post(std::int64_t, const LossSum& loss) override {
-    const double stop = shared_.stop_requested() ? 1 : 0;
+    // A rank without a parent sends its signal, so that all ranks end with the same exit code.
+    const double stop = shared_.stop_requested() ? std::max(kStop, shared_.stop_signal().load()) : 0;
     const double save = rank_ == 0 && save_wanted_ ? 1 : 0;
     const double end = rank_ == 0 && end_wanted_ ? 1 : 0;
     pending_ = dist::start_all_gather(
@@ -128,16 +130,21 @@ class Gathered : public StepExchange {
     not_finite_.reset();
     save_ = false;
     int r = 0;
+    int stop = 0;
     for (const auto& rank : std::exchange(pending_, nullptr)()) {
       const double* values = rank.const_data_ptr<double>();
       if (!not_finite_ && !std::isfinite(values[0])) not_finite_ = r;
       ++r;
       all_.add({.sum = values[0], .weight = values[1], .samples = static_cast<std::int64_t>(values[2])});
-      stop_ = stop_ || values[3] != 0;
+      stop = std::max(stop, static_cast<int>(values[3]));
       save_ = save_ || values[4] != 0;
       end_ = end_ || values[5] != 0;
     }
+    stop_ = stop_ || stop != 0;
+    if (stop > kStop) shared_.stop_signal() = stop;
   }
+
+  static constexpr int kStop = 1;  // a stop without a signal
 
   record::SharedProgress& shared_;
   const int rank_;

@@ -79,6 +79,7 @@ void Trainer::run() {
   if (!rule.empty() && p_.recorder) {
     p_.console.line("Ended after step " + std::to_string(state_.step) + " by stop." + rule);
   }
+  progress().interrupted = reason.empty();
   if (!reason.empty() && p_.test) test();
   const std::string skipped = skipped_.warning(p_.experiment, stepper_.largest());
   if (!skipped.empty() && p_.recorder) p_.console.line("warning: " + skipped);

@@ -6,7 +6,7 @@ import signal
 import sys
 
 import cluster
-from runs import LongRun, finish
+from runs import PROGRAM, LongRun, finish
 
 cluster.isolate()
 SOON = 20  # seconds; one or two on an idle machine
@@ -53,6 +53,8 @@ def killed_node_0(c):
     ended_soon(run.nodes[1:])
     (node_1,) = finish(run.nodes[1:], code=1)
     assert "node 0 (10.88.0.1) is gone" in node_1.err, node_1
+    how = f"on all 2 nodes with the launch flags of this command, and on node 0 with its --results: {PROGRAM} resume small"
+    assert f"to continue from its last checkpoint, {how}" in node_1.err, node_1
     run.check_resumes_to_the_same_bits()
 
 

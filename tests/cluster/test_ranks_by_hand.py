@@ -1,5 +1,6 @@
 """Ranks that a user starts one by one, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
 
+import shutil
 import signal
 import sys
 
@@ -8,6 +9,8 @@ from commands import until
 from runs import PROGRAM, begun_run, finish, on_one_machine, same, write_experiment
 
 cluster.isolate()
+
+ALONE = ["--set", "device_pool=auto"]  # for ranks that are the only ones of their machines
 
 
 def rank_by_hand(c, rank, *words, **environment):
@@ -140,6 +143,98 @@ def stopped_by_hand(c):
     assert run.summary()["status"] == "interrupted" and run.saved_step() == run.last_step(), run.summary()
 
 
+def stopped_alike_by_hand(c):
+    """a stop signal to either rank ends both with the exit code of that signal"""
+    for stopped, number, code in ((0, signal.SIGTERM, 143), (1, signal.SIGINT, 130), (0, signal.SIGINT, 130)):
+        ranks, run = long_by_hand(c)
+        ranks[stopped].kill(number)
+        finish(ranks, code=code)
+        assert run.summary()["status"] == "interrupted", run.summary()
+        shutil.rmtree(c.hosts[0].folder / "results")
+
+
+def stopped_alone_by_hand(c):
+    """a rank that waits for another one says so, and a stop ends its wait and the waits of all ranks"""
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        ranks = [rank_by_hand(c, rank, "--set", "grace=600", *ALONE, WORLD_SIZE=3, LOCAL_WORLD_SIZE=1, LOCAL_RANK=0)
+                 for rank in (0, 1)]  # fmt: skip
+        for rank in ranks:
+            rank.until_said("waiting for rank 2 of 3 at 127.0.0.1:7777 (for 600 s: distributed.timeout)")
+        ranks[code == 130].kill(number)
+        for ended in finish(ranks, code=code):
+            says_only(ended, "stopped by a signal while waiting for rank 2 of 3; nothing was started")
+        nothing_is_written(c)
+
+
+def twice_by_hand(c):
+    """two processes with one RANK end all ranks that wait, each with the remedy; nothing is started"""
+    ranks = [rank_by_hand(c, rank, *ALONE, WORLD_SIZE=3, LOCAL_WORLD_SIZE=1, LOCAL_RANK=0) for rank in (0, 1, 1)]
+    for ended in finish(ranks, code=2):
+        says_only(ended, "rank 1 is there twice", "give each process its own RANK, from 0 to 2")
+    first = rank_by_hand(c, 0)
+    first.until_said("waiting for rank 1 of 2")
+    (ended,) = finish_some([rank_by_hand(c, 0)], code=2)
+    says_only(ended, "Address already in use", "give each process its own RANK")
+    first.kill()
+    nothing_is_written(c)
+
+
+def finish_some(commands, code):
+    ended = [command.finish() for command in commands]
+    assert [e.code for e in ended] == [code] * len(ended), "".join(map(str, ended))
+    return ended
+
+
+def late_copy_by_hand(c):
+    """a second rank 1 beside a run that trains is refused, and the run goes on"""
+    ranks, run = long_by_hand(c)
+    (ended,) = finish_some([rank_by_hand(c, 1)], code=2)
+    says_only(ended, "rank 1 is there twice", "give each process its own RANK")
+    step = run.last_step()
+    until(lambda: run.last_step() > step or any(rank.ended() for rank in ranks), "another step")
+    ranks[0].kill(signal.SIGTERM)
+    finish(ranks, code=143)
+
+
+def other_sizes_by_hand(c):
+    """ranks with another WORLD_SIZE or LOCAL_WORLD_SIZE are refused with the variable; nothing is started"""
+    for ended in finish([rank_by_hand(c, 0), rank_by_hand(c, 1, WORLD_SIZE=3)], code=2):
+        says_only(ended, "WORLD_SIZE is 3 on rank 1, and 2 on rank 0", "give all ranks the same WORLD_SIZE")
+    for ended in finish([rank_by_hand(c, 0, WORLD_SIZE=3), rank_by_hand(c, 1)], code=2):
+        says_only(ended, "WORLD_SIZE is 2 on rank 1, and 3 on rank 0")
+    own_threads = write_experiment(c.hosts[0].folder)
+    file = c.hosts[0].folder / own_threads
+    ranks = []
+    for rank, here in ((0, 2), (1, 1)):
+        at = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": here,
+              "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 7777}  # fmt: skip
+        file.write_text("\n".join(line for line in file.read_text().split("\n") if not line.startswith("threads")))
+        ranks.append(c.hosts[0].start(PROGRAM, "run", own_threads, *ALONE, **{k: str(v) for k, v in at.items()}))
+    for ended in finish(ranks, code=2):
+        says_only(ended, "LOCAL_WORLD_SIZE is 1 on rank 1, and 2 on rank 0", "set LOCAL_WORLD_SIZE to the number of")
+    nothing_is_written(c)
+
+
+def another_program_by_hand(c):
+    """rank 1 that finds a web server at MASTER_PORT names the place within the timeout"""
+    server = c.hosts[0].start(sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "7777")
+    until(lambda: "127.0.0.1:7777" in c.hosts[0].listens_on(), "the web server listens")
+    (ended,) = finish_some([rank_by_hand(c, 1, "--set", "distributed.timeout=4")], code=1)
+    says_only(ended, "127.0.0.1:7777: cannot talk to rank 0", "is another program at this port?")
+    assert ended.seconds < 25, ended
+    server.kill()
+    nothing_is_written(c)
+
+
+def failed_rank_0_by_hand(c):
+    """rank 0 that cannot open the run ends all ranks, and the others have its reason"""
+    (c.hosts[0].folder / "results").write_text("not a folder")
+    rank_0, rank_1 = [rank_by_hand(c, rank) for rank in (0, 1)]
+    ended = [rank.finish() for rank in (rank_0, rank_1)]
+    assert "results" in ended[0].err and ended[0].code in (1, 2), ended[0]
+    says_only(ended[1], "rank 0 of 2 has ended: ", "results")
+
+
 def stuck_by_hand(c):
     """a rank started by hand ends without saving if it cannot stop within `grace` because another rank hangs"""
     ranks = [rank_by_hand(c, rank, "--set", "epochs=1000000", "--set", "grace=1") for rank in (0, 1)]
@@ -152,5 +247,7 @@ def stuck_by_hand(c):
 
 
 PROMISES = [by_hand, by_hand_on_two_machines, different_by_hand, alone_by_hand, comm_alone_by_hand, elsewhere_by_hand,
-            nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, stopped_by_hand, stuck_by_hand]  # fmt: skip
+            nameless_by_hand, killed_by_hand, killed_rank_0_by_hand, stopped_by_hand, stuck_by_hand,
+            stopped_alike_by_hand, stopped_alone_by_hand, twice_by_hand, late_copy_by_hand, other_sizes_by_hand,
+            another_program_by_hand, failed_rank_0_by_hand]  # fmt: skip
 sys.exit(cluster.check(PROMISES))

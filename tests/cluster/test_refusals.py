@@ -100,6 +100,8 @@ def too_late(c):
     """nodes that come after the start of the run are refused and do not disturb it"""
     run = LongRun(c)
     late = start_node(c, 1, "run", host=c.hosts[2]).finish(within=SOON)
+    assert late.code == 2 and "node 1 (10.88.0.2) is there already" in late.err, late
+    late = start_node(c, 2, "run", host=c.hosts[2], nnodes=3).finish(within=SOON)
     assert late.code == 2 and "the run at 10.88.0.1:29500 has its 2 nodes" in late.err, late
     late = start_node(c, 0, "run").finish(within=SOON)
     assert late.code == 2 and "is another node 0" in late.err, late

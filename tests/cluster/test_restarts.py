@@ -6,7 +6,7 @@ import sys
 
 import cluster
 from commands import until
-from runs import LongRun, finish
+from runs import LongRun, finish, start_node
 
 cluster.isolate()
 
@@ -51,5 +51,12 @@ def killed_node(c):
     assert not run.run.events("restart"), run.run.events("restart")
 
 
-PROMISES = [killed_rank, hung_rank, killed_node]
+def restarts_of_node_1(c):
+    """--max-restarts on node 1 alone is answered with a warning; on both nodes it is not"""
+    for words, warned in (([], True), (["--max-restarts", "1"], False)):
+        node_1 = finish([start_node(c, 0, "run", *words), start_node(c, 1, "run", "--max-restarts", "1")])[1]
+        assert ("warning: --max-restarts has no effect here: node 0" in node_1.err) == warned, node_1
+
+
+PROMISES = [killed_rank, hung_rank, killed_node, restarts_of_node_1]
 sys.exit(cluster.check(PROMISES))

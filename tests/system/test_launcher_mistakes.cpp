@@ -27,7 +27,9 @@ const std::vector<LauncherMistake> kMistakes = {
      "MASTER_ADDR=127.0.0.1 MASTER_PORT=29500"},
     {{{"RANK", "2"}}, "RANK is 2, and WORLD_SIZE is 2", "the last one is 1"},
     {{{"RANK", "x"}}, "RANK: is \"x\", not a count", "unset RANK and WORLD_SIZE"},
-    {{{"LOCAL_WORLD_SIZE", "1"}}, "the launcher starts 1 on a machine", "use the same number"},
+    {{{"WORLD_SIZE", "0"}}, "WORLD_SIZE is 0", "the number of ranks, at least 1"},
+    {{{"LOCAL_WORLD_SIZE", "4"}}, "LOCAL_WORLD_SIZE is 4, and WORLD_SIZE is 2", "the ranks of all machines"},
+    {{{"LOCAL_WORLD_SIZE", "1"}}, "the launcher starts 1 on this machine", "use the same number"},
 };
 
 }  // namespace
@@ -49,6 +51,26 @@ TEST_CASE("a wrong variable of a launcher is named with its remedy, and nothing 
     CHECK(contains(answer.err, mistake.remedy));
     CHECK_FALSE(fs::exists(w.results()));
   }
+}
+
+TEST_CASE("a process that trains alone beside other processes or nodes is told so, with the way to start all of them") {
+  const Workspace w;
+  w.write("small.toml", kSmall);
+  const auto warned = [&](const Variables& variables, const std::vector<std::string>& texts) {
+    const Outcome answer = w.run({"run", "small.toml", "--dry-run"}, variables);
+    INFO(answer.err);
+    CHECK(answer.code == 0);
+    for (const std::string& text : texts) CHECK(contains(answer.err, text));
+    CHECK(contains(answer.err, "warning: ") == !texts.empty());
+  };
+  warned({{"OMPI_COMM_WORLD_SIZE", "2"}},
+         {"OMPI_COMM_WORLD_SIZE is 2, and RANK and WORLD_SIZE are not set", "RANK=$OMPI_COMM_WORLD_RANK"});
+  warned({{"SLURM_JOB_ID", "7"}, {"SLURM_NNODES", "2"}, {"SLURM_NTASKS", "2"}},
+         {"this Slurm job has 2 nodes (SLURM_NNODES), and this process trains on one", "with srun", "ddp-exp slurm"});
+  warned({{"OMPI_COMM_WORLD_SIZE", "1"}}, {});
+  warned({{"SLURM_JOB_ID", "7"}, {"SLURM_NNODES", "1"}, {"SLURM_NTASKS", "1"}}, {});
+  warned({{"SLURM_JOB_ID", "7"}, {"SLURM_NNODES", "1"}, {"SLURM_NTASKS", "4"}}, {});
+  warned({{"SLURM_JOB_ID", "7"}, {"SLURM_NNODES", "2"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}, {});
 }
 
 }  // namespace ddp::system_test

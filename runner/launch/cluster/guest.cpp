@@ -6,6 +6,8 @@
 #include <csignal>
 
 #include "base/log.h"
+#include "base/own_command.h"
+#include "base/shell_word.h"
 #include "launch/process/pipe.h"
 #include "record/file/atomic_file.h"
 
@@ -45,6 +47,9 @@ Guest::Guest(const Launch& launch, const Value& terms, milliseconds patience) : 
   if (answer.value("type", "") == "refused") throw usage_error("node 0 refuses this node: " + answer.value("why", ""));
   if (over()) return;
   welcome_ = {.work = answer.at("work"), .node_0 = answer.at("ip")};
+  if (launch.max_restarts > 0 && answer.at("restarts") == 0) {
+    log::warn("--max-restarts has no effect here: node 0, which was started without it, restarts the ranks");
+  }
 }
 
 void Guest::find_node_0(milliseconds patience) {
@@ -159,7 +164,7 @@ int Guest::run(const Job& job) {
     if (over()) return 0;
     const Outcome outcome = run_group(job, start);
     receive_verdict(outcome);
-    if (!std::exchange(again_, false)) return conclude(outcome);
+    if (!std::exchange(again_, false)) return conclude(outcome, job);
     log::warn("node 0 starts all ranks again");
     link_->send({{"type", "ended"}});
   }
@@ -207,13 +212,22 @@ void Guest::receive_verdict(const Outcome& outcome) {
   }
 }
 
-int Guest::conclude(const Outcome& outcome) {
+// Node 0 went away without a verdict: returns how the run continues.
+std::string Guest::how_to_continue(const Job& job) const {
+  if (!job.saves) return "";
+  return "\n  to continue from its last checkpoint, on all " + std::to_string(launch_.nodes) +
+         " nodes with the launch flags of this command, and on node 0 with its --results: " +
+         own_command("resume " + shell_word(job.plan.experiment.name));
+}
+
+int Guest::conclude(const Outcome& outcome, const Job& job) {
   if (end_.is_object()) {
     const std::string why = end_.value("why", "");
     if (!why.empty()) log::error(why);
     return end_.value("code", 1);
   }
-  log::error(outcome.failure ? outcome.failure->what : "node 0 (" + link_->peer() + ") is gone");
+  log::error((outcome.failure ? outcome.failure->what : "node 0 (" + link_->peer() + ") is gone") +
+             how_to_continue(job));
   return 1;
 }
 

@@ -46,7 +46,8 @@ class Guest {
   Outcome run_group(const Job& job, const config::Value& start);
   void send_outcome(const Outcome& outcome, record::SharedProgress& shared);
   void receive_verdict(const Outcome& outcome);
-  int conclude(const Outcome& outcome);
+  std::string how_to_continue(const Job& job) const;
+  int conclude(const Outcome& outcome, const Job& job);
 
   const Launch& launch_;
   std::unique_ptr<NodeLink> link_;

@@ -2,30 +2,18 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include <charconv>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "config/text/source.h"
+#include "launch/cluster/environment.h"
+#include "launch/cluster/lone_process.h"
 #include "launch/slurm/slurm_step.h"
 
 namespace ddp::launch {
 namespace {
 
 constexpr std::uint16_t kTorchrunsPort = 29500;  // the default port of torchrun's nodes
-
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
-}
-
-template <class Number>
-std::optional<Number> parse(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 int number_in_environment(const char* name, std::optional<int> otherwise = {}) {
   const auto text = environment(name);
@@ -87,18 +75,9 @@ std::string host_in_environment(const std::string& otherwise = "") {
 
 void require_rank_below(const std::string& rank, int number, const std::string& size, int count) {
   if (number < count) return;
+  if (count == 0) throw usage_error(size + " is 0", "environment", "set it to the number of ranks, at least 1");
   throw usage_error(rank + " is " + std::to_string(number) + ", and " + size + " is " + std::to_string(count),
                     "environment", "ranks count from 0: the last one is " + std::to_string(count - 1));
-}
-
-// Without both variables this process trains alone; each process of a launcher would train a copy of its own.
-void warn_of_half_a_place() {
-  const auto rank = environment("RANK");
-  const auto size = environment("WORLD_SIZE");
-  if (!rank && size && parse<int>(*size).value_or(1) > 1) {
-    log::warn("WORLD_SIZE is " + *size + ", and RANK is not set: this process trains alone");
-  }
-  if (rank && !size) log::warn("RANK is " + *rank + ", and WORLD_SIZE is not set: this process trains alone");
 }
 
 Launch by_torchrun() {
@@ -119,6 +98,11 @@ Launch by_torchrun() {
                       "environment", "set LOCAL_WORLD_SIZE to the number of ranks on this machine");
   }
   require_rank_below("LOCAL_RANK", l.local_rank, "LOCAL_WORLD_SIZE", *l.ranks_here);
+  if (*l.ranks_here > l.world_size) {
+    throw usage_error(
+        "LOCAL_WORLD_SIZE is " + std::to_string(*l.ranks_here) + ", and WORLD_SIZE is " + std::to_string(l.world_size),
+        "environment", "WORLD_SIZE counts the ranks of all machines, LOCAL_WORLD_SIZE the ranks of this one");
+  }
   return l;
 }
 
@@ -241,7 +225,7 @@ Launch choose_launch(const LaunchFlags& flags) {
   const auto step = slurm_step();
   const bool torchrun = environment("RANK") && environment("WORLD_SIZE");
   if (!torchrun && (!step || step->tasks <= 1)) {
-    warn_of_half_a_place();
+    warn_of_lone_process();
     return {.max_restarts = flags.max_restarts};
   }
   const Launch launch = torchrun ? by_torchrun() : by_srun(*step);

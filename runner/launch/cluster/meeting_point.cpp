@@ -15,9 +15,11 @@ using std::chrono::milliseconds;
 
 // Returns the socket of rank 0, which a launcher or the user started.
 FileDescriptor listen_as_rank_0(Address& address) try { return listen_on(address); } catch (const Error& error) {
-  throw usage_error(error.summary(), error.where(),
-                    "rank 0 listens at MASTER_ADDR and MASTER_PORT: set them to an address of the machine of rank 0, "
-                    "and to a port that no other program uses there");
+  throw usage_error(
+      error.summary(), error.where(),
+      "rank 0 listens at MASTER_ADDR and MASTER_PORT: set them to an address of the machine of rank 0, "
+      "and to a port that no other program uses there; another process with RANK=0 listens there too: give "
+      "each process its own RANK");
 }
 
 // Waits until the store's host listens: rank 0, or the launcher itself. c10d would wait too, but its errors are C++

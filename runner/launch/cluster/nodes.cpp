@@ -113,21 +113,30 @@ void Nodes::gather(const Value& terms) {
       return hello.is_object() || caller.link.closed() || Clock::now() >= caller.until;
     });
   }
-  for (Caller& caller : callers) refuse_late(caller.link);
+  for (Caller& caller : callers) refuse_late(caller.link, caller.link.wait(milliseconds(0)));
   std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.rank < b.rank; });
 }
 
 FileDescriptor Nodes::answer_call() { return FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
 
-void Nodes::refuse_late(NodeLink& link) {
+// `hello`: the first message of the node; null: it sent none.
+void Nodes::refuse_late(NodeLink& link, const Value& hello) {
+  const Value number = hello.is_object() ? hello.value("node", Value()) : Value();
+  for (const Node& node : nodes_) {
+    if (number == node.rank) return refuse_second(link, node);
+  }
   refuse(link, "the run at " + address_.text() + " has its " + std::to_string(launch_.nodes) + " nodes");
+}
+
+void Nodes::refuse_second(NodeLink& link, const Node& first) {
+  refuse(link, first.name() + " is there already: each node needs a --node-rank of its own");
 }
 
 void Nodes::turn_away() {
   FileDescriptor socket = answer_call();
   if (!socket) return;
   NodeLink link(std::move(socket));
-  refuse_late(link);
+  refuse_late(link, link.wait(kRefusal));
 }
 
 bool Nodes::wait_for_words(const std::vector<Caller>& callers, milliseconds longest) {
@@ -158,8 +167,7 @@ void Nodes::admit(NodeLink link, const Value& hello, const Value& terms) {
   }
   Node newcomer{.rank = rank->get<int>(), .link = std::move(link)};
   for (const Node& node : nodes_) {
-    if (node.rank != newcomer.rank) continue;
-    return refuse(newcomer.link, node.name() + " is there already: each node needs a --node-rank of its own");
+    if (node.rank == newcomer.rank) return refuse_second(newcomer.link, node);
   }
   const auto differ = config::first_differences(terms, hello.at("terms"), kShownDifferences);
   if (!differ.empty()) {
@@ -187,7 +195,8 @@ void Nodes::dismiss(NodeLink& link, const std::string& why) {
 }
 
 void Nodes::welcome(const std::string& work) {
-  for (Node& node : nodes_) node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}});
+  for (Node& node : nodes_)
+    node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}, {"restarts", launch_.max_restarts}});
   for (Node& node : nodes_) {
     const Value answer = node.link.wait(patience_);
     std::string why = "is gone or does not answer";

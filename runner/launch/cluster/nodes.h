@@ -72,7 +72,8 @@ class Nodes {
   // Returns whether somebody connects. Returns sooner when a message comes.
   bool wait_for_words(const std::vector<Caller>& callers, std::chrono::milliseconds longest);
   FileDescriptor answer_call();
-  void refuse_late(NodeLink& link);
+  void refuse_late(NodeLink& link, const config::Value& hello);
+  void refuse_second(NodeLink& link, const Node& first);
   std::string missing() const;
   void admit(NodeLink link, const config::Value& hello, const config::Value& terms);
   void refuse(NodeLink& link, const std::string& why);

@@ -36,7 +36,7 @@ std::vector<std::string> device_warnings(const config::Loaded& loaded, const Pla
     lines.push_back(loaded.where("device_pool") + ": " + std::to_string(ranks) + " ranks share " +
                     std::to_string(cores) + (cores == 1 ? " core" : " cores"));
   }
-  if (launch.one_rank() && pool.is_number() && pool.get<int>() > ranks) {
+  if (launch.ranks_here && !plan.strategy.all_devices && pool.is_number() && pool.get<int>() > ranks) {
     lines.push_back(loaded.where("device_pool") + ": \"device_pool\" is " + pool.dump() + ", and the launcher starts " +
                     std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
                     " on this machine; start as many, or use device_pool = \"auto\"");

@@ -17,30 +17,29 @@ namespace ddp::launch {
 namespace fs = std::filesystem;
 namespace {
 
-// The variables that a signal handler can reach: the flag in the shared progress, and the signal received.
+// The variables that a signal handler can reach: the flag and the signal in the shared progress.
 std::atomic<bool>* stop_flag = nullptr;
-volatile std::sig_atomic_t heard_signal = 0;
+std::atomic<int>* stop_signal = nullptr;
 StopSignals stop_signals;
 
 unsigned grace = 0;  // seconds
 
 void hear(int signal) {
   if (stop_signals.at_once(signal)) _exit(128 + signal);
-  if (heard_signal == 0) {
-    heard_signal = signal;
-    alarm(grace);
-  }
+  int none = 0;
+  if (stop_signal->compare_exchange_strong(none, signal)) alarm(grace);
   stop_flag->store(true);
 }
 
 void end_after_grace(int) {
   constexpr char kWord[] = "error: the rank did not save and end within `grace` seconds: ending at once\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kWord, sizeof kWord - 1);
-  _exit(exit_code_of(heard_signal));
+  _exit(exit_code_of(*stop_signal));
 }
 
 void hear_signals(record::SharedProgress& shared, double seconds_to_end) {
   stop_flag = &shared.stop_requested();
+  stop_signal = &shared.stop_signal();
   grace = static_cast<unsigned>(std::ceil(seconds_to_end));
   std::signal(SIGALRM, end_after_grace);
   struct sigaction action {};
@@ -81,18 +80,16 @@ std::optional<record::Failure> failure_of(const WrittenRun& w, const record::Ran
 
 int end_run(WrittenRun& w, const Plan& plan, const Launch& launch, record::SharedProgress& shared, int code) {
   add_progress(w.summary, shared.run(), plan.experiment);
-  // If the run stopped early and this rank received no signal, another rank did.
-  const int signal = heard_signal != 0 ? heard_signal : SIGTERM;
-  return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), signal, launch)
+  return conclude(w.run.directory, w.summary, shared.run(), failure_of(w, shared.rank(0), code), shared.stop_signal(),
+                  launch)
       .exit_code;
 }
 
 // Returns the exit code of a rank that does not write the run, or whose run has not begun.
-int end_unwritten(const record::RankProgress& progress, int code) {
-  const bool begun = progress.phase != record::Phase::starting;
-  // Settings that are wrong before the first step: nothing was started.
-  if (code != 0) return progress.no_restart && !begun ? 2 : code;
-  return heard_signal != 0 ? exit_code_of(heard_signal) : 0;
+int end_unwritten(const record::RankProgress& progress, int code, int signal) {
+  if (progress.interrupted && signal != 0) return exit_code_of(signal);
+  // Settings that are wrong before the run has begun: nothing was started.
+  return code != 0 && progress.no_restart && !progress.begun ? 2 : code;
 }
 
 }  // namespace
@@ -118,7 +115,7 @@ int train_launched(const Training& t, const Launch& launch) {
   if (!written) {
     const record::RankProgress& progress = shared.rank(launch.rank);
     if (launch.rank == 0 && progress.failed) log::error(progress.error);
-    return end_unwritten(progress, code);
+    return end_unwritten(progress, code, shared.stop_signal());
   }
   written->summary.git = git->result();
   return end_run(*written, t.plan, launch, shared, code);
