@@ -1,5 +1,6 @@
 #include "rank/agreement.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/difference.h"
+#include "record/file/hash.h"
 #include "record/kept_sources.h"
 #include "record/run_directory.h"
-#include "record/saves/model_files.h"
+#include "record/saves/content_samples.h"
 
 namespace ddp::rank {
 namespace {
@@ -19,31 +21,53 @@ namespace {
 config::Value experiment_of_all(const Task& t) {
   config::Value experiment = config::write(record::as_kept(*t.experiment));
   experiment["source_texts"] = record::hashes_of_texts(*t.experiment);
-  experiment["content_of"] = record::hashes_of_model(*t.experiment);
   experiment.erase("init_from");
   return experiment;
 }
 
+// A rank's side of the comparison; "ranks_here" explains a difference.
+config::Value terms_of(const Task& t, const std::vector<record::DataFile>& files) {
+  return {{"experiment", experiment_of_all(t)}, {"data", record::content_samples(files)}, {"ranks_here", t.ranks_here}};
+}
+
+std::string hash_of(const config::Value& terms) {
+  return record::hash_hex(terms["experiment"].dump() + record::hash_of_samples(terms["data"]));
+}
+
+Error other_threads(const std::string& rank, const config::Difference& differs, const config::Value& first,
+                    const config::Value& second) {
+  return usage_error("LOCAL_WORLD_SIZE is " + second["ranks_here"].dump() + " on " + rank + ", and " +
+                         first["ranks_here"].dump() + " on rank 0, so they have different threads: " + differs.second +
+                         " and " + differs.first,
+                     "",
+                     "set LOCAL_WORLD_SIZE to the number of ranks on the machine; if machines have different numbers, "
+                     "set threads");
+}
+
+void require_same_terms(const std::string& rank, const config::Value& first, const config::Value& second) {
+  if (const auto differs = config::first_difference(first["experiment"], second["experiment"])) {
+    if (differs->key == "threads" && first["ranks_here"] != second["ranks_here"]) {
+      throw other_threads(rank, *differs, first, second);
+    }
+    throw usage_error(
+        rank + "'s experiment is not rank 0's: " + differs->key + " is " + differs->second + ", not " + differs->first,
+        "", "start all ranks with the same file and settings");
+  }
+  const std::string differs = record::sample_difference(first["data"], second["data"]);
+  if (!differs.empty()) throw usage_error(rank + "'s data are not rank 0's: " + differs, "", record::kSameDataRemedy);
+}
+
 }  // namespace
 
-void require_same_experiment(const Task& t, const dist::Group& control) {
+void require_same_terms(const Task& t, const std::vector<record::DataFile>& files, const dist::Group& control) {
   if (!control) return;
-  const std::vector<std::string> all = dist::all_gather_texts(control, experiment_of_all(t).dump());
-  const std::vector<std::string> ranks_here = dist::all_gather_texts(control, std::to_string(t.ranks_here));
+  const config::Value mine = terms_of(t, files);
+  const std::vector<std::string> hashes = dist::all_gather_texts(control, hash_of(mine));
+  if (std::equal(hashes.begin() + 1, hashes.end(), hashes.begin())) return;
+  const std::vector<std::string> all = dist::all_gather_texts(control, mine.dump());
+  const config::Value first = config::Value::parse(all[0]);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    const auto differs = config::first_difference(config::Value::parse(all[0]), config::Value::parse(all[rank]));
-    if (!differs) continue;
-    if (differs->key == "threads" && ranks_here[rank] != ranks_here[0]) {
-      throw usage_error("LOCAL_WORLD_SIZE is " + ranks_here[rank] + " on rank " + std::to_string(rank) + ", and " +
-                            ranks_here[0] + " on rank 0, so they have different threads: " + differs->second + " and " +
-                            differs->first,
-                        "",
-                        "set LOCAL_WORLD_SIZE to the number of ranks on the machine; if machines have different "
-                        "numbers, set threads");
-    }
-    throw usage_error("rank " + std::to_string(rank) + "'s experiment is not rank 0's: " + differs->key + " is " +
-                          differs->second + ", not " + differs->first,
-                      "", "start all ranks with the same file and settings");
+    require_same_terms("rank " + std::to_string(rank), first, config::Value::parse(all[rank]));
   }
 }
 

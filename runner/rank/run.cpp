@@ -28,6 +28,10 @@
 namespace ddp::rank {
 namespace {
 
+std::vector<record::DataFile> files_of(const TrainRequest& request) {
+  return *record::data_member({{"data", request.data_files}});
+}
+
 // Adapts the state to this run's ranks and batch size, which may have changed since the save. Samples of the epoch that
 // were seen stay seen; the rest of the epoch's order is distributed again.
 void take_over(checkpoint::State& state, const Task& t, const TrainRequest& request) {
@@ -43,7 +47,7 @@ void take_over(checkpoint::State& state, const Task& t, const TrainRequest& requ
   state.batch_size = now.batch_size;
   state.global_batch_size = *e.batch_size * t.world_size * e.accumulate;
   state.config_hash = t.config_hash;
-  state.data = record::data_member({{"data", request.data_files}});
+  state.data = files_of(request);
 }
 
 // Returns "CPU0" or "GPU3", the tutorial scripts' label for the device of a rank.
@@ -254,7 +258,8 @@ void run(const TrainRequest& asked, const Task& given, const TakeReply&) {
           .checkpointer = {},
           .state = {}};
   naming_absent_ranks(t, p.groups, [&] {
-    require_same_experiment(t, p.groups.control);
+    // Nodes compare their files before they fork ranks.
+    require_same_terms(t, t.watched ? std::vector<record::DataFile>() : files_of(request), p.groups.control);
     begin_run(t, request);
     start(p);
     train(p);

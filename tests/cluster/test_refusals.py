@@ -148,6 +148,21 @@ def cannot_take_part(c):
     finish(start_nodes(c, *words))
 
 
+def other_data(c):
+    """nodes whose data have the same path and another content are refused with the file, and nothing is started"""
+    data, other = c.folder / "rows", c.folder / "other"
+    lines = ["16," * 64 + f"{n % 10}\n" for n in range(64)]
+    for folder, rows in ((data, lines), (other, lines[1:] + lines[:1])):
+        folder.mkdir()
+        (folder / "digits.csv").write_text("".join(rows))
+    words = ["run", "--set", f"dataset={{ name = \"digits\", path = \"{data}/digits.csv\" }}", "--set",
+             "model.in_features=64", "--set", "model.out_features=10", "--set", "loss=cross_entropy"]  # fmt: skip
+    sees_other = ["unshare", "--mount", "sh", "-c", f"mount --bind {other} {data} && exec \"$0\" \"$@\"", PROGRAM]
+    both_refuse(c, start_node(c, 0, *words), start_node(c, 1, *words, program=sees_other),
+                f"its data are not node 0's: dataset.path: {data}/digits.csv has another content of the same size",
+                "give all machines the same files")  # fmt: skip
+
+
 def strangers(c):
     """strangers that connect to node 0's port do not disturb the start"""
     node_0 = start_node(c, 0, "run")
@@ -181,5 +196,5 @@ def strangers(c):
 
 PROMISES = [another_experiment, another_build, other_number_of_ranks, other_number_of_nodes, other_command,
             no_such_node, second_node_0, two_nodes_1, too_late, left_again, nobody_comes,
-            cannot_take_part, strangers]  # fmt: skip
+            cannot_take_part, other_data, strangers]  # fmt: skip
 sys.exit(cluster.check(PROMISES, hosts=3))

@@ -135,16 +135,23 @@ void require_independent(const search::Search& search, const std::string& method
                     "use method = \"random\", or leave it out");
 }
 
+// Sources lie in the sweep's folder; a trial of which they changed is reported when it resumes.
+config::Value settings_of(const config::LoadedSweep& sweep) {
+  config::Value settings = sweep.to_value();
+  settings.erase("sources");
+  return settings;
+}
+
 // A sweep keeps its first settings: other settings would make its trials incomparable. A repeated command, such as a
-// batch system's restarted job, repeats its --set too.
-void require_settings_of(const record::RunDirectory& directory, const std::vector<std::string>& sets) {
+// batch system's restarted job, repeats its file and its --set too.
+void require_settings_of(const record::RunDirectory& directory, const config::LoadedSweep& asked) {
   const auto was = launch::load_sweep(directory.sweep());
-  const auto would_be = launch::load_sweep(directory.sweep(), sets);
-  const auto changed = config::first_difference(was.to_value(), would_be.to_value());
+  const auto changed = config::first_difference(settings_of(was), settings_of(asked));
   if (!changed) return;
   throw usage_error("this sweep began with " + changed->key + " = " + changed->first + ", not " + changed->second,
                     directory.path().string(),
-                    "resume it without --set, or begin another sweep: without --run-id, or with a new one");
+                    "continue it as it is: " + resuming_command(directory, {}) +
+                        "\n  begin another sweep: without --run-id, or with a new one");
 }
 
 // Trains one trial of a sweep whose trials run in several processes: the jobs of an array.
@@ -160,7 +167,7 @@ int sweep_one(const SweepOptions& o, const std::vector<std::string>& sets) {
   }
   const record::RunDirectory directory(fs::path(o.results) / prepared.loaded->name / o.run_id);
   begin_once(prepared, directory);
-  require_settings_of(directory, sets);
+  require_settings_of(directory, *prepared.loaded);
   const FileDescriptor lock = directory.lock_shared(kPatience);
   return run_trials(prepared, directory, git.result(), resuming_command(directory, o.jobs), o.trial);
 }
@@ -205,10 +212,10 @@ int sweep(SweepOptions& o) {
   launch::require_one_process("sweep", "use srun -n 1, or --array");
   const fs::path folder = paths::absolute(o.file).parent_path();
   if (!o.run_id.empty()) {
-    const std::string name = launch::load_sweep(o.file, sets).name;
-    const record::RunDirectory own(fs::path(o.results) / name / o.run_id);
+    const config::LoadedSweep asked = launch::load_sweep(o.file, sets);
+    const record::RunDirectory own(fs::path(o.results) / asked.name / o.run_id);
     if (own.is_sweep()) {
-      require_settings_of(own, sets);
+      require_settings_of(own, asked);
       return resume_sweep(own, o.jobs);
     }
   }

@@ -9,6 +9,7 @@
 #include "launch/plugin/experiment.h"
 #include "launch/plugin/run_copy.h"
 #include "rank/train.h"
+#include "record/saves/content_samples.h"
 
 namespace ddp::commands {
 namespace {
@@ -86,7 +87,8 @@ int take_part(const launch::Launch& launch, const config::Value& terms, std::chr
         .plan = prepared->plan,
         .as_rank = [&](const rank::Task& task) { return prepared->library->serve(task, rank::TrainRequest{}); },
         .task = {.held_data = prepared->data.file()},
-        .kept = prepared->data.kept()};
+        .kept = prepared->data.kept(),
+        .data = record::content_samples(prepared->data.files())};
   });
 }
 

@@ -12,6 +12,7 @@
 #include "commands/sets.h"
 #include "commands/train/launch_flags.h"
 #include "commands/train/nodes.h"
+#include "commands/train/other_settings.h"
 #include "commands/train/output.h"
 #include "commands/train/prepare.h"
 #include "commands/train/resume.h"
@@ -21,7 +22,6 @@
 #include "launch/plugin/experiment.h"
 #include "launch/run/training.h"
 #include "record/kept_sources.h"
-#include "record/saves/model_files.h"
 
 namespace ddp::commands {
 namespace {
@@ -46,8 +46,15 @@ launch::OpenRun create_run(const RunOptions& o, const Prepared& prepared) {
   return run;
 }
 
+// A restarted launch goes on: its run must not end in the night because the file was edited for the next run.
+void tell_other_settings(const Error& error, const launch::Launch& launch) {
+  if (!launch.restarted()) throw error;
+  if (launch.leads()) log::warn(std::string(error.what()) + "\n  the run goes on as it is");
+}
+
 int begin_run(const RunOptions& o, config::Loaded loaded, const launch::LaunchRole& role) {
   if (const auto begun = begun_run(o.results, o.run_id, loaded.experiment.name, role.launch)) {
+    if (const auto other = other_settings(loaded, *begun, o.sets)) tell_other_settings(*other, role.launch);
     return resume_run({.directory = *begun, .results = o.results, .sets = o.sets}, role);
   }
   if (role.launch.leads()) launch::find_weights(loaded, o.results);
@@ -88,7 +95,6 @@ int run(const RunOptions& o) {
   launch::apply_init_method(loaded, launch);
   config::Value asked = config::write(record::as_kept(loaded.experiment));  // source folders may differ between nodes
   asked["source_texts"] = record::hashes_of_texts(loaded.experiment);
-  asked["content_of"] = record::hashes_of_model(loaded.experiment);
   asked.erase("init_from");  // only node 0 reads weights
   const config::Value terms = launch::terms_of(launch, "run", {{"experiment", asked}});
   const auto patience = patience_of(loaded.experiment);

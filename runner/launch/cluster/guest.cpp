@@ -157,7 +157,7 @@ void Guest::tick(const Plan& plan, Supervisor& supervisor, record::SharedProgres
 int Guest::run(const Job& job) {
   // A signal between two groups of ranks must reach the second group.
   const BlockedStopSignals signals;
-  link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}});
+  link_->send({{"type", "ready"}, {"devices", job.plan.device_names()}, {"data", job.data}});
   for (;;) {
     const Value start =
         next_message(milliseconds(static_cast<std::int64_t>(job.plan.experiment.distributed.timeout * 1000)));

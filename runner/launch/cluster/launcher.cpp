@@ -220,6 +220,8 @@ void require_one_process(const std::string& verb, const std::string& remedy) {
   if (!place.empty()) throw usage_error("is one process, but " + place, verb, remedy);
 }
 
+bool Launch::restarted() const { return attempt > 0 || number_in_environment("SLURM_RESTART_COUNT", 0) > 0; }
+
 Launch choose_launch(const LaunchFlags& flags) {
   if (!flags.given().empty()) return by_flags(flags);
   const auto step = slurm_step();

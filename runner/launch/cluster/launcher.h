@@ -49,6 +49,9 @@ struct Launch {
   int attempt = 0;              // number of times the launcher has restarted this group
   std::string id = {};          // identifies the launch across its attempts; empty: unknown
 
+
+  // Returns whether a launcher restarted the group or Slurm requeued the job: no person gave the command again.
+  bool restarted() const;
   bool one_rank() const { return by != By::itself; }
   // Returns whether this process runs rank 0, which reads weights and writes results.
   bool leads() const { return node_rank == 0 && rank == 0; }

@@ -10,6 +10,7 @@
 #include "launch/cluster/meeting_file.h"
 #include "launch/library/version.h"
 #include "record/file/atomic_file.h"
+#include "record/saves/content_samples.h"
 
 namespace ddp::launch {
 namespace {
@@ -59,6 +60,18 @@ milliseconds left_until(Clock::time_point deadline) {
 Address address_of(const Launch& launch) {
   if (launch.meeting_file.empty()) return resolve(launch.master_host, launch.master_port);
   return {.ip = outward_ip()};
+}
+
+// Reads a node's answer to the work. Returns why the node cannot take part; "": it is ready.
+std::string reason_against(Node& node, const Value& answer, const Value& data) try {
+  if (!answer.is_object()) return "is gone or does not answer";
+  if (answer.at("type") == "failed") return answer.at("why").get<std::string>();
+  if (answer.at("type") != "ready") return "sent a malformed message";
+  node.devices = answer.at("devices").get<std::vector<std::string>>();
+  const std::string differs = record::sample_difference(data, answer.at("data"));
+  return differs.empty() ? "" : "its data are not node 0's: " + differs + "\n" + record::kSameDataRemedy;
+} catch (const Value::exception&) {
+  return "sent a malformed message";
 }
 
 }  // namespace
@@ -194,21 +207,12 @@ void Nodes::dismiss(NodeLink& link, const std::string& why) {
   link.wait_for_end(Clock::now() + kRefusal);
 }
 
-void Nodes::welcome(const std::string& work) {
+void Nodes::welcome(const std::string& work, const Value& data) {
   for (Node& node : nodes_)
     node.link.send({{"type", "welcome"}, {"work", work}, {"ip", address_.ip}, {"restarts", launch_.max_restarts}});
   for (Node& node : nodes_) {
-    const Value answer = node.link.wait(patience_);
-    std::string why = "is gone or does not answer";
-    try {
-      if (answer.is_object() && answer.at("type") == "ready") {
-        node.devices = answer.at("devices").get<std::vector<std::string>>();
-        continue;
-      }
-      if (answer.is_object() && answer.at("type") == "failed") why = answer.at("why").get<std::string>();
-    } catch (const Value::exception&) {
-      why = "sent a malformed message";
-    }
+    const std::string why = reason_against(node, node.link.wait(patience_), data);
+    if (why.empty()) continue;
     end(2, node.name() + ": " + why);
     throw usage_error("cannot take part:\n" + why, node.name());
   }

@@ -29,7 +29,7 @@ struct Node {
 //
 // The protocol: one JSON object per line. A node sends `hello` with its terms. Node 0 answers `refused`; or, once all
 // nodes have joined, `welcome` with the work as it resolved it (for a run: its experiment). The node tries the work and
-// sends `ready` or `failed`. When all are ready, node 0 sends `start`. While ranks run, both sides send `alive` and
+// sends `ready`, with its devices and the state of its data, or `failed`. When all are ready, node 0 sends `start`. While ranks run, both sides send `alive` and
 // `stop`; a node sends `log`, `done` or `failure`; node 0 sends `end` or `again`. After `again` a node ends its ranks,
 // sends `ended`, and waits for another `start`.
 class Nodes {
@@ -41,8 +41,9 @@ class Nodes {
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  // Sends the work, and waits until every node is ready for it. Throws ddp::Error (usage) if a node cannot do it.
-  void welcome(const std::string& work);
+  // Sends the work, and waits until every node is ready for it. `data`: the files that node 0 reads for it
+  // (record::content_samples). Throws ddp::Error (usage) if a node cannot do it, or has other data.
+  void welcome(const std::string& work, const config::Value& data = config::Value::array());
 
   // Makes all nodes fork their ranks, which meet at `store`.
   void start(const Address& store);

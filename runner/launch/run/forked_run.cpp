@@ -9,6 +9,7 @@
 #include "launch/run/run_summary.h"
 #include "launch/watch/supervisor.h"
 #include "rank/train.h"
+#include "record/saves/content_samples.h"
 
 namespace ddp::launch {
 namespace {
@@ -98,7 +99,8 @@ class RankGroups {
 
 // Prepares the run in an order that writes nothing before all nodes are ready.
 ForkedRun open_run(Training& t, const Launch& launch, Nodes& nodes) {
-  nodes.welcome(sources_mark(t.plan.experiment) + config::to_toml(t.plan.experiment));
+  nodes.welcome(sources_mark(t.plan.experiment) + config::to_toml(t.plan.experiment),
+                nodes.all().empty() ? config::Value() : record::content_samples(t.data.files()));
   MeetingPoint meeting = make_meeting_point(t.plan, launch, nodes.own_ip());
   auto locks = t.device_locks ? std::move(*t.device_locks) : lock_devices(t.plan);
   OpenRun run = t.open();

@@ -18,6 +18,7 @@ struct Job {
   bool saves = true;                              // the ranks handle a first stop signal themselves, by saving
   rank::Task task = {};                           // the part that is the same on every rank of this machine
   std::vector<int> kept = {};                     // descriptors that stay open in every rank of this machine
+  config::Value data = config::Value::array();    // the files that this machine reads: record::content_samples
 
   // For node 0:
   std::function<RankOutput(int rank)> output = {};  // of any rank, including other nodes' ranks

@@ -28,12 +28,6 @@ std::vector<DataFile> model_files(const config::Experiment& experiment) {
   return files;
 }
 
-config::Value hashes_of_model(const config::Experiment& experiment) {
-  config::Value hashes = config::Value::object();
-  for (const DataFile& file : model_files(experiment)) hashes[file.key] = file.hash;
-  return hashes;
-}
-
 DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now) {
   DataDifference difference;
   for (const DataFile& file : now) {

@@ -17,9 +17,6 @@ std::vector<DataFile> model_files(const config::Experiment& experiment);
 // Tells whether this is such a file, among the files of a checkpoint's data.
 bool is_model_file(const DataFile& file);
 
-// Returns the hashes by option: {"model.path": "0123456789abcdef"}; {} for other models.
-config::Value hashes_of_model(const config::Experiment& experiment);
-
 // Compares the model files in both lists by their options; an option that only one list has is no difference.
 DataDifference model_difference(const std::vector<DataFile>& then, const std::vector<DataFile>& now);
 
