@@ -49,7 +49,6 @@ struct Launch {
   int attempt = 0;              // number of times the launcher has restarted this group
   std::string id = {};          // identifies the launch across its attempts; empty: unknown
 
-
   // Returns whether a launcher restarted the group or Slurm requeued the job: no person gave the command again.
   bool restarted() const;
   bool one_rank() const { return by != By::itself; }

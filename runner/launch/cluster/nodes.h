@@ -29,9 +29,9 @@ struct Node {
 //
 // The protocol: one JSON object per line. A node sends `hello` with its terms. Node 0 answers `refused`; or, once all
 // nodes have joined, `welcome` with the work as it resolved it (for a run: its experiment). The node tries the work and
-// sends `ready`, with its devices and the state of its data, or `failed`. When all are ready, node 0 sends `start`. While ranks run, both sides send `alive` and
-// `stop`; a node sends `log`, `done` or `failure`; node 0 sends `end` or `again`. After `again` a node ends its ranks,
-// sends `ended`, and waits for another `start`.
+// sends `ready`, with its devices and the state of its data, or `failed`. When all are ready, node 0 sends `start`.
+// While ranks run, both sides send `alive` and `stop`; a node sends `log`, `done` or `failure`; node 0 sends `end` or
+// `again`. After `again` a node ends its ranks, sends `ended`, and waits for another `start`.
 class Nodes {
  public:
   // Listens at the launch's address until all nodes have sent a matching hello, up to `patience`. Throws ddp::Error:
