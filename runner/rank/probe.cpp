@@ -135,11 +135,11 @@ void measure_model(const Task& t, bool timed, Probe& probe) {
   };
   const datasets::Batch batch = batch_of(/*whole=*/false);
   const TriedModel tried(t, model);
+  tried.require_tokens(sets.train, batch);
   at::Tensor output = tried.output_of(batch.inputs);
   tried.require_gradients(tried.loss_of(output, batch), [&] { return batch_of(/*whole=*/true); });
   output = output.detach();
   const at::NoGradGuard no_grad;
-  tried.require_tokens(sets.train, batch);
   try_measures(t, output, batch, probe);
   if (batch.targets.size() == 1 && !batch.targets.front().second.is_floating_point())
     tried.require_classes(output, sets);

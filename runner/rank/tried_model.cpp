@@ -143,13 +143,22 @@ void TriedModel::require_tokens(const data::Set& train, datasets::Batch batch) c
   if (tokens == facts.end()) return;
   const auto count = tokens->get<std::int64_t>();
   for (auto& [name, input] : batch.inputs) input = at::full_like(input, count - 1);
+  const at::NoGradGuard no_grad;
   try {
     call(batch.inputs);
   } catch (const c10::IndexError&) {
-    throw usage_error("the data of \"" + task_.experiment->dataset.name + "\" have " + std::to_string(count) +
-                          " tokens, and the model takes fewer",
-                      "model",
-                      "give the model " + std::to_string(count) + " tokens; export a .pt2 file again with them");
+    const std::string all = std::to_string(count);
+    const bool exported = task_.experiment->model.options.contains("path");
+    throw usage_error(
+        "the data of \"" + task_.experiment->dataset.name + "\" have " + all + " tokens, and the model takes fewer",
+        "model",
+        exported ? "export it again for " + all + " tokens: with the class's own argument, and --input " +
+                       std::to_string(batch.inputs.front().second.size(-1)) + ":int64:" + all
+                 : "give the model " + all + " tokens");
+  } catch (const c10::Error&) {
+    return;  // output_of() reports other errors
+  } catch (const Error&) {
+    return;
   }
 }
 

@@ -17,23 +17,43 @@ class TakenSizes {
   // `samples` come in batches of `size`; the last batch may be short.
   void require(const std::string& key, const std::string& of, std::int64_t samples, std::int64_t size,
                bool drops_short) const {
-    if (samples == 0 || samples >= size) require_size(key, "its batches of " + of + " have ", size, kGiveSize);
+    const std::string remedy = remedy_for(key, samples, size, drops_short);
+    if (samples == 0 || samples >= size) require_size(key, "its batches of " + of + " have ", size, remedy);
     const std::int64_t last = samples % size;
-    if (last == 0 || drops_short) return;
-    require_size(key, "its last batch of " + of + " has ", last,
-                 key == "batch_size" ? "set loader.drop_last_batch = true, or a batch_size that divides " +
-                                           std::to_string(samples) + " samples"
-                                     : "give " + key + " a size that divides " + std::to_string(samples) + " samples");
+    if (last != 0 && !drops_short) require_size(key, "its last batch of " + of + " has ", last, remedy);
   }
 
  private:
-  static constexpr const char* kGiveSize =
-      "give another batch_size, or export the model with a batch of any size: "
+  static constexpr const char* kExport =
+      "export the model again for batches of any size: python/export_model.py, or "
       "dynamic_shapes=({0: torch.export.Dim(\"batch\")},)";
+
+  bool takes(std::int64_t size) const { return size >= least_ && size <= most_; }
+
+  // Are all batches of this size taken, or all but a last one that is dropped?
+  bool takes_all(std::int64_t samples, std::int64_t size, bool drops_short) const {
+    return takes(size) && (samples % size == 0 || drops_short || takes(samples % size));
+  }
+
+  // Names only settings with which the model takes all batches. The batch of training changes as little as possible.
+  std::string remedy_for(const std::string& key, std::int64_t samples, std::int64_t size, bool drops_short) const {
+    std::int64_t other = std::clamp(size, least_, std::max(least_, std::min(samples, most_)));
+    std::string remedy;
+    if (key == "batch_size") {
+      if (other != size) remedy = "give batch_size = " + std::to_string(other);
+      if (!takes_all(samples, other, drops_short)) {
+        remedy += (remedy.empty() ? "set" : " and") + std::string(" loader.drop_last_batch = true");
+      }
+    } else {
+      while (other > 0 && !takes_all(samples, other, drops_short)) --other;
+      if (other > 0) remedy = "give " + key + " = " + std::to_string(other);
+    }
+    return (remedy.empty() ? "" : remedy + ", or ") + kExport;
+  }
 
   void require_size(const std::string& key, const std::string& what, std::int64_t size,
                     const std::string& remedy) const {
-    if (size >= least_ && size <= most_) return;
+    if (takes(size)) return;
     const std::string range = least_ == most_      ? std::to_string(least_)
                               : most_ == INT64_MAX ? std::to_string(least_) + " or more"
                                                    : std::to_string(least_) + " to " + std::to_string(most_);

@@ -20,7 +20,7 @@ std::string remedy_for_shapes(const at::Tensor& output, const at::Tensor& target
 void check_numbers(const std::string& name, const at::Tensor& output, const at::Tensor& target) {
   if (!target.is_floating_point()) {
     throw usage_error(name + " needs targets that are numbers; this dataset has class indices", "loss",
-                      "use loss = \"cross_entropy\"");
+                      "use loss = \"cross_entropy\"; if they are counts or amounts, store them as float32");
   }
   if (output.sizes() != target.sizes()) {
     throw usage_error("the model gives values of shape " + c10::str(output.sizes()) + " for targets of shape " +
