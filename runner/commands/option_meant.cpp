@@ -1,7 +1,6 @@
 #include "commands/option_meant.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -51,17 +50,6 @@ std::string multirun_meant(const CLI::App& verb, const std::string& option) {
   const bool is_multirun = option == "--multirun" || option == "-m";
   if (!is_multirun || verb.get_option_no_throw("--set") == nullptr) return "";
   return kNoSweepHere + own_command("sweep FILE");
-}
-
-// Returns the words with the name of this program as it was called.
-std::string as_called(std::string words) {
-  constexpr std::string_view kProgram = "ddp-exp ";
-  const std::string called = own_command("");
-  for (std::size_t at = words.find(kProgram); at != std::string::npos; at = words.find(kProgram, at + called.size())) {
-    const bool is_name = at == 0 || words[at - 1] == '`' || words[at - 1] == ' ';
-    if (is_name) words.replace(at, kProgram.size(), called);
-  }
-  return words;
 }
 
 std::string in_place_of(const CLI::App& verb, const CLI::Option& here, const std::string& value) {

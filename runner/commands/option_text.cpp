@@ -1,6 +1,6 @@
 #include "commands/option_text.h"
 
-#include <algorithm>
+#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -8,6 +8,14 @@
 
 namespace ddp::commands {
 namespace {
+
+// The name in --help for the text that an option takes.
+const std::map<std::string, std::string> kTexts = {
+    {"--set", "KEY=VALUE"},      {"--name", "NAME"},       {"--results", "FOLDER"},    {"--run-id", "ID"},
+    {"--output", "FILE"},        {"--from", "CHECKPOINT"}, {"--init-from", "WEIGHTS"}, {"--master-addr", "HOST"},
+    {"--rdzv-endpoint", "HOST"}, {"--status", "STATUS"},   {"--where", "CONDITION"},   {"--sort", "KEY"},
+    {"--time", "TIME"},          {"--job-name", "NAME"},
+};
 
 // Returns the limits of a value, which CLI11 writes behind the colon: "INT:INT in [1 - 100]".
 std::string limits_of(const std::string& type) {
@@ -32,8 +40,12 @@ std::vector<std::string> option_names(const CLI::Option& option) {
 
 std::string option_value(const CLI::Option& option) {
   if (option.get_positional() || option.get_items_expected_max() == 0) return "";
-  const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
+  const std::string given = option.get_type_name();
+  const std::string type = given.substr(0, given.find(':'));
+  if (type == "INT" || type == "UINT") return "N";
+  if (type == "FLOAT") return "NUMBER";
+  const auto known = kTexts.find(option_names(option).back());
+  return type != "TEXT" || known == kTexts.end() ? type : known->second;
 }
 
 std::string accepted_by(const CLI::Option& option) {
@@ -46,6 +58,7 @@ std::string accepted_by(const CLI::Option& option) {
 
 std::string option_text(const CLI::Option& option) {
   std::vector<std::string> remarks;
+  if (option.get_required() && option.nonpositional()) remarks.push_back("required");
   if (const std::string limits = limits_of(option.get_type_name()); !limits.empty()) remarks.push_back(limits);
   if (!option.get_default_str().empty()) remarks.push_back("default: " + option.get_default_str());
   for (const CLI::Option* other : option.get_excludes()) remarks.push_back("not with " + other->get_name());

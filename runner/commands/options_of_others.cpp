@@ -9,9 +9,10 @@ namespace ddp::commands {
 namespace {
 
 // Options for sweeps of other programs, and the key of [sweep] with their meaning.
-constexpr OptionOfOthers kOptionsOfSweeps[] = {{"n_trials", "sweep.trials"},    {"num_trials", "sweep.trials"},
-                                               {"num_samples", "sweep.trials"}, {"trials", "sweep.trials"},
-                                               {"method", "sweep.method"},      {"metric", "sweep.metric"}};
+constexpr OptionOfOthers kOptionsOfSweeps[] = {{"n_trials", "sweep.trials"},         {"num_trials", "sweep.trials"},
+                                               {"num_samples", "sweep.trials"},      {"trials", "sweep.trials"},
+                                               {"method", "sweep.method"},           {"metric", "sweep.metric"},
+                                               {"grace_period", "sweep.min_epochs"}, {"max_t", "sweep.max_epochs"}};
 
 constexpr const char* kEnvironment =
     "leave it out: each rank reads RANK, LOCAL_RANK and WORLD_SIZE from its environment, where a launcher sets them";
@@ -56,6 +57,7 @@ constexpr OptionOfOthers kOptionsOfOthers[] = {
     {"data", "INPUT"},
     {"file", "INPUT"},
     {"config", "FILE"},
+    {"c", "FILE"},
     {"config_file", "FILE"},
     {"experiment", "FILE"},
     {"file", "FILE"},

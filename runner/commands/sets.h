@@ -7,7 +7,7 @@
 
 namespace ddp::commands {
 
-// Adds the repeatable option --set to a command. It overrides `what`: "the file", or "the run's".
+// Adds the repeatable option --set to a command. It overrides `what`: "the file", or "the run's setting".
 void add_sets(CLI::App& verb, std::vector<std::string>& sets, const std::string& what = "the file");
 
 // Adds the option --run-id of a command that starts a run. An empty id is refused, not taken as none.

@@ -199,7 +199,7 @@ RunDirectory RunDirectory::find(const fs::path& results, const std::string& run)
   if (run == "latest") {
     if (fs::path found = newest(results); !found.empty()) return RunDirectory(own_folder(found));
     throw usage_error("no runs yet; " + no_runs_in_words(results), results.string(),
-                      "start one: " + own_command("run FILE") + "; --results DIR names the folder of other results");
+                      "start one: " + own_command("run FILE") + "; --results FOLDER names the folder of other results");
   }
   if (const auto found = find_exactly(results, run)) return RunDirectory(own_folder(*found));
   if (const auto found = find_trial(results, run)) return RunDirectory(own_folder(*found));

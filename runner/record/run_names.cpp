@@ -215,7 +215,7 @@ Error unknown_run(const fs::path& results, const std::string& named) {
   const std::string remedy = is_results_folder(".", named)
                                  ? "this folder holds results: name it with --results ."
                                  : "run the command in the folder where the run was started, or name the folder of "
-                                   "its results: --results DIR";
+                                   "its results: --results FOLDER";
   return usage_error(what + "; " + no_runs_in_words(results), results.string(), remedy);
 }
 

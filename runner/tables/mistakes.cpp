@@ -107,14 +107,15 @@ std::string Mistakes::remedy_for_texts(const std::string& name, const Cells& cel
   }
   const std::string remedy = role.empty() ? "name it in dataset.categories or leave it out with dataset.drop" : role;
   if (mostly_text) return column + " holds text: " + remedy;
-  return "correct the cells; or, if " + column + " holds text, " + remedy;
+  const std::string correct = cells.count == 1 ? "correct the cell" : "correct the cells";
+  return correct + "; or, if " + column + " holds text, " + remedy;
 }
 
 std::string Mistakes::remedy() const {
   std::string text;
   if (!ragged_.empty()) text = "a cell that contains the delimiter needs quotes: \"1,100\"";
   for (const auto& [name, cells] : texts_) {
-    append_sentence(text, remedy_for_texts(name, cells, /*mostly_text=*/cells.count * 2 > rows_));
+    append_sentence(text, remedy_for_texts(name, cells, /*mostly_text=*/cells.count > 1 && cells.count * 2 > rows_));
   }
   for (const auto& [name, cells] : missing_) append_sentence(text, cells.column.if_missing);
   return text.empty() ? "correct the file" : text;

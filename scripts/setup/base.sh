@@ -39,8 +39,8 @@ fail() {
 # lock FILE: holds the lock until `unlock` or the end of this process. Children inherit it on purpose: a compiler or pip
 # that outlives a killed set-up must end before the next set-up touches the same folder.
 lock() {
-  mkdir -p "$(dirname "$1")" || fail 1 "cannot write to $(dirname "$1")"
-  exec {lock_descriptor}>>"$1" || fail 1 "cannot write to $1"
+  mkdir -p "$(dirname "$1")" || fail 2 "cannot write to $(dirname "$1")"
+  exec {lock_descriptor}>>"$1" || fail 2 "cannot write to $1"
   if ! flock -n "$lock_descriptor"; then
     say "waiting for another set-up to finish ($1)"
     flock "$lock_descriptor"

@@ -39,6 +39,11 @@ TEST_CASE("names from other programs are answered with an existing key of the sa
   }
 }
 
+TEST_CASE("a name beside its key is answered with two sentences") {
+  CHECK(contains(mistakes_in(kModelAndDataset + "mixed_precision = true\nprecision = \"bf16\""),
+                 "keep one of them\n  precision = \"bf16\" or \"fp16\" trains in half precision"));
+}
+
 TEST_CASE("a name from another program is recognized in any case, with - or _, and in a section") {
   CHECK(contains(told_of_line("Learning-Rate = 1"), "did you mean \"optimizer.lr\"?"));
   CHECK(contains(told_of_line("loader.num_workers = 1"), "did you mean \"loader.workers\"?"));

@@ -28,6 +28,15 @@ Json metrics_in(const Json& line, const std::string& prefix) {
 
 }  // namespace
 
+TEST_CASE("eval without the file of its data says what to do") {
+  const ShapesWorkspace w;
+  w.train();
+  std::filesystem::remove(w.folder() / "shapes.csv");
+  const Outcome outcome = w.run({"eval", "shapes"});
+  CHECK(outcome.code == 2);
+  CHECK(contains(outcome.err, "shapes.csv: is missing\n  put it back; --set dataset.path=… measures all samples"));
+}
+
 TEST_CASE("eval gives the numbers that training wrote, for any checkpoint, on any number of ranks") {
   const ShapesWorkspace w;
   const RunFolder run = w.train({"test.split=0.1"});

@@ -72,7 +72,8 @@ TEST_CASE("an empty list is reported on stderr and is not a failure, and a misty
     CHECK(lines_of(nothing.err).size() == 1);
   }
   const std::string folder = (r.w.folder() / "none").string();
-  CHECK(contains(r.w.run({"list", "--results", "none"}).err, "there is no folder " + folder + "; --results DIR names"));
+  CHECK(contains(r.w.run({"list", "--results", "none"}).err,
+                 "there is no folder " + folder + "; --results FOLDER names"));
   CHECK(r.look_json({"list", "--where", "train_loss<0"})["runs"].empty());
   for (const auto& [arguments, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"list", "--where", "optimzer.lr<1"}, "did you mean \"optimizer.lr\"?"},

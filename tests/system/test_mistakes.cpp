@@ -35,6 +35,24 @@ const std::vector<UsersMistake> kMistakes = {
     {"run", "FILE is missing: experiment file", "run: ", "such as: ddp-exp run experiments/basic.toml"},
     {"run tny.toml", "there is no such file", "tny.toml: ", "did you mean \"tiny.toml\"?"},
     {"run gone.toml", "there is no such file", "gone.toml: ", "experiment files there: bad.toml, "},
+    {"run tiny", "there is no such file", "tiny: ", "did you mean \"tiny.toml\"?"},
+    {"run share/ddp-exp/iris", "there is no such file",
+     "iris: ", "did you mean \"share/ddp-exp/experiments/iris.toml\"?"},
+    {"run -c tiny.toml", "there is no option \"-c\"", "run: ", "give FILE as a word without an option"},
+    {"run tiny.toml --set sweep.trials=3", "`run` trains no sweep, and the file has no [sweep]",
+     "--set 1: ", "`ddp-exp sweep FILE` trains the trials"},
+    {"run tiny.toml --set precision=bf16-mixed", "\"precision\" must be one of",
+     "--set 1: ", "give --set 'precision=\"bf16\"'"},
+    {"run tiny.toml --set precision=amp", "\"precision\" must be one of",
+     "--set 1: ", "give --set 'precision=\"bf16\"'; or \"fp16\""},
+    {"sweep sweep.toml --max-t 9", "there is no option \"--max-t\"", "sweep: ", "--set sweep.max_epochs=9"},
+    {"sweep bad.toml", "\"num_samples\"", "bad.toml:8:", "did you mean \"trials\"?", "[sweep]\nnum_samples = 3"},
+    {"sweep bad.toml", "\"grace_period\"", "bad.toml:8:", "did you mean \"min_epochs\"?", "[sweep]\ngrace_period = 3"},
+    {"sweep bad.toml", "\"max_t\"", "bad.toml:8:", "did you mean \"max_epochs\"?", "[sweep]\nmax_t = 3"},
+    {"resume tiny --set dataset=counting --set epochs=9",
+     "the model of a run cannot change, and it does not fit the other data: dataset.name was \"random_pairs\"",
+     "--set 1: ",
+     "leave it out, or start a new run, with a file that has these data and a model for them: ddp-exp run"},
     {"run share", "it is a directory", "share: ", ""},
     {"run share/ddp-exp/experiments", "it is a directory",
      "share/ddp-exp/experiments: ", "experiment files there: share/ddp-exp/experiments/iris.toml"},
@@ -87,7 +105,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"run tiny.toml --set --quiet", "--set needs a value", "run: ", "such as --set optimizer.lr=0.1"},
     {"run tiny.toml --set", "--set needs a value", "run: ", "usage: ddp-exp run [options] FILE"},
     {"run tiny.toml --max-restarts many", "--max-restarts takes an integer from 0 to 1000000, not \"many\"",
-     "run: ", "most restarts of all ranks"},
+     "run: ", "start all ranks again"},
     {"run tiny.toml -q -v", "do not go together", "run: ", "give one of them"},
     {"sweep tiny.toml --jobs 0", "--jobs takes an integer from 1 to 4096, not \"0\"", "sweep: ", "side by side"},
     {"slurm tiny.toml --mem 20G", "there is no option \"--mem\"", "slurm: ", "sbatch --mem=20G job.sbatch"},
@@ -119,7 +137,7 @@ const std::vector<UsersMistake> kMistakes = {
     {"show results/tiny/", "is the folder of all runs of a name", "results/tiny/: ", "the newest: tiny"},
     {"show results", "is a results folder, not a run", "results: ", "such as the newest: latest\n"},
     {"show results --results gone", "is a results folder", "results: ", "latest --results results\n"},
-    {"show latest --results tiny.toml", "tiny.toml is not a folder", "tiny.toml: ", "--results DIR"},
+    {"show latest --results tiny.toml", "tiny.toml is not a folder", "tiny.toml: ", "--results FOLDER"},
     {"fork tiny", "all steps are done at this checkpoint", "results/tiny/1: ", "--set epochs=4, or more"},
     {"report tiny --output page.pdf", "it must end in .html", "page.pdf: ", "for example --output page.html"},
     {"report tiny --output gone/page.html", "there is no such folder", "gone/page.html: ", "mkdir -p "},
@@ -134,8 +152,8 @@ const std::vector<UsersMistake> kMistakes = {
      "results/tiny/1/checkpoints/: ", "name the run: results/tiny/1"},
     {"show results/tiny/1/config.toml", "is inside the folder of a run",
      "config.toml: ", "name the run: results/tiny/1"},
-    {"show tiny --results gone", "no such run: \"tiny\"; there is no folder /", "gone: ", "--results DIR"},
-    {"show latest --results gone", "no runs yet; there is no folder /", "gone: ", "--results DIR"},
+    {"show tiny --results gone", "no such run: \"tiny\"; there is no folder /", "gone: ", "--results FOLDER"},
+    {"show latest --results gone", "no runs yet; there is no folder /", "gone: ", "--results FOLDER"},
     {"resume tiny --results .", "no such run: \"tiny\"", ".: ", "did you mean \"results/tiny\"?"},
     {"sweep tiny.toml", "the file has no [sweep] table", "tiny.toml: ", "give the keys to vary"},
     {"list --sort val_los", "\"val_los\"", "", "val_loss"},
@@ -220,6 +238,14 @@ TEST_CASE("the answers to 40 mistakes of users name the fault, its place and the
   }
   CHECK(w.run({"list", "--json"}).out.find("\"run\": \"tiny/1\"") != std::string::npos);
   CHECK(Json::parse(w.run({"list", "--json"}).out).at("runs").size() == 1);
+}
+
+TEST_CASE("a command in the remedy for a key of another program names this program as it was called") {
+  const Workspace w;
+  w.write("bad.toml", kTiny + "output_dir = \"out\"\n[distributed]\nnnodes = 2\n");
+  const Outcome answer = w.run({"run", "bad.toml"}, {{"DDP_EXP_CALLED_AS", "scripts/ddp-exp"}});
+  CHECK(contains(answer.err, "`scripts/ddp-exp run FILE --results FOLDER`"));
+  CHECK(contains(answer.err, "`scripts/ddp-exp run FILE --nnodes 2"));
 }
 
 TEST_CASE("an empty name or run id is refused, not taken as none") {

@@ -165,7 +165,8 @@ TEST_CASE("predict names what its input lacks and remedies that need no other tr
   t.write("case.csv", "Width,Height,Colour\n1,2,red\n");
   t.check_fails(2, {"gap.csv"}, {"gap.csv:2: column \"width\": is missing", "fill these cells in the file"});
   t.check_fails(2, {"word.csv"},
-                {"word.csv:2: column \"width\": \"forty\" is not a number", "the model was trained on"});
+                {"word.csv:2: column \"width\": \"forty\" is not a number", "\n  correct the cell; or",
+                 "the model was trained on"});
   t.check_fails(2, {"case.csv"}, {"has no columns \"width\"", "rename \"Width\", \"Height\", \"Colour\""});
   for (const std::string file : {"gap.csv", "word.csv", "case.csv"}) {
     CHECK(t.run({"predict", "shapes", file}).out.empty());

@@ -37,7 +37,7 @@ save_every_steps = 9
   REQUIRE(run.code == 0);
   for (const char* warning :
        {"warning: --set 1: \"batch_size\" cannot be reached: a rank has 51 samples", "use at most 51",
-        "warning: small.toml:16:16: \"scheduler.warmup_steps\" is 4, and the run has 4 steps",
+        "warning: small.toml:16:16: \"scheduler.warmup_steps\" is 4 steps, and the run has 4 steps",
         "warning: small.toml:18:9: \"log.every\" is more than the 4 steps of the run",
         "warning: small.toml:20:20: \"checkpoint.save_every_steps\" is more than the 4 steps"}) {
     INFO(warning);
@@ -76,6 +76,7 @@ TEST_CASE("settings of the recipe without effect are warnings") {
   CHECK(contains(told({"scheduler={name=\"wsd\", decay=29}"}),
                  "\"scheduler.decay\" is 29 steps, and the run has 28: lr falls from the first of these steps"));
   CHECK(contains(told({"scheduler={name=\"wsd\", decay=25, warmup=4}"}), "and the run has 24 after the warm-up"));
+  CHECK(contains(told({"scheduler={name=\"wsd\", decay=\"100%\", warmup=4}"}), "\" (28 steps), and the run has 24"));
   CHECK(told({"scheduler={name=\"wsd\", decay=24, warmup=4}"}).empty());
   CHECK(contains(told({"ema.decay=1"}), "\"ema.decay\" is 1: the average stays at the weights of its first update"));
   CHECK(contains(told({"metrics=[\"mae\"]"}), "\"metrics\" has no effect: nothing is held out to measure on"));

@@ -82,7 +82,7 @@ int list(const ListOptions& o) {
   } else {
     log::info(any ? "no run in " + o.results + " matches"
                   : "no runs in " + o.results + " yet; " + record::no_runs_in_words(o.results) +
-                        "; --results DIR names the folder of other results");
+                        "; --results FOLDER names the folder of other results");
   }
   return 0;
 }

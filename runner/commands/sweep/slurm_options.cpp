@@ -102,7 +102,7 @@ std::vector<CLI::Option*> add_slurm_requests(CLI::App& verb, SlurmOptions& o) {
           verb.add_option("--time", job.time, "Slurm option: time limit; minutes, hours:minutes:seconds or days-hours"),
           verb.add_option("--job-name", job.job_name, "Slurm option; default: the experiment's name"),
           verb.add_flag("--exclusive,!--no-exclusive", job.exclusive,
-                        "Slurm option: share the nodes with no other job; default: " +
+                        "Slurm option: take whole nodes, or share them with other jobs; default: " +
                             std::string(job.exclusive ? "--exclusive" : "--no-exclusive")),
           verb.add_option("--module", job.modules, "environment module to load first; repeatable")
               ->take_all()

@@ -185,7 +185,7 @@ void add_fork(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ForkOptions>();
   CLI::App* verb = app.add_subcommand("fork", "start a new run from the whole state of another run's checkpoint");
   verb->add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(*verb, o->sets, "the other run's");
+  add_sets(*verb, o->sets, "the other run's setting");
   add_name(*verb, o->name, "name of the new run; default: the other run's name");
   verb->add_option("--from", o->from, "checkpoint of the other run: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);

@@ -58,7 +58,7 @@ void add_launch_flags(CLI::App& verb, launch::LaunchFlags& f) {
 
 void add_max_restarts(CLI::App& verb, launch::LaunchFlags& f) {
   verb.add_option("--max-restarts,--max_restarts", f.max_restarts,
-                  "most restarts of all ranks from the newest checkpoint after a rank fails")
+                  "start all ranks again from the newest checkpoint when a rank fails, at most so many times")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
 }

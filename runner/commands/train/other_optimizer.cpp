@@ -1,5 +1,7 @@
 #include "commands/train/other_optimizer.h"
 
+#include <algorithm>
+
 #include "base/own_command.h"
 #include "base/shell_word.h"
 #include "commands/sets.h"
@@ -29,6 +31,23 @@ std::optional<Error> other_model(const Continued& c, const config::Experiment& b
                          config::change_in_words(key, values) + "\n  " + c.checkpoint.string() + " " +
                          refusal.summary(),
                      "leave it out, or start a new run with the other model: " + with_sets(new_run(c), c.sets));
+  }
+  return {};
+}
+
+std::optional<Error> other_data(const config::Experiment& before, const config::Loaded& now, const Error& refusal) {
+  const bool of_model = std::any_of(now.places.begin(), now.places.end(), [&](const auto& place) {
+    return place.first.starts_with("model") && config::where(place.second) == refusal.where();
+  });
+  const config::Value changes = config::differences(config::write(before), config::write(now.experiment));
+  for (const auto& [key, values] : changes.items()) {
+    if (!of_model || !key.starts_with("dataset")) continue;
+    const std::string why = refusal.summary().substr(0, refusal.summary().find('\n'));
+    return now.error(now.given(key) ? key : "dataset.name",
+                     "the model of a run cannot change, and it does not fit the other data: " +
+                         config::change_in_words(key, values) + "\n  " + why,
+                     "leave it out, or start a new run, with a file that has these data and a model for them: " +
+                         own_command("run FILE"));
   }
   return {};
 }

@@ -28,4 +28,8 @@ Error other_optimizer(const Continued& continued, const config::Experiment& befo
 std::optional<Error> other_model(const Continued& continued, const config::Experiment& before,
                                  const config::Loaded& now, const Error& refusal);
 
+// Returns the error about other data that the run's model does not take; nothing if the data have not changed, or if
+// `refusal` is not about the model.
+std::optional<Error> other_data(const config::Experiment& before, const config::Loaded& now, const Error& refusal);
+
 }  // namespace ddp::commands

@@ -157,7 +157,7 @@ void add_resume(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<ResumeOptions>();
   CLI::App* verb = app.add_subcommand("resume", "continue a run or a sweep");
   verb->add_option("RUN", o->run, kRunInWords)->required();
-  add_sets(*verb, o->sets, "the run's");
+  add_sets(*verb, o->sets, "the run's setting");
   add_results(*verb, o->results);
   verb->add_option("--from", o->from, "checkpoint: latest, best or a step")->capture_default_str();
   add_data_changed(*verb, o->data_changed);

@@ -262,8 +262,8 @@ ResumePoint find_resume_point(const Resumption& r, const launch::Launch& launch)
       throw other_optimizer(continued, before, loaded, error);
     }
     const bool of_weights = error.where() == checkpoint.string();
-    if (const auto other = of_weights ? other_model(continued, before, loaded, error) : std::nullopt) throw *other;
-    throw;
+    const auto other = of_weights ? other_model(continued, before, loaded, error) : other_data(before, loaded, error);
+    throw other ? *other : error;
   }
   if (point.position.inside_epoch()) {
     require_same_order(point.prepared, before, point.position);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/own_command.h"
 #include "base/paths.h"
 #include "commands/commands.h"
 #include "commands/look/looking.h"
@@ -76,6 +77,17 @@ std::vector<std::string> own_sources(const config::Experiment& experiment) {
   return {"sources=[" + list + "]"};
 }
 
+// A [sweep] of the file may stay: the file is for both commands. A --set of it alone asks for another command.
+void tell_of_sweep(const config::Loaded& loaded) {
+  const auto place = loaded.places.find("sweep");
+  if (place == loaded.places.end()) return;
+  if (!place->second.source || !place->second.source->is_file()) {
+    throw usage_error("`run` trains no sweep, and the file has no [sweep]", loaded.where("sweep"),
+                      "leave it out; `" + own_command("sweep FILE") + "` trains the trials of a file with a [sweep]");
+  }
+  log::info("the file has a [sweep]: `run` trains the file once, without it; `sweep` trains its trials");
+}
+
 int run(const RunOptions& o) {
   if (!o.run_id.empty()) record::RunDirectory::require_run_id(o.run_id);
   std::vector<std::string> sets = o.sets;
@@ -83,8 +95,7 @@ int run(const RunOptions& o) {
   if (!o.init_from.empty()) sets.push_back(config::assignment_of_option("--init-from", "init_from", o.init_from));
   config::Loaded loaded = launch::load_experiment(o.file, sets);
   launch::Launch launch = launch::choose_launch(o.flags);
-  if (loaded.given("sweep"))
-    log::info("the file has a [sweep]: `run` trains the file once, without it; `sweep` trains its trials");
+  tell_of_sweep(loaded);
   if (o.dry_run) {
     if (launch.leads()) launch::find_weights(loaded, o.results);
     const Prepared prepared = prepare(std::move(loaded), launch);

@@ -1,18 +1,22 @@
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
 #include "commands/use/trained.h"
+#include "config/check/files.h"
 #include "config/text/source.h"
 #include "launch/run/asking.h"
 #include "rank/evaluate.h"
 #include "record/saves/checkpoint_index.h"
 
 namespace ddp::commands {
+namespace fs = std::filesystem;
 namespace {
 
 struct EvalOptions {
@@ -22,6 +26,24 @@ struct EvalOptions {
 
 bool sets_dataset(const std::vector<std::string>& sets) {
   return std::any_of(sets.begin(), sets.end(), [](const std::string& set) { return set.starts_with("dataset"); });
+}
+
+// Returns the error about a file of the data that is gone; nothing if all are there.
+std::optional<Error> missing_data(const config::Experiment& e) {
+  for (const auto& file : config::named_files(e, e.components())) {
+    std::error_code unreadable;
+    if (file.key.find("dataset.") == std::string::npos || fs::exists(file.path, unreadable)) continue;
+    return usage_error("is missing", config::printable(file.path),
+                       "put it back; --set " + file.key + "=… measures all samples of other data");
+  }
+  return {};
+}
+
+launch::HeldData read_data(const Trained& t, bool whole) try {
+  return launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+} catch (const Error& error) {
+  const auto missing = missing_data(t.plan.experiment);
+  throw missing ? *missing : error;
 }
 
 config::Value measure_trained(const Trained& t, bool whole, bool raw) {
@@ -35,7 +57,7 @@ config::Value measure_trained(const Trained& t, bool whole, bool raw) {
                       : options.contains("inputs") ? arrays
                                                    : held_out);
   }
-  const auto data = launch::HeldData::in_memory(*t.library, t.plan, {.preprocessing = t.preprocessing, .whole = whole});
+  const auto data = read_data(t, whole);
   for (const auto& warning : data.facts().value("warnings", std::vector<std::string>())) log::warn(warning);
   const rank::Task task{.resume_from = t.checkpoint, .preprocessing = t.preprocessing};
   const launch::AskedRanks ranks(t.plan, *t.library, data, task);

@@ -164,7 +164,7 @@ void add_predict(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "predict the rows of files with a trained model");
   add_trained(*verb, o->trained, {"validation"});
-  verb->add_option("INPUT", o->inputs, "files with rows like the training data")->required();
+  verb->add_option("INPUT", o->inputs, "files with samples like the training data: rows, images or arrays")->required();
   verb->add_option("-o,--output", o->output, "a .csv, .parquet or .npy file; default: CSV on stdout");
   verb->callback([o, &exit_code] { exit_code = predict_rows(*o); });
 }

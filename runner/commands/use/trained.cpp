@@ -56,7 +56,7 @@ void add_trained(CLI::App& verb, TrainedOptions& o, const std::vector<std::strin
               "tf32",       "channels_last", "flush_denormal", "deterministic",    "parallel", "distributed",
               "loader",     "seed",          "grace",          "sources"};
   o.usable.insert(o.usable.end(), usable.begin(), usable.end());
-  verb.get_option("--set")->description("key=value that overrides the run's, as in TOML; repeatable; keys: " +
+  verb.get_option("--set")->description("key=value that overrides the run's setting, as in TOML; repeatable; keys: " +
                                         joined(o.usable));
 }
 

@@ -10,7 +10,7 @@ constexpr const char* kPrecision = "precision = \"bf16\" or \"fp16\" trains in h
 constexpr const char* kTensorBoard =
     "this logger is not supported: log.tensorboard writes event files, and every run has metrics.jsonl";
 constexpr const char* kSharding = "models are not sharded: the key parallel chooses how ranks share the work";
-constexpr const char* kResults = "the command line sets the results folder: ddp-exp run FILE --results FOLDER";
+constexpr const char* kResults = "the command line sets the results folder: `ddp-exp run FILE --results FOLDER`";
 constexpr const char* kResume = "the command `ddp-exp resume RUN` continues a run; init_from takes only its weights";
 constexpr const char* kSteps = "A number alone counts epochs, and every = \"100 steps\" counts steps";
 constexpr const char* kWarmup = "It takes steps, such as 100, epochs as \"2 epochs\", or a share of the run as \"10%\"";

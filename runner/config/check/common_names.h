@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "config/text/node.h"
+
 namespace ddp::config {
 
 // A name from other programs, with the key of the same meaning, an explanation, or both.
@@ -41,7 +43,7 @@ std::string remedy_of_type(const std::string& list, const std::string& type);
 
 // Returns the remedy for a value that other programs take at this key, such as weight = "balanced"; empty for any
 // other.
-std::string remedy_of_common_value(const std::string& path, const std::string& value);
+std::string remedy_of_common_value(const std::string& path, const Node& value);
 
 // The key of a section that probably takes a value given in place of the section, as in clip = 1.0.
 struct FirstKey {

@@ -104,53 +104,54 @@ constexpr CommonType kCommonTypes[] = {
 struct CommonValue {
   const char* path;
   const char* value;
-  const char* remedy;
+  const char* here;        // the value to give, as JSON; "": the words alone are the remedy
+  const char* words = "";  // follow it
 };
 
-constexpr const char* kHalf = "give precision = \"bf16\" or \"fp16\"";
+constexpr const char* kHalf = "; or \"fp16\"";
 constexpr const char* kSharded = "models are not sharded: give \"ddp\", \"single\" or \"data_parallel\"";
-constexpr const char* kKeepAll = "give keep_last = 1000000000, which keeps all";
-constexpr const char* kLossAlone = "give metrics = [], which measures the loss alone";
+constexpr const char* kKeepAll = ", which keeps all";
+constexpr const char* kLossAlone = ", which measures the loss alone";
 
 constexpr CommonValue kCommonValues[] = {
-    {"precision", "mixed", kHalf},
-    {"precision", "amp", kHalf},
-    {"precision", "half", kHalf},
-    {"precision", "true", kHalf},
-    {"parallel", "fsdp", kSharded},
-    {"parallel", "deepspeed", kSharded},
-    {"on_nan", "ignore", "give on_nan = \"skip\""},
-    {"on_nan", "raise", "give on_nan = \"stop\""},
-    {"on_nan", "error", "give on_nan = \"stop\""},
-    {"sweep.goal", "minimize", "give goal = \"min\""},
-    {"sweep.goal", "maximize", "give goal = \"max\""},
-    {"sweep.method", "bayes", "give method = \"tpe\""},
-    {"sweep.method", "bayesian", "give method = \"tpe\""},
-    {"sweep.method", "hyperband", "give method = \"asha\""},
-    {"checkpoint.keep_last", "all", kKeepAll},
-    {"checkpoint.keep_last", "-1", kKeepAll},
-    {"metrics", "none", kLossAlone},
-    {"metrics", "false", kLossAlone},
-    {"metrics", "loss", "leave it out: the loss is measured anyway"},
-    {"freeze", "true", "give patterns of names: freeze = [\"layer1.*\"]"},
-    {"freeze", "false", "leave it out"},
-    {"threads", "auto", "leave it out: by default the ranks share the cores"},
-    {"loader.workers", "auto", "leave it out: by default each rank has two threads"},
-    {"batch_size", "auto", "give a number: no batch size is searched for"},
-    {"log.tensorboard", "runs", "give tensorboard = true: the run's folder has the events, in tensorboard/"},
-    {"loss.weight", "balanced",
+    {"precision", "mixed", R"("bf16")", kHalf},
+    {"precision", "amp", R"("bf16")", kHalf},
+    {"precision", "half", R"("bf16")", kHalf},
+    {"precision", "true", R"("bf16")", kHalf},
+    {"parallel", "fsdp", "", kSharded},
+    {"parallel", "deepspeed", "", kSharded},
+    {"on_nan", "ignore", R"("skip")"},
+    {"on_nan", "raise", R"("stop")"},
+    {"on_nan", "error", R"("stop")"},
+    {"sweep.goal", "minimize", R"("min")"},
+    {"sweep.goal", "maximize", R"("max")"},
+    {"sweep.method", "bayes", R"("tpe")"},
+    {"sweep.method", "bayesian", R"("tpe")"},
+    {"sweep.method", "hyperband", R"("asha")"},
+    {"checkpoint.keep_last", "all", "1000000000", kKeepAll},
+    {"checkpoint.keep_last", "-1", "1000000000", kKeepAll},
+    {"metrics", "none", "[]", kLossAlone},
+    {"metrics", "false", "[]", kLossAlone},
+    {"metrics", "loss", "", "leave it out: the loss is measured anyway"},
+    {"freeze", "true", "", "give patterns of names: freeze = [\"layer1.*\"]"},
+    {"freeze", "false", "", "leave it out"},
+    {"threads", "auto", "", "leave it out: by default the ranks share the cores"},
+    {"loader.workers", "auto", "", "leave it out: by default each rank has two threads"},
+    {"batch_size", "auto", "", "give a number: no batch size is searched for"},
+    {"log.tensorboard", "runs", "true", ": the run's folder has the events, in tensorboard/"},
+    {"loss.weight", "balanced", "",
      "give one number for each class, in the order of dataset.classes: weight = [1.0, 2.5]; without dataset.classes "
      "this is the sorted order"},
-    {"dataset.normalise_targets", "standard", "give normalise_targets = true"},
-    {"precision", "float32", "give precision = \"fp32\""},
-    {"precision", "32", "give precision = \"fp32\""},
-    {"precision", "16", "give precision = \"fp16\""},
-    {"precision", "float16", "give precision = \"fp16\""},
-    {"precision", "16-mixed", "give precision = \"fp16\""},
-    {"precision", "bfloat16", "give precision = \"bf16\""},
-    {"precision", "bf16-mixed", "give precision = \"bf16\""},
-    {"dataset.normalise", "true", "give normalise = \"standard\", or \"minmax\""},
-    {"dataset.normalise", "false", "give normalise = \"none\", or leave it out"},
+    {"dataset.normalise_targets", "standard", "true"},
+    {"precision", "float32", R"("fp32")"},
+    {"precision", "32", R"("fp32")"},
+    {"precision", "16", R"("fp16")"},
+    {"precision", "float16", R"("fp16")"},
+    {"precision", "16-mixed", R"("fp16")"},
+    {"precision", "bfloat16", R"("bf16")"},
+    {"precision", "bf16-mixed", R"("bf16")"},
+    {"dataset.normalise", "true", R"("standard")", ", or \"minmax\""},
+    {"dataset.normalise", "false", R"("none")", ", or leave it out"},
 };
 
 }  // namespace
@@ -171,11 +172,16 @@ std::string remedy_of_type(const std::string& list, const std::string& type) {
   return known == std::end(kCommonTypes) ? "" : known->remedy;
 }
 
-std::string remedy_of_common_value(const std::string& path, const std::string& value) {
+std::string remedy_of_common_value(const std::string& path, const Node& node) {
+  const std::string value = node.text().value_or(node.scalar.is_primitive() ? node.scalar.dump() : "");
   const std::string key = path.substr(0, path.find('['));  // of an item, its list
   const auto known = std::find_if(std::begin(kCommonValues), std::end(kCommonValues),
                                   [&](const auto& one) { return key.ends_with(one.path) && value == one.value; });
-  return known == std::end(kCommonValues) ? "" : known->remedy;
+  if (known == std::end(kCommonValues)) return "";
+  if (!*known->here) return known->words;
+  Node meant = node;
+  meant.scalar = Value::parse(known->here);
+  return "give " + as_setting(key, meant) + known->words;
 }
 
 }  // namespace ddp::config

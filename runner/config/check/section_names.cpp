@@ -103,6 +103,9 @@ constexpr SectionName kSectionNames[] = {
     {.section = "scheduler", .name = "num_training_steps", .remedy = kWholeRun},
     {.section = "sweep", .name = "direction", .remedy = "did you mean \"goal\"?"},
     {.section = "sweep", .name = "mode", .remedy = "did you mean \"goal\"?"},
+    {.section = "sweep", .name = "num_samples", .remedy = "did you mean \"trials\"?"},
+    {.section = "sweep", .name = "grace_period", .remedy = "did you mean \"min_epochs\"? It counts epochs"},
+    {.section = "sweep", .name = "max_t", .remedy = "did you mean \"max_epochs\"? It counts epochs"},
     {.section = "sweep", .name = "n_trials", .remedy = "did you mean \"trials\"?"},
     {.section = "sweep.parameters", .name = "log", .remedy = "write scale = \"log\""},
 };

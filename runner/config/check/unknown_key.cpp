@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/own_command.h"
 #include "config/check/check.h"
 #include "config/check/common_names.h"
 #include "config/check/phrases.h"
@@ -86,7 +87,8 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
   const CommonName* const common = is_item ? nullptr : find_common_name(key);
   if (common && at_top) {
     const std::string meant = *common->key ? remedy_at_path(common->key, value, owner) : "";
-    return meant + (meant.empty() || !*common->words ? "" : " ") + common->words;
+    if (meant.empty() || !*common->words) return meant + as_called(common->words);
+    return meant + (meant.ends_with('?') ? " " : "\n  ") + as_called(common->words);
   }
   own = at_top || is_item ? "" : key_in_section(key, known);
   if (!own.empty()) {
@@ -97,7 +99,7 @@ std::string Checker::remedy_of_unknown(const std::string& key, const Node& value
       is_item ? std::vector<std::string>() : places_of_key(plain_name(key), options_, components_);
   if (at_top && elsewhere.size() == 1) return remedy_at_path(elsewhere.front(), value, owner);
   if (at_top && !elsewhere.empty()) return did_you_mean(elsewhere);
-  if (common && !*common->key) return common->words;
+  if (common && !*common->key) return as_called(common->words);
   own = nearest(key, known);
   if (own.empty() && !at_top && !is_item) own = with_word(key, known);
   std::string others;

@@ -118,8 +118,7 @@ std::string Checker::remedy_of(const Node& node, const Option& option, const std
   const bool lists_tables = !option.item_keys.empty() || !option.variants.empty();
   if (lists_tables && node.is_table()) return "write [[" + path + "]], with two brackets, or " + path + " = [{ … }]";
   const auto text = node.text();
-  const std::string value = text ? *text : node.scalar.is_primitive() ? node.scalar.dump() : "";
-  if (const std::string remedy = remedy_of_common_value(path, value); !remedy.empty()) return remedy;
+  if (const std::string remedy = remedy_of_common_value(path, node); !remedy.empty()) return remedy;
   if (!option.component_kind.empty()) {
     return text ? remedy_of_file(path, option.component_kind, *text) : component_remedy(node, path);
   }

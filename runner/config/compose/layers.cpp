@@ -50,16 +50,33 @@ std::string remedy_for_other_kind(const std::filesystem::path& file) {
   return "give an experiment file (.toml) that trains this model: model = { name = \"exported\", path = " + name + " }";
 }
 
+// Returns the experiment file that a name without its ending or its folder means: "experiments/basic.toml" for "basic".
+// Empty: there is none.
+std::string file_meant(const std::filesystem::path& file) {
+  const std::filesystem::path experiments = file.parent_path() / "experiments" / file.filename();
+  for (const std::filesystem::path& place : {file, experiments}) {
+    for (const char* ending : {"", ".toml"}) {
+      std::error_code code;
+      const std::string name = place.string() + ending;
+      if (name.ends_with(".toml") && std::filesystem::is_regular_file(name, code)) return name;
+    }
+  }
+  return "";
+}
+
 // Returns a remedy for a folder, or for a file that does not exist: the experiment file of the same folder that the
 // name probably means, or the list of them. Empty: there are none.
 std::string files_like(const std::filesystem::path& file) {
   std::error_code code;
   const bool is_folder = std::filesystem::is_directory(file, code);
   if (!is_folder && std::filesystem::exists(file, code)) return "";
+  const std::string meant = is_folder ? "" : file_meant(file);
+  if (!meant.empty()) return "did you mean \"" + printable(meant) + "\"?";
   const std::filesystem::path folder = is_folder ? file : file.parent_path();
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, code)) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".toml") && !name.starts_with('.')) names.push_back(name);
   }
   if (names.empty()) return "";
   const std::string near = is_folder ? "" : nearest_file(file.filename().string(), names);

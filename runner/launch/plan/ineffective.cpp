@@ -166,14 +166,21 @@ void add_of_stop(const Experiment& e, const Workload& w, Ineffective& found) {
       "validate more often, use a smaller patience, or train longer");
 }
 
+// Returns the steps of a part of the run, with the file's words for it: `"5 epochs" (160 steps)`.
+std::string part_in_words(const config::Value& part, std::int64_t steps) {
+  const std::string count = std::to_string(steps) + " steps";
+  const std::string text = part.is_string() ? part.get<std::string>() : "";
+  return text.empty() || text.find("step") != std::string::npos ? count : "\"" + text + "\" (" + count + ")";
+}
+
 void add_of_wsd(const Experiment& e, std::int64_t warmup, const config::Length& run, Ineffective& found) {
   if (e.scheduler.name != "wsd") return;
   const std::int64_t decay = schedule::steps_of(e.scheduler.options.at("decay"), schedule::horizon_of(0, run), "decay");
   const std::int64_t left = run.steps - warmup;
   if (decay <= left) return;
   found.add("scheduler.decay",
-            "is " + std::to_string(decay) + " steps, and the run has " + std::to_string(left) +
-                (warmup > 0 ? " after the warm-up" : "") +
+            "is " + part_in_words(e.scheduler.options.at("decay"), decay) + ", and the run has " +
+                std::to_string(left) + (warmup > 0 ? " after the warm-up" : "") +
                 ": lr falls from the first of these steps, and begins below its full value",
             "use fewer, or train longer");
 }
@@ -185,7 +192,8 @@ void add_of_schedule(const Plan& plan, const Workload& w, Ineffective& found) {
   const bool as_part = e.scheduler.options.contains("warmup");
   if (warmup > 0 && warmup >= steps) {
     found.add(as_part ? "scheduler.warmup" : "scheduler.warmup_steps",
-              "is " + std::to_string(warmup) + ", and the run has " + std::to_string(steps) +
+              "is " + part_in_words(e.scheduler.options.value("warmup", config::Value()), warmup) +
+                  ", and the run has " + std::to_string(steps) +
                   " steps: the run ends before the warm-up, and nothing else of the schedule takes effect",
               "use fewer, or train longer");
   } else if (schedule::follows_metric(e)) {
